@@ -1,0 +1,47 @@
+/**
+ * The errors heed throws: one base class, five kinds. Each carries a stable `code` and the values as
+ * fields, so a program need not parse the text. All wording is on the throwing path; a check that
+ * passes costs nothing.
+ */
+
+/** Values that explain an error: shapes, offsets, names. */
+export type ErrorFields = Readonly<Record<string, unknown>>;
+
+/** Base class of every error heed throws on purpose. `code` is stable; `fields` holds the values. */
+export class HeedError extends Error {
+  readonly code: string;
+  readonly fields: ErrorFields;
+  constructor(code: string, message: string, fields: ErrorFields = {}) {
+    super(message);
+    this.name = new.target.name;
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+/** Shapes that do not fit each other. */
+export class ShapeError extends HeedError {}
+/** A dtype that is unknown, mixed or not allowed here. */
+export class DTypeError extends HeedError {}
+/** An option outside its range, or options that contradict each other. */
+export class OptionError extends HeedError {}
+/** Right in itself, but not possible here: names the backend, the reason and the nearest thing that works. */
+export class UnsupportedError extends HeedError {}
+/** A file that is not what it claims: names the tensor and the byte offset. */
+export class FormatError extends HeedError {}
+
+/** How an error message shows a tensor: `query [2, 8, 128, 64] float32`. */
+export function show(name: string, tensor: { shape: readonly number[]; dtype: string }): string {
+  return `${name} [${tensor.shape.join(", ")}] ${tensor.dtype}`;
+}
+
+/** How an error message shows a value that came where another was expected. */
+export function came(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (value === null || typeof value !== "object") return String(value);
+  if (Array.isArray(value))
+    return value.length > 8 ? `an array of ${value.length}` : `[${value.map(came).join(", ")}]`;
+  const name = (value as object).constructor?.name;
+  return ArrayBuffer.isView(value) ? `${name} of ${(value as Float32Array).length}` : (name ?? "an object");
+}

@@ -1,0 +1,335 @@
+/**
+ * A tensor: an array with a shape, strides and an offset. heed makes its own and accepts anything of the
+ * shape `{ data, shape | dims, dtype | type, strides | stride?, offset? }`: ONNX Runtime, transformers.js,
+ * ndarray, zarrita, plain objects. Nothing is copied on the way in.
+ */
+import {
+  arrayFor,
+  arrayName,
+  BYTES,
+  checkArray,
+  type DType,
+  dtypeOf,
+  dtypeOfArray,
+  readerOf,
+  type TypedData,
+} from "./dtype.ts";
+import { came, DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
+
+/** Anything heed reads as a tensor. `strides` and `offset` count elements. */
+export interface TensorLike {
+  readonly data: unknown;
+  readonly shape?: readonly number[];
+  readonly dims?: readonly number[];
+  readonly dtype?: string;
+  readonly type?: string;
+  readonly strides?: readonly number[];
+  readonly stride?: readonly number[];
+  readonly offset?: number;
+}
+
+/** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
+export class Tensor {
+  readonly data: TypedData;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  /** Elements to step for one more along each axis. */
+  readonly strides: readonly number[];
+  /** Element of `data` at which the tensor begins. */
+  readonly offset: number;
+
+  constructor(
+    data: TypedData,
+    shape: readonly number[],
+    dtype: DType,
+    strides?: readonly number[],
+    offset = 0,
+  ) {
+    this.data = data;
+    this.shape = shape;
+    this.dtype = dtype;
+    this.strides = strides ?? rowMajor(shape);
+    this.offset = offset;
+  }
+
+  get dims(): readonly number[] {
+    return this.shape;
+  }
+  get type(): DType {
+    return this.dtype;
+  }
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+  /** Where the tensor lives. */
+  get location(): "cpu" {
+    return "cpu";
+  }
+
+  /** The element at `index`, one number an axis; negative numbers count from the end. */
+  at(...index: number[]): number {
+    if (index.length !== this.shape.length)
+      throw new ShapeError(
+        "rank",
+        `Tensor.at: ${index.length} indices for a tensor of ${this.shape.length} axes`,
+      );
+    let position = this.offset;
+    for (let axis = 0; axis < index.length; axis++) {
+      const n = this.shape[axis];
+      const i = index[axis] < 0 ? index[axis] + n : index[axis];
+      if (!(Number.isInteger(i) && i >= 0 && i < n))
+        throw new ShapeError("index", `Tensor.at: index ${index[axis]} on axis ${axis} of length ${n}`);
+      position += i * this.strides[axis];
+    }
+    return readerOf(this.dtype, this.data)(position);
+  }
+
+  /** A view with two axes exchanged (the last two by default); nothing is copied. */
+  transpose(a = -2, b = -1): Tensor {
+    const order = this.shape.map((_, i) => i);
+    const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
+    if (!(i in order && j in order))
+      throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
+    [order[i], order[j]] = [order[j], order[i]];
+    return new Tensor(
+      this.data,
+      order.map((axis) => this.shape[axis]),
+      this.dtype,
+      order.map((axis) => this.strides[axis]),
+      this.offset,
+    );
+  }
+
+  /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. */
+  reshape(shape: readonly number[]): Tensor {
+    const open = shape.indexOf(-1);
+    const known = shape.reduce((n, x) => (x === -1 ? n : n * x), 1);
+    const full = open < 0 ? [...shape] : shape.map((x, i) => (i === open ? this.size / known : x));
+    if (sizeOf(full) !== this.size || full.some((x) => !Number.isInteger(x)))
+      throw new ShapeError(
+        "reshape",
+        `Tensor.reshape: [${this.shape.join(", ")}] has ${this.size} elements, [${shape.join(", ")}] does not`,
+      );
+    const dense = this.isContiguous() ? this : this.contiguous();
+    return new Tensor(dense.data, full, this.dtype, undefined, dense.offset);
+  }
+
+  /** True where the elements lie in row-major order without gaps. */
+  isContiguous(): boolean {
+    const want = rowMajor(this.shape);
+    return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);
+  }
+
+  /** A row-major copy. */
+  contiguous(): Tensor {
+    const out = arrayFor(this.dtype, this.size);
+    const source = this.data as Float32Array;
+    let next = 0;
+    eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
+      for (let i = 0; i < count; i++) (out as Float32Array)[next++] = source[start + i * step];
+    });
+    const native = arrayName(this.data) === "Float16Array";
+    if (native) {
+      next = 0;
+      const half = new (this.data.constructor as new (n: number) => TypedData)(this.size);
+      eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
+        for (let i = 0; i < count; i++) (half as unknown as Float32Array)[next++] = source[start + i * step];
+      });
+      return new Tensor(half, this.shape, this.dtype);
+    }
+    return new Tensor(out, this.shape, this.dtype);
+  }
+
+  /** The elements in row-major order as numbers. */
+  toFloat64(): Float64Array {
+    const out = new Float64Array(this.size);
+    const read = readerOf(this.dtype, this.data);
+    let next = 0;
+    eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
+      for (let i = 0; i < count; i++) out[next++] = read(start + i * step);
+    });
+    return out;
+  }
+
+  /** Moves the tensor; the CPU is the only place so far. */
+  async to(location: "cpu"): Promise<Tensor> {
+    if (location !== "cpu")
+      throw new UnsupportedError("location", `Tensor.to: ${came(location)} is not available; "cpu" is`, {
+        location,
+      });
+    return this;
+  }
+}
+
+/**
+ * A tensor over `data`, without a copy.
+ *
+ * @param data  a typed array (or a plain array of numbers, which becomes float32; of booleans, which becomes bool)
+ * @param shape lengths of the axes, outermost first
+ * @param dtype needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides
+ */
+export function tensor(
+  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
+  shape: readonly number[],
+  dtype?: DType,
+  view: { strides?: readonly number[]; offset?: number } = {},
+): Tensor {
+  return asTensor("tensor", { data: data as TypedData, shape, dtype, ...view });
+}
+
+/** A zero-filled tensor in ordinary memory. */
+export function zeros(shape: readonly number[], dtype: DType = "float32"): Tensor {
+  checkShape("zeros", shape);
+  return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
+}
+
+/** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element lies inside the array. */
+export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
+  if (value instanceof Tensor) return value;
+  if (value === null || typeof value !== "object")
+    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${came(value)}`);
+  if (typeof value.data === "function")
+    throw new UnsupportedError(
+      "lazy-tensor",
+      `${what}: its data is behind a function; pass { data: await t.data(), shape: t.shape }`,
+    );
+  const shape = value.shape ?? value.dims;
+  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+    throw new ShapeError(
+      "tensor",
+      `${what}: expected a tensor { data, shape }, got ${came(value)} without a shape`,
+    );
+  const lengths = Array.from(shape as readonly number[]);
+  checkShape(what, lengths);
+  const given = value.dtype ?? value.type;
+  let data = value.data as TypedData;
+  if (Array.isArray(data)) data = fromList(what, data, given);
+  const named = given === undefined ? undefined : dtypeOf(given);
+  if (given !== undefined && named === undefined)
+    throw new DTypeError(
+      "dtype",
+      `${what}: unknown dtype ${came(given)}; heed knows float32, float64, float16, bfloat16, bool, int32, int64`,
+      { dtype: given },
+    );
+  const dtype = named ?? dtypeOfArray(data);
+  if (dtype === undefined)
+    throw new DTypeError(
+      "dtype",
+      `${what}: ${came(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
+    );
+  checkArray(what, data, dtype);
+  const strides = value.strides ?? value.stride;
+  const offset = value.offset ?? 0;
+  const own = new Tensor(data, lengths, dtype, strides && Array.from(strides), offset);
+  checkExtent(what, own);
+  return own;
+}
+
+function fromList(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
+  const booleans = typeof data[0] === "boolean" || (dtype !== undefined && dtypeOf(dtype) === "bool");
+  for (const x of data)
+    if (typeof x !== "number" && typeof x !== "boolean")
+      throw new DTypeError(
+        "dtype",
+        `${what}: data is an array that holds ${came(x)}; expected numbers or booleans, flat`,
+      );
+  if (booleans) return Uint8Array.from(data as number[], Number);
+  const wanted = dtype === undefined ? "float32" : (dtypeOf(dtype) ?? "float32");
+  const out = arrayFor(wanted === "float16" || wanted === "bfloat16" ? "float32" : wanted, data.length);
+  if (wanted === "float16" || wanted === "bfloat16")
+    throw new DTypeError(
+      "dtype",
+      `${what}: a ${wanted} tensor holds bits in a Uint16Array, got a plain array`,
+    );
+  for (let i = 0; i < data.length; i++)
+    (out as Float32Array)[i] =
+      wanted === "int64" ? (BigInt(data[i] as number) as unknown as number) : (data[i] as number);
+  return out;
+}
+
+/** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */
+export function checkShape(what: string, shape: readonly number[]): void {
+  let size = 1;
+  for (const n of shape) {
+    if (!(Number.isSafeInteger(n) && n >= 0))
+      throw new ShapeError("shape", `${what}: every axis must be an integer ≥ 0, got [${shape.join(", ")}]`, {
+        shape,
+      });
+    size *= n;
+  }
+  if (!Number.isSafeInteger(size))
+    throw new ShapeError("size", `${what}: [${shape.join(", ")}] has more than 2^53 elements`, { shape });
+}
+
+function checkExtent(what: string, t: Tensor): void {
+  if (t.strides.length !== t.shape.length || t.strides.some((s) => !Number.isSafeInteger(s)))
+    throw new ShapeError(
+      "strides",
+      `${what}: strides [${t.strides.join(", ")}] must be one integer for each axis of [${t.shape.join(", ")}]`,
+    );
+  let low = t.offset;
+  let high = t.offset;
+  if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
+    throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${came(t.offset)}`);
+  if (t.size === 0) return;
+  t.shape.forEach((n, i) => {
+    const reach = (n - 1) * t.strides[i];
+    if (reach < 0) low += reach;
+    else high += reach;
+  });
+  if (low < 0 || high >= t.data.length)
+    throw new ShapeError(
+      "extent",
+      `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
+      { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
+    );
+}
+
+/** Strides of a row-major tensor. */
+export function rowMajor(shape: readonly number[]): number[] {
+  const strides = new Array<number>(shape.length);
+  let step = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+/** Number of elements of a shape. */
+export function sizeOf(shape: readonly number[]): number {
+  let size = 1;
+  for (const n of shape) size *= n;
+  return size;
+}
+
+/** Bytes the elements of a tensor take. */
+export function bytesOf(t: { shape: readonly number[]; dtype: DType }): number {
+  return sizeOf(t.shape) * BYTES[t.dtype];
+}
+
+/** Calls `visit(start, count, step)` for each innermost row of a strided tensor, in row-major order. */
+export function eachRow(
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+  visit: (start: number, count: number, step: number) => void,
+): void {
+  if (sizeOf(shape) === 0) return;
+  if (shape.length === 0) return visit(offset, 1, 1);
+  const last = shape.length - 1;
+  const index = new Array<number>(last).fill(0);
+  let start = offset;
+  for (;;) {
+    visit(start, shape[last], strides[last]);
+    let axis = last - 1;
+    for (; axis >= 0; axis--) {
+      start += strides[axis];
+      if (++index[axis] < shape[axis]) break;
+      start -= strides[axis] * shape[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
