@@ -317,7 +317,10 @@ export function eachRow(
   visit: (start: number, count: number, step: number) => void,
 ): void {
   if (sizeOf(shape) === 0) return;
-  if (shape.length === 0) return visit(offset, 1, 1);
+  if (shape.length === 0) {
+    visit(offset, 1, 1);
+    return;
+  }
   const last = shape.length - 1;
   const index = new Array<number>(last).fill(0);
   let start = offset;
