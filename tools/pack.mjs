@@ -1,0 +1,75 @@
+/**
+ * Checks the package as it would be published: packs it, reads the tarball's list and manifest, runs publint over it,
+ * and runs the platform checks on the unpacked copy, away from the repository.
+ * Needs dist/ (npm run build). Ends with a closing line (tally.mjs).
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { at, root, say, stop } from "./setup.mjs";
+import { Tally } from "./tally.mjs";
+
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+const folder = mkdtempSync(join(tmpdir(), "heed-pack-"));
+try {
+  await check();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;
+
+async function check() {
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const argv = ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
+  const packed = spawnSync(npm, argv, { cwd: root, encoding: "utf8", shell: process.platform === "win32" });
+  if (packed.status !== 0) stop(`npm pack failed: ${packed.stderr}`);
+  const report = JSON.parse(packed.stdout);
+  /** @type {{ filename: string, files: { path: string, mode: number }[], size: number }} */
+  const tarball = Array.isArray(report) ? report[0] : Object.values(report)[0];
+  const file = join(folder, tarball.filename);
+  say(`${tarball.filename}: ${tarball.files.length} files, ${(tarball.size / 1024).toFixed(0)} KiB`);
+
+  const strange = tarball.files.filter(
+    ({ path }) =>
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map))$/.test(path) ||
+      path.includes(".test."),
+  );
+  tally.check("only dist, README, LICENSE and CHANGELOG are packed", strange.map(({ path }) => path).join(", "));
+  for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "package.json"])
+    tally.check(`${name} is packed`, tarball.files.some(({ path }) => path === name) ? "" : "it is missing");
+
+  const unpacked = join(folder, "node_modules", "heed");
+  mkdirSync(unpacked, { recursive: true });
+  const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
+  if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
+
+  const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
+  for (const kind of ["dependencies", "peerDependencies", "optionalDependencies", "bundleDependencies"])
+    tally.check(`no ${kind}`, Object.keys(manifest[kind] ?? {}).join(", "));
+  const lifecycle = /^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$/;
+  tally.check(
+    "no lifecycle script",
+    Object.keys(manifest.scripts ?? {})
+      .filter((name) => lifecycle.test(name))
+      .join(", "),
+  );
+
+  const { messages } = await publint({
+    pack: { tarball: /** @type {ArrayBuffer} */ (Uint8Array.from(readFileSync(file)).buffer) },
+    strict: true,
+  });
+  const told = messages.filter((message) => message.type !== "suggestion");
+  tally.check("publint", told.map((message) => formatMessage(message, manifest, { color: false })).join("; "));
+
+  // Two folders deep, as in the repository, so that the scripts' relative imports hold.
+  const platforms = join(folder, "tests", "platforms");
+  cpSync(at("tests/platforms"), platforms, { recursive: true });
+  mkdirSync(join(folder, "tools"));
+  cpSync(at("tools/tally.mjs"), join(folder, "tools", "tally.mjs"));
+  const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], { encoding: "utf8", timeout: 180_000 });
+  tally.check("the unpacked copy computes", smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000));
+}

@@ -1,0 +1,171 @@
+/**
+ * What `npm start` and `npm test` share: install, build, and find Nodes of other versions. Plain JavaScript that
+ * runs on Node 20.19 with nothing installed, so it may use Node's own modules only.
+ *
+ * heed is developed on the exact Node that package.json pins (`node_modules/.bin/node`), and tested on the four
+ * Nodes of `NODES`, plain binaries from npm that are kept in `.toolchain/`. Leaves to others: building
+ * (build.mjs), what is run (start.mjs, test.mjs).
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the repository. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** The Nodes the built package is tested on: major version to the exact one. */
+export const NODES = { 20: "20.20.2", 22: "22.23.3", 24: "24.21.0", 26: "26.10.0" };
+
+const windows = process.platform === "win32";
+const exe = windows ? ".exe" : "";
+
+/**
+ * Says one line about what is being done, on stderr, so that stdout stays the main job's.
+ * @param {string} line
+ */
+export const say = (line) => process.stderr.write(`${line}\n`);
+
+/** @param {string} path inside the repository */
+export const at = (path) => join(root, path);
+
+/**
+ * Runs a program to its end with the terminal as its own and gives its exit status (1 where it ended by a signal).
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, quiet?: boolean, timeout?: number, cwd?: string }} [options] quiet: output is shown only on failure
+ */
+export function run(command, args, options = {}) {
+  const done = spawnSync(command, args, {
+    cwd: options.cwd ?? root,
+    env: { ...process.env, ...options.env },
+    stdio: options.quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
+    shell: windows && /^np[mx]$/.test(command),
+    timeout: options.timeout,
+    maxBuffer: 1 << 28,
+    encoding: "utf8",
+  });
+  if (done.error !== undefined && done.status === null) say(`${command}: ${done.error.message}`);
+  if (options.quiet && done.status !== 0) process.stderr.write(`${done.stdout ?? ""}${done.stderr ?? ""}`);
+  return done.status ?? 1;
+}
+
+/**
+ * Runs a program in the foreground: the terminal's input is its own, and signals reach it. Resolves to the exit status.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string>} [env]
+ * @returns {Promise<number>}
+ */
+export function foreground(command, args, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
+    // The child gets Ctrl-C from the terminal too and decides what it means; this process only waits for it.
+    const ignore = () => {};
+    const pass = () => child.kill("SIGTERM");
+    process.on("SIGINT", ignore).on("SIGTERM", pass);
+    child.on("error", (error) => {
+      say(`${command}: ${error.message}`);
+      resolve(1);
+    });
+    child.on("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : 143)));
+  });
+}
+
+/** @param {string} path */
+const mtime = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/**
+ * Newest change below a folder, the folders themselves included, so that removed files count too.
+ * @param {string} folder
+ * @returns {number}
+ */
+function newest(folder) {
+  let time = mtime(folder);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name.includes(".test.")) continue;
+    const path = join(folder, entry.name);
+    time = Math.max(time, entry.isDirectory() ? newest(path) : mtime(path));
+  }
+  return time;
+}
+
+/** Installs the development dependencies exactly as locked, where they are missing or older than the lock file. */
+export function install() {
+  const installed = mtime(at("node_modules/.package-lock.json"));
+  if (installed > 0 && installed >= mtime(at("package-lock.json"))) return;
+  say(`heed: installing ${installed === 0 ? "" : "again (package-lock.json has changed) "}with npm ci …`);
+  if (run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { quiet: true }) !== 0)
+    stop("npm ci failed (see above); is the npm registry reachable?");
+}
+
+/** Builds dist/ where it is missing or older than the sources. */
+export function build() {
+  const built = mtime(at("dist/cli/main.js"));
+  const sources = ["tsconfig.json", "tsconfig.build.json", "package.json"].map((name) => mtime(at(name)));
+  if (built >= Math.max(newest(at("src")), ...sources)) return;
+  say(`heed: building ${built === 0 ? "" : "again (src has changed) "}…`);
+  if (run(pinned(), [at("tools/build.mjs")]) !== 0) stop("the build failed (see above)");
+}
+
+/**
+ * Ends with a message and status 1.
+ * @param {string} message
+ * @returns {never}
+ */
+export function stop(message) {
+  say(`heed: ${message}`);
+  process.exit(1);
+}
+
+/**
+ * The version a Node binary reports, as "24.21.0", or "" where it does not run.
+ * @param {string} path
+ */
+export function versionOf(path) {
+  if (path === process.execPath) return process.versions.node;
+  if (!existsSync(path)) return "";
+  const done = spawnSync(path, ["--version"], { encoding: "utf8" });
+  return done.status === 0 ? done.stdout.trim().replace(/^v/, "") : "";
+}
+
+/** @type {string | undefined} */
+let pinnedPath;
+
+/**
+ * The Node that heed is developed on: the one package.json pins, else the same version from `.toolchain/` (where
+ * install scripts are switched off, npm leaves the pinned one without its binary), else the running one.
+ */
+export function pinned() {
+  if (pinnedPath === undefined) {
+    const own = at(`node_modules/node/bin/node${exe}`);
+    const want = JSON.parse(readFileSync(at("package.json"), "utf8")).devDependencies.node;
+    const path = versionOf(own) === want ? own : toolchain(24);
+    if (path === undefined)
+      say(`heed: Node ${want} could not be had from npm; going on with ${process.version}`);
+    pinnedPath = path ?? process.execPath;
+  }
+  return pinnedPath;
+}
+
+/**
+ * A Node of the major version: the running one, the pinned one, or one that npm installs into `.toolchain/MAJOR`.
+ * Undefined where none can be had.
+ * @param {keyof typeof NODES} major
+ * @returns {string | undefined}
+ */
+export function toolchain(major) {
+  const exact = NODES[major];
+  for (const path of [process.execPath, at(`node_modules/node/bin/node${exe}`)])
+    if (versionOf(path) === exact) return path;
+  const platform = windows ? "win" : process.platform;
+  const name = `${platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node"}-${platform}-${process.arch}`;
+  const folder = at(`.toolchain/${major}`);
+  const path = join(folder, "node_modules", name, "bin", `node${exe}`);
+  if (versionOf(path) === exact) return path;
+  say(`heed: fetching Node ${exact} (${name}) from npm …`);
+  const args = ["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts"];
+  run("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error", `${name}@${exact}`], { quiet: true });
+  if (versionOf(path) === exact) return path;
+  return process.versions.node.split(".")[0] === String(major) ? process.execPath : undefined;
+}
