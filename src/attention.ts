@@ -1,0 +1,142 @@
+/**
+ * Scaled dot-product attention, the one call:
+ *
+ *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk + mask)·V        (Vaswani et al. 2017, equation 1)
+ *
+ * Options are resolved in plan/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
+ */
+import { backendFor } from "./backends.ts";
+import { arrayFor, arrayName, readerOf, type TypedData } from "./core/dtype.ts";
+import { came, OptionError, ShapeError, show } from "./core/errors.ts";
+import { outputShape, rowShape, type Shape } from "./core/shape.ts";
+import type { State } from "./core/state.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+import type { LseReader } from "./plan/backend.ts";
+import { type Plan, printPlan } from "./plan/plan.ts";
+import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf } from "./plan/problem.ts";
+
+/** What attention gives back. */
+export interface AttentionResult extends State {
+  /** [..., Hq, Nq, dv] in the query's dtype; [..., Nq, Hq, dv] in layout `bshd`. */
+  readonly output: Tensor;
+  /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq], float32 (float64 in float64 calls). */
+  readonly lse: Tensor;
+  /** Where asked for: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
+  readonly weights?: Tensor;
+}
+
+/**
+ * softmax(Q·Kᵀ·scale + mask)·V, exactly, in memory linear in Nq and Nk.
+ *
+ * @param query [..., Nq, dk]; with two or more leading axes the last of them is heads: [..., Hq, Nq, dk]
+ * @param key   [..., Nk, dk], with Hkv heads that divide Hq: query head h reads key head ⌊h·Hkv/Hq⌋
+ * @param value [..., Nk, dv]
+ * @throws ShapeError, DTypeError, OptionError, UnsupportedError before any work
+ */
+export function scaledDotProductAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: AttentionOptions = {},
+): AttentionResult {
+  const problem = resolve("scaledDotProductAttention", query, key, value, options);
+  const { shape } = problem;
+  const { backend } = backendFor(problem);
+  const output = like(shape.query.tensor, sizeOf(outputShape(shape)));
+  const lse =
+    problem.dtype === "float64"
+      ? new Float64Array(shape.B * shape.Hq * shape.Nq)
+      : new Float32Array(shape.B * shape.Hq * shape.Nq);
+  const across = shape.layout === "bshd";
+  backend.forward(problem, {
+    output,
+    lse,
+    batch: shape.Hq * shape.Nq * shape.dv,
+    head: across ? shape.dv : shape.Nq * shape.dv,
+    row: across ? shape.Hq * shape.dv : shape.dv,
+  });
+  const state = {
+    output: new Tensor(output, outputShape(shape), problem.dtype),
+    lse: new Tensor(lse, rowShape(shape), problem.dtype === "float64" ? "float64" : "float32"),
+  };
+  if (!problem.weights) return state;
+  const read: LseReader = (b, h, row) => lse[(b * shape.Hq + h) * shape.Nq + row];
+  return { ...state, weights: weightsOf(problem, read, problem.weights) };
+}
+
+/**
+ * Weights rebuilt from lse, exactly: exp(score − lse) of any rows and heads, later, without the N×N matrix.
+ *
+ * @param lse as `scaledDotProductAttention` returned it for the same inputs and options
+ * @param options the same options, and `rows` and `heads` (default all); the result is [..., heads, rows, Nk]
+ */
+export function attentionWeights(
+  query: TensorLike,
+  key: TensorLike,
+  lse: TensorLike,
+  options: AttentionOptions & { heads?: readonly number[]; rows?: readonly number[] } = {},
+): Tensor {
+  const what = "attentionWeights";
+  checkNames(what, options, ["heads", "rows"]);
+  const { heads, rows, returnWeights: _, ...same } = options;
+  // Weights need no values: keys stand in for them, so that shapes are checked the same way.
+  const problem = resolve(what, query, key, key, same);
+  const { shape } = problem;
+  const given = asTensor(`${what}: lse`, lse);
+  const want = rowShape(shape);
+  const wanted = problem.dtype === "float64" ? "float64" : "float32";
+  if (given.shape.join() !== want.join() || given.dtype !== wanted)
+    throw new ShapeError(
+      "lse",
+      `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${show("lse", given)}`,
+    );
+  const dense = given.isContiguous() ? given : given.contiguous();
+  const read = readerOf(dense.dtype, dense.data);
+  return weightsOf(
+    problem,
+    (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row),
+    selectionOf(what, { heads, rows }, shape),
+  );
+}
+
+/** How a call would run, as a printable plan: kernel key, tiles skipped, full and partial, threads, bytes. */
+export function explain(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: AttentionOptions = {},
+): Plan & { toString(): string } {
+  const problem = resolve("explain", query, key, value, options);
+  const { backend, because } = backendFor(problem);
+  const plan = { ...backend.plan(problem), ...(because === undefined ? {} : { because }) };
+  return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
+}
+
+function weightsOf(problem: Problem, lse: LseReader, chosen: NonNullable<Problem["weights"]>): Tensor {
+  const { shape } = problem;
+  const { heads, rows } = chosen;
+  const size = shape.B * heads.length * rows.length * shape.Nk;
+  if (!Number.isSafeInteger(size) || size > 2 ** 32)
+    throw new OptionError(
+      "weights-size",
+      `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${came(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
+    );
+  const data = like(shape.query.tensor, size);
+  const { backend } = backendFor(problem);
+  backend.weights(problem, lse, heads, rows, data);
+  return new Tensor(data, chosenShape(shape, heads.length, rows.length), problem.dtype);
+}
+
+function chosenShape(shape: Shape, heads: number, rows: number): number[] {
+  const full = rowShape(shape, shape.Nk);
+  full[full.length - 2] = rows;
+  if (shape.heads) full[full.length - 3] = heads;
+  return full;
+}
+
+/** A new array of the query's kind: a native Float16Array where one came in. */
+function like(query: Tensor, size: number): TypedData {
+  return arrayName(query.data) === "Float16Array"
+    ? new (query.data.constructor as new (n: number) => TypedData)(size)
+    : arrayFor(query.dtype, size);
+}

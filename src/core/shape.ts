@@ -1,0 +1,165 @@
+/**
+ * The shapes of a call, checked once. What comes out speaks of B batch entries, Hq query heads in groups of G over
+ * Hkv key heads, Nq queries, Nk keys, and says where each row of each operand lies; inside, code trusts it.
+ */
+import { ShapeError, show } from "./errors.ts";
+import type { Tensor } from "./tensor.ts";
+import { rowMajor, sizeOf } from "./tensor.ts";
+
+/** Order of the last three axes: heads before positions, or positions before heads. */
+export type Layout = "bhsd" | "bshd";
+
+/** One of query, key, value: element of row n, column d of head h of batch entry b is base[b] + h·head + n·row + d·column. */
+export interface Operand {
+  readonly tensor: Tensor;
+  readonly base: Float64Array;
+  readonly head: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** Lengths of a call, and the leading axes its result has. */
+export interface Shape {
+  readonly B: number;
+  readonly Hq: number;
+  readonly Hkv: number;
+  /** Query heads that share a key head: Hq / Hkv. */
+  readonly G: number;
+  readonly Nq: number;
+  readonly Nk: number;
+  readonly dk: number;
+  readonly dv: number;
+  readonly layout: Layout;
+  /** Batch axes after broadcasting. */
+  readonly batch: readonly number[];
+  /** True where the tensors have an axis of heads. */
+  readonly heads: boolean;
+  readonly query: Operand;
+  readonly key: Operand;
+  readonly value: Operand;
+}
+
+interface Axes {
+  batch: number[];
+  batchStrides: number[];
+  H: number;
+  head: number;
+  N: number;
+  row: number;
+  D: number;
+  column: number;
+}
+
+/** Checks the three shapes against each other. */
+export function resolveShape(what: string, query: Tensor, key: Tensor, value: Tensor, layout: Layout): Shape {
+  const all = () => `${show("query", query)}, ${show("key", key)}, ${show("value", value)}`;
+  const fail = (code: string, text: string): never => {
+    throw new ShapeError(code, `${what}: ${text}; ${all()}`, {
+      query: query.shape,
+      key: key.shape,
+      value: value.shape,
+      layout,
+    });
+  };
+  const least = layout === "bshd" ? 3 : 2;
+  for (const [name, t] of Object.entries({ query, key, value }))
+    if (t.shape.length < least)
+      fail(
+        "rank",
+        `${name} has ${t.shape.length} axes, expected ${layout === "bshd" ? "[..., N, H, d]" : "[..., N, d] or [..., H, N, d]"}`,
+      );
+  // One leading axis is batch; from two on, the last is heads. `bshd` always has heads.
+  const heads = layout === "bshd" || Math.max(query.shape.length, key.shape.length, value.shape.length) >= 4;
+  const [q, k, v] = [query, key, value].map((t) => axesOf(t, layout, heads));
+  if (q.D !== k.D) fail("head-size", `query and key must have the same head size dk, got ${q.D} and ${k.D}`);
+  if (k.N !== v.N) fail("key-length", `key and value must have the same length Nk, got ${k.N} and ${v.N}`);
+  if (k.H !== v.H) fail("value-heads", `key and value must have the same heads, got ${k.H} and ${v.H}`);
+  if (k.H === 0 ? q.H !== 0 : q.H % k.H !== 0)
+    fail("heads", `${k.H} key heads do not divide ${q.H} query heads`);
+  const rank = Math.max(q.batch.length, k.batch.length, v.batch.length);
+  const batch = Array.from({ length: rank }, (_, axis) => {
+    const lengths = [q, k, v].map((t) => t.batch[axis - rank + t.batch.length] ?? 1);
+    const long = lengths.find((n) => n !== 1) ?? 1;
+    if (lengths.some((n) => n !== 1 && n !== long))
+      fail(
+        "batch",
+        `leading axes ${lengths.join(", ")} do not broadcast${heads ? "" : " (grouped heads need tensors of rank 4)"}`,
+      );
+    return long;
+  });
+  const B = sizeOf(batch);
+  return {
+    B,
+    Hq: q.H,
+    Hkv: k.H,
+    G: k.H === 0 ? 1 : q.H / k.H,
+    Nq: q.N,
+    Nk: k.N,
+    dk: q.D,
+    dv: v.D,
+    layout,
+    batch,
+    heads,
+    query: operand(query, q, batch),
+    key: operand(key, k, batch),
+    value: operand(value, v, batch),
+  };
+}
+
+function axesOf(t: Tensor, layout: Layout, heads: boolean): Axes {
+  const n = t.shape.length;
+  const [rowAxis, headAxis] = layout === "bshd" ? [n - 3, n - 2] : [n - 2, n - 3];
+  const hasHead = heads && headAxis >= 0;
+  const batchEnd = heads ? Math.max(n - 3, 0) : n - 2;
+  return {
+    batch: t.shape.slice(0, batchEnd),
+    batchStrides: t.strides.slice(0, batchEnd),
+    H: hasHead ? t.shape[headAxis] : 1,
+    head: hasHead ? t.strides[headAxis] : 0,
+    N: t.shape[rowAxis],
+    row: t.strides[rowAxis],
+    D: t.shape[n - 1],
+    column: t.strides[n - 1],
+  };
+}
+
+function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
+  return {
+    tensor: t,
+    base: batchBases(t.offset, axes.batch, axes.batchStrides, batch),
+    head: axes.head,
+    row: axes.row,
+    column: axes.column,
+  };
+}
+
+/** First element of every batch entry, with axes of length 1 (and missing ones) broadcast. */
+export function batchBases(
+  offset: number,
+  own: readonly number[],
+  strides: readonly number[],
+  batch: readonly number[],
+): Float64Array {
+  const bases = new Float64Array(sizeOf(batch));
+  const steps = rowMajor(batch);
+  for (let b = 0; b < bases.length; b++) {
+    let at = offset;
+    for (let axis = 0; axis < own.length; axis++) {
+      const full = axis - own.length + batch.length;
+      if (own[axis] > 1) at += (Math.floor(b / steps[full]) % batch[full]) * strides[axis];
+    }
+    bases[b] = at;
+  }
+  return bases;
+}
+
+/** Shape of the output: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
+export function outputShape(s: Shape): number[] {
+  if (!s.heads) return [...s.batch, s.Nq, s.dv];
+  return s.layout === "bshd" ? [...s.batch, s.Nq, s.Hq, s.dv] : [...s.batch, s.Hq, s.Nq, s.dv];
+}
+
+/** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. */
+export function rowShape(s: Shape, ...last: number[]): number[] {
+  return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
+}

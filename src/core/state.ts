@@ -1,0 +1,95 @@
+/**
+ * A partial result: the output over some of the keys with its log-sum-exp. States over disjoint keys join into the
+ * state over all of them, in any order: threads, split keys, caches, pages and machines all use this one function.
+ *
+ *   lse = log Σ exp(lseᵢ)        output = Σ exp(lseᵢ − lse)·outputᵢ
+ *
+ * The identity is lse −∞ (no keys): its output is not read. FlashInfer, "recursive attention".
+ */
+import { arrayFor, arrayName, readerOf, type TypedData, writerOf } from "./dtype.ts";
+import { came, OptionError, ShapeError, show } from "./errors.ts";
+import { asTensor, eachRow, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
+
+/** Output [..., Nq, dv] with the log-sum-exp of its rows [..., Nq]. */
+export interface State {
+  readonly output: Tensor;
+  readonly lse: Tensor;
+}
+
+/** Joins states over disjoint keys. All outputs have one shape and dtype, all lse the shape without the last axis. */
+export function mergeStates(
+  states: readonly { readonly output: TensorLike; readonly lse: TensorLike }[],
+  options: { layout?: "bhsd" | "bshd" } = {},
+): State {
+  if (!Array.isArray(states) || states.length === 0)
+    throw new OptionError("states", `mergeStates: expected one or more { output, lse }, got ${came(states)}`);
+  const { layout = "bhsd" } = options;
+  if (layout !== "bhsd" && layout !== "bshd")
+    throw new OptionError("layout", `mergeStates: layout must be "bhsd" or "bshd", got ${came(layout)}`);
+  const parts = states.map(({ output, lse }, n) => ({
+    output: asTensor(`mergeStates: states[${n}].output`, output),
+    lse: asTensor(`mergeStates: states[${n}].lse`, lse),
+  }));
+  const first = parts[0];
+  const shape = first.output.shape;
+  // lse is [..., H, N] in both layouts; in `bshd` the output's rows come as [..., N, H].
+  const rows = shape.slice(0, -1);
+  const lseShape =
+    layout === "bshd" ? [...rows.slice(0, -2), rows[rows.length - 1], rows[rows.length - 2]] : rows;
+  parts.forEach((part, n) => {
+    if (
+      part.output.shape.join() !== shape.join() ||
+      part.lse.shape.join() !== lseShape.join() ||
+      shape.length < 1
+    )
+      throw new ShapeError(
+        "states",
+        `mergeStates: states[${n}] must have output [${shape.join(", ")}] and lse [${lseShape.join(", ")}], got ${show("output", part.output)}, ${show("lse", part.lse)}`,
+      );
+    if (part.output.dtype !== first.output.dtype || part.lse.dtype !== first.lse.dtype)
+      throw new ShapeError(
+        "states",
+        `mergeStates: states[${n}] has other dtypes than states[0]: ${show("output", part.output)}, ${show("lse", part.lse)}`,
+      );
+  });
+
+  const dv = shape[shape.length - 1];
+  const count = sizeOf(rows);
+  const native = arrayName(first.output.data) === "Float16Array";
+  const data: TypedData = native
+    ? new (first.output.data.constructor as new (n: number) => TypedData)(count * dv)
+    : arrayFor(first.output.dtype, count * dv);
+  const total = new Float64Array(count).fill(-Infinity);
+  const lses = parts.map((part) => (layout === "bshd" ? part.lse.transpose() : part.lse).toFloat64());
+  for (let row = 0; row < count; row++) total[row] = logSumExp(lses, row);
+  const sum = new Float64Array(count * dv);
+  parts.forEach((part, n) => {
+    const read = readerOf(part.output.dtype, part.output.data);
+    let row = 0;
+    eachRow(shape, part.output.strides, part.output.offset, (start, width, step) => {
+      const share = lses[n][row] === -Infinity ? 0 : Math.exp(lses[n][row] - total[row]);
+      if (lses[n][row] !== -Infinity)
+        for (let e = 0; e < width; e++) sum[row * dv + e] += share * read(start + e * step);
+      row++;
+    });
+  });
+  const write = writerOf(first.output.dtype, data);
+  for (let i = 0; i < sum.length; i++) write(i, sum[i]);
+  const lse = arrayFor(first.lse.dtype, count);
+  const writeLse = writerOf(first.lse.dtype, lse);
+  for (let row = 0; row < count; row++) writeLse(row, total[row]);
+  const joined = new Tensor(lse, rows, first.lse.dtype);
+  return {
+    output: new Tensor(data, shape, first.output.dtype),
+    lse: layout === "bshd" ? joined.transpose().contiguous() : joined,
+  };
+}
+
+function logSumExp(lses: readonly Float64Array[], row: number): number {
+  let m = -Infinity;
+  for (const lse of lses) if (!(lse[row] <= m)) m = lse[row];
+  if (m === -Infinity || m !== m) return m;
+  let sum = 0;
+  for (const lse of lses) sum += Math.exp(lse[row] - m);
+  return m + Math.log(sum);
+}

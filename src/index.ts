@@ -1,0 +1,17 @@
+/** heed: attention for TypeScript. The front door: exports only. */
+export { type AttentionResult, attentionWeights, explain, scaledDotProductAttention } from "./attention.ts";
+export type { DType, FloatDType } from "./core/dtype.ts";
+export {
+  DTypeError,
+  FormatError,
+  HeedError,
+  OptionError,
+  ShapeError,
+  UnsupportedError,
+} from "./core/errors.ts";
+export { mergeStates, type State } from "./core/state.ts";
+export { Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
+export { configure, type Settings } from "./plan/configure.ts";
+export type { Level, Plan } from "./plan/plan.ts";
+export type { AttentionOptions, MaskLike } from "./plan/problem.ts";
+export * from "./score/index.ts";

@@ -1,0 +1,47 @@
+/** What is decided before a call runs, in a form that prints. */
+
+/** SIMD levels; see `configure`. */
+export type Level = "wide" | "relaxed" | "strict" | "reference";
+
+/** How a call runs. Sizes in rows, keys and bytes. */
+export interface Plan {
+  readonly backend: "wasm" | "reference";
+  readonly level: Level;
+  /** Readable key of the kernel: all it was specialised on. */
+  readonly kernel: string;
+  readonly threads: number;
+  /** Pieces of work that threads take one by one. */
+  readonly tasks: number;
+  /** Query rows of one task and keys of one tile. */
+  readonly blockRows: number;
+  readonly keyTile: number;
+  /** Parts the keys are split into, joined by `mergeStates`' rule. */
+  readonly splits: number;
+  /** Times the inputs are brought into the engine's memory, piece by piece. */
+  readonly stages: number;
+  /** Engine memory the call uses beyond inputs and output. */
+  readonly bytes: number;
+  /** Tiles the mask leaves empty, full and partial, over all heads; undefined where there is no mask expression. */
+  readonly tiles?: { readonly skipped: number; readonly full: number; readonly partial: number };
+  /** Why a faster level was not taken, where it was not. */
+  readonly because?: string;
+}
+
+/** A plan as lines of text. */
+export function printPlan(plan: Plan): string {
+  const lines: [string, string][] = [
+    ["backend", plan.because ? `${plan.backend} (${plan.because})` : plan.backend],
+    ["level", plan.level],
+    ["kernel", plan.kernel],
+    ["threads", String(plan.threads)],
+    ["tasks", `${plan.tasks} of ${plan.blockRows} query rows × ${plan.keyTile} keys a tile`],
+    ["splits", `${plan.splits} over the keys, ${plan.stages} ${plan.stages === 1 ? "stage" : "stages"}`],
+    ["memory", `${(plan.bytes / 2 ** 20).toFixed(2)} MiB beyond inputs and output`],
+  ];
+  if (plan.tiles) {
+    const { skipped, full, partial } = plan.tiles;
+    const share = (n: number) => `${n} (${((100 * n) / Math.max(1, skipped + full + partial)).toFixed(1)} %)`;
+    lines.push(["tiles", `${share(skipped)} skipped, ${share(full)} full, ${share(partial)} partial`]);
+  }
+  return lines.map(([name, text]) => `${name.padEnd(8)}${text}`).join("\n");
+}
