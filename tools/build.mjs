@@ -8,9 +8,13 @@ import { at } from "./setup.mjs";
 
 const started = new Date();
 rmSync(at("dist"), { recursive: true, force: true });
-const tsc = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.build.json")], {
-  stdio: "inherit",
-});
+const tsc = spawnSync(
+  process.execPath,
+  [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.build.json")],
+  {
+    stdio: "inherit",
+  },
+);
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 
 const main = at("dist/cli/main.js");

@@ -38,7 +38,10 @@ async function check() {
       !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map))$/.test(path) ||
       path.includes(".test."),
   );
-  tally.check("only dist, README, LICENSE and CHANGELOG are packed", strange.map(({ path }) => path).join(", "));
+  tally.check(
+    "only dist, README, LICENSE and CHANGELOG are packed",
+    strange.map(({ path }) => path).join(", "),
+  );
   for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "package.json"])
     tally.check(`${name} is packed`, tarball.files.some(({ path }) => path === name) ? "" : "it is missing");
 
@@ -63,13 +66,22 @@ async function check() {
     strict: true,
   });
   const told = messages.filter((message) => message.type !== "suggestion");
-  tally.check("publint", told.map((message) => formatMessage(message, manifest, { color: false })).join("; "));
+  tally.check(
+    "publint",
+    told.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
+  );
 
   // Two folders deep, as in the repository, so that the scripts' relative imports hold.
   const platforms = join(folder, "tests", "platforms");
   cpSync(at("tests/platforms"), platforms, { recursive: true });
   mkdirSync(join(folder, "tools"));
   cpSync(at("tools/tally.mjs"), join(folder, "tools", "tally.mjs"));
-  const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], { encoding: "utf8", timeout: 180_000 });
-  tally.check("the unpacked copy computes", smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000));
+  const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], {
+    encoding: "utf8",
+    timeout: 180_000,
+  });
+  tally.check(
+    "the unpacked copy computes",
+    smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000),
+  );
 }

@@ -15,7 +15,12 @@ import { fileURLToPath } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The Nodes the built package is tested on: major version to the exact one. */
-export const NODES = { 20: "20.20.2", 22: "22.23.3", 24: "24.21.0", 26: "26.10.0" };
+export const NODES = new Map([
+  [20, "20.20.2"],
+  [22, "22.23.3"],
+  [24, "24.21.0"],
+  [26, "26.10.0"],
+]);
 
 const windows = process.platform === "win32";
 const exe = windows ? ".exe" : "";
@@ -151,11 +156,11 @@ export function pinned() {
 /**
  * A Node of the major version: the running one, the pinned one, or one that npm installs into `.toolchain/MAJOR`.
  * Undefined where none can be had.
- * @param {keyof typeof NODES} major
+ * @param {number} major one of NODES
  * @returns {string | undefined}
  */
 export function toolchain(major) {
-  const exact = NODES[major];
+  const exact = NODES.get(major);
   for (const path of [process.execPath, at(`node_modules/node/bin/node${exe}`)])
     if (versionOf(path) === exact) return path;
   const platform = windows ? "win" : process.platform;

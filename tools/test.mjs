@@ -10,7 +10,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { at, build, install, NODES, pinned, root, run, say, toolchain } from "./setup.mjs";
+import { at, install, NODES, pinned, root, run, say, toolchain } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
 const PARTS = ["types", "lint", "source", "built", "platforms", "browser", "package"];
@@ -108,7 +108,9 @@ if (parts.includes("lint")) {
 }
 
 if (parts.includes("source")) {
-  heading(`the suite on the source, Node ${process.versions.node.split(".")[0] === "24" ? "" : "24 "}`.trim());
+  heading(
+    `the suite on the source, Node ${process.versions.node.split(".")[0] === "24" ? "" : "24 "}`.trim(),
+  );
   vitest("suite on the source", {});
 }
 
@@ -119,11 +121,13 @@ if (parts.includes("built")) {
 }
 
 if (parts.includes("platforms")) {
-  for (const major of /** @type {(keyof typeof NODES)[]} */ ([20, 22, 24, 26])) {
+  for (const major of NODES.keys()) {
     heading(`the built package on Node ${major}`);
     const binary = built ? toolchain(major) : undefined;
     if (binary === undefined) {
-      const why = built ? `no Node ${major} for ${process.platform} ${process.arch} on npm` : "the build failed";
+      const why = built
+        ? `no Node ${major} for ${process.platform} ${process.arch} on npm`
+        : "the build failed";
       tally.skip(`the built package on Node ${major}`, why);
       continue;
     }

@@ -1,0 +1,229 @@
+// @ts-check
+/**
+ * The built package in headless Chromium: a cross-origin isolated page (threads), a page that is not (one thread, one
+ * clear warning, the same bits), a page whose content security policy forbids WebAssembly (the reference level, one
+ * clear warning), and a worker of a page. Files are served from memory on loopback, each kind of page under its own
+ * first path part, so that headers follow from the address.
+ *
+ * Chromium is CHROME_PATH or what the usual places hold; as root on Debian it is installed where missing. Where none
+ * can be had the checks are left out, and said to be.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { Tally } from "../../tools/tally.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(dirname(here));
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+
+/** A Chromium's path, or undefined. */
+function find() {
+  const places = [
+    process.env.CHROME_PATH,
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+  ];
+  return places.find((path) => path !== undefined && path !== "" && existsSync(path));
+}
+
+/** Installs Debian's Chromium where this process may. */
+function installChromium() {
+  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
+  process.stderr.write("installing chromium with apt-get …\n");
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  for (const argv of [["update"], ["install", "-y", "--no-install-recommends", "chromium"]]) {
+    const done = spawnSync("apt-get", ["-qq", ...argv], { env, encoding: "utf8", timeout: 480_000 });
+    if (done.status !== 0) {
+      process.stderr.write(`apt-get ${argv[0]} failed: ${(done.stderr ?? "").trim().split("\n").at(-1)}\n`);
+      return;
+    }
+  }
+}
+
+/** Every file that is served: path on the server to its bytes. @type {Map<string, Buffer>} */
+const files = new Map();
+for (const name of readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" }))
+  if (name.endsWith(".js"))
+    files.set(`/dist/${name.split(sep).join("/")}`, readFileSync(join(root, "dist", name)));
+for (const name of ["cases.mjs", "page.mjs"]) files.set(`/${name}`, readFileSync(join(here, name)));
+files.set(
+  "/index.html",
+  Buffer.from(
+    '<!doctype html><meta charset="utf-8"><title>heed</title><script type="module" src="page.mjs"></script>',
+  ),
+);
+
+const isolation = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+const policy = (/** @type {string} */ script) =>
+  `default-src 'none'; script-src ${script}; worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'`;
+/** Kinds of page, by the first part of the path. @type {Record<string, Record<string, string>>} */
+const KINDS = {
+  isolated: { ...isolation, "Content-Security-Policy": policy("'self' 'wasm-unsafe-eval'") },
+  plain: {},
+  strict: { ...isolation, "Content-Security-Policy": policy("'self'") },
+};
+
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  const [, kind, path] = /^\/(isolated|plain|strict)(\/.*)$/.exec(pathname) ?? ["", "", ""];
+  const body = files.get(path);
+  if (body === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  const type = path.endsWith(".html") ? "text/html; charset=utf-8" : "text/javascript; charset=utf-8";
+  response
+    .writeHead(200, { ...KINDS[kind], "Content-Type": type, "X-Content-Type-Options": "nosniff" })
+    .end(body);
+});
+
+/**
+ * Opens a page and gives what it logged.
+ * @param {import("playwright-core").Browser} browser
+ * @param {string} address
+ */
+async function visit(browser, address) {
+  const page = await browser.newPage();
+  /** @type {string[]} */
+  const warnings = [];
+  /** @type {string[]} */
+  const errors = [];
+  try {
+    /** @type {any} */
+    const found = await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`no result after 90 s; ${errors.join("; ")}`)), 90_000);
+      page.on("pageerror", (error) => errors.push(`${error}`));
+      page.on("requestfailed", (request) => errors.push(`${request.url()} failed`));
+      page.on("console", (message) => {
+        const text = message.text();
+        if (text.startsWith("RESULT ")) {
+          clearTimeout(timer);
+          resolve(JSON.parse(text.slice(7)));
+        } else if (message.type() === "warning") warnings.push(text);
+        else errors.push(text);
+      });
+      page.goto(address).catch(reject);
+    });
+    return { found, warnings, errors };
+  } catch (error) {
+    return { found: { error: `${error}` }, warnings, errors };
+  } finally {
+    await page.close();
+  }
+}
+
+/** Bits of every case by level, from the first run of each: the same on every page. @type {Map<string, string>} */
+const bits = new Map();
+
+/**
+ * Checks what a page found: every case right, and its bits those of every other page, thread count and time.
+ * @param {string} name
+ * @param {any} found
+ * @param {string} [level] the level that an unnamed one must equal bit for bit
+ */
+function judge(name, found, level) {
+  if (found.error !== undefined) {
+    tally.check(name, found.error);
+    return;
+  }
+  for (const { simd, threads, results } of found.runs) {
+    const problems = [];
+    for (const { name: what, problem, bits: got } of results) {
+      if (problem !== "") problems.push(`${what}: ${problem}`);
+      const key = `${simd || level}: ${what}`;
+      const known = bits.get(key) ?? got;
+      bits.set(key, known);
+      if (got !== known) problems.push(`${what}: bits ${got}, elsewhere ${known}`);
+    }
+    tally.check(`${name}, ${simd || "as it chooses"}, threads ${threads}`, problems.join("\n    "));
+  }
+}
+
+/**
+ * One warning that speaks of `about`, and nothing on the console besides what `quiet` allows.
+ * @param {string} name
+ * @param {{ warnings: string[], errors: string[] }} told
+ * @param {RegExp | null} about
+ * @param {RegExp} [quiet]
+ */
+function warned(name, { warnings, errors }, about, quiet) {
+  const fits = about === null ? warnings.length === 0 : warnings.length === 1 && about.test(warnings[0]);
+  const want = about === null ? "no warning" : `one warning about ${about.source}`;
+  tally.check(`${name}: ${want}`, fits ? "" : `got ${JSON.stringify(warnings)}`);
+  const loud = errors.filter((text) => quiet === undefined || !quiet.test(text));
+  tally.check(`${name}: no errors on the console`, loud.join("; "));
+}
+
+async function main() {
+  let path = find();
+  if (path === undefined) {
+    installChromium();
+    path = find();
+  }
+  if (path === undefined) {
+    tally.skip("the browser checks", "no Chromium found; set CHROME_PATH to one");
+    return;
+  }
+  await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  const base = `http://127.0.0.1:${port}`;
+  const browser = await chromium.launch({
+    executablePath: path,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  process.stderr.write(`Chromium ${browser.version()} (${relative(root, path)})\n`);
+  try {
+    const levels = "simd=relaxed,strict,reference";
+    let told = await visit(browser, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
+    tally.check(
+      "isolated page: is isolated",
+      told.found.isolated === true ? "" : "crossOriginIsolated is false",
+    );
+    judge("isolated page", told.found);
+    warned("isolated page", told, null);
+
+    told = await visit(browser, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
+    judge("worker of an isolated page", told.found);
+    warned("worker of an isolated page", told, null);
+
+    told = await visit(browser, `${base}/plain/index.html?${levels}&threads=2`);
+    tally.check(
+      "plain page: is not isolated",
+      told.found.isolated === false ? "" : "crossOriginIsolated is true",
+    );
+    judge("plain page", told.found);
+    warned("plain page", told, /isolat|SharedArrayBuffer/i);
+
+    told = await visit(browser, `${base}/strict/index.html?threads=1,2`);
+    judge("page without 'wasm-unsafe-eval'", told.found, "reference");
+    // Chromium itself reports each refused compilation.
+    warned("page without 'wasm-unsafe-eval'", told, /wasm-unsafe-eval/, /Content Security Policy/i);
+  } finally {
+    await browser.close();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+await main();
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;

@@ -1,0 +1,36 @@
+// @ts-check
+/**
+ * The script of the test pages (browser.mjs serves it): computes every case on the levels and threads that the page's
+ * address asks for and logs `RESULT` with the findings as JSON. `?worker` does it in a worker of the page.
+ */
+import { runCases } from "./cases.mjs";
+
+const asked = new URLSearchParams(location.search);
+
+/** @returns {Promise<object>} */
+async function compute() {
+  const heed = await import(/** @type {string} */ ("./dist/index.js"));
+  const runs = [];
+  for (const simd of (asked.get("simd") ?? "").split(","))
+    for (const threads of (asked.get("threads") ?? "1").split(",").map(Number)) {
+      // An empty level leaves the engine its own choice.
+      heed.configure(simd === "" ? { threads } : { simd, threads });
+      // In a page workers start while the page goes on: the first pass may have had fewer than the later one.
+      runs.push({ simd, threads, results: runCases(heed) });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      runs.push({ simd, threads, results: runCases(heed) });
+    }
+  return { isolated: globalThis.crossOriginIsolated, runs };
+}
+
+if (typeof document !== "undefined" && asked.has("worker")) {
+  const worker = new Worker(`${location.pathname.replace(/[^/]*$/, "")}page.mjs?${asked}`, {
+    type: "module",
+  });
+  worker.onmessage = ({ data }) => console.log(`RESULT ${data}`);
+  worker.onerror = (event) => console.log(`RESULT ${JSON.stringify({ error: event.message })}`);
+} else {
+  const found = JSON.stringify(await compute().catch((error) => ({ error: `${error.stack ?? error}` })));
+  if (typeof document === "undefined") postMessage(found);
+  else console.log(`RESULT ${found}`);
+}

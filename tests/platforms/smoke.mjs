@@ -1,0 +1,65 @@
+// @ts-check
+/**
+ * The built package on whichever Node runs this: every case of cases.mjs on every level and with one thread and two,
+ * each held against the float64 loop, bits equal over threads. It has to end by itself: a worker that keeps the
+ * process alive shows as a run that hangs. `heed` is the package itself, by its own exports.
+ */
+import { Tally } from "../../tools/tally.mjs";
+import { runCases } from "./cases.mjs";
+
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+const major = Number(process.versions.node.split(".")[0]);
+
+/** @type {string[]} */
+const warnings = [];
+process.on("warning", ({ name, message }) => warnings.push(`${name}: ${message}`));
+
+for (const door of ["heed", "heed/reference", "heed/io", "heed/models"])
+  try {
+    const names = Object.keys(await import(door));
+    tally.check(`import ${door}`, names.length > 0 ? "" : "it exports nothing");
+  } catch (error) {
+    tally.check(`import ${door}`, String(error));
+  }
+
+const heed = await import("heed");
+
+/** True where the engine has relaxed SIMD: a module of one function, () → i32x4.relaxed_trunc_f32x4_s(v128.const 0). */
+const relaxed = WebAssembly.validate(
+  // prettier-ignore
+  new Uint8Array([
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 25, 1, 23, 0, 253, 12, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 253, 129, 2, 11,
+  ]),
+);
+
+for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wide"])) {
+  if (simd === "wide" && major < 24) continue; // Node 24 and later have it
+  if (simd === "relaxed" && !relaxed) continue; // Node 20 has it behind a flag
+  /** @type {ReturnType<typeof runCases> | undefined} */
+  let first;
+  for (const threads of [1, 2]) {
+    const name = `${simd}, ${threads === 1 ? "one thread" : "two threads"}`;
+    try {
+      heed.configure({ simd, threads });
+    } catch (error) {
+      tally.check(name, `configure threw ${error}`);
+      continue;
+    }
+    const results = runCases(heed);
+    for (const [x, { name: what, problem, bits }] of results.entries()) {
+      const other = first?.[x].bits ?? bits;
+      const differs = bits === other ? "" : `bits ${bits}, with one thread ${other}`;
+      tally.check(`${name}: ${what}`, problem || differs);
+    }
+    first ??= results;
+  }
+}
+
+// Warnings are shown a turn later; none is expected but Node's own about experiments.
+await new Promise((resolve) => setTimeout(resolve, 0));
+const told = warnings.filter((text) => !/^(ExperimentalWarning|SecurityWarning)/.test(text));
+tally.check("no warnings", told.join("; "));
+
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;

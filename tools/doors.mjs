@@ -1,0 +1,68 @@
+/**
+ * The package's public doors, read from package.json, and which tests go through nothing else: those run a second time
+ * on the built package (`TEST_BUILT=1`), where each door is the file in dist/ that is published.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { at, root } from "./setup.mjs";
+
+const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
+
+/**
+ * Every door: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` is the file
+ * behind the main door that tests of behaviour stand beside, so it counts as one.
+ * @type {{ name: string | undefined, source: string, built: string }[]}
+ */
+export const doors = [
+  ...Object.entries(manifest.exports)
+    .filter(([, target]) => typeof target === "object")
+    .map(([name, target]) => ({
+      name: manifest.name + name.slice(1),
+      source: at(target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")),
+      built: at(target.default),
+    })),
+  { name: undefined, source: at("src/attention.ts"), built: at("dist/attention.js") },
+];
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s(?!type\s)[^;'"]*?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
+
+/**
+ * The modules a file imports when it runs, as written. Type-only imports are erased and do not count.
+ * @param {string} text
+ */
+export function importsOf(text) {
+  const bare = [...text.matchAll(/(?:^|\n)import\s*["']([^"']+)["']/g)].map((match) => match[1]);
+  return [...bare, ...[...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2])];
+}
+
+/**
+ * True where a test reaches src/ through doors only, its helpers included.
+ * @param {string} file
+ * @param {Set<string>} seen
+ * @returns {boolean}
+ */
+function behaves(file, seen = new Set()) {
+  if (seen.has(file)) return true;
+  seen.add(file);
+  return importsOf(readFileSync(file, "utf8"))
+    .filter((name) => name.startsWith("."))
+    .map((name) => resolve(dirname(file), name))
+    .every((path) => {
+      if (doors.some(({ source }) => source === path)) return true;
+      if (path.startsWith(at("src/"))) return false;
+      return !existsSync(path) || behaves(path, seen);
+    });
+}
+
+/** The tests of behaviour, as paths inside the repository. */
+export function behaviourTests() {
+  return ["src", "tests"]
+    .flatMap((folder) =>
+      readdirSync(at(folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".test.ts"))
+        .map((name) => join(at(folder), name)),
+    )
+    .filter((file) => behaves(file))
+    .map((file) => relative(root, file));
+}
