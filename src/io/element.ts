@@ -1,0 +1,201 @@
+/**
+ * What files hold: number formats by their safetensors and NumPy names, and the way between bytes and
+ * arrays. A tensor read from a file is heed's `Tensor` where the dtype is one of heed's; the others
+ * (integers of other widths, 8-bit floats as raw bytes) come as the same `{ data, shape, dtype }` in a
+ * plain object. Always row-major; where byte order and alignment allow, `data` is a view of the bytes.
+ */
+import { arrayName, BYTES, type DType, dtypeOf, type TypedData } from "../core/dtype.ts";
+import { came, DTypeError } from "../core/errors.ts";
+import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+
+/** Dtypes a file may hold: heed's own, the other integers, and 8-bit floats under their safetensors name. */
+export type FileDType =
+  | DType
+  | "int8"
+  | "uint8"
+  | "int16"
+  | "uint16"
+  | "uint32"
+  | "uint64"
+  | "F8_E5M2"
+  | "F8_E4M3"
+  | "F8_E8M0"
+  | "F8_E5M2FNUZ"
+  | "F8_E4M3FNUZ";
+
+/** Arrays a tensor of a file may hold. */
+export type FileData = TypedData | Int8Array | Int16Array | Uint32Array | BigUint64Array;
+
+/** A tensor of a file: heed's `Tensor` where the dtype is heed's, otherwise a plain object; row-major, no offset. */
+export interface FileTensor {
+  readonly data: FileData;
+  readonly shape: readonly number[];
+  readonly dtype: FileDType;
+}
+
+/** Tensors by name, to write. */
+export type NamedTensors = ReadonlyMap<string, TensorLike> | Readonly<Record<string, TensorLike>>;
+
+type ArrayClass = new (buffer: ArrayBufferLike, offset: number, length: number) => FileData;
+
+interface Element {
+  readonly bytes: 1 | 2 | 4 | 8;
+  readonly array: ArrayClass;
+  readonly safetensors: string;
+  /** Kind and size in an npy header; absent where NumPy has no such dtype. */
+  readonly npy?: string;
+}
+
+/** One row a dtype. The order is that of safetensors' `Dtype`, by which its writer sorts tensors. */
+export const ELEMENTS: Readonly<Record<FileDType, Element>> = {
+  bool: { bytes: 1, array: Uint8Array, safetensors: "BOOL", npy: "b1" },
+  uint8: { bytes: 1, array: Uint8Array, safetensors: "U8", npy: "u1" },
+  int8: { bytes: 1, array: Int8Array, safetensors: "I8", npy: "i1" },
+  F8_E5M2: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2" },
+  F8_E4M3: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3" },
+  F8_E8M0: { bytes: 1, array: Uint8Array, safetensors: "F8_E8M0" },
+  F8_E4M3FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3FNUZ" },
+  F8_E5M2FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2FNUZ" },
+  int16: { bytes: 2, array: Int16Array, safetensors: "I16", npy: "i2" },
+  uint16: { bytes: 2, array: Uint16Array, safetensors: "U16", npy: "u2" },
+  float16: { bytes: 2, array: Uint16Array, safetensors: "F16", npy: "f2" },
+  bfloat16: { bytes: 2, array: Uint16Array, safetensors: "BF16" },
+  int32: { bytes: 4, array: Int32Array, safetensors: "I32", npy: "i4" },
+  uint32: { bytes: 4, array: Uint32Array, safetensors: "U32", npy: "u4" },
+  float32: { bytes: 4, array: Float32Array, safetensors: "F32", npy: "f4" },
+  float64: { bytes: 8, array: Float64Array, safetensors: "F64", npy: "f8" },
+  int64: { bytes: 8, array: BigInt64Array, safetensors: "I64", npy: "i8" },
+  uint64: { bytes: 8, array: BigUint64Array, safetensors: "U64", npy: "u8" },
+};
+
+/** Every dtype of the table, narrow ones first. */
+export const FILE_DTYPES = Object.keys(ELEMENTS) as FileDType[];
+
+/** The dtype named `name` in the given column of the table. */
+export function dtypeNamed(column: "safetensors" | "npy", name: string): FileDType | undefined {
+  return FILE_DTYPES.find((dtype) => ELEMENTS[dtype][column] === name);
+}
+
+/** True where this machine stores the high byte first. */
+const HOST_BIG = /* @__PURE__ */ new Uint8Array(/* @__PURE__ */ new Uint16Array([1]).buffer)[0] === 0;
+
+/** Integer arrays of each width: the bits of any element, which copying through a number could change (NaN payloads). */
+const BITS = { 1: Uint8Array, 2: Uint16Array, 4: Int32Array, 8: BigInt64Array } as const;
+const BITS_DTYPE = { 1: "bool", 2: "float16", 4: "int32", 8: "int64" } as const;
+
+/** How the elements of a file lie. */
+export interface Order {
+  /** High byte first. */
+  readonly bigEndian?: boolean;
+  /** First axis fastest. */
+  readonly fortran?: boolean;
+}
+
+/** The tensor that `bytes` hold: a view of them where they are aligned, row-major and of this machine's byte order. */
+export function fromBytes(
+  dtype: FileDType,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  order: Order = {},
+): FileTensor {
+  const width = ELEMENTS[dtype].bytes;
+  if (width > 1 && (order.bigEndian ?? false) !== HOST_BIG) bytes = swapped(bytes, width);
+  else if (bytes.byteOffset % width !== 0) bytes = bytes.slice();
+  if (order.fortran && shape.length > 1) bytes = rowMajorBytes(width, shape, bytes);
+  const data = new ELEMENTS[dtype].array(bytes.buffer, bytes.byteOffset, bytes.byteLength / width);
+  return dtype in BYTES
+    ? (new Tensor(data as TypedData, shape, dtype as DType) as FileTensor)
+    : { data, shape, dtype };
+}
+
+/** A copy with the bytes of each element in the opposite order. */
+function swapped(bytes: Uint8Array, width: number): Uint8Array {
+  const out = bytes.slice();
+  for (let at = 0; at < out.length; at += width) out.subarray(at, at + width).reverse();
+  return out;
+}
+
+/** Bytes of a column-major tensor, reordered row-major. */
+function rowMajorBytes(width: 1 | 2 | 4 | 8, shape: readonly number[], bytes: Uint8Array): Uint8Array {
+  const bits = new BITS[width](bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / width);
+  let step = 1;
+  const strides = shape.map((n) => {
+    const own = step;
+    step *= n;
+    return own;
+  });
+  const dense = new Tensor(bits as TypedData, shape, BITS_DTYPE[width], strides).contiguous();
+  return new Uint8Array(dense.data.buffer);
+}
+
+/** A tensor ready to be written: dense little-endian bytes. */
+export interface Dense {
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+/** The bytes of a tensor-like, checked; copied only where its strides ask for it. */
+export function toBytes(what: string, value: TensorLike): Dense {
+  const given =
+    value instanceof Tensor || !ArrayBuffer.isView(value?.data) ? asTensor(what, value) : undefined;
+  const like: TensorLike = given ?? value;
+  const data = like.data as FileData;
+  const dtype = given?.dtype ?? nameOf(what, like);
+  const { bytes: width, array } = ELEMENTS[dtype];
+  const name = arrayName(data);
+  if (
+    name !== array.name &&
+    !(dtype === "float16" && name === "Float16Array") &&
+    !(array === Uint8Array && name === "Uint8ClampedArray")
+  )
+    throw new DTypeError(
+      "dtype-array",
+      `${what}: dtype ${dtype} is held in ${array.name}, got ${came(data)}`,
+      {
+        dtype,
+        got: name,
+      },
+    );
+  const raw = new BITS[width](data.buffer as ArrayBuffer, data.byteOffset, data.length) as TypedData;
+  const { shape = like.dims, strides = like.stride, offset } = like;
+  const view = asTensor(what, { data: raw, shape, strides, offset, dtype: BITS_DTYPE[width] });
+  const dense = view.isContiguous() ? view : view.contiguous();
+  const start = dense.data.byteOffset + dense.offset * width;
+  const bytes = new Uint8Array(dense.data.buffer, dense.size === 0 ? 0 : start, dense.size * width);
+  return { dtype, shape: dense.shape, bytes: HOST_BIG ? swapped(bytes, width) : bytes };
+}
+
+/** The dtype of a tensor-like: by its own name for it, else by its array. `uint8` stays a number here; `bool` is a mask. */
+function nameOf(what: string, value: TensorLike): FileDType {
+  const named = value.dtype ?? value.type;
+  if (named !== undefined) {
+    const found = Object.hasOwn(ELEMENTS, named)
+      ? (named as FileDType)
+      : (dtypeNamed("safetensors", named) ?? dtypeOf(named));
+    if (found !== undefined) return found;
+    throw new DTypeError(
+      "dtype",
+      `${what}: unknown dtype ${came(named)}; files hold ${FILE_DTYPES.join(", ")}`,
+      {
+        dtype: named,
+      },
+    );
+  }
+  const name = arrayName(value.data);
+  if (name === "Float16Array") return "float16";
+  const fits = FILE_DTYPES.filter((dtype) => ELEMENTS[dtype].array.name === name && ELEMENTS[dtype].npy);
+  if (name === "Uint8Array") return "uint8";
+  if (fits.length === 1) return fits[0];
+  throw new DTypeError(
+    "dtype",
+    `${what}: ${came(value.data)} does not say its dtype; pass one of ${(fits.length ? fits : FILE_DTYPES).join(", ")}`,
+  );
+}
+
+/** Name and value of each tensor, from a Map or a plain object. */
+export function entriesOf(what: string, tensors: NamedTensors): [string, TensorLike][] {
+  if (tensors === null || typeof tensors !== "object")
+    throw new DTypeError("tensors", `${what}: expected a Map or an object of tensors, got ${came(tensors)}`);
+  return tensors instanceof Map ? [...tensors] : Object.entries(tensors);
+}

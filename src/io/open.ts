@@ -1,0 +1,199 @@
+/**
+ * Safetensors read lazily: the header at once, a tensor or some of its rows when asked for. One file, or the
+ * shards of a `model.safetensors.index.json`, whose file names may not lead out of their folder.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
+import { scanObject } from "./json.ts";
+import { quote, type Refuse, refuser } from "./refuse.ts";
+import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
+import { builtin, fileError, fileSystem, openSource, type Source, type SourceLike } from "./source.ts";
+
+/** How to open a model. */
+export interface OpenOptions {
+  /** The source of each shard, by its file name; needed where the index is not a path. */
+  readonly shard?: (name: string) => SourceLike | Promise<SourceLike>;
+  /** Folder that shards may lie in once links are followed; by default that of the index. A Hugging Face cache needs its model folder here. */
+  readonly within?: string;
+}
+
+/** What to read of a tensor. */
+export interface ReadOptions {
+  /** `[from, to)` along the first axis; all by default. */
+  readonly rows?: readonly [number, number];
+}
+
+/** A safetensors file, or a sharded model, of which tensors are read when asked for. */
+export interface SafetensorsFile {
+  /** Texts of `__metadata__`; of the first shard that has a key, where there are several. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Dtype, shape and place of each tensor, by name; `start` and `end` count in its own shard. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+  /** Reads one tensor, or the rows asked for, and nothing else. */
+  read(name: string, options?: ReadOptions): Promise<FileTensor>;
+  /** Closes the files that opening opened. */
+  close(): Promise<void>;
+}
+
+const WHAT = "openSafetensors";
+const INDEX = "model.safetensors.index.json";
+
+/**
+ * Opens a safetensors file, or a model in shards: a path to either, to an index or to a folder that holds
+ * `model.safetensors.index.json` or `model.safetensors`; a file handle; a Blob; bytes; or `{ size, read }`.
+ */
+export async function openSafetensors(from: SourceLike, options: OpenOptions = {}): Promise<SafetensorsFile> {
+  if (typeof from === "string") {
+    const path = await modelPath(from);
+    if (path.endsWith(".json")) return openIndex(path, options.shard ?? shardsBeside(path, options.within));
+    return openFiles([[await openSource(WHAT, path), WHAT]]);
+  }
+  if (options.shard) return openIndex(from, options.shard);
+  return openFiles([[await openSource(WHAT, from), WHAT]]);
+}
+
+/** The file a path means: itself, or what a model's folder holds. */
+async function modelPath(path: string): Promise<string> {
+  const fs = fileSystem(WHAT);
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const stat = await fs.stat(path).catch((error) => {
+    throw fileError(WHAT, "open", path, error);
+  });
+  if (!stat.isDirectory()) return path;
+  const names = await fs.readdir(path);
+  const found = [INDEX, "model.safetensors"].find((name) => names.includes(name));
+  if (found !== undefined) return join(path, found);
+  throw new OptionError("file", `${WHAT}: ${path} holds neither ${INDEX} nor model.safetensors`, { path });
+}
+
+/** Finds shards beside their index, and refuses what a link takes elsewhere. */
+function shardsBeside(index: string, within?: string): (name: string) => Promise<string> {
+  const fs = fileSystem(WHAT);
+  const { dirname, join, relative, isAbsolute, sep } = builtin<typeof import("node:path")>("node:path")!;
+  return async (name) => {
+    const folder = dirname(index);
+    const path = join(folder, name);
+    try {
+      const root = await fs.realpath(within ?? folder);
+      const real = await fs.realpath(path);
+      // By path components: a prefix of the text would let "models-private" pass for "models".
+      const way = relative(root, real);
+      if (way === "" || isAbsolute(way) || way.split(sep)[0] === "..")
+        refuser(WHAT)(
+          "index-escape",
+          0,
+          `shard ${quote(name)} lies at ${real}, outside ${root}; name a folder with \`within\` to allow it`,
+        );
+      return real;
+    } catch (error) {
+      throw fileError(WHAT, "open", path, error);
+    }
+  };
+}
+
+/** Opens a sharded model by its index. */
+async function openIndex(
+  from: SourceLike,
+  shard: (name: string) => SourceLike | Promise<SourceLike>,
+): Promise<SafetensorsFile> {
+  const refuse = refuser(WHAT);
+  const index = await openSource(WHAT, from);
+  let shardOf: Map<string, string>;
+  try {
+    if (index.size > MAX_HEADER)
+      refuse("index-size", 0, `an index of ${index.size} bytes; at most ${MAX_HEADER} are read`);
+    shardOf = readIndex(await index.read(0, index.size), refuse);
+  } finally {
+    await index.close();
+  }
+  const opened: [Source, string][] = [];
+  const names = [...new Set(shardOf.values())];
+  try {
+    for (const name of names) opened.push([await openSource(WHAT, await shard(name)), `${WHAT}, ${name}`]);
+  } catch (error) {
+    for (const [source] of opened) await source.close();
+    throw error;
+  }
+  return openFiles(opened, (tensor) => names.indexOf(shardOf.get(tensor) ?? ""), shardOf.keys());
+}
+
+/** Tensor → shard, from the JSON of an index. */
+function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
+  const shardOf = new Map<string, string>();
+  let seen = false;
+  scanObject(
+    json,
+    refuse,
+    (key, map, at) => {
+      if (key !== "weight_map") return;
+      seen = true;
+      if (!(map instanceof Map)) return refuse("index-map", at, "weight_map must be an object");
+      for (const [tensor, file] of map) {
+        if (typeof file !== "string") return refuse("index-map", at, "its shard is not a text", tensor);
+        if (!/^[^/\\:\0]+$/.test(file) || file === "." || file === "..")
+          refuse("index-path", at, `its shard ${quote(file)} is not a plain file name`, tensor);
+        shardOf.set(tensor, file);
+      }
+    },
+    { numbers: "finite" },
+  );
+  if (!seen) refuse("index-map", json.length, "the index has no weight_map");
+  return shardOf;
+}
+
+/** Reads the headers of opened files; `owner` says in which of them a tensor is looked for, `wanted` which must be there. */
+async function openFiles(
+  files: readonly [Source, string][],
+  owner: (tensor: string) => number = () => 0,
+  wanted: Iterable<string> = [],
+): Promise<SafetensorsFile> {
+  const metadata = new Map<string, string>();
+  const tensors = new Map<string, TensorInfo>();
+  const close = async () => {
+    for (const [source] of files) await source.close();
+  };
+  try {
+    for (const [number, [source, label]] of files.entries()) {
+      const refuse = refuser(label);
+      const first = await source.read(0, Math.min(8, source.size));
+      const length = headerLength(first, source.size, refuse);
+      const header = readHeader(await source.read(8, length), source.size, refuse);
+      for (const [key, text] of header.metadata) if (!metadata.has(key)) metadata.set(key, text);
+      for (const [name, info] of header.tensors) if (owner(name) === number) tensors.set(name, info);
+    }
+    for (const name of wanted)
+      if (!tensors.has(name))
+        refuser(WHAT)("index-missing", 0, "the index names it, its shard does not hold it", name);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
+    const info = tensors.get(name);
+    if (info === undefined)
+      throw new OptionError("tensor", `${WHAT}: no tensor ${quote(String(name))}`, { tensor: name });
+    const { dtype, shape, start, end } = info;
+    const [source] = files[owner(name)];
+    if (options.rows === undefined) return fromBytes(dtype, shape, await source.read(start, end - start));
+    const [from, to] = options.rows;
+    if (
+      !(
+        shape.length > 0 &&
+        Number.isInteger(from) &&
+        Number.isInteger(to) &&
+        0 <= from &&
+        from <= to &&
+        to <= shape[0]
+      )
+    )
+      throw new OptionError(
+        "rows",
+        `${WHAT}: rows ${came(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
+        { tensor: name, shape },
+      );
+    const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
+    const bytes = await source.read(start + from * row, (to - from) * row);
+    return fromBytes(dtype, [to - from, ...shape.slice(1)], bytes);
+  };
+  return { metadata, tensors, read, close };
+}

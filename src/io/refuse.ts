@@ -1,0 +1,83 @@
+/**
+ * How readers say no: one `FormatError` that names the reader, the tensor and the byte offset, and the
+ * exact-integer arithmetic that sizes out of a file go through before anything is allocated.
+ */
+import { came, type ErrorFields, FormatError, OptionError, UnsupportedError } from "../core/errors.ts";
+
+/** Refuses a file: `code` is stable, `offset` the byte of the file at which it goes wrong. */
+export type Refuse = (
+  code: string,
+  offset: number,
+  what: string,
+  tensor?: string,
+  fields?: ErrorFields,
+) => never;
+
+/** The `Refuse` of one reader; `base` is added to offsets (where its bytes begin inside the whole file). */
+export function refuser(reader: string, base = 0, member?: string): Refuse {
+  return (code, offset, what, tensor = member, fields = {}) => {
+    const at = base + offset;
+    const name = tensor === undefined ? "" : `tensor ${quote(tensor)}: `;
+    throw new FormatError(code, `${reader}: ${name}${what} (byte ${at})`, {
+      ...fields,
+      ...(tensor === undefined ? {} : { tensor }),
+      offset: at,
+    });
+  };
+}
+
+/** A name from a file as a message shows it: quoted, escaped, at most 80 characters. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+}
+
+/** a × b as an exact integer, or undefined beyond 2^53. */
+export function multiply(a: number, b: number): number | undefined {
+  const product = a * b;
+  return Number.isSafeInteger(product) ? product : undefined;
+}
+
+/** Bytes a shape takes at `width` bytes an element; undefined beyond 2^53, also where an empty axis hides it. */
+export function extent(shape: readonly number[], width: number): number | undefined {
+  let bytes: number | undefined = width;
+  let empty = false;
+  for (const n of shape) {
+    if (n === 0) empty = true;
+    else if (bytes !== undefined) bytes = multiply(bytes, n);
+  }
+  return bytes === undefined ? undefined : empty ? 0 : bytes;
+}
+
+/** The most axes a file may give a tensor: NumPy's limit. */
+export const MAX_RANK = 64;
+
+/** The bytes of a file in memory, without a copy. */
+export function asBytes(what: string, data: unknown): Uint8Array {
+  if (data instanceof Uint8Array) return data;
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  const kind = Object.prototype.toString.call(data).slice(8, -1);
+  if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
+  throw new OptionError("bytes", `${what}: expected a Uint8Array or an ArrayBuffer, got ${came(data)}`);
+}
+
+/** A new zeroed byte array; where the engine cannot give one, an UnsupportedError that says how much was asked. */
+export function allocate(what: string, length: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(length);
+  } catch {
+    throw new UnsupportedError("memory", `${what}: this engine cannot allocate ${length} bytes at once`, {
+      bytes: length,
+    });
+  }
+}
+
+const UTF8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** UTF-8 text, or undefined where the bytes are not UTF-8. (The slice is for shared memory, which decoders refuse.) */
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(bytes.slice());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The header of a safetensors file: 8 bytes of length N (little-endian), N bytes of JSON, then the data.
+ * Every rule of the format and of its Rust reader: N at most 100,000,000; no duplicate names; each tensor's
+ * bytes equal its shape's; the tensors cover the data without hole or overlap and end where the file ends.
+ * https://github.com/huggingface/safetensors (README, "Format").
+ */
+import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
+import { type Json, scanObject } from "./json.ts";
+import { extent, MAX_RANK, quote, type Refuse } from "./refuse.ts";
+
+/** Where a tensor lies in a file, and what it is. */
+export interface TensorInfo {
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+  /** First byte in the file. */
+  readonly start: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+/** What a safetensors header says. */
+export interface SafetensorsHeader {
+  readonly metadata: Map<string, string>;
+  /** In the order of their bytes. */
+  readonly tensors: Map<string, TensorInfo>;
+}
+
+/** Longest header read, in bytes: the limit of the Rust reader. */
+export const MAX_HEADER = 100_000_000;
+
+/** Length of the header's JSON, from the first 8 bytes of a file of `size` bytes. */
+export function headerLength(first: Uint8Array, size: number, refuse: Refuse): number {
+  if (size < 8) refuse("safetensors-truncated", size, `${size} bytes; a header needs 8 for its length`);
+  const view = new DataView(first.buffer, first.byteOffset, 8);
+  const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
+  if (length > MAX_HEADER)
+    refuse("safetensors-header-size", 0, `a header of ${length} bytes; at most ${MAX_HEADER} are read`);
+  if (length > size - 8)
+    refuse("safetensors-truncated", size, `a header of ${length} bytes in a file of ${size}`);
+  return length;
+}
+
+/** Reads the header's JSON, which begins at byte 8 of a file of `size` bytes. `refuse` counts from byte 0. */
+export function readHeader(json: Uint8Array, size: number, refuse: Refuse): SafetensorsHeader {
+  const data = 8 + json.length;
+  if (json[0] !== 0x7b) refuse("json", 8, 'the header must begin with "{"');
+  const metadata = new Map<string, string>();
+  const found: [string, TensorInfo][] = [];
+  scanObject(
+    json,
+    (code, at, what, tensor, fields) => refuse(code, 8 + at, what, tensor, fields),
+    (name, value, at) => {
+      if (name === "__metadata__") readMetadata(value, 8 + at, metadata, refuse);
+      else found.push([name, readEntry(name, value, 8 + at, data, refuse)]);
+    },
+    { maxDepth: 3, maxItems: MAX_RANK },
+  );
+  found.sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
+  let covered = data;
+  for (const [name, { start, end }] of found) {
+    if (start !== covered)
+      refuse(
+        start < covered ? "safetensors-overlap" : "safetensors-hole",
+        start,
+        `begins at data byte ${start - data}, the tensors before it end at ${covered - data}`,
+        name,
+      );
+    covered = end;
+    if (end > size) refuse("safetensors-truncated", size, `ends at byte ${end} of a file of ${size}`, name);
+  }
+  if (covered !== size)
+    refuse(
+      "safetensors-trailing",
+      covered,
+      `the tensors end here, the file has ${size - covered} bytes more`,
+    );
+  return { metadata, tensors: new Map(found) };
+}
+
+function readMetadata(value: Json, at: number, into: Map<string, string>, refuse: Refuse): void {
+  if (!(value instanceof Map)) refuse("safetensors-metadata", at, "__metadata__ must be an object");
+  for (const [key, text] of value) {
+    if (typeof text !== "string")
+      refuse("safetensors-metadata", at, `__metadata__ holds texts only, ${quote(key)} is not one`);
+    into.set(key, text);
+  }
+}
+
+function readEntry(name: string, value: Json, at: number, data: number, refuse: Refuse): TensorInfo {
+  const bad = (what: string): never => refuse("safetensors-entry", at, what, name);
+  if (!(value instanceof Map)) return bad("expected { dtype, shape, data_offsets }");
+  for (const key of value.keys())
+    if (key !== "dtype" && key !== "shape" && key !== "data_offsets")
+      bad(`the key ${quote(key)}; expected dtype, shape, data_offsets`);
+  const label = value.get("dtype");
+  const shape = value.get("shape");
+  const offsets = value.get("data_offsets");
+  if (typeof label !== "string") return bad("dtype must be a text");
+  if (!isSizes(shape)) return bad("shape must be a list of integers ≥ 0");
+  if (!isSizes(offsets) || offsets.length !== 2) return bad("data_offsets must be two integers ≥ 0");
+  const dtype = dtypeNamed("safetensors", label);
+  if (dtype === undefined)
+    return refuse("safetensors-dtype", at, `dtype ${quote(label)} is not one heed reads`, name, {
+      dtype: label,
+    });
+  const [begin, end] = offsets;
+  const bytes = extent(shape, ELEMENTS[dtype].bytes);
+  if (bytes === undefined || !Number.isSafeInteger(data + end))
+    return refuse("safetensors-size", at, `${label} [${shape.join(", ")}] is more than 2^53 bytes`, name);
+  if (begin > end || end - begin !== bytes)
+    return refuse(
+      "safetensors-size",
+      at,
+      `${label} [${shape.join(", ")}] takes ${bytes} bytes, its data_offsets are ${begin}, ${end}`,
+      name,
+    );
+  return { dtype, shape, start: data + begin, end: data + end };
+}
+
+function isSizes(value: Json | undefined): value is number[] {
+  return Array.isArray(value) && value.every((n) => typeof n === "number" && n >= 0);
+}

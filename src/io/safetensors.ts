@@ -1,0 +1,113 @@
+/**
+ * Safetensors files in memory: named tensors and a few texts, read as views and written as the official
+ * writer writes them (wide dtypes first, then by name, so that every tensor is aligned). Lazily from a file or
+ * a Blob: `open.ts`.
+ */
+import { OptionError } from "../core/errors.ts";
+import {
+  type Dense,
+  ELEMENTS,
+  entriesOf,
+  FILE_DTYPES,
+  type FileTensor,
+  fromBytes,
+  type NamedTensors,
+  toBytes,
+} from "./element.ts";
+import { allocate, asBytes, refuser } from "./refuse.ts";
+import { headerLength, MAX_HEADER, readHeader } from "./safetensors-header.ts";
+
+/** What a safetensors file holds. */
+export interface Safetensors {
+  /** Tensors by name, in the order of their bytes. */
+  readonly tensors: Map<string, FileTensor>;
+  /** The texts of `__metadata__`. */
+  readonly metadata: Map<string, string>;
+}
+
+/** Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats come as bits. */
+export function readSafetensors(bytes: Uint8Array | ArrayBuffer): Safetensors {
+  const file = asBytes("readSafetensors", bytes);
+  const refuse = refuser("readSafetensors");
+  const length = headerLength(file.subarray(0, 8), file.length, refuse);
+  const { metadata, tensors } = readHeader(file.subarray(8, 8 + length), file.length, refuse);
+  const read = new Map<string, FileTensor>();
+  for (const [name, { dtype, shape, start, end }] of tensors)
+    read.set(name, fromBytes(dtype, shape, file.subarray(start, end)));
+  return { tensors: read, metadata };
+}
+
+/** What else to put into a safetensors file. */
+export interface WriteSafetensorsOptions {
+  /** Texts for `__metadata__`; none by default. */
+  readonly metadata?: ReadonlyMap<string, string> | Readonly<Record<string, string>>;
+}
+
+/** Writes a safetensors file. The same tensors and texts give the same bytes, in whatever order they come. */
+export function writeSafetensors(
+  tensors: NamedTensors,
+  options: WriteSafetensorsOptions = {},
+): Uint8Array<ArrayBuffer> {
+  const entries: [string, Dense][] = [];
+  const names = new Set(["__metadata__"]);
+  for (const [name, value] of entriesOf("writeSafetensors", tensors)) {
+    checkText("name", name);
+    if (names.has(name))
+      throw new OptionError("name", `writeSafetensors: the name ${JSON.stringify(name)} is taken`);
+    names.add(name);
+    entries.push([name, toBytes(`writeSafetensors, ${name}`, value)]);
+  }
+  const rank = ([, { dtype }]: [string, Dense]) => FILE_DTYPES.indexOf(dtype);
+  entries.sort((a, b) => rank(b) - rank(a) || (a[0] < b[0] ? -1 : 1));
+
+  const members: string[] = [];
+  const metadata = textsOf(options.metadata ?? {});
+  if (metadata.length)
+    members.push(`"__metadata__":${object(metadata.map(([k, v]) => [k, JSON.stringify(v)]))}`);
+  let end = 0;
+  for (const [name, { dtype, shape, bytes }] of entries) {
+    const span = `[${end},${(end += bytes.length)}]`;
+    const fields = `"dtype":"${ELEMENTS[dtype].safetensors}","shape":[${shape.join(",")}],"data_offsets":${span}`;
+    members.push(`${JSON.stringify(name)}:{${fields}}`);
+  }
+  const json = new TextEncoder().encode(`{${members.join(",")}}`);
+  const length = Math.ceil(json.length / 8) * 8;
+  if (length > MAX_HEADER)
+    throw new OptionError(
+      "header",
+      `writeSafetensors: a header of ${length} bytes; at most ${MAX_HEADER} are read`,
+    );
+
+  const out = allocate("writeSafetensors", 8 + length + end);
+  new DataView(out.buffer).setUint32(0, length, true);
+  out.fill(0x20, 8, 8 + length);
+  out.set(json, 8);
+  let at = 8 + length;
+  for (const [, { bytes }] of entries) {
+    out.set(bytes, at);
+    at += bytes.length;
+  }
+  return out;
+}
+
+function textsOf(metadata: NonNullable<WriteSafetensorsOptions["metadata"]>): [string, string][] {
+  const texts: [string, string][] = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
+  for (const [key, text] of texts) {
+    checkText("metadata", key);
+    checkText("metadata", text);
+  }
+  return texts.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function object(members: [string, string][]): string {
+  return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`;
+}
+
+/** Throws unless `text` survives the way through JSON and UTF-8, and through objects on the other side. */
+function checkText(option: string, text: unknown): void {
+  if (typeof text !== "string" || text === "__proto__" || /\p{Surrogate}/u.test(text))
+    throw new OptionError(
+      option,
+      `writeSafetensors: ${JSON.stringify(text)} cannot stand in a safetensors header; expected text of whole characters, not __proto__`,
+    );
+}

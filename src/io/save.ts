@@ -1,0 +1,133 @@
+/**
+ * Saving a file whole or not at all: a temporary file in the same folder, its bytes made durable, renamed over
+ * the old one, the folder made durable. Whenever the process dies, the path holds the old file or the new
+ * one. Temporary files that dead processes left behind are swept at the next save into their folder. Node only.
+ */
+import type { Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { came, OptionError } from "../core/errors.ts";
+import { asBytes } from "./refuse.ts";
+import { builtin, fileError, fileSystem } from "./source.ts";
+
+/** What a file is made of: bytes, or pieces of them as they come. */
+export type Contents = Uint8Array | ArrayBuffer | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+const WHAT = "saveFile";
+let saves = 0;
+
+/**
+ * Writes `contents` to `path` atomically. A link is followed; the mode of a file that is replaced is kept.
+ * Refuses to replace what is not a regular file (a device, a folder).
+ */
+export async function saveFile(path: string, contents: Contents): Promise<void> {
+  const pieces = piecesOf(contents);
+  const fs = fileSystem(WHAT);
+  const { basename, dirname, join } = builtin<typeof import("node:path")>("node:path")!;
+  const attempt = async <T>(doing: string, step: Promise<T>): Promise<T> => {
+    try {
+      return await step;
+    } catch (error) {
+      throw fileError(WHAT, doing, path, error);
+    }
+  };
+  const old = await attempt("look at", unlessMissing(fs.stat(path)));
+  if (old !== undefined && !old.isFile())
+    throw new OptionError("file", `${WHAT}: ${path} is not a regular file`, { path });
+  const target = old === undefined ? path : await attempt("look at", fs.realpath(path));
+  const folder = dirname(target);
+  await attempt("sweep the folder of", sweep(folder));
+
+  // Base name cut: many file systems allow 255 bytes, and the tail takes up to 80 of them.
+  const stem = basename(target).slice(0, 40);
+  const temporary = join(
+    folder,
+    `.${stem}.${host()}.${process.pid}.${Date.now().toString(36)}-${saves++}.heed-tmp`,
+  );
+  const file = await attempt("write", fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777));
+  try {
+    try {
+      if (old !== undefined) await attempt("write", file.chmod(old.mode & 0o777));
+      for await (const piece of pieces) await attempt("write", writeAll(file, asBytes(WHAT, piece)));
+      await attempt("write", file.sync());
+    } finally {
+      await attempt("write", file.close());
+    }
+    await attempt("replace", fs.rename(temporary, target));
+  } catch (error) {
+    await fs.unlink(temporary).catch(() => {}); // What stays is swept later; the first error is the one to tell.
+    throw error;
+  }
+  await attempt("make durable the folder of", syncFolder(folder));
+}
+
+function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  if (ArrayBuffer.isView(contents) || contents instanceof ArrayBuffer) return [asBytes(WHAT, contents)];
+  const value = contents as Iterable<Uint8Array> & AsyncIterable<Uint8Array>;
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    (Symbol.iterator in value || Symbol.asyncIterator in value)
+  )
+    return value;
+  throw new OptionError("contents", `${WHAT}: expected bytes or an iterable of bytes, got ${came(contents)}`);
+}
+
+async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {
+  return stat.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+/** Writes all of `bytes`: one write may take fewer than it is given. */
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, Math.min(bytes.length - done, 2 ** 26));
+    done += bytesWritten;
+  }
+}
+
+/** Makes a rename durable. Windows has no way to open a folder, and needs none. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await fileSystem(WHAT).open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** This machine in a file name: on a shared folder a process number means nothing to the others. */
+function host(): string {
+  const name = builtin<typeof import("node:os")>("node:os")?.hostname() ?? "";
+  return name.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 30) || "host";
+}
+
+/** Removes the temporary files that processes of this machine left and no longer live to finish. */
+async function sweep(folder: string): Promise<void> {
+  const fs = fileSystem(WHAT);
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const names = await fs.readdir(folder);
+  for (const name of names) {
+    const match = /^\..*\.([A-Za-z0-9-]+)\.(\d+)\.[a-z0-9]+-\d+\.heed-tmp$/.exec(name);
+    if (match === null || match[1] !== host()) continue;
+    const stray = join(folder, name);
+    if (!(await isStray(stray, Number(match[2])))) continue;
+    await fs.unlink(stray).catch(() => {}); // Another process may sweep the same file; none depends on it.
+  }
+}
+
+async function isStray(path: string, pid: number): Promise<boolean> {
+  if (pid === process.pid) {
+    // This number may have belonged to another process before (in a container it is often 1).
+    const stat = await unlessMissing(fileSystem(WHAT).stat(path));
+    return stat !== undefined && stat.mtimeMs < Date.now() - process.uptime() * 1000;
+  }
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Bytes to read from, a piece at a time: a path or file handle (Node), a Blob or File (everywhere), bytes in
+ * memory, or one's own `{ size, read(offset, length) }`. A read gives exactly what was asked, or a typed error.
+ */
+import type { FileHandle } from "node:fs/promises";
+import { came, HeedError, OptionError } from "../core/errors.ts";
+import { allocate, asBytes, refuser } from "./refuse.ts";
+
+/** A byte source of one's own: say HTTP ranges. */
+export interface ByteSource {
+  /** Bytes in all. */
+  readonly size: number;
+  /** The `length` bytes from `offset` on. */
+  read(offset: number, length: number): Uint8Array | ArrayBuffer | Promise<Uint8Array | ArrayBuffer>;
+}
+
+/** Anything bytes are read from. A string is a path, and needs Node. */
+export type SourceLike = string | FileHandle | Blob | Uint8Array | ArrayBuffer | ByteSource;
+
+/** An opened source. */
+export interface Source {
+  readonly size: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Closes what opening opened; a handle that was passed in stays open. */
+  close(): Promise<void>;
+}
+
+/** Node's built-in module `name`, or undefined elsewhere. */
+export function builtin<T>(name: string): T | undefined {
+  return globalThis.process?.getBuiltinModule?.(name) as T | undefined;
+}
+
+/** Node's file system, for a function that needs it. */
+export function fileSystem(what: string): typeof import("node:fs/promises") {
+  const fs = builtin<typeof import("node:fs/promises")>("node:fs/promises");
+  if (fs) return fs;
+  throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
+}
+
+/** An error of the file system as a typed one that keeps the system's code. */
+export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
+  if (error instanceof HeedError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${message}`, { path, errno: code });
+}
+
+/** Opens a source; `what` begins its errors. */
+export async function openSource(what: string, from: SourceLike): Promise<Source> {
+  if (typeof from === "string") return openPath(what, from);
+  if (from instanceof Uint8Array || from instanceof ArrayBuffer) {
+    const bytes = asBytes(what, from);
+    return checked(what, bytes.length, async (offset, length) => bytes.subarray(offset, offset + length));
+  }
+  if (typeof Blob !== "undefined" && from instanceof Blob)
+    return checked(what, from.size, async (offset, length) =>
+      from.slice(offset, offset + length).arrayBuffer(),
+    );
+  if (from !== null && typeof from === "object" && "fd" in from && typeof from.stat === "function")
+    return fromHandle(what, from, "the file handle", async () => {});
+  const source = from as ByteSource;
+  if (source === null || typeof source !== "object" || typeof source.read !== "function")
+    throw new OptionError(
+      "source",
+      `${what}: expected a path, a file handle, a Blob, bytes or { size, read }, got ${came(from)}`,
+    );
+  return checked(what, source.size, async (offset, length) => source.read(offset, length));
+}
+
+async function openPath(what: string, path: string): Promise<Source> {
+  const fs = fileSystem(what);
+  const handle = await fs.open(path, "r").catch((error) => {
+    throw fileError(what, "open", path, error);
+  });
+  try {
+    return await fromHandle(what, handle, path, () => handle.close());
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function fromHandle(
+  what: string,
+  handle: FileHandle,
+  name: string,
+  close: () => Promise<void>,
+): Promise<Source> {
+  const fail = (error: unknown): never => {
+    throw fileError(what, "read", name, error);
+  };
+  const stat = await handle.stat().catch(fail);
+  if (!stat.isFile()) throw new OptionError("file", `${what}: ${name} is not a regular file`, { path: name });
+  const read = async (offset: number, length: number) => {
+    const bytes = allocate(what, length);
+    let done = 0;
+    while (done < length) {
+      // One call reads at most 2^31 − 1 bytes.
+      const ask = Math.min(length - done, 2 ** 30);
+      const { bytesRead } = await handle.read(bytes, done, ask, offset + done).catch(fail);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
+  };
+  return checked(what, stat.size, read, close);
+}
+
+/** A source that refuses reads beyond its size, and answers of another length than was asked for. */
+function checked(
+  what: string,
+  size: number,
+  read: (offset: number, length: number) => Promise<Uint8Array | ArrayBuffer>,
+  close: () => Promise<void> = async () => {},
+): Source {
+  const refuse = refuser(what);
+  if (!(Number.isSafeInteger(size) && size >= 0))
+    throw new OptionError("source", `${what}: the source's size must be an integer ≥ 0, got ${came(size)}`);
+  return {
+    size,
+    close,
+    async read(offset, length) {
+      if (offset + length > size)
+        refuse("file-truncated", size, `${length} bytes from byte ${offset} on, of ${size}`);
+      const bytes = asBytes(what, await read(offset, length));
+      if (bytes.length !== length)
+        refuse("file-truncated", offset + bytes.length, `the source gave ${bytes.length} of ${length} bytes`);
+      return bytes;
+    },
+  };
+}
