@@ -25,7 +25,7 @@ export const doors = [
 ];
 
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s(?!type\s)[^;'"]*?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
+  /(?:^|\n)\s*(?:import|export)\s(?!type\s)[^;'"()=]*?\bfrom\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
 
 /**
  * The modules a file imports when it runs, as written. Type-only imports are erased and do not count.

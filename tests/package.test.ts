@@ -1,0 +1,165 @@
+/**
+ * The package checks itself: what it depends on, what it publishes, what its source may not do, and what its doors cost.
+ * Who may import whom is held by biome.json (`noRestrictedImports`, `noImportCycles`); here only that every room has
+ * its block. The packed tarball is read by tools/pack.mjs.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { doors, importsOf } from "../tools/doors.mjs";
+import { at, NODES, root } from "../tools/setup.mjs";
+import { LIMITS, sizes } from "../tools/size.mjs";
+
+const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
+const isBuilt = existsSync(at("dist/index.js"));
+
+/** Every file below a folder, as paths inside the repository. */
+function filesIn(folder: string): string[] {
+  return readdirSync(at(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+}
+
+const sources = filesIn("src").filter((name) => /\.(ts|js)$/.test(name));
+const shipped = sources.filter((name) => !name.includes(".test."));
+const read = (name: string) => readFileSync(at(name), "utf8");
+
+/** The code of a file without comments and without the text of plain strings. Template strings stay: they may hold code. */
+function codeOf(name: string): string {
+  return read(name).replace(
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g,
+    (match) => (match.startsWith("/") ? " " : '""'),
+  );
+}
+
+/** The files of `names` whose code matches. */
+const matching = (names: string[], pattern: RegExp) => names.filter((name) => pattern.test(codeOf(name)));
+
+describe("package.json", () => {
+  it("has no runtime dependency", () => {
+    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies", "bundleDependencies"])
+      expect(manifest[kind], kind).toBeUndefined();
+  });
+
+  it("has no script that npm runs by itself", () => {
+    const lifecycle = /^(pre|post)|^(install|prepare|publish|pack|prepublishOnly|dependencies)$/;
+    expect(Object.keys(manifest.scripts).filter((name) => lifecycle.test(name))).toEqual([]);
+  });
+
+  it("pins every development dependency to one version", () => {
+    for (const [name, version] of Object.entries(manifest.devDependencies))
+      expect(version, name).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  it("agrees with the lock file, which names no registry", () => {
+    const lock = JSON.parse(read("package-lock.json"));
+    expect(lock.packages[""].devDependencies).toEqual(manifest.devDependencies);
+    for (const [name, entry] of Object.entries<{ resolved?: string; integrity?: string; version?: string }>(
+      lock.packages,
+    )) {
+      expect(entry.resolved, name).toBeUndefined();
+      if (name !== "") expect(entry.integrity, name).toMatch(/^sha512-/);
+    }
+  });
+
+  it("pins the Node that the platform checks call 24", () => {
+    expect(manifest.devDependencies.node).toBe(NODES.get(24));
+  });
+
+  it("has a source behind every door", () => {
+    for (const { source } of doors) expect(existsSync(source), relative(root, source)).toBe(true);
+    expect(existsSync(at("src/cli/main.ts"))).toBe(true);
+  });
+
+  it.skipIf(!isBuilt)("exports only files that the build makes", () => {
+    const targets = Object.values<string | Record<string, string>>(manifest.exports).flatMap((target) =>
+      typeof target === "string" ? [target] : Object.values(target),
+    );
+    for (const target of [...targets, ...Object.values<string>(manifest.bin)])
+      expect(existsSync(at(target)), target).toBe(true);
+  });
+
+  it("is led to the source by tsconfig.json for every door", () => {
+    const { paths } = JSON.parse(read("tsconfig.json")).compilerOptions;
+    const wanted = doors.filter(({ name }) => name !== undefined);
+    expect(
+      Object.fromEntries(wanted.map(({ name, source }) => [name, [`./${relative(root, source)}`]])),
+    ).toEqual(paths);
+  });
+});
+
+describe("the source", () => {
+  it("imports no package at run time", () => {
+    const foreign = shipped.flatMap((name) =>
+      importsOf(read(name))
+        .filter((from) => !from.startsWith("./") && !from.startsWith("../") && !from.startsWith("node:"))
+        .map((from) => `${name}: ${from}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  it("names Node's modules at the top of a file in the command line and in workers only", () => {
+    const builtin = shipped.filter(
+      (name) =>
+        !name.startsWith("src/cli/") &&
+        /(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s*"node:/.test(read(name)),
+    );
+    expect(builtin).toEqual([]);
+  });
+
+  it("runs no code made from text, starts no process, and opens no connection", () => {
+    expect(matching(shipped, /\beval\s*\(|\bnew\s+Function\b|(?<![.\w])Function\s*\(/)).toEqual([]);
+    const text = (pattern: RegExp) => shipped.filter((name) => pattern.test(read(name)));
+    expect(
+      text(/["'`](?:node:)?(?:child_process|vm|net|tls|http|https|http2|dgram|dns|inspector)["'`]/),
+    ).toEqual([]);
+    expect(matching(shipped, /\bfetch\s*\(|\bXMLHttpRequest\b|\bnew\s+WebSocket\b/)).toEqual([]);
+  });
+
+  it("draws no unseeded random number", () => {
+    expect(matching(shipped, /Math\s*\.\s*random|getRandomValues|randomUUID/)).toEqual([]);
+  });
+
+  it("is erased, not compiled: no enum, no namespace, no parameter property", () => {
+    expect(matching(sources, /(?:^|\n)\s*(?:export\s+)?(?:const\s+)?(?:enum|namespace)\s+\w+\s*\{/)).toEqual(
+      [],
+    );
+  });
+
+  it("has no file of more than 450 lines", () => {
+    const long = [...sources, ...filesIn("tests").filter((name) => /\.(ts|mjs)$/.test(name))]
+      .map((name) => [name, read(name).split("\n").length] as const)
+      .filter(([, lines]) => lines > 450);
+    expect(long).toEqual([]);
+  });
+
+  it("opens every file with a comment that says what it is", () => {
+    const bare = shipped.filter((name) => !/^(?:#![^\n]*\n)?\s*(?:\/\*\*|\/\/)/.test(read(name)));
+    expect(bare).toEqual([]);
+  });
+
+  it("has a block of room rules for each room", () => {
+    const rules: { includes: string[] }[] = JSON.parse(read("biome.json")).overrides;
+    const rooms = new Set(shipped.map((name) => name.split("/").slice(0, -1).join("/")));
+    rooms.delete("src");
+    const without = [...rooms].filter(
+      (room) =>
+        !rules.some(({ includes }) =>
+          includes.some((glob) => {
+            const base = glob.replace(/\/\*+$/, "");
+            return (
+              glob === `${room}/*` || (glob.endsWith("/**") && (room === base || room.startsWith(`${base}/`)))
+            );
+          }),
+        ),
+    );
+    expect(without).toEqual([]);
+  });
+});
+
+describe("what a door costs", () => {
+  it.skipIf(!isBuilt)("stays within the size table of tools/size.mjs", async () => {
+    for (const { name, gzip } of await sizes())
+      expect(gzip, `${name}: bytes, gzip`).toBeLessThanOrEqual(LIMITS[name]);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * The size table: what a program pays that imports one thing, bundled and minified by Rolldown, then gzipped.
+ * `node tools/size.mjs` prints it; tests/package.test.ts holds it to LIMITS. Needs dist/ (npm run build).
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { rolldown } from "rolldown";
+import { doors } from "./doors.mjs";
+
+/** What is measured: a name, and the program. */
+const PROGRAMS = {
+  "one call": 'import { scaledDotProductAttention } from "heed"; globalThis.x = scaledDotProductAttention;',
+  "one call and one mask":
+    'import { causal, scaledDotProductAttention } from "heed"; globalThis.x = [causal, scaledDotProductAttention];',
+  heed: 'import * as heed from "heed"; globalThis.x = heed;',
+  "heed/reference": 'import * as heed from "heed/reference"; globalThis.x = heed;',
+  "heed/io: npy": 'import { readNpy, writeNpy } from "heed/io"; globalThis.x = [readNpy, writeNpy];',
+  "heed/io": 'import * as heed from "heed/io"; globalThis.x = heed;',
+  "heed/models": 'import * as heed from "heed/models"; globalThis.x = heed;',
+};
+
+/** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
+export const LIMITS = {
+  "one call": 60_000,
+  "one call and one mask": 60_000,
+  heed: 60_000,
+  "heed/reference": 30_000,
+  "heed/io: npy": 10_000,
+  "heed/io": 20_000,
+  "heed/models": 70_000,
+};
+
+/** @returns {Promise<{ name: string, minified: number, gzip: number }[]>} */
+export async function sizes() {
+  const folder = mkdtempSync(join(tmpdir(), "heed-size-"));
+  const toBuilt = {
+    name: "heed-doors",
+    /** @param {string} id */
+    resolveId: (id) => doors.find(({ name }) => name === id)?.built,
+  };
+  const table = [];
+  try {
+    for (const [name, program] of Object.entries(PROGRAMS)) {
+      const input = join(folder, "program.mjs");
+      writeFileSync(input, program);
+      const bundle = await rolldown({ input, plugins: [toBuilt], platform: "browser", logLevel: "silent" });
+      const { output } = await bundle.generate({ format: "esm", minify: true });
+      await bundle.close();
+      const code = output.map((chunk) => (chunk.type === "chunk" ? chunk.code : "")).join("");
+      table.push({ name, minified: Buffer.byteLength(code), gzip: gzipSync(code, { level: 9 }).length });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return table;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  for (const { name, minified, gzip } of await sizes())
+    console.log(
+      `${name.padEnd(24)} ${String(minified).padStart(8)} bytes minified ${String(gzip).padStart(8)} gzip, limit ${LIMITS[name]}`,
+    );
