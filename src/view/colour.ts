@@ -1,0 +1,113 @@
+/**
+ * Colour scales for attention weights, 0 to 1, and how a weight becomes a place on the scale.
+ *
+ * `plum` (paper to dark) is for pages: five steps chosen by hand, in between interpolated in OKLab, so that equal
+ * differences look equal. `magma` (black to light) is for terminals and other dark places: Stéfan van der Walt and
+ * Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colours, in between linear in sRGB, at
+ * most 3 of 255 away from the original. Both run through one hue and never turn back in lightness.
+ *
+ * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
+ */
+
+/** Red, green and blue, integers 0 to 255. */
+export type Rgb = readonly [red: number, green: number, blue: number];
+/** A colour scale. */
+export type Ramp = "plum" | "magma";
+
+/** How weights become places on the scale: `sqrt` shows small weights without changing their order. */
+export type Transfer = "sqrt" | "linear";
+
+const MAGMA =
+  "000004 0a0822 1d1147 36106b 51127c 6a1c81 832681 9c2e7f b73779 d0416f e75263 f56b5c fc8961 fea772 fec488 fde2a3 fcfdbf";
+const PLUM = "fbfaf7 e9ddea c9a9cb 9a6aa0 6b3470 3f0538";
+
+/** 256 colours of each scale, made at first use. */
+const tables = new Map<Ramp, readonly Rgb[]>();
+
+/** The colour of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
+export function colourAt(place: number, ramp: Ramp): Rgb {
+  let table = tables.get(ramp);
+  if (table === undefined) {
+    const steps = ramp === "magma" ? MAGMA : PLUM;
+    const points = steps.split(" ").map((hex) => parseHex(hex));
+    table = Array.from({ length: 256 }, (_, i) => between(points, i / 255, ramp === "plum"));
+    tables.set(ramp, table);
+  }
+  return table[levelOf(place)];
+}
+
+/** The step, 0 to 255, of a place on a scale. */
+export function levelOf(place: number): number {
+  return place > 0 ? Math.round(255 * Math.min(1, place)) : 0;
+}
+
+/** Where a weight stands on the scale. */
+export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
+  const clipped = weight > 0 ? Math.min(1, weight) : 0;
+  return transfer === "sqrt" ? Math.sqrt(clipped) : clipped;
+}
+
+/** Lightness as OKLab sees it, 0 (black) to 1 (white). */
+export function lightness(colour: Rgb): number {
+  return toOklab(colour)[0];
+}
+
+/** `#rrggbb`. */
+export function hex([red, green, blue]: Rgb): string {
+  return `#${[red, green, blue].map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** The nearest of xterm's 256 colours (the 6×6×6 cube and the 24 greys; the first 16 differ from terminal to terminal). */
+export function xterm256([red, green, blue]: Rgb): number {
+  const level = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40));
+  const of = (step: number) => (step === 0 ? 0 : 55 + 40 * step);
+  const cube = [red, green, blue].map(level);
+  const grey = Math.max(0, Math.min(23, Math.round(((red + green + blue) / 3 - 8) / 10)));
+  const far = (to: readonly number[]) => (to[0] - red) ** 2 + (to[1] - green) ** 2 + (to[2] - blue) ** 2;
+  const greyValue = 8 + 10 * grey;
+  return far([greyValue, greyValue, greyValue]) < far(cube.map(of))
+    ? 232 + grey
+    : 16 + 36 * cube[0] + 6 * cube[1] + cube[2];
+}
+
+function parseHex(text: string): Rgb {
+  const value = Number.parseInt(text, 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+function between(points: readonly Rgb[], place: number, perceptual: boolean): Rgb {
+  const at = place * (points.length - 1);
+  const i = Math.min(points.length - 2, Math.floor(at));
+  const mix = (a: readonly number[], b: readonly number[]) => a.map((x, j) => x + (b[j] - x) * (at - i));
+  const mixed = perceptual
+    ? fromOklab(mix(toOklab(points[i]), toOklab(points[i + 1])))
+    : mix(points[i], points[i + 1]);
+  const [red, green, blue] = mixed.map((value) => Math.round(Math.min(255, Math.max(0, value))));
+  return [red, green, blue];
+}
+
+function toOklab(colour: Rgb): readonly [number, number, number] {
+  const [r, g, b] = colour.map((value) => {
+    const x = value / 255;
+    return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+  });
+  const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+function fromOklab([lightness, a, b]: readonly number[]): number[] {
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ].map((x) => 255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
+}

@@ -1,0 +1,28 @@
+/**
+ * `heed/view`: pictures of attention without a browser: heat maps for terminals, SVG files, and the measures they show.
+ * Pure functions from data to text.
+ */
+export { colourAt, hex, lightness, placeOf, type Ramp, type Rgb, type Transfer, xterm256 } from "./colour.ts";
+export { distinctLabels, pieceLabel, truncate, widthOf } from "./label.ts";
+export {
+  entropyOf,
+  type HeadMetrics,
+  type HeadWeights,
+  headMetrics,
+  type Link,
+  strongestLinks,
+  type WeightMatrix,
+} from "./metrics.ts";
+export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./paint.ts";
+export {
+  type Explained,
+  explainSentence,
+  explainStrongest,
+  headsOf,
+  type SeenHead,
+  type SeenLayer,
+  type SeenText,
+} from "./report.ts";
+export { renderSvg, type SvgOptions } from "./svg.ts";
+export { type HeatMap, renderHeatMaps, renderScale, type TerminalOptions } from "./terminal.ts";
+export { type ReportOptions, renderSimilarity, renderText } from "./terminal-report.ts";
