@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import { forward, type Sizes } from "./forward.ts";
+
+const sizes: Sizes = { Nq: 3, Nk: 4, dk: 2, dv: 3 };
+const q = Float64Array.from({ length: 6 }, (_, i) => Math.sin(i + 1));
+const k = Float64Array.from({ length: 8 }, (_, i) => Math.cos(2 * i));
+const v = Float64Array.from({ length: 12 }, (_, i) => i - 5);
+
+it("one query over two keys gives the numbers worked out by hand", () => {
+  // Scores 1·ln 3 and 0 (scale 1): weights 3/4 and 1/4.
+  const { output, weights, lse } = forward(
+    Float64Array.of(1),
+    Float64Array.of(Math.log(3), 0),
+    Float64Array.of(8, 4),
+    { Nq: 1, Nk: 2, dk: 1, dv: 1 },
+  );
+  expect(weights[0]).toBeCloseTo(0.75, 15);
+  expect(weights[1]).toBeCloseTo(0.25, 15);
+  expect(output[0]).toBeCloseTo(7, 14);
+  expect(lse[0]).toBeCloseTo(Math.log(4), 15);
+});
+
+it("each row of weights sums to 1 and each weight is exp(s − lse)", () => {
+  const { weights, lse } = forward(q, k, v, sizes);
+  for (let i = 0; i < 3; i++) {
+    let sum = 0;
+    for (let j = 0; j < 4; j++) {
+      const s = (q[2 * i] * k[2 * j] + q[2 * i + 1] * k[2 * j + 1]) / Math.SQRT2;
+      expect(weights[4 * i + j]).toBeCloseTo(Math.exp(s - lse[i]), 14);
+      sum += weights[4 * i + j];
+    }
+    expect(sum).toBeCloseTo(1, 15);
+  }
+});
+
+it("a key that is not allowed is not read, NaN or not", () => {
+  const broken = { k: k.slice().fill(Number.NaN, 6), v: v.slice().fill(Number.NaN, 9) };
+  const seen = forward(q, k, v, sizes, { allowed: (_, j) => j < 3 });
+  expect(forward(q, broken.k, broken.v, sizes, { allowed: (_, j) => j < 3 })).toEqual(seen);
+});
+
+it("a row that sees nothing gives zeros and lse −∞", () => {
+  const { output, weights, lse } = forward(q, k, v, sizes, { allowed: (i) => i !== 1 });
+  expect([...output.subarray(3, 6)]).toEqual([0, 0, 0]);
+  expect([...weights.subarray(4, 8)]).toEqual([0, 0, 0, 0]);
+  expect(lse[1]).toBe(-Infinity);
+});
+
+it("zero keys give zeros, and zero queries nothing", () => {
+  const none = new Float64Array(0);
+  expect([...forward(q, none, none, { ...sizes, Nk: 0 }).output]).toEqual(new Array(9).fill(0));
+  expect(forward(none, k, v, { ...sizes, Nq: 0 }).output).toHaveLength(0);
+});
+
+it("a head of size 0 matches every key alike", () => {
+  const none = new Float64Array(0);
+  const { weights } = forward(none, none, v, { ...sizes, dk: 0 });
+  expect([...weights]).toEqual(new Array(12).fill(0.25));
+});
+
+it("scores of ±10,000 do not overflow", () => {
+  const { output, lse } = forward(Float64Array.of(1), Float64Array.of(1e4, -1e4), Float64Array.of(2, 3), {
+    Nq: 1,
+    Nk: 2,
+    dk: 1,
+    dv: 1,
+  });
+  expect(output[0]).toBe(2);
+  expect(lse[0]).toBe(1e4);
+});
+
+it("NaN in a visible value reaches the output, even where its weight underflows to 0", () => {
+  const { output, weights } = forward(
+    Float64Array.of(1),
+    Float64Array.of(0, -1e4),
+    Float64Array.of(2, Number.NaN),
+    { Nq: 1, Nk: 2, dk: 1, dv: 1 },
+  );
+  expect(weights[1]).toBe(0);
+  expect(output[0]).toBeNaN();
+});
+
+it("an array of the wrong length is refused by name", () => {
+  expect(() => forward(q, k, v.subarray(1), sizes)).toThrow(
+    /forward: v must hold Nk × dv = 12 numbers, got .* 11/,
+  );
+  expect(() => forward(q, k, v, { ...sizes, Nk: -1 })).toThrow(/Nk must be an integer ≥ 0, got -1/);
+});

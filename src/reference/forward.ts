@@ -1,0 +1,126 @@
+/**
+ * Page one: attention as it stands in the paper, one head, three loops in float64.
+ *
+ *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk)·V        (Vaswani et al. 2017, equation 1)
+ *
+ * The letters are those of every other file: s the scores, m their maximum, l the sum of exponentials, p the
+ * weights, o the output. It holds all Nq × Nk weights, because here they are the point; `online.ts` does without
+ * them. Tensors, dtypes, heads and options are the business of `backend.ts` beside it.
+ */
+import { came, ShapeError } from "../core/errors.ts";
+
+/** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
+export interface Sizes {
+  readonly Nq: number;
+  readonly Nk: number;
+  readonly dk: number;
+  readonly dv: number;
+}
+
+/** What may be changed in the formula. */
+export interface ForwardOptions {
+  /** Multiplies q·k. Default 1/√dk. */
+  readonly scale?: number;
+  /** Which key j query i may see; a key it may not see is not read. Default: all. */
+  readonly allowed?: (i: number, j: number) => boolean;
+  /** The score after scaling, changed: a cap, a bias, a penalty on distance. Default: as it is. */
+  readonly score?: (s: number, i: number, j: number) => number;
+}
+
+/** Everything the formula computes on its way. */
+export interface Forward {
+  /** [Nq, dv] */
+  readonly output: Float64Array;
+  /** [Nq, Nk]: each row sums to 1, or is 0 where a query sees nothing. */
+  readonly weights: Float64Array;
+  /** [Nq]: log Σ exp(s), −∞ where a query sees nothing. Any weight is exp(s − lse). */
+  readonly lse: Float64Array;
+}
+
+/**
+ * softmax(q·kᵀ·scale)·v of one head.
+ *
+ * @param q [Nq, dk], row after row
+ * @param k [Nk, dk]
+ * @param v [Nk, dv]
+ */
+export function forward(
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+  options: ForwardOptions = {},
+): Forward {
+  checkSizes("forward", q, k, v, sizes);
+  const { Nq, Nk, dk, dv } = sizes;
+  const { scale = scaleOf(dk), allowed, score } = options;
+  const weights = new Float64Array(Nq * Nk);
+  const output = new Float64Array(Nq * dv);
+  const lse = new Float64Array(Nq).fill(-Infinity);
+  const s = new Float64Array(Nk);
+
+  for (let i = 0; i < Nq; i++) {
+    const p = weights.subarray(i * Nk, (i + 1) * Nk);
+    const o = output.subarray(i * dv, (i + 1) * dv);
+
+    // 1. How well does query i match each key?  s = q·k·scale, and m is the best match.
+    let m = -Infinity;
+    for (let j = 0; j < Nk; j++) {
+      s[j] = -Infinity;
+      if (allowed && !allowed(i, j)) continue;
+      let dot = 0;
+      for (let d = 0; d < dk; d++) dot += q[i * dk + d] * k[j * dk + d];
+      s[j] = score ? score(dot * scale, i, j) : dot * scale;
+      if (s[j] > m) m = s[j];
+    }
+
+    // 2. Softmax: p = exp(s − m) / l. Without − m a score of 710 overflows; with it the largest exponential is 1.
+    let l = 0;
+    for (let j = 0; j < Nk; j++) {
+      // −∞ is "not seen" (and −∞ − m would be NaN where m is −∞ too: a row that sees nothing).
+      p[j] = s[j] === -Infinity ? 0 : Math.exp(s[j] - m);
+      l += p[j];
+    }
+    if (l === 0) continue; // sees nothing: weights and output 0, lse −∞
+    for (let j = 0; j < Nk; j++) p[j] /= l;
+    lse[i] = m + Math.log(l);
+
+    // 3. The output is the average of the values, weighted by p.
+    for (let j = 0; j < Nk; j++) {
+      if (s[j] === -Infinity) continue; // unseen is not read: 0·NaN would be NaN
+      for (let e = 0; e < dv; e++) o[e] += p[j] * v[j * dv + e];
+    }
+  }
+  return { output, weights, lse };
+}
+
+/** 1/√dk: keeps the variance of a dot product of dk unit-variance products at 1. Nothing to scale where dk is 0. */
+export function scaleOf(dk: number): number {
+  return dk === 0 ? 1 : 1 / Math.sqrt(dk);
+}
+
+/** Throws where an array has not the length its sizes ask for. */
+export function checkSizes(
+  what: string,
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+): void {
+  const { Nq, Nk, dk, dv } = sizes;
+  for (const [name, n] of Object.entries({ Nq, Nk, dk, dv }))
+    if (!(Number.isSafeInteger(n) && n >= 0))
+      throw new ShapeError("sizes", `${what}: ${name} must be an integer ≥ 0, got ${came(n)}`);
+  const want = [
+    ["q", q, "Nq × dk", Nq * dk],
+    ["k", k, "Nk × dk", Nk * dk],
+    ["v", v, "Nk × dv", Nk * dv],
+  ] as const;
+  for (const [name, array, rule, length] of want)
+    if (array?.length !== length)
+      throw new ShapeError(
+        "sizes",
+        `${what}: ${name} must hold ${rule} = ${length} numbers, got ${came(array)}`,
+        { name, length },
+      );
+}

@@ -1,0 +1,4 @@
+/** `heed/reference`: the formula in float64, in plain loops, for people and for tests. Exports only. */
+export { type Forward, type ForwardOptions, forward, type Sizes } from "./forward.ts";
+export { type OnlineOptions, type OnlineStep, online } from "./online.ts";
+export { finiteMask, unscaled, withoutMaximum } from "./textbook.ts";

@@ -1,0 +1,109 @@
+/**
+ * Attention as it is often written, and how each shortcut fails: the loops of `forward.ts` with one line changed,
+ * marked `←`. For comparison and for learning; nothing in heed computes with them.
+ */
+import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
+
+/**
+ * Without the 1/√dk: softmax(Q·Kᵀ)·V.
+ *
+ * A dot product of dk products of unit variance has variance dk, so scores spread as √dk (8 at dk = 64). Softmax of
+ * such scores puts nearly all weight on one key: the average becomes a choice, and the gradient through it, p·(1 − p),
+ * vanishes. At dk = 1 nothing changes. Vaswani et al. 2017, section 3.2.1, footnote 4.
+ */
+export function unscaled(
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+  options: Omit<ForwardOptions, "scale"> = {},
+): Forward {
+  checkSizes("unscaled", q, k, v, sizes);
+  return threeLoops(q, k, v, sizes, {
+    ...options,
+    scale: 1, // ← not 1/√dk
+    masked: -Infinity,
+    subtractMaximum: true,
+  });
+}
+
+/**
+ * Masked scores set to −1e9 instead of −∞.
+ *
+ * Three failures. A row that sees nothing has all scores at −1e9: softmax gives 1/Nk each, the mean of everything it
+ * was not to see, instead of 0. Real scores below −1e9 lose to the masked ones. And a masked key or value is still
+ * read: NaN in padding makes 0·NaN = NaN of the whole row. (In float16, −1e9 is not even a number: it is −∞.)
+ */
+export function finiteMask(
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+  options: ForwardOptions = {},
+): Forward {
+  checkSizes("finiteMask", q, k, v, sizes);
+  return threeLoops(q, k, v, sizes, {
+    ...options,
+    scale: options.scale ?? scaleOf(sizes.dk),
+    masked: -1e9, // ← not −∞
+    subtractMaximum: true,
+  });
+}
+
+/**
+ * Softmax without subtracting the maximum: exp(s) / Σ exp(s).
+ *
+ * Right on paper, for exp(−m) cancels. But exp overflows above 709.78 in float64, 88.72 in float32 and 11.09 in
+ * float16, and ∞/∞ is NaN; below −745 (−103, −17) every exponential is 0 and the row is 0/0.
+ */
+export function withoutMaximum(
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+  options: ForwardOptions = {},
+): Forward {
+  checkSizes("withoutMaximum", q, k, v, sizes);
+  return threeLoops(q, k, v, sizes, {
+    ...options,
+    scale: options.scale ?? scaleOf(sizes.dk),
+    masked: -Infinity,
+    subtractMaximum: false, // ← exp(s), not exp(s − m)
+  });
+}
+
+interface Shortcut extends ForwardOptions {
+  readonly scale: number;
+  /** Score of a cell that may not be seen. */
+  readonly masked: number;
+  readonly subtractMaximum: boolean;
+}
+
+/** Scores, softmax, average: the textbook's matrices, with nothing left out where a key is masked. */
+function threeLoops(
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  { Nq, Nk, dk, dv }: Sizes,
+  { scale, masked, subtractMaximum, allowed, score }: Shortcut,
+): Forward {
+  const weights = new Float64Array(Nq * Nk);
+  const output = new Float64Array(Nq * dv);
+  const lse = new Float64Array(Nq);
+  for (let i = 0; i < Nq; i++) {
+    const p = weights.subarray(i * Nk, (i + 1) * Nk);
+    for (let j = 0; j < Nk; j++) {
+      let dot = 0;
+      for (let d = 0; d < dk; d++) dot += q[i * dk + d] * k[j * dk + d];
+      const s = score ? score(dot * scale, i, j) : dot * scale;
+      p[j] = allowed && !allowed(i, j) ? masked : s;
+    }
+    const m = subtractMaximum ? p.reduce((a, b) => Math.max(a, b), -Infinity) : 0;
+    let l = 0;
+    for (let j = 0; j < Nk; j++) l += p[j] = Math.exp(p[j] - m);
+    for (let j = 0; j < Nk; j++) p[j] /= l;
+    lse[i] = m + Math.log(l);
+    for (let j = 0; j < Nk; j++) for (let e = 0; e < dv; e++) output[i * dv + e] += p[j] * v[j * dv + e];
+  }
+  return { output, weights, lse };
+}
