@@ -51,9 +51,8 @@ export function extent(shape: readonly number[], width: number): number | undefi
 /** The most axes a file may give a tensor: NumPy's limit. */
 export const MAX_RANK = 64;
 
-/** The bytes of a file in memory, without a copy. */
+/** The bytes of a file in memory, without a copy. A plain Uint8Array always: `slice` of Node's Buffer does not copy. */
 export function asBytes(what: string, data: unknown): Uint8Array {
-  if (data instanceof Uint8Array) return data;
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);

@@ -1,0 +1,21 @@
+/** 100,000 broken files a format: each reads, and writes again to the same tensors, or raises a FormatError with its offset. */
+import { describe, expect, test } from "vitest";
+import { FORMATS, readMutants } from "./mutants.ts";
+
+const COUNT = 100_000;
+const seed = Number(process.env.HEED_SEED ?? Date.now() % 2 ** 32);
+
+describe(`mutated files (HEED_SEED=${seed})`, () => {
+  test.each(FORMATS)(
+    "no mutant of %s does anything but read right or raise a FormatError",
+    { timeout: 300_000 },
+    async (format) => {
+      const { mutants, accepted, refused } = await readMutants(format, COUNT, seed);
+      console.log(`${format}, seed ${seed}: ${accepted} valid, ${JSON.stringify(refused)}`);
+      expect(mutants).toBe(COUNT);
+      // Both outcomes happen, and the mutations reach many checks: else the generator has gone blunt.
+      expect(accepted).toBeGreaterThan(COUNT / 200);
+      expect(Object.keys(refused).length).toBeGreaterThan(8);
+    },
+  );
+});
