@@ -79,7 +79,8 @@ const server = createServer((request, response) => {
   const [, kind, path] = /^\/(isolated|plain|strict)(\/.*)$/.exec(pathname) ?? ["", "", ""];
   const body = files.get(path);
   if (body === undefined) {
-    response.writeHead(404).end();
+    // Chromium asks for an icon by itself.
+    response.writeHead(pathname === "/favicon.ico" ? 204 : 404).end();
     return;
   }
   const type = path.endsWith(".html") ? "text/html; charset=utf-8" : "text/javascript; charset=utf-8";
