@@ -4,11 +4,19 @@
  * each held against the float64 loop, bits equal over threads. It has to end by itself: a worker that keeps the
  * process alive shows as a run that hangs. `heed` is the package itself, by its own exports.
  */
+import { Socket } from "node:net";
 import { Tally } from "../../tools/tally.mjs";
 import { runCases } from "./cases.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const major = Number(process.versions.node.split(".")[0]);
+
+/** @type {string[]} */
+const connections = [];
+Socket.prototype.connect = function connect(...args) {
+  connections.push(JSON.stringify(args[0]));
+  throw new Error("the package opened a connection");
+};
 
 /** @type {string[]} */
 const warnings = [];
@@ -60,6 +68,7 @@ for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wid
 await new Promise((resolve) => setTimeout(resolve, 0));
 const told = warnings.filter((text) => !/^(ExperimentalWarning|SecurityWarning)/.test(text));
 tally.check("no warnings", told.join("; "));
+tally.check("no connections", connections.join("; "));
 
 process.stdout.write(`${tally}\n`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
