@@ -98,7 +98,7 @@ describe("the source", () => {
     expect(foreign).toEqual([]);
   });
 
-  it("names Node's modules at the top of a file in the command line and in workers only", () => {
+  it("names Node's modules at the top of a file in the command line only", () => {
     const builtin = shipped.filter(
       (name) =>
         !name.startsWith("src/cli/") &&
