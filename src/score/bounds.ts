@@ -27,7 +27,12 @@ export type TileClass = "skip" | "full" | "partial";
 
 /** A function that bounds `expr` over a box and leaves the bounds in `low` and `high` of what it returns. */
 export function bounder(expr: Expression): (box: Box) => Slots {
-  const slots: Slots = { low: new Float64Array(256), high: new Float64Array(256), last: 0 };
+  const slots: Slots = {
+    low: new Float64Array(256),
+    high: new Float64Array(256),
+    nan: new Uint8Array(256),
+    last: 0,
+  };
   const known = new Map<Expression, number>();
   const steps: ((box: Box) => void)[] = [];
   const place = (x: Expression): number => {
@@ -43,9 +48,12 @@ export function bounder(expr: Expression): (box: Box) => Slots {
       };
       slots.low = grow(slots.low);
       slots.high = grow(slots.high);
+      slots.nan = new Uint8Array(slots.low.length);
     }
     known.set(x, at);
     steps.push(step(x, args, at, slots));
+    if (x.type === "float") steps.push(strayed(x, args, at, slots));
+    else if (x.args[0]?.type === "float") steps.push(unsure(args, at, slots));
     return at;
   };
   slots.last = place(expr);
@@ -55,10 +63,11 @@ export function bounder(expr: Expression): (box: Box) => Slots {
   };
 }
 
-/** Bounds of every node; `last` is the slot of the whole expression. */
+/** Bounds of every node, and 1 where a float may be NaN; `last` is the slot of the whole expression. */
 export interface Slots {
   low: Float64Array;
   high: Float64Array;
+  nan: Uint8Array;
   last: number;
 }
 
@@ -165,6 +174,37 @@ function widened(
     if (l === h && Number.isInteger(l) && Math.abs(l) <= 2 ** 24) return set(l, h);
     const slack = (Number.isFinite(l) ? Math.abs(l) : 0) + (Number.isFinite(h) ? Math.abs(h) : 0) + 2 ** -20;
     set(l - slack * 2 ** -19, h + slack * 2 ** -19);
+  };
+}
+
+/** Notes whether a float may be NaN over the box: then its bounds say nothing of that cell. */
+function strayed(x: Expression, args: readonly number[], at: number, slots: Slots): () => void {
+  const [a, b] = args;
+  const negative = () => slots.low[a] < 0;
+  // ∞ − ∞, 0·∞ and ∞/∞: a float32 beyond 3.4e38 is infinite.
+  const infinite = (n: number) => !(slots.low[n] > -3e38 && slots.high[n] < 3e38);
+  const either = () => infinite(a) || infinite(b);
+  const born: Partial<Record<Expression["op"], () => boolean>> = {
+    log: negative,
+    sqrt: negative,
+    add: either,
+    sub: either,
+    mul: either,
+    div: () => either() || (slots.low[b] <= 0 && slots.high[b] >= 0),
+  };
+  const own = born[x.op] ?? (() => false);
+  const table = x.op === "table" && (x.value as Table).data.some((n: number) => n !== n);
+  return () => {
+    slots.nan[at] = table || own() || args.some((n) => slots.nan[n] === 1) ? 1 : 0;
+  };
+}
+
+/** A comparison with NaN may go either way, whatever the bounds say. */
+function unsure(args: readonly number[], at: number, slots: Slots): () => void {
+  return () => {
+    if (!args.some((n) => slots.nan[n] === 1)) return;
+    slots.low[at] = 0;
+    slots.high[at] = 1;
   };
 }
 
