@@ -57,17 +57,33 @@ export function hex([red, green, blue]: Rgb): string {
   return `#${[red, green, blue].map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The nearest of xterm's 256 colours (the 6×6×6 cube and the 24 greys; the first 16 differ from terminal to terminal). */
-export function xterm256([red, green, blue]: Rgb): number {
-  const level = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40));
-  const of = (step: number) => (step === 0 ? 0 : 55 + 40 * step);
-  const cube = [red, green, blue].map(level);
-  const grey = Math.max(0, Math.min(23, Math.round(((red + green + blue) / 3 - 8) / 10)));
-  const far = (to: readonly number[]) => (to[0] - red) ** 2 + (to[1] - green) ** 2 + (to[2] - blue) ** 2;
-  const greyValue = 8 + 10 * grey;
-  return far([greyValue, greyValue, greyValue]) < far(cube.map(of))
-    ? 232 + grey
-    : 16 + 36 * cube[0] + 6 * cube[1] + cube[2];
+/**
+ * The nearest of xterm's 256 colours, as OKLab measures it, so that a scale keeps its hue and its order of lightness.
+ * Of the cube 6 × 6 × 6 and the 24 greys; the first 16 colours differ from terminal to terminal.
+ */
+export function xterm256(colour: Rgb): number {
+  const key = (colour[0] << 16) | (colour[1] << 8) | colour[2];
+  const known = nearest.get(key);
+  if (known !== undefined) return known;
+  const [l, a, b] = toOklab(colour);
+  let [best, least] = [16, Number.POSITIVE_INFINITY];
+  for (let code = 16; code < 256; code++) {
+    const [l2, a2, b2] = toOklab(xtermColour(code));
+    const distance = (l - l2) ** 2 + (a - a2) ** 2 + (b - b2) ** 2;
+    if (distance < least) [best, least] = [code, distance];
+  }
+  nearest.set(key, best);
+  return best;
+}
+
+const nearest = new Map<number, number>();
+
+function xtermColour(code: number): Rgb {
+  const grey = 8 + 10 * (code - 232);
+  if (code >= 232) return [grey, grey, grey];
+  const level = (step: number) => (step === 0 ? 0 : 55 + 40 * step);
+  const at = code - 16;
+  return [level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6)];
 }
 
 function parseHex(text: string): Rgb {

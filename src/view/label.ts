@@ -25,11 +25,10 @@ export function pieceLabel(piece: string): string {
   return clean(word === "" ? "▁" : word);
 }
 
-/** Labels of pieces, made different: a label that comes again gets its count, `the` and then `the₂`. */
-export function distinctLabels(pieces: readonly string[], ascii = false): string[] {
+/** Labels made different: one that comes again gets its count, `the` and then `the₂` (`the#2` in ASCII). */
+export function distinctLabels(labels: readonly string[], ascii = false): string[] {
   const seen = new Map<string, number>();
-  return pieces.map((piece) => {
-    const label = pieceLabel(piece);
+  return labels.map((label) => {
     const count = (seen.get(label) ?? 0) + 1;
     seen.set(label, count);
     if (count === 1) return label;

@@ -86,7 +86,7 @@ export function shade(place: number, paint: Paint): string {
 export function plain(text: string, paint: Paint): string {
   if (paint !== "ascii") return text;
   const spelt = text.replace(
-    /[▁·–—−→←↓×√ᵀ…“”‘’₀-₉]/gu,
+    /[▁·–—−→←↓×√ᵀ…“”‘’\u00a0₀-₉]/gu,
     (c) => SPELT[c] ?? String.fromCharCode(c.charCodeAt(0) - 0x2050),
   );
   return spelt
@@ -97,7 +97,7 @@ export function plain(text: string, paint: Paint): string {
 
 const SPELT: Readonly<Record<string, string>> = {
   "▁": "_",
-  "·": "|",
+  "·": ".",
   "–": "-",
   "—": "-",
   "−": "-",
@@ -108,6 +108,7 @@ const SPELT: Readonly<Record<string, string>> = {
   "√": "sqrt ",
   ᵀ: "^T",
   "…": "~",
+  "\u00a0": " ",
   "“": '"',
   "”": '"',
   "‘": "'",

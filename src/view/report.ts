@@ -4,7 +4,6 @@
  */
 import { OptionError, ShapeError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { distinctLabels } from "./label.ts";
 import { type HeadMetrics, type HeadWeights, headMetrics, type Link, strongestLinks } from "./metrics.ts";
 
 /** What is drawn of a layer: weights [heads, n, n], lse [heads, n], queries and keys [heads, n, d]. */
@@ -88,15 +87,16 @@ export function explainStrongest(seen: SeenText, heads: readonly HeadWeights[]):
   return { ...strongest, score, lse, d, recomputed: Math.exp(score - lse) };
 }
 
-/** The explained weight as a sentence. `quote` marks the tokens. */
-export function explainSentence(seen: SeenText, it: Explained, ascii = false): string {
-  const labels = distinctLabels(seen.pieces, ascii);
+/** The explained weight as a sentence; `labels` name the pieces. */
+export function explainSentence(it: Explained, labels: readonly string[]): string {
   const name = (i: number) => `“${labels[i]}”`;
   const whom = it.query === it.key ? "itself" : name(it.key);
+  // No line break inside a number's unit or inside the formula (U+00A0).
+  const formula = `e^(${fixed(it.score, 3)} − ${it.lse < 0 ? `(${fixed(it.lse, 3)})` : fixed(it.lse, 3)}) = ${it.recomputed.toFixed(3)}.`;
   return (
-    `In layer ${it.layer}, head ${it.head}, ${name(it.query)} gives ${(100 * it.weight).toFixed(1)} % of its attention to ${whom}: ` +
-    `its score q·k/√${it.d} is ${fixed(it.score, 3)}, the log-sum-exp over all ${seen.pieces.length} keys is ${fixed(it.lse, 3)}, ` +
-    `and e^(${fixed(it.score, 3)} − ${it.lse < 0 ? `(${fixed(it.lse, 3)})` : fixed(it.lse, 3)}) = ${it.recomputed.toFixed(3)}.`
+    `In layer ${it.layer}, head ${it.head}, ${name(it.query)} gives ${(100 * it.weight).toFixed(1)}\u00a0% of its attention to ${whom}: ` +
+    `its score q·k/√${it.d} is ${fixed(it.score, 3)}, the log-sum-exp over ${labels.length === 1 ? "the one key" : `all ${labels.length} keys`} is ${fixed(it.lse, 3)}, ` +
+    `and ${formula.replaceAll(" ", "\u00a0")}`
   );
 }
 

@@ -6,7 +6,7 @@
  * Up to 32 pieces a cell is a rectangle with its own tooltip; beyond, cells of one colour become one path, which
  * keeps a map of 128 × 128 below half a megabyte.
  */
-import { colourAt, hex, levelOf, placeOf } from "./colour.ts";
+import { colourAt, hex, levelOf, lightness, placeOf } from "./colour.ts";
 import { distinctLabels, oneLine, pieceLabel, truncate, widthOf, wrap } from "./label.ts";
 import type { Explained, SeenHead, SeenText } from "./report.ts";
 import { explainSentence, explainStrongest, fixed, headsOf } from "./report.ts";
@@ -30,6 +30,8 @@ const MONO = "'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 const EDGE = 32;
 const GAP = 28;
 const TITLED = 32;
+/** Cells of this size show their weight, in per cent. */
+const VALUED = 30;
 /** Width of a character as a share of the font size: exact for the monospaced fonts, generous for the others. */
 const MONO_EM = 0.61;
 const SANS_EM = 0.53;
@@ -43,7 +45,7 @@ export function renderSvg(texts: readonly SeenText[], options: SvgOptions = {}):
   let y = EDGE;
   for (const { seen, heads } of drawn) {
     const explained = explainStrongest(seen, heads);
-    const sentence = explained ? explainSentence(seen, explained) : "";
+    const sentence = explained ? explainSentence(explained, namesOf(seen)) : "";
     told.push(`“${oneLine(seen.text)}”: ${sentence}`);
     const section = drawText(seen, heads, explained, sentence, inner, y);
     parts.push(section.svg);
@@ -107,6 +109,11 @@ function labelsOf(seen: SeenText): string[] {
   return seen.pieces.map((piece) => truncate(pieceLabel(piece), 14));
 }
 
+/** What sentences and tooltips call the pieces. */
+function namesOf(seen: SeenText): string[] {
+  return distinctLabels(seen.pieces.map(pieceLabel));
+}
+
 function layersOf(heads: readonly SeenHead[]): SeenHead[][] {
   return [...new Set(heads.map((head) => head.layer))].map((layer) =>
     heads.filter((head) => head.layer === layer),
@@ -141,7 +148,7 @@ function drawText(
         fill: SECOND,
       }),
     );
-    at += Math.max(8, top - 6);
+    at += top;
     layer.forEach((head, i) => {
       const x = EDGE + left + i * step;
       const mark = explained?.layer === head.layer && explained.head === head.head ? explained : undefined;
@@ -218,16 +225,27 @@ function drawHead(
 
 /** A rectangle a cell, each with what it says: "time → flies 0.482". */
 function cellsOf(seen: SeenText, head: SeenHead, cell: number): string {
-  const labels = distinctLabels(seen.pieces);
+  const labels = namesOf(seen);
   const gap = cell >= 14 ? 1 : 0;
   const lines: string[] = [];
   for (let i = 0; i < head.queries; i++)
     for (let j = 0; j < head.keys; j++) {
       const weight = head.weights[i * head.keys + j];
       const said = escapeXml(`${labels[i]} → ${labels[j]} ${weight.toFixed(3)}`);
+      const colour = colourAt(placeOf(weight), "plum");
       lines.push(
-        `<rect x="${num(j * cell)}" y="${num(i * cell)}" width="${cell - gap}" height="${cell - gap}" fill="${hex(colourAt(placeOf(weight), "plum"))}"><title>${said}</title></rect>`,
+        `<rect x="${num(j * cell)}" y="${num(i * cell)}" width="${cell - gap}" height="${cell - gap}" fill="${hex(colour)}"><title>${said}</title></rect>`,
       );
+      if (cell >= VALUED)
+        lines.push(
+          text((j + 0.5) * cell, i * cell + cell / 2 + 4, String(Math.round(100 * weight)), {
+            "font-family": MONO,
+            "font-size": 11,
+            "text-anchor": "middle",
+            "pointer-events": "none",
+            fill: lightness(colour) > 0.62 ? INK : PAPER,
+          }),
+        );
     }
   return lines.join("");
 }
@@ -310,11 +328,10 @@ function drawScale(y: number): string {
         },
       ),
     );
+  const note = { "font-size": 11, fill: SECOND };
   lines.push(
-    text(width + 16, 9, "share of a row’s attention (square-root scale) · rows: queries · columns: keys", {
-      "font-size": 11,
-      fill: SECOND,
-    }),
+    text(width + 16, 9, "share of a row’s attention, square-root scale", note),
+    text(width + 16, 26, "rows: queries · columns: keys", note),
     "</g>",
   );
   return lines.join("\n");

@@ -4,7 +4,7 @@
  */
 import { distinctLabels, oneLine, pad, pieceLabel, truncate, widthOf, wrap } from "./label.ts";
 import { type Link, strongestLinks } from "./metrics.ts";
-import { bold, dim, isColour, type Paint, plain } from "./paint.ts";
+import { bold, dim, type Paint, plain } from "./paint.ts";
 import { explainSentence, explainStrongest, fixed, headsOf, type SeenHead, type SeenText } from "./report.ts";
 import { renderBar, renderHeatMaps, renderScale } from "./terminal.ts";
 
@@ -28,11 +28,15 @@ export function renderText(seen: SeenText, options: ReportOptions = {}): string[
   const say = (text: string) => plain(text, paint);
   const heads = headsOf(seen, options);
   const labels = seen.pieces.map((piece) => plain(pieceLabel(piece), paint));
-  const lines = [bold(say(`“${oneLine(seen.text)}”`), paint), ...pieceLines(seen, columns, paint), ""];
+  const lines = [
+    ...wrap(say(`“${oneLine(seen.text)}”`), columns).map((line) => bold(line, paint)),
+    ...pieceLines(seen, columns, paint),
+    "",
+  ];
   for (const layer of new Set(heads.map((head) => head.layer))) {
     const maps = heads.filter((head) => head.layer === layer);
     lines.push(
-      bold(`layer ${layer}`, paint),
+      heading(`layer ${layer}`, "rows: the token that looks · columns: what it looks at", columns, paint),
       ...renderHeatMaps(
         maps.map((map) => ({ ...map, title: `head ${map.head}` })),
         { queryLabels: labels, keyLabels: labels, columns, paint },
@@ -42,10 +46,11 @@ export function renderText(seen: SeenText, options: ReportOptions = {}): string[
   }
   const [bar, ticks] = renderScale(paint);
   lines.push(`${bar}  ${dim(say("share of a row's attention"), paint)}`, ticks, "");
-  lines.push(...linkLines(seen, heads, options.links ?? 3, columns, paint), "");
+  lines.push(...linkLines(labels, heads, options.links ?? 3, columns, paint), "");
   lines.push(...metricLines(heads, columns, paint), "");
   const explained = explainStrongest(seen, heads);
-  if (explained) lines.push(...wrap(say(explainSentence(seen, explained, paint === "ascii")), columns), "");
+  const names = distinctLabels(labels, paint === "ascii");
+  if (explained) lines.push(...wrap(say(explainSentence(explained, names)), columns), "");
   return lines;
 }
 
@@ -59,26 +64,36 @@ export function renderSimilarity(
   const columns = options.columns ?? 80;
   const say = (text: string) => plain(text, paint);
   const short = texts.map((text) => say(oneLine(text)));
-  const heading = bold(say("how alike"), paint);
-  const scale = dim(say("cosine of the embeddings: 1 the same direction, 0 unrelated"), paint);
   if (texts.length < 2) return [];
+  const head = heading(
+    "how alike",
+    "cosine of the embeddings: 1 the same direction, 0 unrelated",
+    columns,
+    paint,
+  );
   if (texts.length === 2) {
     const cosine = cosines[0][1];
     return [
-      `${heading}  ${scale}`,
+      head,
       `${say(fixed(cosine, 3))}  ${renderBar(cosine, Math.max(10, Math.min(40, columns - 9)), paint)}`.trimEnd(),
     ];
   }
   const margin = Math.min(Math.max(...short.map(widthOf)), Math.max(8, columns - 7 * texts.length - 4));
   const numbers = texts.map((_, i) => String(i + 1).padStart(6)).join(" ");
   return [
-    `${heading}  ${scale}`,
+    head,
     dim(`${" ".repeat(margin + 3)}${numbers}`, paint),
     ...short.map((text, i) => {
       const row = texts.map((_, j) => pad(say(fixed(cosines[i][j], 3)), 6, "start")).join(" ");
       return `${i + 1}  ${pad(truncate(text, margin, say("…")), margin)}${row}`;
     }),
   ];
+}
+
+/** A heading and, standing back, what it means; cut to the columns there are. */
+function heading(name: string, note: string, columns: number, paint: Paint): string {
+  const room = columns - widthOf(name) - 2;
+  return `${bold(name, paint)}  ${dim(truncate(plain(note, paint), room, plain("…", paint)), paint)}`;
 }
 
 function pieceLines(seen: SeenText, columns: number, paint: Paint): string[] {
@@ -91,15 +106,15 @@ function pieceLines(seen: SeenText, columns: number, paint: Paint): string[] {
 }
 
 function linkLines(
-  seen: SeenText,
+  labels: readonly string[],
   heads: readonly SeenHead[],
   top: number,
   columns: number,
   paint: Paint,
 ): string[] {
-  const labels = distinctLabels(seen.pieces, paint === "ascii").map((label) => plain(label, paint));
-  const width = Math.min(14, Math.max(...labels.map(widthOf)));
-  const name = (i: number) => pad(truncate(labels[i], width, plain("…", paint)), width);
+  const names = distinctLabels(labels, paint === "ascii");
+  const width = Math.min(14, Math.max(...names.map(widthOf)));
+  const name = (i: number) => pad(truncate(names[i], width, plain("…", paint)), width);
   // "time 0.62 L0 H2": the key, the weight, and the head that gives it.
   const show = (link: Link) =>
     `${name(link.key)} ${strength(link.weight, paint)} ${dim(`L${link.layer} H${link.head}`, paint)}`;
@@ -107,7 +122,7 @@ function linkLines(
   const fit = Math.max(1, Math.min(top, Math.floor((columns - width - 3) / each)));
   const arrow = plain("→", paint);
   return [
-    `${bold("strongest links", paint)}  ${dim("the keys each token looks at most, and in which layer and head", paint)}`,
+    heading("strongest links", "what each token looks at most, and in which layer and head", columns, paint),
     ...strongestLinks(heads, fit).map(
       (links, query) => `${name(query)} ${arrow} ${links.map(show).join("   ")}`,
     ),
@@ -119,35 +134,32 @@ function strength(weight: number, paint: Paint): string {
   return weight >= 0.5 ? bold(text, paint) : text;
 }
 
+/** One line a head; the last columns are left out where the terminal is narrow. */
 function metricLines(heads: readonly SeenHead[], columns: number, paint: Paint): string[] {
-  const wide = columns >= 78;
-  const bar = isColour(paint) || paint === "mono" ? 10 : 8;
-  const header = ["head ", "  entropy", "", " distance", "  self", "  previous", "  next", "  first"];
-  const row = ({ layer, head, metrics: m }: SeenHead) => {
-    const percent = (share: number, width: number) => `${Math.round(100 * share)} %`.padStart(width);
-    return [
-      `L${layer} H${head}`,
-      `${m.entropy.toFixed(2)} bits`.padStart(wide ? 11 : 10),
-      `  ${renderBar(m.normalizedEntropy, bar, paint)}${percent(m.normalizedEntropy, 6)}`,
-      ...(wide
-        ? [
-            m.distance.toFixed(1).padStart(10),
-            percent(m.self, 7),
-            percent(m.previous, 10),
-            percent(m.next, 7),
-            percent(m.first, 7),
-          ]
-        : []),
-    ].join("");
-  };
-  const first = heads[0]?.keys ?? 0;
-  const most = first > 1 ? `, of at most ${Math.log2(first).toFixed(2)}` : "";
-  const head = wide
-    ? `${" ".repeat(7)}${pad(`entropy${most}`, bar + 17)}${header[3].trim().padStart(9)}${"self".padStart(7)}${"previous".padStart(10)}${"next".padStart(7)}${"first".padStart(7)}`
-    : `${" ".repeat(7)}entropy${most}`;
+  const percent = (share: number) => `${Math.round(100 * share)} %`;
+  const most = Math.log2(heads[0]?.keys ?? 1).toFixed(2);
+  const table: { name: string; width: number; cell: (head: SeenHead) => string }[] = [
+    { name: "", width: 5, cell: ({ layer, head }) => `L${layer} H${head}` },
+    { name: "bits", width: 6, cell: ({ metrics }) => metrics.entropy.toFixed(2) },
+    { name: `of ${most}`, width: 9, cell: ({ metrics }) => percent(metrics.normalizedEntropy) },
+    { name: "", width: 13, cell: ({ metrics }) => `  ${renderBar(metrics.normalizedEntropy, 11, paint)}` },
+    { name: "self", width: 7, cell: ({ metrics }) => percent(metrics.self) },
+    { name: "previous", width: 10, cell: ({ metrics }) => percent(metrics.previous) },
+    { name: "next", width: 7, cell: ({ metrics }) => percent(metrics.next) },
+    { name: "first", width: 8, cell: ({ metrics }) => percent(metrics.first) },
+    { name: "distance", width: 10, cell: ({ metrics }) => metrics.distance.toFixed(1) },
+  ];
+  let total = 0;
+  const shown = table.filter(({ width }) => (total += width) <= columns);
+  // A painted bar has escapes and fills its column: it is not padded.
+  const line = (text: (column: (typeof table)[number]) => string) =>
+    shown.map((column) => text(column).padStart(column.width)).join("");
   return [
-    `${bold("heads", paint)}  ${dim(plain("entropy: 0 bits = each token looks at one key; shares: on itself, its neighbours, the first", paint), paint)}`,
-    dim(head, paint),
-    ...heads.map(row),
+    heading("heads", "entropy 0: one key gets all · shares, distance: means over the rows", columns, paint),
+    dim(
+      line(({ name }) => name),
+      paint,
+    ),
+    ...heads.map((head) => line(({ cell }) => cell(head))),
   ];
 }

@@ -30,7 +30,7 @@ export interface TerminalOptions {
 }
 
 const GAP = 3;
-const LETTERS = 7;
+const LETTERS = 8;
 /** Above this many tokens a map is drawn in half blocks. */
 const MOST_LABELLED = 32;
 
@@ -43,71 +43,88 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
   const rows = options.queryLabels.map((label) => plain(label, paint));
   const tops = options.keyLabels.map((label) => plain(label, paint));
   const margin = Math.min(Math.max(1, ...rows.map(widthOf)), Math.max(6, Math.floor(columns / 5)));
+  const page: Page = { rows, tops, margin, columns, paint };
+  const labelled = Math.max(queries, keys) <= MOST_LABELLED;
   const room = columns - margin - 1;
+  if (labelled && maps.length === 1 && 4 * keys <= room) return withValues(maps[0], page);
+  if (labelled && 2 * keys <= room) return withLabels(maps, page);
+  return withHalfBlocks(maps, page);
+}
 
-  if (maps.length === 1 && 4 * keys <= room && queries <= MOST_LABELLED)
-    return [
-      ...title([maps[0].title], margin, 4 * keys),
-      ...letters(tops, 4).map((line) => `${" ".repeat(margin + 1)}${dim(line, paint)}`),
-      ...valueRows(maps[0], paint).map((line, i) => rowLabel(rows[i], margin) + line),
-    ];
-  if (Math.max(queries, keys) <= MOST_LABELLED && 2 * keys <= room)
-    return beside(maps, room, 2 * keys, (band, width) => [
-      ...title(
-        band.map((map) => map.title),
-        margin,
+interface Page {
+  readonly rows: readonly string[];
+  readonly tops: readonly string[];
+  /** Columns of the row labels. */
+  readonly margin: number;
+  readonly columns: number;
+  readonly paint: Paint;
+}
+
+/** One map, its weights inside the cells. */
+function withValues(map: HeatMap, { rows, tops, margin, paint }: Page): string[] {
+  const indent = " ".repeat(margin + 1);
+  return [
+    `${indent}${map.title}`,
+    ...letters(tops, 4, paint).map((line) => indent + dim(line, paint)),
+    ...valueRows(map, paint).map((line, i) => rowLabel(rows[i], margin, paint) + line),
+  ];
+}
+
+/** Cells of two columns by one line, a label on every row and column. */
+function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, paint }: Page): string[] {
+  const inner = 2 * maps[0].keys;
+  const indent = " ".repeat(margin + 1);
+  return inBands(maps, columns - margin - 1, inner, (band, width) => [
+    indent +
+      spread(
+        band.map((map) => truncate(map.title, width, "")),
         width,
       ),
-      ...letters(tops, 2).map((line) => {
-        const head = pad(line, width);
-        return `${" ".repeat(margin + 1)}${dim(
-          band
-            .map(() => head)
-            .join(" ".repeat(GAP))
-            .trimEnd(),
+    ...letters(tops, 2, paint).map(
+      (line) =>
+        indent +
+        dim(
+          spread(
+            band.map(() => line),
+            width,
+          ),
           paint,
-        )}`;
-      }),
-      ...joined(
-        band.map((map) => cellRows(map, paint, 2)),
-        width,
-        2 * keys,
-        (i) => rowLabel(rows[i], margin),
-      ),
-    ]);
-
-  // Long texts. Every line is two rows in colour, one without.
-  const labels = isColour(paint) ? 2 : 1;
-  const wide = Math.min(columns - 2, 2 * margin) + 1;
-  const factor = Math.max(1, Math.ceil(keys / Math.max(8, columns - wide)));
-  const pooled = maps.map((map) => ({ ...pool(map, factor), title: map.title }));
-  const lines = beside(pooled, columns - wide, pooled[0].keys, (band, width) => [
-    ...title(
-      band.map((map) => map.title),
-      wide - 1,
-      width,
+        ),
     ),
-    " ".repeat(wide) +
+    ...joined(
+      band.map((map) => cellRows(map, paint, 2)),
+      width - inner + GAP,
+      (i) => rowLabel(rows[i], margin, paint),
+    ),
+  ]);
+}
+
+/** Cells of one column by half a line (by a line, without colour); a line is labelled with all the tokens it shows. */
+function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint }: Page): string[] {
+  const side = Math.min(columns - 10, 2 * margin);
+  const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - side - 1)));
+  const tokens = factor * (isColour(paint) ? 2 : 1); // on one line
+  const pooled = maps.map((map) => ({ ...pool(map, factor), title: map.title }));
+  const inner = pooled[0].keys;
+  const indent = " ".repeat(side + 1);
+  const lines = inBands(pooled, columns - side - 1, inner, (band, width) => [
+    indent +
+      spread(
+        band.map((map) => truncate(map.title, width, "")),
+        width,
+      ),
+    indent +
       dim(
-        band
-          .map(() => pad(ticks(keys, factor), width))
-          .join(" ".repeat(GAP))
-          .trimEnd(),
+        spread(
+          band.map(() => ticks(maps[0].keys, factor)),
+          width,
+        ),
         paint,
       ),
     ...joined(
       band.map((map) => (isColour(paint) ? halfRows(map, paint) : cellRows(map, paint, 1))),
-      width,
-      pooled[0].keys,
-      (i) =>
-        rowLabel(
-          truncate(
-            rows.slice(i * labels * factor, (i + 1) * labels * factor).join(" "),
-            wide - 1,
-            plain("…", paint),
-          ),
-          wide - 1,
-        ),
+      width - inner + GAP,
+      (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), side, paint),
     ),
   ]);
   if (factor > 1)
@@ -135,23 +152,23 @@ export function renderScale(paint: Paint): string[] {
   return [strip(bar, paint), dim(below, paint)];
 }
 
-/** A share from 0 to 1 as a bar of `columns` (eighths of a block where the paint allows). */
+/** A share from 0 to 1 as a bar of `columns`, in halves of a column where the paint allows. */
 export function renderBar(share: number, columns: number, paint: Paint): string {
   const clipped = share > 0 ? Math.min(1, share) : 0;
   if (paint === "ascii") {
     const full = Math.round(clipped * columns);
-    return "#".repeat(full) + ".".repeat(columns - full);
+    return "=".repeat(full) + ".".repeat(columns - full);
   }
-  const eighths = Math.round(clipped * columns * 8);
-  const full = Math.floor(eighths / 8);
-  const bar = "█".repeat(full) + (eighths % 8 === 0 ? "" : "▏▎▍▌▋▊▉"[(eighths % 8) - 1]);
-  return coloured(bar, paint, BAR) + " ".repeat(columns - widthOf(bar));
+  const halves = Math.round(clipped * columns * 2);
+  const bar = "━".repeat(halves >> 1) + (halves % 2 === 1 ? "╸" : "");
+  const rest = " ".repeat(columns - bar.length);
+  return coloured(bar, paint, BAR) + (isColour(paint) ? dim("─".repeat(rest.length), paint) : rest);
 }
 
-const BAR: Rgb = [178, 102, 186];
+const BAR: Rgb = colourAt(0.55, "magma");
 
 /** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
-function beside<M>(
+function inBands<M>(
   maps: readonly M[],
   room: number,
   inner: number,
@@ -159,8 +176,7 @@ function beside<M>(
 ): string[] {
   const width = Math.max(inner, 6);
   const fit = Math.max(1, Math.min(maps.length, Math.floor((room + GAP) / (width + GAP))));
-  const bands = Math.ceil(maps.length / fit);
-  const across = Math.ceil(maps.length / bands);
+  const across = Math.ceil(maps.length / Math.ceil(maps.length / fit));
   const lines: string[] = [];
   for (let first = 0; first < maps.length; first += across) {
     if (first > 0) lines.push("");
@@ -169,33 +185,28 @@ function beside<M>(
   return lines;
 }
 
-function title(titles: readonly string[], margin: number, width: number): string[] {
-  const line = titles.map((text) => pad(truncate(text, width, ""), width)).join(" ".repeat(GAP));
-  return [`${" ".repeat(margin + 1)}${line}`.trimEnd()];
+/** Texts side by side, one above each map of a band. */
+function spread(texts: readonly string[], width: number): string {
+  return texts
+    .map((text) => pad(text, width))
+    .join(" ".repeat(GAP))
+    .trimEnd();
 }
 
-function rowLabel(label: string, margin: number): string {
-  return `${pad(truncate(label, margin, /^[\x20-\x7e]*$/.test(label) ? "~" : "…"), margin, "start")} `;
+function rowLabel(label: string, margin: number, paint: Paint): string {
+  return `${pad(truncate(label, margin, plain("…", paint)), margin, "start")} `;
 }
 
-/** Painted rows of maps, side by side. A painted row has escapes, so its width is known, not measured. */
-function joined(
-  maps: readonly (readonly string[])[],
-  width: number,
-  inner: number,
-  label: (row: number) => string,
-): string[] {
-  const between = " ".repeat(width - inner + GAP);
-  return maps[0].map((_, i) => label(i) + maps.map((rows) => rows[i]).join(between));
+/** Painted rows of maps, side by side. A painted row has escapes: its width is known, not measured. */
+function joined(maps: readonly (readonly string[])[], gap: number, label: (row: number) => string): string[] {
+  return maps[0].map((_, i) => label(i) + maps.map((rows) => rows[i]).join(" ".repeat(gap)));
 }
 
 /** Column labels as upright letters, the last letter of each next to its column. */
-function letters(labels: readonly string[], cell: number): string[] {
+function letters(labels: readonly string[], cell: number, paint: Paint): string[] {
   const spelt = labels.map((label) => {
     const list = graphemes(label);
-    return list.length <= LETTERS
-      ? list
-      : [...list.slice(0, LETTERS - 1), /^[\x20-\x7e]*$/.test(label) ? ":" : "⋮"];
+    return list.length <= LETTERS ? list : [...list.slice(0, LETTERS - 1), paint === "ascii" ? ":" : "⋮"];
   });
   const height = Math.max(1, ...spelt.map((list) => list.length));
   return Array.from({ length: height }, (_, line) =>
