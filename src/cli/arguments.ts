@@ -1,0 +1,72 @@
+/**
+ * Arguments against a command's options. `node:util` parseArgs splits them into tokens; this file decides what they
+ * mean, so that mistakes are told in one voice: unknown options with the nearest known one, missing and superfluous
+ * values, options given twice.
+ */
+import { parseArgs } from "node:util";
+import { type Command, UsageError, type Values } from "./command.ts";
+import { didYouMean } from "./suggest.ts";
+
+/** What a command line says. */
+export interface Parsed {
+  readonly values: Values;
+  readonly positionals: readonly string[];
+  /** `--help` or `-h` was among the options. */
+  readonly help: boolean;
+}
+
+const HELP = { help: { type: "boolean", short: "h" } } as const;
+
+/** Reads `args` by the options of a command. Throws UsageError. */
+export function parseCommandLine(command: Command, args: readonly string[]): Parsed {
+  const options = { ...command.options, ...HELP };
+  const { tokens, positionals } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const values: Record<string, unknown> = Object.create(null);
+  for (const [name, { default: value }] of Object.entries(command.options))
+    if (value !== undefined) values[name] = value;
+  const given = new Set<string>();
+  let help = false;
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!Object.hasOwn(options, name)) {
+      const known = Object.keys(options);
+      throw new UsageError(`unknown option ${rawName}${didYouMean(name, known, "--")}`);
+    }
+    if (name === "help") {
+      help = true;
+      continue;
+    }
+    const { type, multiple } = command.options[name];
+    let got: string | true;
+    if (type === "boolean") {
+      if (value !== undefined && !command.optional?.includes(name))
+        throw new UsageError(`${rawName} takes no value, got ${JSON.stringify(value)}`);
+      got = value ?? true;
+    } else {
+      // A value may begin with a dash where it is a number, or where "=" ties it to its option.
+      if (value === undefined || (!inlineValue && /^-[^\d.]/.test(value)))
+        throw new UsageError(
+          `${rawName} needs a value: ${rawName}${rawName.startsWith("--") ? "=" : " "}${wordOf(command, name)}`,
+        );
+      got = value;
+    }
+    if (multiple) values[name] = [...(given.has(name) ? (values[name] as string[]) : []), got];
+    else if (given.has(name)) throw new UsageError(`--${name} was given twice`);
+    else values[name] = got;
+    given.add(name);
+  }
+  return { values, positionals, help };
+}
+
+/** The word that stands for an option's value: `FILE` of `FILE  write the result there`. */
+export function wordOf(command: Command, option: string): string {
+  const [word, rest] = (command.help[option] ?? "").split("  ", 2);
+  return rest === undefined ? "VALUE" : word;
+}

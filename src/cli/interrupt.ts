@@ -1,0 +1,43 @@
+/**
+ * Ctrl-C around work that cannot be asked to stop. A synchronous call keeps the event loop from seeing the signal, so
+ * while one runs the process has no handler of its own and the system ends it at once (the shell reports 130); no
+ * file is being written then. While a file is being saved the signal waits until it is whole or gone.
+ */
+import { type Contents, saveFile } from "../io/save.ts";
+
+let handler: (() => void) | undefined;
+let saving = 0;
+
+/** The process's handler of Ctrl-C, and the way to lay it down for a moment. */
+export const whileBlocking = {
+  /** Installs the handler. */
+  listen(interrupt: () => void): void {
+    handler = interrupt;
+    process.on("SIGINT", interrupt);
+  },
+  /** Runs synchronous work during which Ctrl-C ends the process at once. */
+  run<T>(work: () => T): T {
+    if (handler === undefined) return work();
+    process.off("SIGINT", handler);
+    try {
+      return work();
+    } finally {
+      process.on("SIGINT", handler);
+    }
+  },
+};
+
+/** True while a file is being saved. */
+export function isSaving(): boolean {
+  return saving > 0;
+}
+
+/** `saveFile`, which Ctrl-C does not tear. */
+export async function save(path: string, contents: Contents): Promise<void> {
+  saving++;
+  try {
+    await saveFile(path, contents);
+  } finally {
+    saving--;
+  }
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+/**
+ * The program `heed`: connects `dispatch` with the process. Ctrl-C asks the command to stop and ends with 130; a
+ * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
+ */
+import { EXIT, type Io } from "./command.ts";
+import { dispatch } from "./dispatch.ts";
+import { isSaving, whileBlocking } from "./interrupt.ts";
+import { colourDepth } from "./terminal.ts";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+const args = process.argv.slice(2);
+const stop = new AbortController();
+
+// A reader that went away (`heed … | head -1`) is no failure. What is being written to a file is still written.
+const toFile = args.some((arg) => /^(-o|--output)/.test(arg)) || args[0] === "convert";
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  if (!toFile) process.exit(EXIT.ok);
+});
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
+/** The first Ctrl-C asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first. */
+const interrupt = () => {
+  if (stop.signal.aborted && !isSaving()) process.exit(EXIT.interrupted);
+  stop.abort();
+  setTimeout(() => isSaving() || process.exit(EXIT.interrupted), 1000).unref();
+};
+whileBlocking.listen(interrupt);
+
+const io: Io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  isTTY: process.stdout.isTTY === true,
+  columns: process.stdout.columns,
+  colour: colourDepth(process.stdout, process.env),
+  progress: process.stderr.isTTY === true && process.env.TERM !== "dumb",
+  signal: stop.signal,
+};
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  io.stderr.write(`heed: Node 20.19 or later is needed, this is ${process.version}\n`);
+  process.exitCode = EXIT.failed;
+} else {
+  const code = await dispatch(args, io);
+  process.exitCode = stop.signal.aborted ? EXIT.interrupted : code;
+}

@@ -1,0 +1,93 @@
+/**
+ * What the terminal can do, and text for it: colour depth (NO_COLOR and FORCE_COLOR as at no-color.org and
+ * force-color.org), bold and dim, wrapping, tables, numbers with units.
+ */
+import type { WriteStream } from "node:tty";
+import type { Io } from "./command.ts";
+
+/** Bits of colour to use on a stream. */
+export function colourDepth(
+  stream: Pick<WriteStream, "isTTY"> & { getColorDepth?: (env: object) => number },
+  env: Io["env"],
+): Io["colour"] {
+  const forced = env.FORCE_COLOR;
+  if (forced !== undefined) {
+    if (forced === "0" || forced === "false") return 0;
+    return forced === "3" ? 24 : forced === "2" ? 8 : 4;
+  }
+  if (env.NO_COLOR || !stream.isTTY || env.TERM === "dumb") return 0;
+  const depth = stream.getColorDepth?.(env) ?? 1;
+  return depth >= 24 ? 24 : depth >= 8 ? 8 : depth >= 4 ? 4 : 0;
+}
+
+/** Bold, dim and coloured text, or the text as it is where colour is off. */
+export function styler({ colour }: Pick<Io, "colour">) {
+  const sgr = (open: number, close: number) => (text: string) =>
+    colour === 0 ? text : `\x1b[${open}m${text}\x1b[${close}m`;
+  return { bold: sgr(1, 22), dim: sgr(2, 22), red: sgr(31, 39), green: sgr(32, 39), yellow: sgr(33, 39) };
+}
+
+/** Lines of at most `width` columns, broken between words. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** Rows as aligned columns; columns named in `right` are aligned right. */
+export function columnsOf(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [i, text] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, text.length);
+  return rows.map((row) =>
+    row
+      .map((text, i) => (right.includes(i) ? text.padStart(widths[i]) : text.padEnd(widths[i])))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** 1234567 as `1.18 MiB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+  let i = -1;
+  let n = bytes;
+  while (n >= 1024 && i < units.length - 1) {
+    n /= 1024;
+    i++;
+  }
+  return `${n.toPrecision(n >= 1000 ? 4 : 3)} ${units[i]}`;
+}
+
+/** 0.00123 s as `1.23 ms`. */
+export function secondsText(seconds: number): string {
+  if (seconds >= 100) return `${Math.round(seconds)} s`;
+  if (seconds >= 1) return `${seconds.toPrecision(3)} s`;
+  return seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;
+}
+
+/** [1, 12, 1024, 64] as text. */
+export function shapeText(shape: readonly number[]): string {
+  return `[${shape.join(", ")}]`;
+}
+
+/** A number in few digits, −0, NaN and infinities included. */
+export function numberText(x: number): string {
+  if (Object.is(x, -0)) return "-0";
+  if (!Number.isFinite(x)) return String(x).replace("Infinity", "inf");
+  return Number.isInteger(x) && Math.abs(x) < 1e15 ? String(x) : String(Number(x.toPrecision(6)));
+}
+
+/** A value as JSON text: infinities and NaN, which JSON lacks, as texts. */
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, (_, x) =>
+    typeof x === "number" && !Number.isFinite(x) ? String(x) : typeof x === "bigint" ? Number(x) : x,
+  )}\n`;
+}

@@ -1,0 +1,93 @@
+/** Texts of options as numbers, lists and shapes. Every refusal is a UsageError that names the option. */
+import { UsageError } from "./command.ts";
+
+const got = (text: unknown) => `got ${JSON.stringify(text)}`;
+
+/** A finite number. */
+export function number(name: string, text: unknown): number {
+  const value = typeof text === "string" && text.trim() !== "" ? Number(text) : Number.NaN;
+  if (!Number.isFinite(value)) throw new UsageError(`--${name} must be a number, ${got(text)}`);
+  return value;
+}
+
+/** An integer from `least` to `most`. */
+export function integer(
+  name: string,
+  text: unknown,
+  least = Number.MIN_SAFE_INTEGER,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  const value = typeof text === "string" && /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(Number.isSafeInteger(value) && value >= least && value <= most)) {
+    const range =
+      least === Number.MIN_SAFE_INTEGER
+        ? "an integer"
+        : most === Number.MAX_SAFE_INTEGER
+          ? `an integer ≥ ${least}`
+          : `an integer from ${least} to ${most}`;
+    throw new UsageError(`--${name} must be ${range}, ${got(text)}`);
+  }
+  return value;
+}
+
+/** True where a text looks like numbers between commas, and not like a file. */
+export function isNumberList(text: string): boolean {
+  return /^[+-]?[\d.][\d.eE+-]*(,[+-]?[\d.][\d.eE+-]*)*$/.test(text);
+}
+
+/** Numbers between commas. */
+export function numbers(name: string, text: unknown): number[] {
+  return String(text)
+    .split(",")
+    .map((part) => {
+      const value = part.trim() === "" ? Number.NaN : Number(part);
+      if (!Number.isFinite(value))
+        throw new UsageError(`--${name} must be numbers between commas, ${got(text)}`);
+      return value;
+    });
+}
+
+/** Integers between commas. */
+export function integers(name: string, text: unknown): number[] {
+  return numbers(name, text).map((value) => {
+    if (!Number.isSafeInteger(value))
+      throw new UsageError(`--${name} must be integers between commas, ${got(text)}`);
+    return value;
+  });
+}
+
+/** Indices: integers and ranges between commas, `0,4-7,-1`; negative ones count from the end. */
+export function indices(name: string, text: unknown): number[] {
+  const list: number[] = [];
+  for (const part of String(text).split(",")) {
+    const range = /^(\d+)-(\d+)$/.exec(part.trim());
+    if (range === null) {
+      list.push(integer(name, part.trim()));
+      continue;
+    }
+    const [from, to] = [Number(range[1]), Number(range[2])];
+    if (from > to || to - from > 1e7) throw new UsageError(`--${name}: ${part} is no range of indices`);
+    for (let i = from; i <= to; i++) list.push(i);
+  }
+  return list;
+}
+
+/** A shape: integers ≥ 0 between commas (or between "x"), two to eight of them unless said otherwise. */
+export function shape(name: string, text: unknown, least = 2, most = 8): number[] {
+  const parts = String(text).split(/[,x×]/);
+  const axes = parts.map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
+  if (axes.some((n) => !Number.isSafeInteger(n)) || axes.length < least || axes.length > most)
+    throw new UsageError(
+      `--${name} must be ${least} to ${most} lengths between commas, as 1,12,1024,64; ${got(text)}`,
+    );
+  return axes;
+}
+
+/** One of a few words. */
+export function oneOf<T extends string>(name: string, text: unknown, words: readonly T[]): T {
+  if (!words.includes(text as T))
+    throw new UsageError(
+      `--${name} must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}, ${got(text)}`,
+    );
+  return text as T;
+}
