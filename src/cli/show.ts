@@ -3,23 +3,18 @@
  * Encoder lite runs here, in heed (models/use-lite.ts); this file reads the options, and view/ draws.
  */
 import { parseArgs } from "node:util";
-import { came, OptionError } from "../core/errors.ts";
 import { saveFile } from "../io/save.ts";
 import { type Encoded, openUseLite, similarity, type UseLite } from "../models/use-lite.ts";
 import { COLOUR_MODES, type ColourMode, choosePaint } from "../view/paint.ts";
 import { explainStrongest, headsOf } from "../view/report.ts";
 import { renderSvg } from "../view/svg.ts";
 import { renderSimilarity, renderText } from "../view/terminal-report.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "./command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "./engine.ts";
+import { integer, oneOf } from "./values.ts";
 
-/** What a command needs of the world. */
-export interface CommandIo {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether stdout is a terminal, and its columns. */
-  readonly isTTY: boolean;
-  readonly columns?: number;
-}
+/** What this command needs of the world. */
+export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns">;
 
 /** The texts shown where none is given: `flies` is a verb in one and a noun in the other. */
 export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
@@ -32,16 +27,15 @@ const options = {
   color: { type: "string", default: "auto" },
   links: { type: "string", default: "3" },
   width: { type: "string" },
-  json: { type: "boolean", default: false },
+  json: { type: "boolean" },
+  ...ENGINE_OPTIONS,
 } as const;
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** The command, for the command table. */
-export const command = {
+export const command: Command = {
   name: "show",
   summary: "show what a trained sentence encoder attends to in a text",
-  usage: "heed show [TEXT ...] [options]",
+  usage: "heed show [TEXT ...] [OPTIONS]",
   options,
   help: {
     output: "FILE.svg  write the maps as SVG",
@@ -52,6 +46,7 @@ export const command = {
     links: "N  strongest links shown of each token (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
     json: "print pieces, weights, lse, measures and embeddings as JSON",
+    ...ENGINE_HELP,
   },
   examples: [
     "heed show",
@@ -64,23 +59,25 @@ export const command = {
 };
 
 /** Parses `args` and runs the command; resolves to the exit code. */
-export async function show(args: readonly string[], io: CommandIo): Promise<number> {
+export async function show(args: readonly string[], io: ShowIo): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   return run(values, positionals, io);
 }
 
-async function run(values: Values, positionals: readonly string[], io: CommandIo): Promise<number> {
+async function run(values: Values, positionals: readonly string[], io: ShowIo): Promise<number> {
   const texts = positionals.length > 0 ? positionals : DEFAULT_TEXTS;
-  const layer = integer("layer", values.layer, 0);
-  const head = integer("head", values.head, 0);
-  const links = integer("links", values.links, 1);
-  const width = integer("width", values.width, 20);
-  const mode = (values.color ?? "auto") as ColourMode;
-  if (!COLOUR_MODES.includes(mode))
-    throw new OptionError("color", `--color must be one of ${COLOUR_MODES.join(", ")}, got ${came(mode)}`);
+  const count = (name: string, least: number) =>
+    values[name] === undefined ? undefined : integer(name, values[name], least);
+  const [layer, head, links, width] = [
+    count("layer", 0),
+    count("head", 0),
+    count("links", 1),
+    count("width", 20),
+  ];
+  const mode = oneOf<ColourMode>("color", values.color ?? "auto", COLOUR_MODES);
   const output = values.output as string | undefined;
   if (output !== undefined && !/\.svg$/i.test(output))
-    throw new OptionError("output", `--output must name a file that ends in .svg, got ${came(output)}`);
+    throw new UsageError(`--output must name a file that ends in .svg, got ${JSON.stringify(output)}`);
 
   const model = openUseLite(values.model as string | undefined);
   const seen = texts.map((text) => model.run(text));
@@ -95,7 +92,7 @@ async function run(values: Values, positionals: readonly string[], io: CommandIo
   }
   if (values.json) {
     io.stdout.write(`${JSON.stringify(asJson(seen, cosines, layer, head))}\n`);
-    return 0;
+    return EXIT.ok;
   }
   const paint = choosePaint(mode, io.env, io.isTTY);
   const columns = width ?? (io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80);
@@ -103,18 +100,10 @@ async function run(values: Values, positionals: readonly string[], io: CommandIo
   page.push(...renderSimilarity(texts, cosines, { paint, columns }));
   while (page[page.length - 1] === "") page.pop();
   io.stdout.write(`${page.join("\n")}\n`);
-  return 0;
+  return EXIT.ok;
 }
 
-function integer(name: string, value: unknown, least: number): number | undefined {
-  if (value === undefined) return undefined;
-  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least))
-    throw new OptionError(name, `--${name} must be an integer ≥ ${least}, got ${came(value)}`);
-  return number;
-}
-
-function warnOfCuts(seen: readonly Encoded[], model: UseLite, io: CommandIo): void {
+function warnOfCuts(seen: readonly Encoded[], model: UseLite, io: ShowIo): void {
   for (const { tokens } of seen) {
     const left = tokens.length - model.maxPieces;
     if (left > 0)

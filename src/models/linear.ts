@@ -30,7 +30,8 @@ export function linear(x: Float32Array, rows: number, { weight, bias }: Linear):
   const lower = new Float64Array(PANEL);
   for (let row = 0; row < rows; row += 2) {
     // An odd last row is computed twice over, which costs no branch; only its own sums are stored.
-    const pair = row + 1 < rows ? depth : 0;
+    const two = row + 1 < rows;
+    const pair = two ? depth : 0;
     for (let left = 0; left < width; left += PANEL) {
       const columns = Math.min(PANEL, width - left);
       for (let j = 0; j < columns; j++) upper[j] = lower[j] = bias[left + j];
@@ -57,7 +58,7 @@ export function linear(x: Float32Array, rows: number, { weight, bias }: Linear):
           lower[j] += x[row * depth + pair + k] * w;
         }
       y.set(upper.subarray(0, columns), row * width + left);
-      if (pair) y.set(lower.subarray(0, columns), (row + 1) * width + left);
+      if (two) y.set(lower.subarray(0, columns), (row + 1) * width + left);
     }
   }
   return y;

