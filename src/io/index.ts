@@ -11,4 +11,4 @@ export {
 } from "./safetensors.ts";
 export type { TensorInfo } from "./safetensors-header.ts";
 export { type Contents, saveFile } from "./save.ts";
-export type { ByteSource, SourceLike } from "./source.ts";
+export type { ByteSource, Handle, SourceLike } from "./source.ts";

@@ -5,9 +5,10 @@
 import { came, OptionError } from "../core/errors.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
 import { scanObject } from "./json.ts";
+import { builtin, fileError, fileSystem } from "./node.ts";
 import { quote, type Refuse, refuser } from "./refuse.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
-import { builtin, fileError, fileSystem, openSource, type Source, type SourceLike } from "./source.ts";
+import { openSource, type Source, type SourceLike } from "./source.ts";
 
 /** How to open a model. */
 export interface OpenOptions {

@@ -6,8 +6,8 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { came, OptionError } from "../core/errors.ts";
+import { builtin, fileError, fileSystem } from "./node.ts";
 import { asBytes } from "./refuse.ts";
-import { builtin, fileError, fileSystem } from "./source.ts";
 
 /** What a file is made of: bytes, or pieces of them as they come. */
 export type Contents = Uint8Array | ArrayBuffer | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

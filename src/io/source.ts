@@ -2,8 +2,8 @@
  * Bytes to read from, a piece at a time: a path or file handle (Node), a Blob or File (everywhere), bytes in
  * memory, or one's own `{ size, read(offset, length) }`. A read gives exactly what was asked, or a typed error.
  */
-import type { FileHandle } from "node:fs/promises";
-import { came, HeedError, OptionError } from "../core/errors.ts";
+import { came, OptionError } from "../core/errors.ts";
+import { fileError, fileSystem } from "./node.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
 /** A byte source of one's own: say HTTP ranges. */
@@ -14,8 +14,15 @@ export interface ByteSource {
   read(offset: number, length: number): Uint8Array | ArrayBuffer | Promise<Uint8Array | ArrayBuffer>;
 }
 
+/** What is used of Node's `FileHandle`. */
+export interface Handle {
+  readonly fd: number;
+  stat(): Promise<{ readonly size: number; isFile(): boolean }>;
+  read(into: Uint8Array, at: number, length: number, offset: number): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Anything bytes are read from. A string is a path, and needs Node. */
-export type SourceLike = string | FileHandle | Blob | Uint8Array | ArrayBuffer | ByteSource;
+export type SourceLike = string | Handle | Blob | Uint8Array | ArrayBuffer | ByteSource;
 
 /** An opened source. */
 export interface Source {
@@ -23,25 +30,6 @@ export interface Source {
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Closes what opening opened; a handle that was passed in stays open. */
   close(): Promise<void>;
-}
-
-/** Node's built-in module `name`, or undefined elsewhere. */
-export function builtin<T>(name: string): T | undefined {
-  return globalThis.process?.getBuiltinModule?.(name) as T | undefined;
-}
-
-/** Node's file system, for a function that needs it. */
-export function fileSystem(what: string): typeof import("node:fs/promises") {
-  const fs = builtin<typeof import("node:fs/promises")>("node:fs/promises");
-  if (fs) return fs;
-  throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
-}
-
-/** An error of the file system as a typed one that keeps the system's code. */
-export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
-  if (error instanceof HeedError) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${message}`, { path, errno: code });
 }
 
 /** Opens a source; `what` begins its errors. */
@@ -81,7 +69,7 @@ async function openPath(what: string, path: string): Promise<Source> {
 
 async function fromHandle(
   what: string,
-  handle: FileHandle,
+  handle: Handle,
   name: string,
   close: () => Promise<void>,
 ): Promise<Source> {

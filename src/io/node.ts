@@ -1,0 +1,24 @@
+/**
+ * Node's built-in modules for the functions that need them, looked up when called, so that the same files load in
+ * a browser; and the errors of its file system as typed ones. No declaration of it reaches the package's types.
+ */
+import { HeedError, OptionError } from "../core/errors.ts";
+
+/** Node's built-in module `name`, or undefined elsewhere. */
+export function builtin<T>(name: string): T | undefined {
+  return globalThis.process?.getBuiltinModule?.(name) as T | undefined;
+}
+
+/** Node's file system, for a function that needs it. */
+export function fileSystem(what: string): typeof import("node:fs/promises") {
+  const fs = builtin<typeof import("node:fs/promises")>("node:fs/promises");
+  if (fs) return fs;
+  throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
+}
+
+/** An error of the file system as a typed one that keeps the system's code. */
+export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
+  if (error instanceof HeedError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${message}`, { path, errno: code });
+}
