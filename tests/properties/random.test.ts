@@ -1,0 +1,72 @@
+/**
+ * Thousands of random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for
+ * each, Statistic A for all (tests/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED where
+ * they start. A failure is made smaller before it is shown.
+ */
+import { afterAll, describe, expect, it } from "vitest";
+import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
+import { check, type Measure } from "../oracle.ts";
+import { STATISTIC_A } from "../tolerance.ts";
+import { draw } from "./draw.ts";
+
+const CASES = Number(process.env.HEED_CASES ?? 3000);
+const SEED = Number(process.env.HEED_SEED ?? 20261121);
+/** A slow machine stops here, and fails where it got through less than 80 %. */
+const SECONDS = Math.max(150, CASES / 20);
+
+const levels = LEVELS.filter(has);
+const runs = levels.flatMap((level) =>
+  THREADS.filter((threads) => level !== "reference" || threads === 1).map((threads) => ({ level, threads })),
+);
+const share = Math.ceil(CASES / runs.length);
+const ratios: number[] = [];
+let done = 0;
+let worst = 0;
+
+afterAll(restore);
+
+/** The smallest of the failing sizes of a seed, or the first failure. */
+function smallest(seed: number, failure: unknown): unknown {
+  for (const most of [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100])
+    try {
+      check(draw(seed, most));
+    } catch (error) {
+      return error;
+    }
+  return failure;
+}
+
+describe(`random calls from seed ${SEED}, ${CASES} in all`, () => {
+  runs.forEach(({ level, threads }, n) => {
+    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases lie within Bound B`, {
+      timeout: (SECONDS + 60) * 1000,
+    }, () => {
+      use(level, threads);
+      const end = Date.now() + (SECONDS * 1000) / runs.length;
+      let ran = 0;
+      for (; ran < share && Date.now() < end; ran++) {
+        const seed = SEED + n * share + ran;
+        let measure: Measure;
+        try {
+          measure = check(draw(seed), { ratio: true });
+        } catch (error) {
+          throw smallest(seed, error);
+        }
+        worst = Math.max(worst, measure.use);
+        if (measure.ratio !== undefined) ratios.push(measure.ratio);
+      }
+      done += ran;
+      expect(ran).toBeGreaterThanOrEqual(0.8 * share);
+    });
+  });
+
+  it("Statistic A: errors are those of the textbook's float32, in the middle and at the tail", () => {
+    ratios.sort((a, b) => a - b);
+    const [median, p99] = [0.5, 0.99].map((p) => ratios[Math.floor(p * (ratios.length - 1))]);
+    console.log(
+      `${done} cases on ${runs.map((run) => `${run.level}×${run.threads}`).join(" ")}: at most ${(100 * worst).toFixed(0)} % of Bound B; error over textbook float32: median ${median.toFixed(2)}, 99th percentile ${p99.toFixed(2)}`,
+    );
+    expect(median).toBeLessThanOrEqual(STATISTIC_A.median);
+    expect(p99).toBeLessThanOrEqual(STATISTIC_A.p99);
+  });
+});
