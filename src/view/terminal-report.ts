@@ -45,7 +45,8 @@ export function renderText(seen: SeenText, options: ReportOptions = {}): string[
     );
   }
   const [bar, ticks] = renderScale(paint);
-  lines.push(`${bar}  ${dim(say("share of a row's attention"), paint)}`, ticks, "");
+  const note = dim(truncate("  share of a row's attention", columns - 32, plain("…", paint)), paint);
+  lines.push(bar + note, ticks, "");
   lines.push(...linkLines(labels, heads, options.links ?? 3, columns, paint), "");
   lines.push(...metricLines(heads, columns, paint), "");
   const explained = explainStrongest(seen, heads);
@@ -102,7 +103,8 @@ function pieceLines(seen: SeenText, columns: number, paint: Paint): string[] {
   );
   const count = `${pieces.length} ${pieces.length === 1 ? "piece" : "pieces"}`;
   const body = wrap(plain(pieces.join(" "), paint), columns - 2).map((line) => `  ${line}`);
-  return [dim(plain(`${count}, ▁ marks the space before a word`, paint), paint), ...body];
+  const note = wrap(plain(`${count}, ▁ marks the space before a word`, paint), columns);
+  return [...note.map((line) => dim(line, paint)), ...body];
 }
 
 function linkLines(

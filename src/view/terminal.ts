@@ -9,7 +9,7 @@
  * Everything returns lines of text and touches no terminal.
  */
 import { colourAt, lightness, placeOf, type Rgb } from "./colour.ts";
-import { graphemes, pad, truncate, widthOf } from "./label.ts";
+import { graphemes, pad, truncate, widthOf, wrap } from "./label.ts";
 import type { WeightMatrix } from "./metrics.ts";
 import { coloured, dim, isColour, type Paint, plain, shade } from "./paint.ts";
 
@@ -127,8 +127,8 @@ function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint
       (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), side, paint),
     ),
   ]);
-  if (factor > 1)
-    lines.push(dim(plain(`each cell is the largest of ${factor}×${factor} weights`, paint), paint));
+  const note = plain(`each cell is the largest of ${factor}×${factor} weights`, paint);
+  if (factor > 1) lines.push(...wrap(note, columns).map((line) => dim(line, paint)));
   return lines;
 }
 
