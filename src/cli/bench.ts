@@ -13,6 +13,7 @@ import { checkRows } from "./check.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "./command.ts";
 import { level } from "./engine.ts";
 import { whileBlocking } from "./interrupt.ts";
+import { flopsOf, guessSeconds } from "./pieces.ts";
 import { startProgress } from "./progress.ts";
 import { seededTensor } from "./seeded.ts";
 import { columnsOf, jsonText, secondsText, styler } from "./terminal.ts";
@@ -44,6 +45,8 @@ interface Measured {
   /** The level asked for, and the one the engine took. */
   readonly simd: Level;
   readonly level: Level;
+  /** Threads asked for, and those the engine used. */
+  readonly asked: number;
   readonly threads: number;
   readonly kernel: string;
   /** Seconds a call: median, and the fastest and slowest round. */
@@ -80,15 +83,17 @@ async function measure(
   const options: AttentionOptions = c.causal ? { isCausal: true } : {};
   const problem = resolve("heed bench", ...three, options);
   const call = () => scaledDotProductAttention(...three, options);
+  const once = guessSeconds(flopsOf(problem), explain(...three, options));
+  const engage = ({ simd, threads }: Variant) => configure({ simd, threads });
   const seconds = (calls: number) =>
-    whileBlocking.run(() => {
+    whileBlocking.run(calls * once, () => {
       const start = performance.now();
       for (let n = 0; n < calls; n++) call();
       return (performance.now() - start) / 1e3 / calls;
     });
   for (const variant of variants) {
-    configure(variant);
-    const { output } = whileBlocking.run(call);
+    engage(variant);
+    const { output } = whileBlocking.run(once, call);
     variant.error = checkRows(problem, output, 24).bounds;
     if (!(variant.error <= 1))
       throw new Error(
@@ -99,7 +104,7 @@ async function measure(
   }
   for (let round = 0; round < rounds; round++)
     for (const variant of variants) {
-      configure(variant);
+      engage(variant);
       // The first call after a change of settings wakes threads and finds its kernel.
       if (variants.length > 1) seconds(1);
       variant.times.push(seconds(variant.calls));
@@ -117,6 +122,7 @@ async function measure(
       shape: { query: three[0].shape, key: three[1].shape },
       simd,
       level: plan.level,
+      asked: threads,
       threads: plan.threads,
       kernel: plan.kernel,
       median,
@@ -223,7 +229,12 @@ function tableOf(results: readonly Measured[], io: Io): string[] {
     const keys = m.shape.key[2];
     const level = m.level === m.simd ? m.level : `${m.level} (${m.simd} asked)`;
     const spread = `${secondsText(m.fastest)} – ${secondsText(m.slowest)}`;
-    const row = [m.case, `${B}×${H}×${N === keys ? N : `${N}:${keys}`}×${d}`, level, String(m.threads)];
+    const row = [
+      m.case,
+      `${B}×${H}×${N === keys ? N : `${N}:${keys}`}×${d}`,
+      level,
+      m.threads === m.asked ? `${m.threads}` : `${m.threads} of ${m.asked}`,
+    ];
     row.push(secondsText(m.median), spread, m.gflops.toPrecision(3));
     if (peaks) row.push(m.ofPeak === undefined ? "" : `${(100 * m.ofPeak).toFixed(0)} %`);
     return row;

@@ -70,15 +70,18 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
     for (let e = 0; e < dv; e++) {
       const expected = l === 0 ? 0 : sum[e] / l;
       const got = o(start + e);
-      const error = got === expected || (got !== got && expected !== expected) ? 0 : Math.abs(got - expected);
+      const same = got === expected || (got !== got && expected !== expected);
+      const off = same ? 0 : Math.abs(got - expected);
+      const error = off === off ? off : Number.POSITIVE_INFINITY; // A NaN on one side only.
       const bound =
         l === 0
           ? 0
           : (delta + (Nk + 16) * u) * (size[e] / l) + rounding * Math.abs(expected) + (rounding && 2 ** -24);
-      const share = error === 0 ? 0 : error / bound;
-      if (!(error <= found.worst))
+      // Visible infinities make the bound infinite or NaN: then any finite error is within it.
+      const share = error === 0 ? 0 : !Number.isFinite(error) ? error : bound === bound ? error / bound : 0;
+      if (error > found.worst)
         Object.assign(found, { worst: error, at: { b, h, row, column: e }, got, expected });
-      if (!(share <= found.bounds)) found.bounds = share;
+      if (share > found.bounds) found.bounds = share;
     }
   }
   return { rows: count, of: total, ...found };

@@ -2,7 +2,7 @@
 import type { DType } from "../core/dtype.ts";
 import { type Tensor, zeros } from "../core/tensor.ts";
 import { UsageError, type Values } from "./command.ts";
-import { type Container, namedThree, openContainer, tensorAt } from "./tensors.ts";
+import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
 import { oneOf, shape } from "./values.ts";
 
 /** Options that name the tensors of an input file. */
@@ -45,7 +45,12 @@ export async function readInputs(values: Values, positionals: readonly string[])
     throw new UsageError(
       `expected one file with query, key and value, or three files; got ${positionals.length === 0 ? "none" : positionals.length}`,
     );
-  const file = await openContainer(positionals[0]);
+  const { path, name } = splitAddress(positionals[0]);
+  if (name !== undefined)
+    throw new UsageError(
+      `${positionals[0]} is one tensor; give the file alone, or three addresses: query, key and value`,
+    );
+  const file = await openContainer(path);
   if (file.kind === "npy") {
     await file.close();
     throw new UsageError(`${file.path} holds one array; give three npy files: query, key and value`);

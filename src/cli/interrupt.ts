@@ -1,7 +1,7 @@
 /**
  * Ctrl-C around work that cannot be asked to stop. A synchronous call keeps the event loop from seeing the signal, so
- * while one runs the process has no handler of its own and the system ends it at once (the shell reports 130); no
- * file is being written then. While a file is being saved the signal waits until it is whole or gone.
+ * while a long one runs the process has no handler of its own and the system ends it at once (the shell reports 130);
+ * no file is being written then. While a file is being saved the signal waits until it is whole or gone.
  */
 import { type Contents, saveFile } from "../io/save.ts";
 
@@ -15,9 +15,9 @@ export const whileBlocking = {
     handler = interrupt;
     process.on("SIGINT", interrupt);
   },
-  /** Runs synchronous work during which Ctrl-C ends the process at once. */
-  run<T>(work: () => T): T {
-    if (handler === undefined) return work();
+  /** Runs synchronous work; where it may take longer than a second, Ctrl-C ends the process at once meanwhile. */
+  run<T>(seconds: number, work: () => T): T {
+    if (handler === undefined || seconds < 1) return work();
     process.off("SIGINT", handler);
     try {
       return work();

@@ -28,7 +28,7 @@ export interface Job {
 /** What came out, and how. */
 export interface Done extends AttentionResult {
   readonly plan: Plan;
-  /** Calls it took. */
+  /** Calls of `scaledDotProductAttention` it took. */
   readonly pieces: number;
   /** Seconds spent computing. */
   readonly seconds: number;
@@ -37,6 +37,11 @@ export interface Done extends AttentionResult {
 /** Work of a problem, masks not counted: 2·B·H·Nq·Nk·(dk + dv). */
 export function flopsOf({ shape: { B, Hq, Nq, Nk, dk, dv } }: Pick<Problem, "shape">): number {
   return 2 * B * Hq * Nq * Nk * (dk + dv);
+}
+
+/** Seconds that work takes at most, roughly: what the slower machines do at the plan's level. */
+export function guessSeconds(flops: number, { level }: Pick<Plan, "level">): number {
+  return flops / (level === "reference" ? 2e8 : 1e10);
 }
 
 /** Work from which on a problem is cut: some tenths of a second, by the level's order of speed. */
@@ -68,10 +73,11 @@ export async function compute(
   const plan: Plan = { ...explain(query, key, value, options) };
   const pieces = cut(problem, call, plan, least ?? worthCutting(plan));
   let seconds = 0;
+  const calls = Math.max(1, pieces.length);
   const timed = <T>(work: () => T): T => {
     const start = performance.now();
     try {
-      return whileBlocking.run(work);
+      return whileBlocking.run(guessSeconds(flopsOf(problem) / calls, plan), work);
     } finally {
       seconds += (performance.now() - start) / 1e3;
     }
@@ -97,7 +103,7 @@ export async function compute(
     const all = timed(() => attentionWeights(query, key, result.lse, { ...options, ...chosen }));
     result = { ...result, weights: all };
   }
-  return { ...result, plan, pieces: Math.max(1, pieces.length), seconds };
+  return { ...result, plan, pieces: calls, seconds };
 }
 
 /** The pieces of a problem; none or one where it is computed in one call. */

@@ -21,11 +21,10 @@ export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string)
       drawn = now;
       shown = true;
       const full = Math.round(24 * share);
-      const left = share > 0 ? secondsText(((now - start) / 1e3) * (1 / share - 1)) : "";
+      const left =
+        share > 0 && share < 1 ? `${secondsText(((now - start) / 1e3) * (1 / share - 1))} left` : "";
       const bar = `${"█".repeat(full)}${"░".repeat(24 - full)}`;
-      io.stderr.write(
-        `\r${what} ${bar} ${String(Math.floor(100 * share)).padStart(3)} %  ${left} left\x1b[K`,
-      );
+      io.stderr.write(`\r${what} ${bar} ${String(Math.floor(100 * share)).padStart(3)} %  ${left}\x1b[K`);
     },
     end() {
       if (shown) io.stderr.write("\r\x1b[K");

@@ -5,7 +5,7 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { FormatError, OptionError } from "../core/errors.ts";
+import { FormatError, HeedError, OptionError } from "../core/errors.ts";
 import { asTensor, type Tensor } from "../core/tensor.ts";
 import { ELEMENTS } from "../io/element.ts";
 import { type FileDType, type FileTensor, openSafetensors, readNpy, readNpz } from "../io/index.ts";
@@ -41,14 +41,23 @@ export interface Container {
 export async function openContainer(path: string): Promise<Container> {
   const folder = existsSync(path) && statSync(path).isDirectory();
   if (folder || path.endsWith(".json")) return openLazily(path);
-  const source = await openSource("open", path);
+  const source = await naming(path, () => openSource("open", path));
   let bytes: Uint8Array;
   try {
     const start = await source.read(0, Math.min(6, source.size));
     const magic = String.fromCharCode(...start);
     const npy = magic.startsWith("\x93NUMPY");
     const zip = magic.startsWith("PK\x03\x04") || magic.startsWith("PK\x05\x06");
-    if (!npy && !zip && !/\.np[yz]$/i.test(path)) return await openLazily(path);
+    if (!npy && !zip && !/\.np[yz]$/i.test(path)) {
+      // A safetensors file begins with the length of its header, then "{".
+      const head = await source.read(0, Math.min(9, source.size));
+      if (!/\.safetensors$/i.test(path) && head[8] !== 0x7b)
+        throw new FormatError("file-kind", `${path}: neither npy, npz nor safetensors by its first bytes`, {
+          path,
+          offset: 0,
+        });
+      return await openLazily(path);
+    }
     bytes = await source.read(0, source.size);
     const tensors = await naming(path, async () =>
       zip || (!npy && /z$/i.test(path))
@@ -94,14 +103,18 @@ function factsOf(dtype: FileDType, shape: readonly number[]): TensorFacts {
   return { dtype, shape, bytes: shape.reduce((n, x) => n * x, ELEMENTS[dtype].bytes) };
 }
 
-/** Runs a reader; its FormatErrors then begin with the file's name. */
+/** Runs a reader; its errors then begin with the file's name, and do not say it twice. */
 async function naming<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    const text = error.message.replace(/^(readNpy|readNpz|openSafetensors): /, "");
-    throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
+    if (!(error instanceof HeedError)) throw error;
+    const text = error.message.replace(/^(open|readNpy|readNpz|openSafetensors): /, "");
+    if (error instanceof FormatError)
+      throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
+    // Node's texts read "ENOENT: no such file or directory, open 'q.npy'".
+    const plain = text.replace(/: E[A-Z]+: ([^,]*), \w+( '.*')?$/, ": $1");
+    throw error.code === "file" ? new OptionError("file", plain, error.fields) : error;
   }
 }
 

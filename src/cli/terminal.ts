@@ -68,6 +68,7 @@ export function bytesText(bytes: number): string {
 
 /** 0.00123 s as `1.23 ms`. */
 export function secondsText(seconds: number): string {
+  if (seconds === 0) return "0 s";
   if (seconds >= 100) return `${Math.round(seconds)} s`;
   if (seconds >= 1) return `${seconds.toPrecision(3)} s`;
   return seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;
