@@ -1,0 +1,164 @@
+/**
+ * 40 cases from PyTorch in float64 (../shared/golden/sdpa-gradients), forward: output, weights and log-sum-exp. In
+ * float64 to 1e-11, in float32 within three errors of a plain float32 version, on every level, in both layouts.
+ */
+import {
+  type AttentionOptions,
+  alibi,
+  attentionWeights,
+  documents,
+  keyLengths,
+  type MaskLike,
+  prefixLm,
+  queryLengths,
+  relativeBias,
+  type ScoreMod,
+  scaledDotProductAttention,
+  slidingWindow,
+  softcap,
+  type Tensor,
+  tensor,
+} from "heed";
+import { afterAll, describe, expect, it } from "vitest";
+import { has, LEVELS, restore, use } from "../levels.ts";
+import { hasShared, readJson, readTensors, shared } from "../shared.ts";
+import { difference } from "../tolerance.ts";
+
+interface Golden {
+  name: string;
+  file: string;
+  rank: number;
+  queries: number;
+  keys: number;
+  options: {
+    isCausal?: AttentionOptions["isCausal"];
+    queryOffset?: number | number[];
+    windowSize?: number | [number, number];
+    keyLengths?: number[];
+    queryLengths?: number[];
+    scale?: number;
+    softcap?: number;
+    layout?: "bhsd" | "bshd";
+  };
+  pattern: {
+    documents?: { query: number[][]; key: number[][] };
+    prefixLengths?: number[];
+    relativeBias?: { numBuckets: number; maxDistance: number; bidirectional: boolean };
+  };
+  tags: string[];
+  tolerance: number;
+  float32ReferenceError: { out: number; weights: number; lse: number };
+}
+
+const folder = "golden/sdpa-gradients";
+const { cases } = readJson<{ cases: Golden[] }>(shared(folder, "manifest.json"), { cases: [] });
+
+/** The options of a case in heed's words, its tensors as `float`s. */
+function optionsOf(c: Golden, tensors: Map<string, Tensor>, float: (t: Tensor) => Tensor): AttentionOptions {
+  const { isCausal, queryOffset, scale, layout, windowSize } = c.options;
+  const masks: MaskLike[] = [];
+  const changes: ScoreMod[] = [];
+  if (windowSize !== undefined) {
+    const [left, right] = typeof windowSize === "number" ? [windowSize, windowSize] : windowSize;
+    masks.push(slidingWindow(left, right));
+  }
+  if (c.options.keyLengths) masks.push(keyLengths(c.options.keyLengths));
+  if (c.options.queryLengths) masks.push(queryLengths(c.options.queryLengths));
+  const { documents: ids, prefixLengths, relativeBias: buckets } = c.pattern;
+  if (ids) {
+    const rows = (list: number[][]) => tensor(Int32Array.from(list.flat()), [list.length, list[0].length]);
+    masks.push(documents(rows(ids.query), rows(ids.key)));
+  }
+  if (prefixLengths) masks.push(prefixLm(prefixLengths));
+  const mask = tensors.get("attn_mask");
+  if (mask) masks.push(mask.dtype === "bool" ? mask : float(mask));
+  if (c.options.softcap) changes.push(softcap(c.options.softcap));
+  const slopes = tensors.get("alibi_slopes");
+  if (slopes) changes.push(alibi(float(slopes)));
+  const table = tensors.get("relative_table");
+  if (table) changes.push(relativeBias(float(table), buckets));
+  const sinks = tensors.get("sinks");
+  return {
+    isCausal,
+    queryOffset,
+    scale,
+    layout,
+    ...(masks.length && { attnMask: masks }),
+    ...(changes.length && { scoreMod: changes }),
+    ...(sinks && { sinks: float(sinks) }),
+  };
+}
+
+const asFloat32 = (t: Tensor) => tensor(Float32Array.from(t.toFloat64()), t.shape);
+const same = (t: Tensor) => t;
+
+/** Within `room`, and exact for −∞ and for weights of 0. */
+function compare(what: string, got: Tensor, want: Tensor, room: (x: number) => number) {
+  expect([what, got.shape]).toEqual([what, want.shape]);
+  const b = want.toFloat64();
+  const exact = (x: number) => x === -Infinity || (x === 0 && what === "weights");
+  const wrong = difference(got.toFloat64(), b, (i) => (exact(b[i]) ? 0 : room(b[i])));
+  if (wrong) expect.fail(`${what}: ${wrong}`);
+}
+
+/** Rows that see nothing (lse −∞) are exactly 0. */
+function emptyRows(output: Tensor, weights: Tensor, lse: Tensor, layout: string | undefined) {
+  const [o, w, l] = [layout === "bshd" ? output.transpose(1, 2) : output, weights, lse].map((t) =>
+    t.toFloat64(),
+  );
+  l.forEach((x, row) => {
+    if (x !== -Infinity) return;
+    for (const list of [o, w]) {
+      const width = list.length / l.length;
+      expect([...list.subarray(row * width, (row + 1) * width)]).toEqual(new Array(width).fill(0));
+    }
+  });
+}
+
+function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") {
+  const tensors = readTensors(shared(folder, c.file));
+  const get = (name: string) => tensors.get(name) as Tensor;
+  const float = dtype === "float64" ? same : asFloat32;
+  const options = optionsOf(c, tensors, float);
+  // Another layout is a view with two axes exchanged.
+  const turned = layout === "bshd";
+  const input = (name: string) => (turned ? float(get(name)).transpose(1, 2) : float(get(name)));
+  if (turned) options.layout = "bshd";
+  const args = [input("q"), input("k"), input("v")] as const;
+  const { output, lse, weights } = scaledDotProductAttention(...args, { ...options, returnWeights: true });
+  const rule = (name: "out" | "weights" | "lse") => (x: number) =>
+    dtype === "float64"
+      ? c.tolerance * (1 + Math.abs(x))
+      : 3 * c.float32ReferenceError[name] + 1e-6 * (1 + Math.abs(x));
+  compare("output", output, turned ? get("out").transpose(1, 2) : get("out"), rule("out"));
+  compare("weights", weights as Tensor, get("weights"), rule("weights"));
+  compare("lse", lse, get("lse"), rule("lse"));
+  emptyRows(output, weights as Tensor, lse, options.layout);
+  const later = attentionWeights(args[0], args[1], lse, options);
+  expect(later.data).toEqual((weights as Tensor).data);
+}
+
+afterAll(restore);
+
+describe.skipIf(!hasShared(folder))("sdpa-gradients, forward", () => {
+  it("all 40 cases are there", () => expect(cases).toHaveLength(40));
+
+  describe("float64, within 1e-11 (1e-8 where logits are huge)", () => {
+    for (const c of cases) it(c.name, () => runCase(c, "float64", "as stored"));
+  });
+
+  for (const level of LEVELS.filter(has))
+    describe(`float32 on ${level}, within three errors of a plain version`, () => {
+      for (const c of cases.filter((one) => !one.tags.includes("float64-only"))) {
+        it(c.name, () => {
+          use(level, 2);
+          runCase(c, "float32", "as stored");
+        });
+        if (c.rank === 4 && c.options.layout !== "bshd")
+          it(`${c.name}, as [B, N, H, d]`, () => {
+            use(level, 2);
+            runCase(c, "float32", "bshd");
+          });
+      }
+    });
+});
