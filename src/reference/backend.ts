@@ -127,10 +127,17 @@ export function weights(
   for (let b = 0; b < B; b++)
     for (const h of heads)
       for (const row of rows) {
-        walker.scores(b, h, row, scores);
-        const total = lse(b, h, row);
-        for (let k = 0; k < Nk; k++, at++)
-          write(at, scores[k] === -Infinity ? 0 : Math.exp(scores[k] - total) * walker.kept(b, h, row, k));
+        const m = Math.max(walker.scores(b, h, row, scores), problem.sinks ? problem.sinks[h] : -Infinity);
+        let l = problem.sinks ? Math.exp(problem.sinks[h] - m) : 0;
+        for (let k = 0; k < Nk; k++) if (scores[k] !== -Infinity) l += Math.exp(scores[k] - m);
+        // A float32 lse of 10⁴ is rounded by up to 5e-4, and every weight would show it: where it is the lse of these
+        // keys, and not of more that were merged, its parts are at hand unrounded.
+        const given = lse(b, h, row);
+        const whole = Math.fround(m + Math.log(l)) === Math.fround(given);
+        for (let k = 0; k < Nk; k++, at++) {
+          const w = whole ? Math.exp(scores[k] - m) / l : Math.exp(scores[k] - given);
+          write(at, scores[k] === -Infinity ? 0 : w * walker.kept(b, h, row, k));
+        }
       }
 }
 
