@@ -44,6 +44,11 @@ describe("four heads", () => {
     lines.filter((line) => /head/.test(line)).map((line) => line.match(/head \d/g)!.length);
   test("stand side by side where they fit", () => expect(heads(draw(four(8), 80))).toEqual([4]));
   test("two and two where they do not", () => expect(heads(draw(four(8), 60))).toEqual([2, 2]));
+  test("in half blocks before they would fill screens one by one", () => {
+    expect(heads(draw(four(24), 80))).toEqual([2, 2]);
+    expect(heads(draw(four(24), 140))).toEqual([2, 2]);
+    expect(draw(four(24), 80, "truecolor").length).toBeLessThan(draw(four(24), 140, "truecolor").length);
+  });
   test("below each other on a narrow terminal", () => expect(heads(draw(four(8), 24))).toEqual([1, 1, 1, 1]));
 });
 

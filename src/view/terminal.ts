@@ -47,7 +47,9 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
   const labelled = Math.max(queries, keys) <= MOST_LABELLED;
   const room = columns - margin - 1;
   if (labelled && maps.length === 1 && 4 * keys <= room) return withValues(maps[0], page);
-  if (labelled && 2 * keys <= room) return withLabels(maps, page);
+  // Larger maps one below the other would fill screen after screen: half blocks put them side by side again.
+  const roomy = 2 * keys <= room && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= room);
+  if (labelled && roomy) return withLabels(maps, page);
   return withHalfBlocks(maps, page);
 }
 
