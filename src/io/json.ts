@@ -5,7 +5,7 @@
  * those of the file, and hands each member of the root on as soon as it is whole, so that a bad entry of a
  * long header is refused before the rest is read.
  */
-import { type Refuse, utf8 } from "./refuse.ts";
+import { ascii, type Refuse, utf8 } from "./refuse.ts";
 
 /** A JSON value; objects are Maps. */
 export type Json = null | boolean | number | string | Json[] | Map<string, Json>;
@@ -31,6 +31,7 @@ export function scanObject(
   { maxDepth = 16, maxItems = Number.POSITIVE_INFINITY, numbers = "integers" }: JsonLimits = {},
 ): void {
   let at = 0;
+  const whole = ascii(bytes);
 
   const space = () => {
     while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
@@ -53,22 +54,29 @@ export function scanObject(
     if (c === 0x22) return string();
     if (c === 0x7b) {
       const map = new Map<string, Json>();
-      object(depth + 1, (key, item) => map.set(key, item));
+      object(
+        depth + 1,
+        (key) => map.has(key),
+        (key, item) => map.set(key, item),
+      );
       return map;
     }
     if (c === 0x5b) return array(depth + 1);
     if (c === 0x2d || (c >= 0x30 && c <= 0x39)) return number();
     for (const [word, meaning] of WORDS)
-      if (startsWith(word)) {
+      if (whole.startsWith(word, at)) {
         at += word.length;
         return meaning;
       }
     return bad("a value");
   }
 
-  function object(depth: number, visit: (key: string, value: Json, at: number) => void): void {
+  function object(
+    depth: number,
+    seen: (key: string) => boolean,
+    visit: (key: string, value: Json, at: number) => void,
+  ): void {
     if (depth > maxDepth) refuse("json-depth", at, `nested deeper than ${maxDepth}`);
-    const keys = new Set<string>();
     at++;
     space();
     if (bytes[at] === 0x7d) {
@@ -79,9 +87,8 @@ export function scanObject(
       const start = at;
       if (bytes[at] !== 0x22) bad("a key");
       const key = string();
-      if (keys.has(key)) refuse("json-duplicate", start, "the key comes twice", key);
+      if (seen(key)) refuse("json-duplicate", start, "the key comes twice", key);
       if (key === "__proto__") refuse("json-key", start, "the key __proto__ is refused", key);
-      keys.add(key);
       space();
       take(0x3a, '":"');
       space();
@@ -123,7 +130,7 @@ export function scanObject(
     while (bytes[at] >= 0x30 && bytes[at] <= 0x39) at++;
     if (at === first || (bytes[first] === 0x30 && at > first + 1))
       refuse("json-number", start, "not a JSON number");
-    const whole = at;
+    const integerEnd = at;
     if (numbers === "finite") {
       if (bytes[at] === 0x2e) digitsAfter(start);
       if (bytes[at] === 0x65 || bytes[at] === 0x45) {
@@ -134,9 +141,9 @@ export function scanObject(
       refuse("json-number", start, "expected an integer, got a fraction or an exponent");
     // A number longer than any integer of 2^53 is not exact, so the text below stays short.
     if (at - start > 400) refuse("json-number", start, "a number of more than 400 characters");
-    const text = String.fromCharCode(...bytes.subarray(start, at));
+    const text = whole.slice(start, at);
     const result = Number(text);
-    if (at === whole ? !Number.isSafeInteger(result) || Object.is(result, -0) : !Number.isFinite(result))
+    if (at === integerEnd ? !Number.isSafeInteger(result) || Object.is(result, -0) : !Number.isFinite(result))
       refuse("json-number", start, `${text.slice(0, 40)} is not an exact number`);
     return result;
   }
@@ -149,50 +156,34 @@ export function scanObject(
 
   function string(): string {
     const start = at++;
-    let text = "";
-    let from = at;
-    const flush = () => {
-      const part = utf8(bytes.subarray(from, at));
-      if (part === undefined) refuse("json-utf8", from, "a string that is not UTF-8");
-      text += part;
-    };
-    for (;;) {
-      const c = bytes[at];
-      if (c === 0x22) break;
+    let seen = 0;
+    let escapes = false;
+    for (let c = bytes[at]; c !== 0x22; c = bytes[++at]) {
       if (c === undefined) refuse("json", start, "a string without an end");
       if (c < 0x20) refuse("json-string", at, `a control character ${shown(c)} in a string`);
-      if (c !== 0x5c) {
-        at++;
-        continue;
-      }
-      flush();
-      const escaped = ESCAPES.get(bytes[at + 1]);
-      if (escaped !== undefined) {
-        text += escaped;
-        at += 2;
-      } else {
-        const hex = String.fromCharCode(...bytes.subarray(at + 2, at + 6));
-        if (bytes[at + 1] !== 0x75 || !/^[0-9a-fA-F]{4}$/.test(hex))
-          refuse("json-string", at, "an escape that JSON does not know");
-        text += String.fromCharCode(Number.parseInt(hex, 16));
-        at += 6;
-      }
-      from = at;
+      seen |= c;
+      if (c !== 0x5c) continue;
+      escapes = true;
+      at++; // What is escaped may be a quote.
     }
-    flush();
-    at++;
-    if (/\p{Surrogate}/u.test(text)) refuse("json-string", start, "half of a surrogate pair in a string");
-    return text;
-  }
-
-  function startsWith(word: string): boolean {
-    for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word.charCodeAt(i)) return false;
-    return true;
+    const end = at++;
+    if (!escapes && seen < 0x80) return whole.slice(start + 1, end);
+    const raw = bytes.subarray(start + 1, end);
+    const text = utf8(escapes ? resolveEscapes(raw, start + 1, refuse) : raw);
+    return text ?? refuse("json-utf8", start + 1, "a string that is not UTF-8");
   }
 
   space();
   if (bytes[at] !== 0x7b) bad("a JSON object");
-  object(1, member);
+  const keys = new Set<string>();
+  object(
+    1,
+    (key) => keys.has(key),
+    (key, item, start) => {
+      keys.add(key);
+      member(key, item, start);
+    },
+  );
   space();
   if (at < bytes.length) bad("the end of the JSON");
 }
@@ -203,9 +194,43 @@ const WORDS = [
   ["null", null],
 ] as const;
 
-const ESCAPES: ReadonlyMap<number, string> = /* @__PURE__ */ new Map(
-  [...'"\\/bfnrt'].map((c, i) => [c.charCodeAt(0), '"\\/\b\f\n\r\t'[i]]),
+const ESCAPES: ReadonlyMap<number, number> = /* @__PURE__ */ new Map(
+  [...'"\\/bfnrt'].map((c, i) => [c.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(i)]),
 );
+
+/** The bytes of a string with its escapes resolved; `base` is where it begins in the JSON. */
+function resolveEscapes(raw: Uint8Array, base: number, refuse: Refuse): Uint8Array {
+  const out = new Uint8Array(raw.length); // An escape is never shorter than the UTF-8 it stands for.
+  let end = 0;
+  /** The four hexadecimal digits of the escape \u at `at`, or −1. */
+  const unit = (at: number): number => {
+    const hex = raw[at] === 0x5c && raw[at + 1] === 0x75 ? ascii(raw.subarray(at + 2, at + 6)) : "";
+    return /^[0-9a-fA-F]{4}$/.test(hex) ? Number.parseInt(hex, 16) : -1;
+  };
+  for (let at = 0; at < raw.length; ) {
+    const short = raw[at] === 0x5c ? ESCAPES.get(raw[at + 1]) : raw[at];
+    if (short !== undefined) {
+      at += raw[at] === 0x5c ? 2 : 1;
+      out[end++] = short;
+      continue;
+    }
+    let point = unit(at);
+    if (point < 0) refuse("json-string", base + at, "an escape that JSON does not know");
+    const low = point >= 0xd800 && point < 0xdc00 ? unit(at + 6) : -1;
+    if (low >= 0xdc00 && low < 0xe000) point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+    else if (point >= 0xd800 && point < 0xe000)
+      refuse("json-string", base + at, "half of a surrogate pair in a string");
+    at += point > 0xffff ? 12 : 6;
+    if (point < 0x80) out[end++] = point;
+    else {
+      // UTF-8: as many bytes after the first as it takes for 6 bits each.
+      const more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+      out[end++] = [0, 0xc0, 0xe0, 0xf0][more] | (point >> (6 * more));
+      for (let i = more - 1; i >= 0; i--) out[end++] = 0x80 | ((point >> (6 * i)) & 0x3f);
+    }
+  }
+  return out.subarray(0, end);
+}
 
 /** A byte as a message shows it. */
 function shown(byte: number): string {

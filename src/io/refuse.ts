@@ -71,12 +71,24 @@ export function allocate(what: string, length: number): Uint8Array<ArrayBuffer> 
 }
 
 const UTF8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const LATIN1 = /* @__PURE__ */ new TextDecoder("latin1");
 
-/** UTF-8 text, or undefined where the bytes are not UTF-8. (The slice is for shared memory, which decoders refuse.) */
+/** UTF-8 text, or undefined where the bytes are not UTF-8. */
 export function utf8(bytes: Uint8Array): string | undefined {
   try {
-    return UTF8.decode(bytes.slice());
+    return UTF8.decode(unshared(bytes));
   } catch {
     return undefined;
   }
+}
+
+/** A text with one character a byte, right where the bytes are ASCII: position and byte offset are the same in it. */
+export function ascii(bytes: Uint8Array): string {
+  return LATIN1.decode(unshared(bytes));
+}
+
+/** The bytes outside shared memory, from which decoders refuse to read. */
+function unshared(bytes: Uint8Array): Uint8Array {
+  const shared = typeof SharedArrayBuffer !== "undefined" && bytes.buffer instanceof SharedArrayBuffer;
+  return shared ? bytes.slice() : bytes;
 }

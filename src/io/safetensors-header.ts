@@ -44,13 +44,13 @@ export function headerLength(first: Uint8Array, size: number, refuse: Refuse): n
 export function readHeader(json: Uint8Array, size: number, refuse: Refuse): SafetensorsHeader {
   const data = 8 + json.length;
   if (json[0] !== 0x7b) refuse("json", 8, 'the header must begin with "{"');
-  const metadata = new Map<string, string>();
+  let metadata = new Map<string, string>();
   const found: [string, TensorInfo][] = [];
   scanObject(
     json,
     (code, at, what, tensor, fields) => refuse(code, 8 + at, what, tensor, fields),
     (name, value, at) => {
-      if (name === "__metadata__") readMetadata(value, 8 + at, metadata, refuse);
+      if (name === "__metadata__") metadata = readMetadata(value, 8 + at, refuse);
       else found.push([name, readEntry(name, value, 8 + at, data, refuse)]);
     },
     { maxDepth: 3, maxItems: MAX_RANK },
@@ -77,13 +77,12 @@ export function readHeader(json: Uint8Array, size: number, refuse: Refuse): Safe
   return { metadata, tensors: new Map(found) };
 }
 
-function readMetadata(value: Json, at: number, into: Map<string, string>, refuse: Refuse): void {
+function readMetadata(value: Json, at: number, refuse: Refuse): Map<string, string> {
   if (!(value instanceof Map)) refuse("safetensors-metadata", at, "__metadata__ must be an object");
-  for (const [key, text] of value) {
+  for (const [key, text] of value)
     if (typeof text !== "string")
       refuse("safetensors-metadata", at, `__metadata__ holds texts only, ${quote(key)} is not one`);
-    into.set(key, text);
-  }
+  return value as Map<string, string>;
 }
 
 function readEntry(name: string, value: Json, at: number, data: number, refuse: Refuse): TensorInfo {

@@ -6,6 +6,7 @@
  */
 import { crc32 } from "../../src/io/deflate.ts";
 import {
+  openSafetensors,
   readNpy,
   readNpz,
   readSafetensors,
@@ -15,7 +16,7 @@ import {
 } from "../../src/io/index.ts";
 
 /** The formats that are mutated. */
-export const FORMATS = ["npy", "npz", "safetensors"] as const;
+export const FORMATS = ["npy", "npz", "safetensors", "index"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** A seeded source of integers (mulberry32): the same seed, the same mutants. */
@@ -258,10 +259,26 @@ function mutateNpz(bytes: Uint8Array, dice: Dice): Uint8Array {
   }
 }
 
+function mutateIndex(bytes: Uint8Array, dice: Dice): Uint8Array {
+  const members = ['"a":"x.safetensors",', '"c":"z.safetensors",', '"weight_map":{},', '"metadata":null,'];
+  const changed = mutateHeader(text(bytes), dice, [
+    [/[\d.]+(?=[,}])/g, NUMBERS],
+    [
+      /(?<=:")[^"]*(?=")/g,
+      ["../x", "/x", "..", ".", "", "a\\\\b", "c:d", "x.safetensors", "none", "\\u0000"],
+    ],
+    [/(?<=[{,])/g, [...JUNK, ...members]],
+    [/"(a|b|weight_map|metadata)"/g, ['"a"', '"c"', '"__proto__"', '"weight_map"', '""', "1"]],
+    [/[{}[\],:"]/g, JUNK],
+  ]);
+  return bytesOf(changed);
+}
+
 const STRUCTURE: Record<Format, (bytes: Uint8Array, dice: Dice) => Uint8Array> = {
   npy: mutateNpy,
   npz: mutateNpz,
   safetensors: mutateSafetensors,
+  index: mutateIndex,
 };
 
 /** Small valid files to start from. */
@@ -284,6 +301,11 @@ export async function seedsOf(format: Format): Promise<Uint8Array[]> {
       writeSafetensors({ c: bool }),
       writeSafetensors({}),
     ];
+  if (format === "index")
+    return [
+      '{"metadata":{"total_size":24.5},"weight_map":{"a":"x.safetensors","b":"y.safetensors"}}',
+      '{"weight_map":{}}',
+    ].map(bytesOf);
   return Promise.all([
     writeNpz({ a: bool }),
     writeNpz({ a: f32, b: scalar }),
@@ -291,6 +313,22 @@ export async function seedsOf(format: Format): Promise<Uint8Array[]> {
     writeNpz({ a: empty }),
   ]);
 }
+
+/** What the shards of an index hold. */
+const SHARDS: ReadonlyMap<string, Uint8Array> = new Map(
+  [
+    ["x.safetensors", ["a"]],
+    ["y.safetensors", ["b", "c"]],
+    ["none", []],
+  ].map(([file, names]) => [
+    file as string,
+    writeSafetensors(
+      Object.fromEntries(
+        (names as string[]).map((name) => [name, { data: new Float32Array(1), shape: [1] }]),
+      ),
+    ),
+  ]),
+);
 
 /** Reads a file of a format, writes what was read, reads that, and throws where the two readings differ. */
 export async function readAndReturn(format: Format, file: Uint8Array): Promise<void> {
@@ -303,6 +341,9 @@ export async function readAndReturn(format: Format, file: Uint8Array): Promise<v
     compareAll(tensors, again.tensors);
     if (JSON.stringify([...metadata].sort()) !== JSON.stringify([...again.metadata].sort()))
       throw new Error("the metadata changed on the way out and in");
+  } else if (format === "index") {
+    const model = await openSafetensors(file, { shard: (name) => SHARDS.get(name) ?? SHARDS.get("none")! });
+    for (const name of model.tensors.keys()) await model.read(name);
   } else {
     const tensors = await readNpz(file);
     compareAll(tensors, await readNpz(await writeNpz(tensors)));
