@@ -37,25 +37,24 @@ export function importsOf(text) {
 }
 
 /**
- * True where a test reaches src/ through doors only, its helpers included.
+ * What a test reaches in src/, its helpers included: whether a door, and whether anything past the doors.
  * @param {string} file
+ * @param {{ door: boolean, inside: boolean }} reached
  * @param {Set<string>} seen
- * @returns {boolean}
  */
-function behaves(file, seen = new Set()) {
-  if (seen.has(file)) return true;
+function reach(file, reached = { door: false, inside: false }, seen = new Set()) {
+  if (seen.has(file)) return reached;
   seen.add(file);
-  return importsOf(readFileSync(file, "utf8"))
-    .filter((name) => name.startsWith("."))
-    .map((name) => resolve(dirname(file), name))
-    .every((path) => {
-      if (doors.some(({ source }) => source === path)) return true;
-      if (path.startsWith(at("src/"))) return false;
-      return !existsSync(path) || behaves(path, seen);
-    });
+  for (const name of importsOf(readFileSync(file, "utf8"))) {
+    const path = name.startsWith(".") ? resolve(dirname(file), name) : name;
+    if (doors.some((door) => door.source === path || door.name === path)) reached.door = true;
+    else if (path.startsWith(at("src/"))) reached.inside = true;
+    else if (name.startsWith(".") && existsSync(path)) reach(path, reached, seen);
+  }
+  return reached;
 }
 
-/** The tests of behaviour, as paths inside the repository. */
+/** The tests of behaviour, which reach src/ through doors only, as paths inside the repository. */
 export function behaviourTests() {
   return ["src", "tests"]
     .flatMap((folder) =>
@@ -63,6 +62,9 @@ export function behaviourTests() {
         .filter((name) => name.endsWith(".test.ts"))
         .map((name) => join(at(folder), name)),
     )
-    .filter((file) => behaves(file))
+    .filter((file) => {
+      const { door, inside } = reach(file);
+      return door && !inside;
+    })
     .map((file) => relative(root, file));
 }

@@ -135,6 +135,7 @@ if (parts.includes("platforms")) {
     await script(`Node ${major}`, binary, [smoke], 180);
     if (major === 20)
       await script("Node 20, relaxed SIMD", binary, ["--experimental-wasm-relaxed-simd", smoke], 180);
+    await script(`Node ${major}, command line`, binary, [at("tests/platforms/command.mjs")], 180);
     if (major >= 24) {
       // Reads files and starts threads; everything else (writing, processes, from Node 25 on the network) is refused.
       const allowed = ["--permission", `--allow-fs-read=${root}`, "--allow-worker"];

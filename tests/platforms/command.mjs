@@ -1,0 +1,67 @@
+// @ts-check
+/**
+ * The built command line on whichever Node runs this: the main job, help, a wrong command, and what `heed doctor` says of
+ * this Node's levels. Where Node has a permission model (24 and later) the commands run under it: they may read the
+ * repository and start threads, and nothing else.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Tally } from "../../tools/tally.mjs";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+const major = Number(process.versions.node.split(".")[0]);
+const permissions = major >= 24 ? ["--permission", `--allow-fs-read=${root}`, "--allow-worker"] : [];
+
+/** @param {string[]} args */
+function heed(...args) {
+  const argv = [...permissions, join(root, "dist/cli/main.js"), ...args];
+  // From outside the repository, so that nothing hangs on the folder.
+  const done = spawnSync(process.execPath, argv, { cwd: dirname(root), encoding: "utf8", timeout: 60_000 });
+  return { ...done, told: `status ${done.status}, ${done.stderr.trim().slice(-500)}` };
+}
+
+/** @param {string} text */
+function json(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const help = heed("--help");
+tally.check("heed --help", help.status === 0 && /Usage: heed/.test(help.stdout) ? "" : help.told);
+
+const show = heed("show", "time flies like an arrow", "fruit flies like a banana", "--json");
+const texts = json(show.stdout)?.texts;
+tally.check("heed show", show.status === 0 && texts?.length === 2 ? "" : show.told);
+for (const { text, heads } of texts ?? [])
+  for (const { layer, head, weights } of heads) {
+    const sums = weights.map((/** @type {number[]} */ row) => row.reduce((sum, p) => sum + p, 0));
+    const off = sums.filter((/** @type {number} */ sum) => !(Math.abs(sum - 1) < 1e-5));
+    tally.check(`rows of "${text}" L${layer} H${head} sum to 1`, off.join(", "));
+  }
+
+const wrong = heed("shw");
+const meant = wrong.status === 2 && wrong.stdout === "" && /did you mean show/.test(wrong.stderr);
+tally.check("heed shw", meant ? "" : wrong.told);
+
+const doctor = heed("doctor", "--json");
+const found = json(doctor.stdout);
+tally.check("heed doctor", doctor.status === 0 && found !== undefined ? "" : doctor.told);
+if (found !== undefined) {
+  const runs = ["reference", "strict"];
+  if (major >= 22) runs.push("relaxed");
+  if (major >= 24) runs.push("wide");
+  for (const level of runs)
+    tally.check(
+      `level ${level} runs`,
+      found.levels[level]?.runs === true ? "" : `${found.levels[level]?.why}`,
+    );
+  tally.check("threads start", found.threads === true ? "" : "they do not");
+}
+
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;
