@@ -15,6 +15,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { Tally } from "../../tools/tally.mjs";
+import { LARGE } from "./cases.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
@@ -131,18 +132,24 @@ const bits = new Map();
  * Checks what a page found: every case right, and its bits those of every other page, thread count and time.
  * @param {string} name
  * @param {any} found
- * @param {string} [level] the level that an unnamed one must equal bit for bit
+ * @param {{ level?: string, threads?: number }} [want] the level a run takes that names none, and the threads a plan
+ *   may have where that is not what was asked for
  */
-function judge(name, found, level) {
+function judge(name, found, want = {}) {
   if (found.error !== undefined) {
     tally.check(name, found.error);
     return;
   }
   for (const { simd, threads, results } of found.runs) {
     const problems = [];
+    const level = simd || want.level;
+    const large = results.find((/** @type {{ name: string }} */ one) => one.name === LARGE);
+    if (large.level !== level) problems.push(`the plan says level ${large.level}`);
+    if (level !== "reference" && large.threads !== (want.threads ?? threads))
+      problems.push(`the plan says ${large.threads} threads`);
     for (const { name: what, problem, bits: got } of results) {
       if (problem !== "") problems.push(`${what}: ${problem}`);
-      const key = `${simd || level}: ${what}`;
+      const key = `${level}: ${what}`;
       const known = bits.get(key) ?? got;
       bits.set(key, known);
       if (got !== known) problems.push(`${what}: bits ${got}, elsewhere ${known}`);
@@ -211,11 +218,11 @@ async function main() {
       "plain page: is not isolated",
       told.found.isolated === false ? "" : "crossOriginIsolated is true",
     );
-    judge("plain page", told.found);
+    judge("plain page", told.found, { threads: 1 });
     warned("plain page", told, /isolat|SharedArrayBuffer/i);
 
     told = await visit(browser, `${base}/strict/index.html?threads=1,2`);
-    judge("page without 'wasm-unsafe-eval'", told.found, "reference");
+    judge("page without 'wasm-unsafe-eval'", told.found, { level: "reference" });
     // Chromium itself reports each refused compilation.
     warned("page without 'wasm-unsafe-eval'", told, /wasm-unsafe-eval/, /Content Security Policy/i);
   } finally {

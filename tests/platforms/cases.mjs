@@ -42,11 +42,14 @@ function numbers(seed) {
 /** @param {number} h */
 const slope = (h) => 2 ** -(h + 1);
 
+/** The case with work for several threads. */
+export const LARGE = "enough tiles for every thread";
+
 /** @type {Case[]} */
 export const cases = [
   { name: "full", H: 3, Nq: 37, Nk: 37, D: 64 },
   { name: "one query, one key", H: 1, Nq: 1, Nk: 1, D: 8 },
-  { name: "enough tiles for every thread", B: 2, H: 4, Nq: 160, Nk: 200, D: 32 },
+  { name: LARGE, B: 2, H: 4, Nq: 160, Nk: 200, D: 32 },
   { name: "odd sizes, values wider than keys", H: 2, Nq: 5, Nk: 131, D: 7, E: 19 },
   { name: "decode: one query, many keys", H: 4, Nq: 1, Nk: 1500, D: 64 },
   { name: "grouped queries", H: 6, Hkv: 2, Nq: 33, Nk: 65, D: 16 },
@@ -270,7 +273,7 @@ export function fingerprint(...arrays) {
 /**
  * Computes every case with `heed` as it is configured now.
  * @param {any} heed the package's main door
- * @returns {{ name: string, problem: string, bits: string }[]}
+ * @returns {{ name: string, problem: string, bits: string, level: string, threads: number }[]} level and threads: what the plan says
  */
 export function runCases(heed) {
   return cases.map((c) => {
@@ -280,11 +283,13 @@ export function runCases(heed) {
       const q = heed.tensor(given.q, [B, H, Nq, D]);
       const k = heed.tensor(given.k, [B, Hkv, Nk, D]);
       const v = heed.tensor(given.v, [B, Hkv, Nk, E]);
-      const { output, lse } = heed.scaledDotProductAttention(q, k, v, c.options?.(heed, c) ?? {});
+      const options = c.options?.(heed, c) ?? {};
+      const { output, lse } = heed.scaledDotProductAttention(q, k, v, options);
+      const { level, threads } = heed.explain(q, k, v, options);
       const problem = compare(c, given, output.data, lse.data);
-      return { name: c.name, problem, bits: fingerprint(output.data, lse.data) };
+      return { name: c.name, problem, bits: fingerprint(output.data, lse.data), level, threads };
     } catch (error) {
-      return { name: c.name, problem: `threw ${error}`, bits: "" };
+      return { name: c.name, problem: `threw ${error}`, bits: "", level: "", threads: 0 };
     }
   });
 }

@@ -6,7 +6,7 @@
  */
 import { Socket } from "node:net";
 import { Tally } from "../../tools/tally.mjs";
-import { runCases } from "./cases.mjs";
+import { LARGE, runCases } from "./cases.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const major = Number(process.versions.node.split(".")[0]);
@@ -21,6 +21,7 @@ Socket.prototype.connect = function connect(...args) {
 /** @type {string[]} */
 const warnings = [];
 process.on("warning", ({ name, message }) => warnings.push(`${name}: ${message}`));
+console.warn = (...args) => warnings.push(args.join(" "));
 
 for (const door of ["heed", "heed/reference", "heed/io", "heed/models"])
   try {
@@ -61,6 +62,10 @@ for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wid
       tally.check(`${name}: ${what}`, problem || differs);
     }
     first ??= results;
+    const { level, threads: used } = results.find((one) => one.name === LARGE) ?? results[0];
+    tally.check(`${name}: is what the plan says`, level === simd ? "" : `the plan says level ${level}`);
+    if (simd !== "reference")
+      tally.check(`${name}: threads`, used === threads ? "" : `the plan says ${used} threads`);
   }
 }
 
