@@ -1,0 +1,4 @@
+/** Level `reference`: plain TypeScript, without WebAssembly. */
+import { conformance } from "./suite.ts";
+
+conformance("reference");
