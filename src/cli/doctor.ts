@@ -6,7 +6,7 @@
 import * as os from "node:os";
 import { Worker } from "node:worker_threads";
 import { explain, scaledDotProductAttention } from "../attention.ts";
-import { Tensor } from "../core/tensor.ts";
+import { zeros } from "../core/tensor.ts";
 import { configure, settings } from "../plan/configure.ts";
 import type { Level } from "../plan/plan.ts";
 import { resolve } from "../plan/problem.ts";
@@ -29,7 +29,7 @@ export interface Findings {
   readonly threads: boolean;
   readonly float16Array: boolean;
   readonly levels: Readonly<Record<Level, LevelFinding>>;
-  /** The level and threads the command line uses here. */
+  /** The level and threads a call of [1, 8, 1024, 64] uses here. */
   readonly level: Level;
   readonly threadsUsed: number;
   readonly terminal: { readonly isTTY: boolean; readonly colour: number; readonly columns: number | null };
@@ -126,7 +126,8 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
   } finally {
     configure(before);
   }
-  const probe = new Tensor(new Float32Array(64 * 64), [1, 1, 64, 64], "float32");
+  const probe = zeros([1, 8, 1024, 64]);
+  const plan = explain(probe, probe, probe);
   const found = {
     node: process.versions.node,
     v8: process.versions.v8,
@@ -138,8 +139,8 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
     levels,
-    level: explain(probe, probe, probe).level,
-    threadsUsed: settings().threads,
+    level: plan.level,
+    threadsUsed: plan.threads,
     terminal: { isTTY: io.isTTY, colour: io.colour, columns: io.columns ?? null },
   };
   return { ...found, ...judge(found) };
@@ -149,7 +150,8 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
 function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
   const { level, levels, wasm, threads, threadsUsed } = found;
   const advice: string[] = [];
-  if (!NODE_HAS_WIDE) advice.push("Node 24 or later adds the level wide, about twice as fast as relaxed");
+  if (!NODE_HAS_WIDE)
+    advice.push("Node 24 or later adds the level wide: registers twice as long as those of relaxed");
   if (!wasm.relaxed && wasm.simd128)
     advice.push("node --experimental-wasm-relaxed-simd, or Node 22 and later, adds the level relaxed");
   if (!wasm.simd128) advice.push("this engine has no WebAssembly SIMD: only plain TypeScript runs");

@@ -1,5 +1,6 @@
 /** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
 import type { DType } from "../core/dtype.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import { type Tensor, zeros } from "../core/tensor.ts";
 import { UsageError, type Values } from "./command.ts";
 import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
@@ -101,5 +102,22 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
     "bfloat16",
   ] as const);
   const value = read("value-shape") ?? key;
-  return { query: zeros(query, dtype), key: zeros(key, dtype), value: zeros(value, dtype) };
+  const made = new Map<string, Tensor>();
+  const empty = (axes: readonly number[]): Tensor => {
+    const known = made.get(axes.join());
+    if (known !== undefined) return known;
+    try {
+      const tensor = zeros(axes, dtype);
+      made.set(axes.join(), tensor);
+      return tensor;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new UnsupportedError(
+        "memory",
+        `[${axes.join(", ")}] ${dtype} is more than this process can hold`,
+        { shape: axes },
+      );
+    }
+  };
+  return { query: empty(query), key: empty(key), value: empty(value) };
 }

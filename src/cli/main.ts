@@ -15,12 +15,15 @@ const stop = new AbortController();
 // A reader that went away (`heed … | head -1`) is no failure. What is being written to a file is still written.
 const toFile = args.some((arg) => /^(-o|--output)/.test(arg)) || args[0] === "convert";
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  if (!toFile) process.exit(EXIT.ok);
+  if (error.code === "EPIPE") {
+    if (!toFile) process.exit(EXIT.ok);
+    return;
+  }
+  process.stderr.write(`heed: cannot write to stdout: ${error.message}\n`);
+  process.exit(EXIT.failed);
 });
-process.stderr.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-});
+// Nothing is left to tell an error to.
+process.stderr.on("error", () => {});
 
 /** The first Ctrl-C asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first. */
 const interrupt = () => {
