@@ -2,8 +2,9 @@
 import type { Backend } from "./plan/backend.ts";
 import type { Problem } from "./plan/problem.ts";
 import { reference } from "./reference/backend.ts";
+import { wasm } from "./wasm/backend.ts";
 
-const BACKENDS: readonly Backend[] = [reference];
+const BACKENDS: readonly Backend[] = [wasm, reference];
 
 /** The first backend that takes the problem, and why those before it did not. */
 export function backendFor(problem: Problem): { backend: Backend; because?: string } {

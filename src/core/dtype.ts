@@ -229,3 +229,22 @@ const FLOAT16 = /* @__PURE__ */ (() => {
   for (let bits = 0; bits < 65536; bits++) table[bits] = fromFloat16(bits);
   return table;
 })();
+
+/** Rounds float32 numbers once, to nearest even, into 16-bit ones at `start`; infinities and NaN kept. */
+export function narrow(dtype: "float16" | "bfloat16", from: Float32Array, to: Uint16Array, start = 0): void {
+  const bits = new Uint32Array(from.buffer as ArrayBuffer, from.byteOffset, from.length);
+  for (let i = 0; i < bits.length; i++) {
+    const x = bits[i];
+    const sign = (x >>> 16) & 0x8000;
+    const magnitude = x & 0x7fffffff;
+    if (dtype === "bfloat16") {
+      // The upper half, plus one where the lower half is past the middle, or on it and the upper is odd.
+      to[start + i] = magnitude > 0x7f800000 ? sign | 0x7fc0 : (x + 0x7fff + ((x >>> 16) & 1)) >>> 16;
+    } else if (magnitude > 0x7f800000) to[start + i] = sign | 0x7e00;
+    else if (magnitude >= 0x477ff000) to[start + i] = sign | 0x7c00;
+    else if (magnitude >= 0x38800000) {
+      const half = magnitude - 0x38000000;
+      to[start + i] = sign | ((half + 0xfff + ((half >>> 13) & 1)) >>> 13);
+    } else to[start + i] = toFloat16(from[i]);
+  }
+}

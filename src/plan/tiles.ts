@@ -1,0 +1,139 @@
+/**
+ * Which keys a block of query rows has to look at: runs of full keys (no predicate) and partial ones, found from the
+ * mask's bounds by halving. What no row of the block may see is in no run, so it is neither read nor computed.
+ */
+import { type Box, classer, type TileClass } from "../score/bounds.ts";
+import { type BoolExpression, uses } from "../score/expr.ts";
+import type { Problem } from "./problem.ts";
+
+/** Keys `from` … `to` (not included) of one kind. `from` is a multiple of the panel. */
+export interface KeyRun {
+  from: number;
+  to: number;
+  partial: boolean;
+}
+
+/** Finds runs for blocks of rows; remembers those that heads and batch entries share. */
+export class TileMap {
+  /** True where runs differ between heads, or batch entries. */
+  readonly perHead: boolean;
+  readonly perBatch: boolean;
+  private readonly classOf: ((box: Box) => TileClass) | undefined;
+  private readonly problem: Problem;
+  private readonly keyTile: number;
+  private readonly panel: number;
+  private readonly box: Box = {
+    b0: 0,
+    b1: 0,
+    h0: 0,
+    h1: 0,
+    i0: 0,
+    i1: 0,
+    k0: 0,
+    k1: 0,
+    offset0: 0,
+    offset1: 0,
+  };
+
+  constructor(problem: Problem, keyTile: number, panel: number) {
+    const mask: BoolExpression | undefined = problem.mask;
+    this.problem = problem;
+    this.keyTile = keyTile;
+    this.panel = panel;
+    this.classOf = mask && classer(mask);
+    this.perHead = mask !== undefined && uses(mask, "h");
+    const moves = problem.offsets.some((x) => x !== problem.offsets[0]);
+    this.perBatch = mask !== undefined && (uses(mask, "b") || (moves && uses(mask, "q")));
+  }
+
+  /** Runs of rows `row0` … `row1` (not included) of head h of batch entry b, between two keys; `from` a multiple of the key tile. */
+  runs(b: number, h: number, row0: number, row1: number, from: number, to: number): KeyRun[] {
+    const found: KeyRun[] = [];
+    if (to <= from) return found;
+    if (!this.classOf) {
+      found.push({ from, to, partial: false });
+      return found;
+    }
+    const box = this.box;
+    box.b0 = box.b1 = b;
+    box.h0 = box.h1 = h;
+    box.i0 = row0;
+    box.i1 = row1 - 1;
+    box.offset0 = box.offset1 = this.problem.offsets[b];
+    this.visit(from, to, found);
+    return found;
+  }
+
+  private at(from: number, to: number): TileClass {
+    this.box.k0 = from;
+    this.box.k1 = to - 1;
+    return (this.classOf as (box: Box) => TileClass)(this.box);
+  }
+
+  private visit(from: number, to: number, found: KeyRun[]): void {
+    const kind = this.at(from, to);
+    if (kind === "skip") return;
+    if (kind === "full") {
+      add(found, from, to, false);
+      return;
+    }
+    const tiles = Math.ceil((to - from) / this.keyTile);
+    if (tiles > 1) {
+      const middle = from + Math.floor(tiles / 2) * this.keyTile;
+      this.visit(from, middle, found);
+      this.visit(middle, to, found);
+      return;
+    }
+    // Inside one tile: drop empty panels at both ends, by halving.
+    let [low, high] = [from, to];
+    for (let step = this.half(high - low); step >= this.panel; step = this.half(step)) {
+      if (low + step < high && this.at(low, low + step) === "skip") low += step;
+      const cut = Math.max(
+        low + this.panel,
+        from + Math.ceil((high - from - step) / this.panel) * this.panel,
+      );
+      if (cut > low && cut < high && this.at(cut, high) === "skip") high = cut;
+    }
+    add(found, low, high, true);
+  }
+
+  private half(n: number): number {
+    return Math.floor(n / 2 / this.panel) * this.panel;
+  }
+}
+
+function add(found: KeyRun[], from: number, to: number, partial: boolean): void {
+  const last = found[found.length - 1];
+  if (last && last.to === from && last.partial === partial) last.to = to;
+  else found.push({ from, to, partial });
+}
+
+/** Tiles of a problem by class, counted over all heads for blocks of `blockRows` rows. */
+export function countTiles(
+  problem: Problem,
+  blockRows: number,
+  keyTile: number,
+  panel: number,
+): { skipped: number; full: number; partial: number } {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  const map = new TileMap(problem, keyTile, panel);
+  const total = Math.ceil(Nq / blockRows) * Math.ceil(Nk / keyTile);
+  const counts = { skipped: 0, full: 0, partial: 0 };
+  const bs = map.perBatch ? B : Math.min(B, 1);
+  const hs = map.perHead ? Hq : Math.min(Hq, 1);
+  const times = bs * hs === 0 ? 0 : (B * Hq) / (bs * hs);
+  for (let b = 0; b < bs; b++)
+    for (let h = 0; h < hs; h++) {
+      let [full, partial] = [0, 0];
+      for (let row = 0; row < Nq; row += blockRows)
+        for (const run of map.runs(b, h, row, Math.min(Nq, row + blockRows), 0, Nk)) {
+          const tiles = Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
+          if (run.partial) partial += tiles;
+          else full += tiles;
+        }
+      counts.full += full * times;
+      counts.partial += partial * times;
+      counts.skipped += Math.max(0, total - full - partial) * times;
+    }
+  return counts;
+}

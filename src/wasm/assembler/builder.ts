@@ -1,0 +1,311 @@
+/**
+ * Functions and modules. What happens while a kernel is built is plain TypeScript (`for`, `if`); what happens while it
+ * runs is a method of the function builder (`f.loop`, `f.when`). The module imports one memory and exports functions.
+ */
+import { type MEMORY, TYPE, unsigned, type ValueType } from "./opcodes.ts";
+import {
+  type Code,
+  type I32Value,
+  i32,
+  type Operand,
+  operand,
+  storeCode,
+  type V128Value,
+  Value,
+} from "./value.ts";
+
+/** A local: a value that can be set. */
+export class Local<T extends ValueType = ValueType> extends Value<T> {
+  readonly index: number;
+  constructor(type: T, index: number) {
+    super(type, [0x20, ...unsigned(index)]);
+    this.index = index;
+  }
+}
+
+/** A function of the module, to be called by others. */
+export interface Func {
+  readonly name: string;
+  readonly index: number;
+  readonly params: readonly ValueType[];
+  readonly result?: ValueType;
+}
+
+/** The body of a function as it is being written. */
+export class FunctionBuilder {
+  /** Code so far; blocks push into their own list. */
+  private code: (number | Code)[] = [];
+  private depth = 0;
+  readonly locals: ValueType[];
+  private readonly params: number;
+
+  constructor(params: readonly ValueType[]) {
+    this.locals = [...params];
+    this.params = params.length;
+  }
+
+  /** A local that starts at 0. Reused locals keep their last value: set before use. */
+  local<T extends ValueType>(type: T): Local<T> {
+    this.locals.push(type);
+    return new Local(type, this.locals.length - 1);
+  }
+
+  /** A local that holds `value` from here on. */
+  let<T extends ValueType>(value: Value<T>): Local<T> {
+    const x = this.local(value.type);
+    this.set(x, value as Operand<T>);
+    return x;
+  }
+
+  /** A local that holds a number. */
+  int(value: I32Value | number): Local<"i32"> {
+    return this.let(operand("i32", value));
+  }
+
+  set<T extends ValueType>(x: Local<T>, value: Operand<T>): void {
+    this.code.push(operand(x.type, value).code, 0x21, unsigned(x.index));
+  }
+
+  store(
+    name: keyof typeof MEMORY & `${string}.store${string}`,
+    address: I32Value | number,
+    value: Value | number,
+    offset = 0,
+  ): void {
+    this.code.push(storeCode(name, address, value, offset));
+  }
+
+  storeVector(address: I32Value | number, value: V128Value, offset = 0): void {
+    this.store("v128.store", address, value, offset);
+  }
+
+  /** Adds to an i32 local. */
+  step(x: Local<"i32">, by: I32Value | number): void {
+    this.set(x, i32.add(x, by));
+  }
+
+  private nested(open: Code, body: () => void): void {
+    const outer = this.code;
+    this.code = [];
+    this.depth++;
+    body();
+    this.depth--;
+    outer.push(open, this.code, 0x0b);
+    this.code = outer;
+  }
+
+  /** Runs `body` where the condition is not 0, else `otherwise`. */
+  when(condition: I32Value, body: () => void, otherwise?: () => void): void {
+    const outer = this.code;
+    this.code = [];
+    this.depth++;
+    body();
+    const then = this.code;
+    this.code = [];
+    otherwise?.();
+    const not = this.code;
+    this.depth--;
+    this.code = outer;
+    outer.push(condition.code, [0x04, 0x40], then, otherwise ? [0x05, not] : [], 0x0b);
+  }
+
+  /** Runs `body` until its `leave` is taken or it ends. */
+  block(body: (leave: (condition?: I32Value) => void) => void): void {
+    const at = this.depth;
+    this.nested([0x02, 0x40], () => body((condition) => this.branch(at, condition)));
+  }
+
+  /** Runs `body`, again as long as the condition it returns holds: at least once. The hot loops. */
+  repeat(body: () => I32Value): void {
+    const at = this.depth;
+    this.nested([0x03, 0x40], () => this.branch(at, body()));
+  }
+
+  /** Runs `body` as long as the condition holds, perhaps never. */
+  loop(condition: () => I32Value, body: () => void): void {
+    this.block((leave) =>
+      this.repeat(() => {
+        leave(i32.eqz(condition()));
+        body();
+        return operand("i32", 1);
+      }),
+    );
+  }
+
+  /** Counts `x` from `from` to below `to`. */
+  count(
+    x: Local<"i32">,
+    from: I32Value | number,
+    to: I32Value | number,
+    by: I32Value | number,
+    body: () => void,
+  ): void {
+    this.set(x, from);
+    this.loop(
+      () => i32.lt_s(x, to),
+      () => {
+        body();
+        this.step(x, by);
+      },
+    );
+  }
+
+  /** Writes `body`, with what it asks to be computed before it begins: constants of a loop. */
+  prepared(body: (before: <T extends ValueType>(value: Value<T>) => Local<T>) => void): void {
+    const outer = this.code;
+    const first: (number | Code)[] = [];
+    this.code = [];
+    body((value) => {
+      const x = this.local(value.type);
+      first.push(value.code, 0x21, unsigned(x.index));
+      return x;
+    });
+    outer.push(first, this.code);
+    this.code = outer;
+  }
+
+  private branch(at: number, condition?: I32Value): void {
+    const up = unsigned(this.depth - at - 1);
+    this.code.push(condition ? [condition.code, 0x0d, up] : [0x0c, up]);
+  }
+
+  /** Calls a function without a result. */
+  call(func: Func, ...args: (Value | number)[]): void {
+    this.code.push(callCode(func, args));
+    if (func.result) this.code.push(0x1a);
+  }
+
+  /** Leaves `value` as the function's result; the last thing a body does. */
+  result(value: Value): void {
+    this.code.push(value.code);
+  }
+
+  /** The body's bytes: local declarations in runs of one type, then code. */
+  encode(): number[] {
+    const runs: [number, ValueType][] = [];
+    for (const type of this.locals.slice(this.params)) {
+      const last = runs[runs.length - 1];
+      if (last && last[1] === type) last[0]++;
+      else runs.push([1, type]);
+    }
+    const body = [
+      ...unsigned(runs.length),
+      ...runs.flatMap(([n, type]) => [...unsigned(n), TYPE[type]]),
+      ...flatten(this.code),
+      0x0b,
+    ];
+    return [...unsigned(body.length), ...body];
+  }
+}
+
+/** The value a function with a result gives. */
+export function callValue<T extends ValueType>(
+  func: Func & { result?: T },
+  ...args: (Value | number)[]
+): Value<T> {
+  if (!func.result) throw new TypeError(`assembler: ${func.name} has no result`);
+  return new Value(func.result, callCode(func, args)) as Value<T>;
+}
+
+function callCode(func: Func, args: readonly (Value | number)[]): Code {
+  if (args.length !== func.params.length)
+    throw new TypeError(`assembler: ${func.name} takes ${func.params.length} operands, got ${args.length}`);
+  return [...args.map((x, n) => operand(func.params[n], x as Value).code), 0x10, ...unsigned(func.index)];
+}
+
+function flatten(code: Code): number[] {
+  const out: number[] = [];
+  const visit = (part: Code): void => {
+    for (const x of part)
+      if (typeof x === "number") out.push(x);
+      else visit(x);
+  };
+  visit(code);
+  return out;
+}
+
+/** The memory a module imports as "env" "memory", in pages of 64 KiB. */
+export interface MemoryImport {
+  readonly initial: number;
+  readonly maximum: number;
+  readonly shared: boolean;
+}
+
+/** A module with one imported memory. */
+export class ModuleBuilder {
+  private readonly types: string[] = [];
+  private readonly typeBytes: number[][] = [];
+  private readonly functions: { type: number; body: number[]; name: string; exported: boolean }[] = [];
+  private readonly memory: MemoryImport;
+
+  constructor(memory: MemoryImport) {
+    this.memory = memory;
+  }
+
+  /** Adds a function; `write` gets the builder and the parameters as locals. */
+  func<const P extends readonly ValueType[]>(
+    name: string,
+    params: P,
+    write: (f: FunctionBuilder, ...args: { [N in keyof P]: Local<P[N]> }) => void,
+    options: { result?: ValueType; exported?: boolean } = {},
+  ): Func {
+    const f = new FunctionBuilder(params);
+    write(f, ...(params.map((type, n) => new Local(type, n)) as { [N in keyof P]: Local<P[N]> }));
+    const type = this.typeOf(params, options.result);
+    this.functions.push({ type, body: f.encode(), name, exported: options.exported ?? false });
+    return { name, index: this.functions.length - 1, params, result: options.result };
+  }
+
+  private typeOf(params: readonly ValueType[], result: ValueType | undefined): number {
+    const key = `${params.join()}:${result}`;
+    const known = this.types.indexOf(key);
+    if (known >= 0) return known;
+    this.types.push(key);
+    const results = result ? [result] : [];
+    this.typeBytes.push([
+      0x60,
+      params.length,
+      ...params.map((t) => TYPE[t]),
+      results.length,
+      ...results.map((t) => TYPE[t]),
+    ]);
+    return this.types.length - 1;
+  }
+
+  /** The module's bytes. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const { initial, maximum, shared } = this.memory;
+    const text = (s: string) => [...unsigned(s.length), ...new TextEncoder().encode(s)];
+    const vector = (items: readonly (readonly number[])[]) => [...unsigned(items.length), ...items.flat()];
+    const section = (id: number, bytes: readonly number[]) => [id, ...unsigned(bytes.length), ...bytes];
+    const exported = this.functions.flatMap((fn, index) =>
+      fn.exported ? [[...text(fn.name), 0x00, ...unsigned(index)]] : [],
+    );
+    const bodies: number[] = [...unsigned(this.functions.length)];
+    for (const fn of this.functions) for (const byte of fn.body) bodies.push(byte);
+    const head = [
+      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+      ...section(1, vector(this.typeBytes)),
+      ...section(
+        2,
+        vector([
+          [
+            ...text("env"),
+            ...text("memory"),
+            0x02,
+            shared ? 3 : 1,
+            ...unsigned(initial),
+            ...unsigned(maximum),
+          ],
+        ]),
+      ),
+      ...section(3, vector(this.functions.map((fn) => unsigned(fn.type)))),
+      ...section(7, vector(exported)),
+    ];
+    const bytes = new Uint8Array(head.length + 1 + unsigned(bodies.length).length + bodies.length);
+    bytes.set(head);
+    bytes.set([10, ...unsigned(bodies.length)], head.length);
+    bytes.set(bodies, bytes.length - bodies.length);
+    return bytes;
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The WebAssembly backend. A problem becomes stages (what is in the engine's memory at once), a stage becomes tasks
+ * (blocks of query rows with their runs of keys), threads run them, and the results are copied out. A problem that
+ * fits is one stage; a long one goes piece by piece, so that memory does not grow with N.
+ */
+
+import type { TypedData } from "../core/dtype.ts";
+import type { Backend, LseReader, Result } from "../plan/backend.ts";
+import { type Costs, type Cut, type Stages, stages } from "../plan/choose.ts";
+import { settings } from "../plan/configure.ts";
+import type { Level, Plan } from "../plan/plan.ts";
+import type { Problem } from "../plan/problem.ts";
+import { countTiles, TileMap } from "../plan/tiles.ts";
+import { Regions, specOf, writeCall } from "./call.ts";
+import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
+import type { Kernel } from "./kernel.ts";
+import { paddedValue, stateBytes, workspaceOf } from "./layout.ts";
+import { type Piece, type Placed, placePieces, placeWhole } from "./place.ts";
+import { collect } from "./results.ts";
+import { agrees } from "./selftest.ts";
+import { BYTES_OF, keyOf, panelOf, type Spec } from "./spec.ts";
+import { resident } from "./stage.ts";
+import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
+import { ThreadLost } from "./threads.ts";
+import { weights } from "./weights.ts";
+
+/** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
+const LONE_WORK = 4e6;
+
+/** What a forward call is made of before anything is staged. */
+export interface Prepared {
+  readonly spec: Spec;
+  readonly how: Cut;
+  readonly packValues: boolean;
+  readonly costs: Costs;
+  readonly cut: Stages;
+  readonly work: number;
+}
+
+type KernelLevel = Exclude<Level, "reference">;
+
+/** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
+const levelNow = (): KernelLevel =>
+  currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
+
+/** Plans a problem for the kernels. */
+function prepare(engine: Engine, problem: Problem, level: KernelLevel): Prepared {
+  const { spec, how } = specOf(problem, level, engine.memory.shared);
+  const { shape } = problem;
+  const packed = spec.kind === "forward";
+  // Values are used as they lie unless the product needs them widened or padded.
+  const packValues = packed && (spec.value !== "float32" || spec.dv % panelOf(spec.tile) !== 0);
+  const at = (x: typeof shape.key, columns: number, bytes: number) =>
+    resident(engine.memory, x) ? 0 : columns * bytes;
+  const costs: Costs = {
+    key:
+      at(shape.key, shape.dk, BYTES_OF[spec.key]) +
+      (packed ? 4 * shape.dk : 0) +
+      at(shape.value, shape.dv, BYTES_OF[spec.value]) +
+      (packValues ? 4 * paddedValue(spec) : 0),
+    row:
+      at(shape.query, shape.dk, BYTES_OF[spec.query]) +
+      4 * shape.dv +
+      4 +
+      Math.ceil(stateBytes(spec) / spec.blockRows),
+    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
+  };
+  const budget = Math.max(2 ** 20, (settings().bytesPerThread - workspaceOf(spec).size) * settings().threads);
+  const work = 4 * shape.B * shape.Hq * shape.Nq * shape.Nk * Math.max(shape.dk, shape.dv);
+  return { spec, how, packValues, costs, cut: stages(problem, how, costs, budget), work };
+}
+
+/** How many threads a job may use now; starts them where there is work for them. */
+function threadsFor(engine: Engine, work: number, alone: boolean): number {
+  const { threads } = settings();
+  if (alone || threads === 1 || work < LONE_WORK) return 1;
+  engine.threads.start(threads);
+  return engine.threads.ready(threads);
+}
+
+function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, alone: boolean): void {
+  const prepared = prepare(engine, problem, level);
+  const { spec, how, cut } = prepared;
+  const kernel = engine.kernels.get(spec);
+  const packer =
+    spec.kind === "forward"
+      ? engine.kernels.get({
+          ...spec,
+          kind: "pack",
+          mask: undefined,
+          score: undefined,
+          tensors: [],
+          dropout: false,
+          inside: new Set(),
+        })
+      : undefined;
+  const threads = threadsFor(engine, prepared.work, alone);
+  engine.threads.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
+  const map = new TileMap(problem, how.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
+  const regions = new Regions(engine.memory);
+  const go = (what: Kernel, tasks: Tasks) =>
+    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads);
+  try {
+    if (cut.count <= 1) {
+      const placed = placeWhole(engine.memory, regions, problem, prepared, out);
+      const call = writeCall(engine.memory, regions, problem, placed.strides);
+      if (packer) go(packer, packTasks(engine.memory, regions, prepared, placed, threads));
+      go(kernel, attendTasks(engine.memory, regions, problem, prepared, placed, map, call, FULL));
+      collect(engine.memory, problem, prepared, placed, out);
+      return;
+    }
+    pieceByPiece(engine, problem, prepared, out, map, (placed, call, range, repack) => {
+      const scratch = new Regions(engine.memory);
+      try {
+        if (packer && repack) go(packer, packTasks(engine.memory, scratch, prepared, placed, threads));
+        go(kernel, attendTasks(engine.memory, scratch, problem, prepared, placed, map, call, range));
+      } finally {
+        scratch.free();
+      }
+    });
+  } finally {
+    regions.free();
+  }
+}
+
+/** Which part of the keys a stage is: whether the state begins and ends with it. */
+export interface KeyRange {
+  readonly first: boolean;
+  readonly last: boolean;
+}
+
+const FULL: KeyRange = { first: true, last: true };
+
+/** Stages one after another: groups of heads, or ranges of rows and keys of one head. */
+function pieceByPiece(
+  engine: Engine,
+  problem: Problem,
+  prepared: Prepared,
+  out: Result,
+  map: TileMap,
+  attend: (placed: Placed, call: number, range: KeyRange, repack: boolean) => void,
+): void {
+  const { B, Hkv, Nq, Nk } = problem.shape;
+  const { cut } = prepared;
+  const heads: Piece["heads"][number][] = [];
+  for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
+  const regions = new Regions(engine.memory);
+  try {
+    const frame = placePieces(engine.memory, regions, problem, prepared);
+    const call = writeCall(engine.memory, regions, problem, frame.strides);
+    for (let n = 0; n < heads.length; n += cut.heads)
+      for (let row = 0; row < Nq; row += cut.rows) {
+        const rows = [row, Math.min(Nq, row + cut.rows)] as const;
+        for (let key = 0; key === 0 || key < Nk; key += cut.keys) {
+          const keys = [key, Math.min(Nk, key + cut.keys)] as const;
+          const range = { first: key === 0, last: keys[1] === Nk };
+          const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows, keys };
+          // A range of keys that no row of the piece may see is not even copied.
+          const needed =
+            range.first ||
+            range.last ||
+            piece.heads.some(({ b, hk }) => sees(problem, map, b, hk, rows, keys));
+          if (!needed) continue;
+          const { placed, fresh } = frame.fill(piece);
+          attend(placed, call, range, fresh);
+          if (range.last) collect(engine.memory, problem, prepared, placed, out);
+        }
+      }
+  } finally {
+    regions.free();
+  }
+}
+
+function sees(
+  problem: Problem,
+  map: TileMap,
+  b: number,
+  hk: number,
+  rows: readonly [number, number],
+  keys: readonly [number, number],
+): boolean {
+  const { G } = problem.shape;
+  for (let g = 0; g < (map.perHead ? G : 1); g++)
+    if (map.runs(b, hk * G + g, rows[0], rows[1], keys[0], keys[1]).length > 0) return true;
+  return false;
+}
+
+/** Runs `work` on the engine; if a thread is lost in it, once more on a fresh engine with this thread alone. */
+function surviving(work: (engine: Engine, alone: boolean) => void): void {
+  const engine = theEngine();
+  try {
+    work(engine as Engine, false);
+  } catch (error) {
+    if (!(error instanceof ThreadLost)) throw error;
+    abandonEngine();
+    work(theEngine() as Engine, true);
+  }
+}
+
+/** The backend: every option, float32 and 16-bit storage. */
+export const wasm: Backend = {
+  name: "wasm",
+  refuses(problem) {
+    if (settings().simd === "reference") return 'simd: "reference" was asked for';
+    const reason = whyNot();
+    if (reason !== undefined) return reason;
+    if (problem.dtype === "float64") return "float64 computes in float64, which the kernels do not";
+    if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
+    return undefined;
+  },
+  plan(problem): Plan {
+    const engine = theEngine() as Engine;
+    const level = levelNow();
+    const { spec, how, cut, costs } = prepare(engine, problem, level);
+    const { B, Hq, Hkv, G, Nq } = problem.shape;
+    const blocks =
+      how.kind === "decode" ? (B * Hkv * G) / how.headsPerTask : B * Hq * Math.ceil(Nq / how.blockRows);
+    const panel = spec.kind === "decode" ? 8 : panelOf(spec.tile);
+    const head = cut.keys * costs.key + G * cut.rows * (costs.row + cut.keys * costs.cell);
+    return {
+      backend: "wasm",
+      level,
+      kernel: keyOf(spec),
+      threads: settings().threads,
+      tasks: blocks * how.splits,
+      blockRows: how.blockRows,
+      keyTile: how.keyTile,
+      splits: how.splits,
+      stages: Math.max(1, cut.count),
+      bytes: Math.round(Math.min(cut.heads, B * Hkv) * head + workspaceOf(spec).size * settings().threads),
+      ...(problem.mask
+        ? {
+            tiles: countTiles(
+              problem,
+              how.kind === "decode" ? Math.max(1, Nq) : how.blockRows,
+              how.keyTile,
+              panel,
+            ),
+          }
+        : {}),
+    };
+  },
+  forward(problem: Problem, out: Result): void {
+    const { B, Hq, Nq, Nk } = problem.shape;
+    if (B * Hq * Nq === 0) return;
+    if (Nk === 0) {
+      // Nothing to see: output is 0 already; lse is −∞, or the sink.
+      out.lse.fill(-Infinity);
+      if (problem.sinks)
+        for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
+      return;
+    }
+    surviving((engine, alone) => run(engine, problem, out, levelNow(), alone));
+  },
+  weights(
+    problem: Problem,
+    lse: LseReader,
+    heads: readonly number[],
+    rows: readonly number[],
+    out: TypedData,
+  ): void {
+    if (out.length === 0) return;
+    const { shape } = problem;
+    const work = 2 * shape.B * heads.length * rows.length * shape.Nk * shape.dk;
+    surviving((engine, alone) =>
+      weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
+    );
+  },
+};

@@ -1,0 +1,64 @@
+/** Kernels, built once for each spec and kept: the code, its instance on this thread, its workspace. */
+import { decode } from "./kernels/decode.ts";
+import { forward } from "./kernels/forward.ts";
+import { pack } from "./kernels/pack.ts";
+import { workspaceOf } from "./layout.ts";
+import type { EngineMemory } from "./memory.ts";
+import { keyOf, type Spec } from "./spec.ts";
+import type { Runnable } from "./threads.ts";
+
+/** A kernel ready to run on this thread. */
+export interface Kernel extends Runnable {
+  readonly key: string;
+  readonly spec: Spec;
+  /** Bytes a thread needs to run it. */
+  readonly workspaceBytes: number;
+}
+
+/** Kernels kept before the longest unused goes. */
+const KEPT = 256;
+let count = 0;
+
+/** The code of a kernel, as a module. */
+export function codeOf(spec: Spec): Uint8Array<ArrayBuffer> {
+  return spec.kind === "pack" ? pack(spec) : spec.kind === "decode" ? decode(spec) : forward(spec);
+}
+
+/** Kernels of one memory by key. */
+export class KernelCache {
+  private readonly memory: EngineMemory;
+  private readonly kernels = new Map<string, Kernel>();
+
+  constructor(memory: EngineMemory) {
+    this.memory = memory;
+  }
+
+  /** Keys of the kernels at hand, the latest used last. */
+  get keys(): string[] {
+    return [...this.kernels.keys()];
+  }
+
+  /** The kernel of a spec, built if it is not there. */
+  get(spec: Spec): Kernel {
+    const key = keyOf(spec);
+    let kernel = this.kernels.get(key);
+    if (kernel) this.kernels.delete(key);
+    else {
+      const code = codeOf(spec);
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(code), {
+        env: { memory: this.memory.memory },
+      });
+      kernel = {
+        key,
+        id: ++count,
+        spec,
+        code,
+        workspaceBytes: spec.kind === "pack" ? 64 : workspaceOf(spec).size,
+        run: instance.exports.run as Kernel["run"],
+      };
+      if (this.kernels.size >= KEPT) this.kernels.delete(this.kernels.keys().next().value as string);
+    }
+    this.kernels.set(key, kernel);
+    return kernel;
+  }
+}

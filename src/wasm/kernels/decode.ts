@@ -1,0 +1,324 @@
+/**
+ * The decode kernel: few query rows over many keys, bound by memory. Nothing is packed: keys and values are read once,
+ * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware's prefetch going (16–20
+ * GB/s with chunks of 64 keys and more, 50 with these; measured). The rows of all query heads of a group share a chunk.
+ */
+import {
+  callValue,
+  type FunctionBuilder,
+  f32x4,
+  i32,
+  type Local,
+  ModuleBuilder,
+  shuffle32,
+  type V128Value,
+  v128,
+  ZERO,
+} from "../assembler/index.ts";
+import { CALL, paddedValue, statStride, TASK, workspaceOf } from "../layout.ts";
+import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../math.ts";
+import type { Spec, Storage } from "../spec.ts";
+import { beginState, bringQueries, eachTile, endState, finishRows, scanTensors, sinkRows } from "./block.ts";
+import { memoryImport } from "./forward.ts";
+import { queryRowBytes } from "./products.ts";
+import { exponentials, maxima } from "./softmax.ts";
+
+/** Vectors of a row of output that stay in registers over a chunk of keys. */
+const HELD = 8;
+
+const bytesOf = (storage: Storage): number => (storage === "float32" ? 4 : 2);
+
+/** Bytes of the module; it exports `run(task, workspace)`. */
+export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder(memoryImport(spec));
+  const space = workspaceOf(spec);
+  const stride = statStride(spec);
+  const madd = maddOf(spec.fused);
+  const selective = spec.mask !== undefined || spec.tensors.length > 0;
+  const whole = spec.dk - (spec.dk % 4);
+
+  // dots(q, k, kRow, s, keys): four keys at a time, vectors along d, then four sums across by transposing.
+  const dots = module.func("dots", ["i32", "i32", "i32", "i32", "i32"], (f, q, k, kRow, s, keys) => {
+    withConstants(f, spec, (m) => {
+      f.loop(
+        () => i32.gt_s(keys, 0),
+        () => {
+          const at = [f.int(k)];
+          // The last keys, fewer than four: the first of them stands in, its scores are masked.
+          for (let n = 1; n < 4; n++) at.push(f.int(i32.add(at[n - 1], i32.mul(kRow, i32.gt_s(keys, n)))));
+          f.storeVector(s, fourDots(f, m, q, at));
+          f.step(k, i32.shl(kRow, 2));
+          f.step(s, 16);
+          f.step(keys, -4);
+        },
+      );
+    });
+  });
+
+  function fourDots(f: FunctionBuilder, m: Arithmetic, q: Local<"i32">, at: Local<"i32">[]): V128Value {
+    const sums = at.map(() => f.let(ZERO));
+    const bytes = bytesOf(spec.key);
+    const d = f.int(q);
+    if (whole > 0) {
+      const end = f.int(i32.add(q, 4 * whole));
+      f.repeat(() => {
+        const one = f.let(v128.load(d));
+        at.forEach((x, n) => f.set(sums[n], madd(loadFloats(f, m, spec.key, x), one, sums[n])));
+        for (const x of at) f.step(x, 4 * bytes);
+        f.step(d, 16);
+        return i32.ne(d, end);
+      });
+    }
+    // Transposed, each vector holds one lane of the four sums.
+    const [a, b, c, e] = sums;
+    const ab = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
+    const ce = [f.let(shuffle32(c, e, [0, 4, 1, 5])), f.let(shuffle32(c, e, [2, 6, 3, 7]))];
+    const low = f32x4.add(shuffle32(ab[0], ce[0], [0, 1, 4, 5]), shuffle32(ab[0], ce[0], [2, 3, 6, 7]));
+    const high = f32x4.add(shuffle32(ab[1], ce[1], [0, 1, 4, 5]), shuffle32(ab[1], ce[1], [2, 3, 6, 7]));
+    const four = f.let(f32x4.add(low, high));
+    for (let tail = whole; tail < spec.dk; tail++) {
+      const ones = f.let(
+        f32x4.splat(f32x4.extract_lane(loadOne(f, m, spec.key, at[0], (tail - whole) * bytes), 0)),
+      );
+      for (let n = 1; n < 4; n++)
+        f.set(
+          ones,
+          f32x4.replace_lane(
+            ones,
+            f32x4.extract_lane(loadOne(f, m, spec.key, at[n], (tail - whole) * bytes), 0),
+            n,
+          ),
+        );
+      f.set(four, madd(ones, v128.load32_splat(d, 4 * (tail - whole)), four));
+    }
+    return four;
+  }
+
+  // sums(p, kept, v, vRow, o, alpha, keys): o = α·o + Σ p·v for one row; a key is not read where `kept` says −∞.
+  const sums = (careful: boolean) =>
+    module.func(
+      careful ? "sumsKept" : "sums",
+      ["i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+      (f, p, kept, v, vRow, o, alpha, keys) => {
+        const vectors = paddedValue(spec) / 4;
+        const bytes = bytesOf(spec.value);
+        const k = f.local("i32");
+        const at = f.local("i32");
+        withConstants(f, spec, (m) => {
+          for (let first = 0; first < vectors; first += HELD) {
+            const held = Array.from({ length: Math.min(HELD, vectors - first) }, () => f.local("v128"));
+            for (const x of held) f.set(x, ZERO);
+            f.set(at, i32.add(v, 4 * first * bytes));
+            f.count(k, 0, i32.shl(keys, 2), 4, () => {
+              const step = () => {
+                const one = f.let(v128.load32_splat(i32.add(p, k)));
+                held.forEach((x, n) => f.set(x, madd(one, valueVector(f, m, at, first + n, n), x)));
+              };
+              if (careful) f.when(i32.ne(i32.load(i32.add(kept, k)), 0xff800000 | 0), step);
+              else step();
+              f.step(at, vRow);
+            });
+            const factor = f.let(v128.load32_splat(alpha));
+            held.forEach((x, n) => {
+              const there = 16 * (first + n);
+              f.storeVector(o, madd(v128.load(o, there), factor, x), there);
+            });
+          }
+        });
+      },
+    );
+
+  /** Vector `n` of a row of V; the last one, if it is not whole, number by number. */
+  function valueVector(
+    f: FunctionBuilder,
+    m: Arithmetic,
+    at: Local<"i32">,
+    n: number,
+    offset: number,
+  ): V128Value {
+    const bytes = bytesOf(spec.value);
+    const left = spec.dv - 4 * n;
+    if (left >= 4) return loadFloats(f, m, spec.value, at, 4 * offset * bytes);
+    const x = f.let(ZERO as V128Value);
+    for (let lane = 0; lane < left; lane++)
+      f.set(
+        x,
+        f32x4.replace_lane(
+          x,
+          f32x4.extract_lane(loadOne(f, m, spec.value, at, (4 * offset + lane) * bytes), 0),
+          lane,
+        ),
+      );
+    return x;
+  }
+
+  const addValues = sums(false);
+  const addKept = selective ? sums(true) : undefined;
+  // 1 where all values of a chunk are finite.
+  const finite = selective
+    ? module.func(
+        "finite",
+        ["i32", "i32", "i32"],
+        (f, v, vRow, keys) => {
+          const bad = f.let(ZERO);
+          withConstants(f, spec, (m) => {
+            f.loop(
+              () => i32.gt_s(keys, 0),
+              () => {
+                for (let n = 0; n < paddedValue(spec) / 4; n++)
+                  f.set(bad, f32x4.add(bad, f32x4.mul(valueVector(f, m, v, n, n), ZERO)));
+                f.step(v, vRow);
+                f.step(keys, -1);
+              },
+            );
+          });
+          f.result(i32.eqz(v128.any_true(f32x4.ne(bad, bad))));
+        },
+        { result: "i32" },
+      )
+    : undefined;
+  const plainMaxima = maxima(module, spec, false);
+  const maskedMaxima = maxima(module, spec, true);
+  const exponent = exponentials(module, spec);
+
+  module.func(
+    "run",
+    ["i32", "i32"],
+    (f, task, ws) => {
+      const call = f.int(i32.load(task, TASK.call));
+      const rows = f.int(i32.load(task, TASK.rows));
+      const headRows = f.int(i32.load(call, CALL.headRows));
+      const heads = f.int(i32.div_s(rows, headRows));
+      const row0 = f.int(i32.load(task, TASK.row0));
+      const keyBase = f.int(i32.load(task, TASK.keyBase));
+      const head = f.int(i32.load(task, TASK.head));
+      const kRow = f.int(i32.load(call, CALL.keyRow));
+      const vRow = f.int(i32.load(call, CALL.valueRow));
+      const scratch = f.int(i32.add(ws, space.scratch));
+      const s = f.int(i32.add(ws, space.scores));
+      const stats = f.int(i32.add(ws, space.stats));
+      const queries = f.int(i32.add(ws, space.queries));
+      const g = f.local("i32");
+      const r = f.local("i32");
+      const rowBytes = spec.keyTile * 4;
+
+      const source = f.int(i32.load(task, TASK.query));
+      const target = f.int(queries);
+      const from = f.local("i32");
+      f.count(g, 0, heads, 1, () => {
+        f.set(from, i32.add(source, i32.mul(g, i32.load(call, CALL.queryHead))));
+        bringQueries(f, spec, call, from, target, headRows);
+      });
+      beginState(f, spec, space, task, ws);
+      const sinks = f.int(i32.load(task, TASK.sinks));
+      f.when(i32.and(i32.ne(sinks, 0), i32.and(i32.load(task, TASK.flags), 1)), () =>
+        f.count(g, 0, heads, 1, () =>
+          sinkRows(f, spec, space, ws, i32.add(sinks, i32.shl(g, 2)), f.int(i32.mul(g, headRows)), headRows),
+        ),
+      );
+
+      eachTile(f, spec, task, (key, end, partial) => {
+        const width = f.int(i32.sub(end, key));
+        const columns = f.int(i32.and(i32.add(width, 7), -8));
+        const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
+        f.block((leave) => {
+          if (spec.tensors.length > 0) {
+            const scan = scanTensors(f, spec, task, call, headRows, key, end);
+            leave(i32.eqz(scan.some));
+            f.set(masked, i32.or(masked, i32.eqz(scan.all)));
+          }
+          const k = f.int(i32.add(i32.load(task, TASK.key), i32.mul(i32.sub(key, keyBase), kRow)));
+          const v = f.int(i32.add(i32.load(task, TASK.value), i32.mul(i32.sub(key, keyBase), vRow)));
+          f.count(r, 0, rows, 1, () =>
+            f.call(
+              dots,
+              i32.add(queries, i32.mul(r, queryRowBytes(spec))),
+              k,
+              kRow,
+              i32.add(s, i32.mul(r, rowBytes)),
+              width,
+            ),
+          );
+          // Columns behind the last key hold what was there before; they are masked, and never reach V.
+          f.count(g, 0, heads, 1, () => {
+            const first = f.int(i32.mul(g, headRows));
+            const at = i32.add(s, i32.mul(first, rowBytes));
+            const operands = [
+              task,
+              scratch,
+              at,
+              i32.add(stats, i32.shl(first, 2)),
+              headRows,
+              i32.add(head, g),
+              row0,
+              key,
+              columns,
+              0,
+            ] as const;
+            f.when(
+              masked,
+              () => f.call(maskedMaxima, ...operands),
+              () => f.call(plainMaxima, ...operands),
+            );
+          });
+          const slow = f.int(0);
+          const kept = f.int(i32.add(ws, space.kept));
+          if (finite) {
+            f.when(masked, () =>
+              f.set(
+                slow,
+                i32.eqz(
+                  callValue(finite as Parameters<typeof callValue>[0] & { result: "i32" }, v, vRow, width),
+                ),
+              ),
+            );
+            f.when(slow, () => {
+              const n = f.local("i32");
+              f.count(n, 0, i32.mul(rows, rowBytes), 16, () =>
+                f.storeVector(i32.add(kept, n), v128.load(i32.add(s, n))),
+              );
+            });
+          }
+          f.count(g, 0, heads, 1, () => {
+            const first = f.int(i32.mul(g, headRows));
+            f.call(
+              exponent,
+              task,
+              scratch,
+              i32.add(s, i32.mul(first, rowBytes)),
+              i32.add(stats, i32.shl(first, 2)),
+              headRows,
+              row0,
+              key,
+              columns,
+            );
+          });
+          f.count(r, 0, rows, 1, () => {
+            const down = f.int(i32.mul(r, rowBytes));
+            const o = i32.add(ws, i32.add(i32.mul(r, paddedValue(spec) * 4), space.output));
+            const alpha = i32.add(stats, i32.add(i32.shl(r, 2), 2 * stride));
+            const operands = [i32.add(s, down), i32.add(kept, down), v, vRow, o, alpha, width] as const;
+            if (addKept)
+              f.when(
+                slow,
+                () => f.call(addKept, ...operands),
+                () => f.call(addValues, ...operands),
+              );
+            else f.call(addValues, ...operands);
+          });
+        });
+      });
+
+      endState(f, spec, space, task, ws, (o, at, lse) => {
+        const lseHead = f.int(lse);
+        f.count(g, 0, heads, 1, () => {
+          const out = f.int(i32.add(i32.load(task, TASK.out), i32.mul(g, i32.load(call, CALL.outHead))));
+          f.set(lse, i32.add(lseHead, i32.mul(g, i32.load(call, CALL.lseHead))));
+          finishRows(f, spec, o, at, lse, out, f.int(i32.load(call, CALL.outRow)), headRows);
+        });
+      });
+    },
+    { exported: true },
+  );
+  return module.encode();
+}

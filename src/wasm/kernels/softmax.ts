@@ -1,0 +1,280 @@
+/**
+ * The softmax of a tile, one key tile at a time (Milakov & Gimelshein 2018; FlashAttention, Dao et al. 2022):
+ *
+ *   m' = max(m, max s)     α = 2^(m − m')     p = 2^(s − m')     l' = α·l + Σ p
+ *
+ * Scores are in units of log 2, so exp is exp2. A row that has seen nothing has m = −∞; then 0 stands in for m' in the
+ * differences, which keeps −∞ − (−∞) out: every p is 0 and stays so.
+ */
+import {
+  type Func,
+  type FunctionBuilder,
+  f32,
+  f32x4,
+  type I32Value,
+  i16x8,
+  i32,
+  i32x4,
+  type Local,
+  type ModuleBuilder,
+  shuffle32,
+  type V128Value,
+  v128,
+} from "../assembler/index.ts";
+import { CALL, statStride, TASK } from "../layout.ts";
+import { type Arithmetic, exp2, withConstants } from "../math.ts";
+import { poolOf, RowCompiler } from "../score.ts";
+import type { Spec } from "../spec.ts";
+
+/** Largest (or sum) of the eight numbers at `scratch`, in all lanes. */
+function across(
+  scratch: I32Value,
+  op: (a: V128Value, b: V128Value) => V128Value,
+  f: FunctionBuilder,
+): V128Value {
+  const four = f.let(op(v128.load(scratch), v128.load(scratch, 16)));
+  const two = f.let(op(four, shuffle32(four, four, [2, 3, 0, 1])));
+  return op(two, shuffle32(two, two, [1, 0, 3, 2]));
+}
+
+const SPREAD_Q = 0xc2b2ae3d | 0;
+
+/** Murmur's finaliser on one number; core/random.ts `mix`. */
+function mixScalar(f: FunctionBuilder, value: I32Value): I32Value {
+  const x = f.int(value);
+  f.set(x, i32.mul(i32.xor(x, i32.shr_u(x, 16)), 0x85ebca6b | 0));
+  f.set(x, i32.mul(i32.xor(x, i32.shr_u(x, 13)), 0xc2b2ae35 | 0));
+  return i32.xor(x, i32.shr_u(x, 16));
+}
+
+/** Murmur's finaliser on four numbers. */
+function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
+  const x = f.let(value);
+  f.set(x, i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), m.bits(0x85ebca6b)));
+  f.set(x, i32x4.mul(v128.xor(x, i32x4.shr_u(x, 13)), m.bits(0xc2b2ae35)));
+  return v128.xor(x, i32x4.shr_u(x, 16));
+}
+
+/**
+ * maxima(task, scratch, s, stats, rows, head, row, key, columns, first): the scores of a tile changed and masked in
+ * place, and m, α and l of its rows brought up to date. `head` and `row` are those of the first row, `key` that of the
+ * first column, `columns` a multiple of 8; `first` is the number of the first row within the task.
+ */
+export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
+  const mask = masked ? spec.mask : undefined;
+  const tensors = masked || spec.tensors.includes("float") ? spec.tensors : [];
+  const changes = masked || spec.score !== undefined || tensors.length > 0;
+  const pool = poolOf([spec.mask, spec.score]);
+  const stride = statStride(spec);
+  return module.func(
+    masked ? "maximaMasked" : "maxima",
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, task, scratch, s, stats, rows, head, row, key, columns, first) => {
+      const call = f.int(i32.load(task, TASK.call));
+      const at = f.local("i32");
+      const end = f.local("i32");
+      const highest = [f.local("v128"), f.local("v128")];
+      const keys = [f.local("v128"), f.local("v128")];
+      const tensorAt = tensors.map(() => f.local("i32"));
+      f.loop(
+        () => rows,
+        () => {
+          withConstants(f, spec, (m) => {
+            const compiler = new RowCompiler(f, m, pool, spec.inside, {
+              call,
+              b: i32.load(task, TASK.batch),
+              h: head,
+              i: row,
+              q: i32.add(row, i32.load(task, TASK.offset)),
+            });
+            compiler.begin([mask, spec.score]);
+            f.set(at, s);
+            f.set(end, i32.add(s, i32.shl(columns, 2)));
+            for (const x of highest) f.set(x, m.c(-Infinity));
+            if (changes) {
+              f.set(keys[0], i32x4.add(i32x4.splat(key), m.lanes()));
+              f.set(keys[1], i32x4.add(keys[0], m.bits(4)));
+            }
+            const limit = masked ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
+            tensors.forEach((kind, n) => {
+              const bytes = kind === "bool" ? 0 : 2;
+              const column = i32.shl(i32.sub(key, i32.load(task, TASK.keyBase)), bytes);
+              const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
+              f.set(tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), i32.add(column, down)));
+            });
+            f.repeat(() => {
+              const found = [0, 1].map((half) => {
+                const value = f.let(v128.load(at, 16 * half));
+                if (!changes) return value;
+                const known = new Map();
+                if (spec.score) {
+                  const changed = compiler.vector(spec.score, keys[half], value, known);
+                  f.set(value, f32x4.mul(changed, m.c(Math.LOG2E)));
+                }
+                let allowed: V128Value | undefined =
+                  mask && compiler.vector(mask, keys[half], undefined, known);
+                const join = (x: V128Value) => {
+                  allowed = f.let(allowed ? v128.and(allowed, x) : x);
+                };
+                if (limit) join(i32x4.lt_s(keys[half], limit));
+                tensors.forEach((kind, n) => {
+                  if (kind === "float") {
+                    const bias = f.let(v128.load(tensorAt[n], 16 * half));
+                    f.set(value, m.madd(bias, m.c(Math.LOG2E), value));
+                    join(f32x4.ne(bias, m.c(-Infinity)));
+                  } else if (masked) {
+                    const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half));
+                    join(i32x4.ne(i32x4.extend_low_i16x8_u(bytes), m.bits(0)));
+                  }
+                });
+                if (allowed) f.set(value, v128.bitselect(value, m.c(-Infinity), allowed));
+                return value;
+              });
+              if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
+              // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
+              found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
+              if (changes) for (const k of keys) f.set(k, i32x4.add(k, m.bits(8)));
+              tensors.forEach((kind, n) => f.step(tensorAt[n], kind === "bool" ? 8 : 32));
+              f.step(at, 32);
+              return i32.ne(at, end);
+            });
+            highest.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
+            const top = f.let(
+              f32x4.extract_lane(
+                across(scratch, (a, b) => f32x4.pmax(a, b), f),
+                0,
+              ),
+            );
+            const old = f.let(f32.load(stats));
+            const next = f.let(f32.max(old, top));
+            f.store("f32.store", stats, next);
+            const finite = f.let(f32x4.splat(next));
+            f.set(finite, v128.and(finite, f32x4.ne(finite, m.c(-Infinity))));
+            const alpha = f.let(exp2(f, m, f32x4.sub(f32x4.splat(old), finite)));
+            f.store("f32.store", stats, f32x4.extract_lane(alpha, 0), 2 * stride);
+            f.store(
+              "f32.store",
+              stats,
+              f32.mul(f32.load(stats, stride), f32x4.extract_lane(alpha, 0)),
+              stride,
+            );
+          });
+          f.step(s, spec.keyTile * 4);
+          f.step(stats, 4);
+          f.step(row, 1);
+          f.step(first, 1);
+          f.step(rows, -1);
+        },
+      );
+    },
+  );
+}
+
+/** exponentials(task, scratch, s, stats, rows, row, key, columns): p = 2^(s − m') in place and l += Σ p, then dropout. */
+export function exponentials(module: ModuleBuilder, spec: Spec): Func {
+  const stride = statStride(spec);
+  return module.func(
+    "exponentials",
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, task, scratch, s, stats, rows, row, key, columns) => {
+      const at = f.local("i32");
+      const end = f.local("i32");
+      const sums = [f.local("v128"), f.local("v128")];
+      const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      withConstants(f, spec, (m) => {
+        f.loop(
+          () => rows,
+          () => {
+            const top = f.let(v128.load32_splat(stats));
+            f.set(top, v128.and(top, f32x4.ne(top, m.c(-Infinity))));
+            f.set(at, s);
+            f.set(end, i32.add(s, i32.shl(columns, 2)));
+            for (const x of sums) f.set(x, m.bits(0));
+            dropout?.row(m, row, key);
+            f.repeat(() => {
+              const p = [0, 1].map((half) => f.let(exp2(f, m, f32x4.sub(v128.load(at, 16 * half), top))));
+              p.forEach((x, half) => f.set(sums[half], f32x4.add(sums[half], x)));
+              if (dropout) p.forEach((x, half) => f.set(x, dropout.apply(m, x, half)));
+              p.forEach((x, half) => f.storeVector(at, x, 16 * half));
+              dropout?.next(m);
+              f.step(at, 32);
+              return i32.ne(at, end);
+            });
+            sums.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
+            const sum = f32x4.extract_lane(
+              across(scratch, (a, b) => f32x4.add(a, b), f),
+              0,
+            );
+            f.store("f32.store", stats, f32.add(f32.load(stats, stride), sum), stride);
+            f.step(s, spec.keyTile * 4);
+            f.step(stats, 4);
+            f.step(row, 1);
+            f.step(rows, -1);
+          },
+        );
+      });
+    },
+  );
+}
+
+/**
+ * weightsOf(task, s, lse, rows, row, key, columns, out, outRow): the finished weights 2^(s − lse·log2 e) of a tile,
+ * written to rows of `out`. A row that sees nothing has lse −∞ and weights 0.
+ */
+export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
+  return module.func(
+    "finishedWeights",
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, task, s, lse, rows, row, key, columns, out, outRow) => {
+      const at = f.local("i32");
+      const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      withConstants(f, spec, (m) => {
+        f.loop(
+          () => rows,
+          () => {
+            const total = f.let(v128.load32_splat(lse));
+            f.set(total, v128.and(total, f32x4.ne(total, m.c(-Infinity))));
+            f.set(total, f32x4.mul(total, m.c(Math.LOG2E)));
+            dropout?.row(m, row, key);
+            f.count(at, 0, i32.shl(columns, 2), 32, () => {
+              for (const half of [0, 1]) {
+                const p = f.let(exp2(f, m, f32x4.sub(v128.load(i32.add(s, at), 16 * half), total)));
+                f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
+              }
+              dropout?.next(m);
+            });
+            f.step(s, spec.keyTile * 4);
+            f.step(lse, 4);
+            f.step(out, outRow);
+            f.step(row, 1);
+            f.step(rows, -1);
+          },
+        );
+      });
+    },
+  );
+}
+
+/** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random.ts. */
+function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
+  const call = f.int(i32.load(task, TASK.call));
+  const seeded = [f.local("v128"), f.local("v128")];
+  const threshold = f.let(v128.load32_splat(call, CALL.dropThreshold));
+  const factor = f.let(v128.load32_splat(call, CALL.dropScale));
+  return {
+    row(m: Arithmetic, row: I32Value, key: I32Value): void {
+      const q = i32.add(row, i32.load(task, TASK.offset));
+      const mixed = mixScalar(f, i32.add(i32.load(task, TASK.dropKey), i32.mul(q, SPREAD_Q)));
+      const spread = m.bits(0x27d4eb2f);
+      const k = i32x4.add(i32x4.splat(key), m.lanes());
+      f.set(seeded[0], i32x4.add(i32x4.splat(mixed), i32x4.mul(k, spread)));
+      f.set(seeded[1], i32x4.add(seeded[0], i32x4.mul(m.bits(4), spread)));
+    },
+    apply(m: Arithmetic, p: V128Value, half: number): V128Value {
+      return v128.and(f32x4.mul(p, factor), i32x4.ge_u(mixVector(f, m, seeded[half]), threshold));
+    },
+    next(m: Arithmetic): void {
+      for (const x of seeded) f.set(x, i32x4.add(x, i32x4.mul(m.bits(8), m.bits(0x27d4eb2f))));
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * Where things lie in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
+ * The kernels read these words and backend.ts writes them; both take the places from here. All offsets in bytes.
+ */
+import { roundUp, type Spec } from "./spec.ts";
+
+/** Constants of the kernels' arithmetic, loaded from memory: `v128.const` in a hot loop is rebuilt at each use in V8 13.6–14.6. */
+export const CONSTANTS_AT = 4096;
+
+/** Words one call shares. */
+export const CALL = {
+  /** Factor of Q: scale·log2 e, or scale where a score change follows. */
+  scale: 0,
+  /** Keys in all; columns from here on are padding. */
+  keys: 4,
+  queryRow: 8,
+  keyRow: 12,
+  valueRow: 16,
+  outRow: 20,
+  dropThreshold: 24,
+  dropScale: 28,
+  /** Byte strides from head to head (queries, output, lse), for rows of several heads in one decode task. */
+  queryHead: 32,
+  outHead: 36,
+  /** Rows of each head in such a task. */
+  headRows: 40,
+  lseHead: 44,
+  /** Byte stride of the row of each mask tensor, up to 8. */
+  tensorRow: 48,
+  /** Constants and tables of the mask and score expressions. */
+  pool: 80,
+} as const;
+
+/** Words of one task. */
+export const TASK = {
+  call: 0,
+  query: 4,
+  key: 8,
+  value: 12,
+  out: 16,
+  lse: 20,
+  rows: 24,
+  /** Row number of the first row; its position is row + offset. */
+  row0: 28,
+  offset: 32,
+  batch: 36,
+  head: 40,
+  /** Runs of keys: pairs (first key, end key, kind) and how many. */
+  runs: 44,
+  runCount: 48,
+  flags: 52,
+  /** Address of the sinks of the task's heads in log2 units, or 0. */
+  sinks: 56,
+  state: 60,
+  dropKey: 64,
+  /** Key number of the first staged key. */
+  keyBase: 68,
+  /** Address of (row0, keyBase) in each mask tensor, up to 8. */
+  tensor: 72,
+  size: 112,
+} as const;
+
+/** Words of a pack task: rows of K into panels, rows of V into padded rows. */
+export const PACK = {
+  source: 0,
+  row: 4,
+  keys: 8,
+  target: 12,
+  valueSource: 16,
+  valueRow: 20,
+  valueTarget: 24,
+  size: 32,
+} as const;
+
+/** Task flags: the state starts here, ends here. */
+export const FIRST = 1;
+export const LAST = 2;
+
+/** Kinds of a run of keys. */
+export const RUN = { full: 0, partial: 1, size: 12 } as const;
+
+/** A thread's workspace for a kernel. */
+export interface Workspace {
+  readonly scratch: number;
+  /** m, l and alpha of each row. */
+  readonly stats: number;
+  readonly queries: number;
+  readonly scores: number;
+  /** Scores before exp, kept where a value under a mask is not finite. */
+  readonly kept: number;
+  /** One row of sums for that case. */
+  readonly sums: number;
+  readonly output: number;
+  readonly size: number;
+}
+
+/** Rows of a block rounded up to whole register tiles. */
+export const paddedRows = (spec: Spec): number => roundUp(spec.blockRows, spec.tile.rows);
+
+/** Value columns rounded up to whole panels. */
+export const paddedValue = (spec: Spec): number =>
+  roundUp(spec.dv, spec.kind === "decode" ? 4 : 4 * spec.tile.vectors);
+
+/** Lays out the workspace of a kernel. */
+export function workspaceOf(spec: Spec): Workspace {
+  const rows = paddedRows(spec);
+  let at = 0;
+  const take = (bytes: number): number => {
+    const here = at;
+    at += roundUp(bytes, 64);
+    return here;
+  };
+  const scores = rows * spec.keyTile * 4;
+  return {
+    scratch: take(64),
+    stats: take(3 * roundUp(rows, 4) * 4),
+    queries: take(rows * roundUp(spec.dk, 4) * 4 + 16),
+    scores: take(scores),
+    kept: take(spec.mask || spec.tensors.length ? scores : 0),
+    sums: take(paddedValue(spec) * 4),
+    output: take(rows * paddedValue(spec) * 4),
+    size: at + 64,
+  };
+}
+
+/** Bytes from m to l and from l to alpha. */
+export const statStride = (spec: Spec): number => roundUp(paddedRows(spec), 4) * 4;
+
+/** Bytes of the state a task carries from stage to stage: m, l and the output so far. */
+export const stateBytes = (spec: Spec): number =>
+  2 * statStride(spec) + paddedRows(spec) * paddedValue(spec) * 4;

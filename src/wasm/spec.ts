@@ -1,0 +1,82 @@
+/**
+ * What a kernel is specialised on, and its readable key. Two calls with equal keys share a kernel: constants and
+ * tables of mask expressions are read from memory, so a window of 256 and one of 512 have the same one.
+ */
+import { type BoolExpression, type Expression, type NumberExpression, textOf } from "../score/expr.ts";
+
+/** Storage of an operand inside the engine's memory. */
+export type Storage = "float32" | "float16" | "bfloat16";
+
+/** Bytes of one stored number. */
+export const BYTES_OF: Readonly<Record<Storage, number>> = { float32: 4, float16: 2, bfloat16: 2 };
+
+/** Register tile: rows × vectors of four columns, and how often the inner loop is written out. */
+export interface Tile {
+  readonly rows: number;
+  readonly vectors: number;
+  readonly unroll: number;
+}
+
+/** All that a kernel's code depends on. */
+export interface Spec {
+  readonly kind: "forward" | "weights" | "decode" | "pack";
+  /** Multiply and add in one rounding (relaxed_madd) or two. */
+  readonly fused: boolean;
+  /** Written so that V8 widens pairs of vectors to 256 bits: constants reloaded at each use. */
+  readonly wide: boolean;
+  readonly tile: Tile;
+  readonly dk: number;
+  readonly dv: number;
+  /** Query rows of a task, keys of a tile. */
+  readonly blockRows: number;
+  readonly keyTile: number;
+  readonly query: Storage;
+  readonly key: Storage;
+  readonly value: Storage;
+  readonly mask?: BoolExpression;
+  readonly score?: NumberExpression;
+  /** Table look-ups proved to stay inside their tables: read without a clamp, along k as whole vectors. */
+  readonly inside: ReadonlySet<Expression>;
+  readonly tensors: readonly ("bool" | "float")[];
+  readonly dropout: boolean;
+  readonly shared: boolean;
+}
+
+/** Columns of one register tile: keys of a packed panel. */
+export const panelOf = (tile: Tile): number => 4 * tile.vectors;
+
+/** `n` rounded up to a multiple of `step`. */
+export const roundUp = (n: number, step: number): number => Math.ceil(n / step) * step;
+
+const SHORT: Readonly<Record<Storage, string>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+
+/** The key: a string a person can read, `forward fma 6x2 d64 q48 k128 f32 mask le(k,q)`. */
+export function keyOf(spec: Spec): string {
+  const { tile } = spec;
+  const storage =
+    [...new Set([spec.query, spec.key, spec.value])].length === 1
+      ? SHORT[spec.query]
+      : [spec.query, spec.key, spec.value].map((s) => SHORT[s]).join("/");
+  const parts = [
+    spec.kind,
+    `${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"}`,
+    `${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""}`,
+    spec.dk === spec.dv ? `d${spec.dk}` : `d${spec.dk}/${spec.dv}`,
+    `q${spec.blockRows} k${spec.keyTile}`,
+    storage,
+  ];
+  const inside = (expr: Expression): string => {
+    const at = [...spec.inside].filter((t) => contains(expr, t)).length;
+    return at ? ` inside${at}` : "";
+  };
+  if (spec.score) parts.push(`score ${textOf(spec.score, "hidden")}${inside(spec.score)}`);
+  if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden")}${inside(spec.mask)}`);
+  if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
+  if (spec.dropout) parts.push("dropout");
+  if (!spec.shared) parts.push("unshared");
+  return parts.join(" ");
+}
+
+function contains(expr: Expression, node: Expression): boolean {
+  return expr === node || expr.args.some((x) => contains(x, node));
+}
