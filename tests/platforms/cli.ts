@@ -1,0 +1,103 @@
+/**
+ * `heed` as a child process, for the tests of the command line: on the source, or with TEST_BUILT=1 on the built
+ * package. Each test gets a working folder of its own with small inputs.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { configure, type Tensor, tensor } from "../../src/index.ts";
+import { readNpz, writeNpy, writeNpz, writeSafetensors } from "../../src/io/index.ts";
+
+/** The repository. */
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+const main = join(root, process.env.TEST_BUILT === "1" ? "dist/cli/main.js" : "src/cli/main.ts");
+// Types are stripped from Node 22.18 on; the pinned Node is there where the running one is older.
+const runsSource = Number(process.versions.node.split(".")[0]) >= 24;
+const node =
+  runsSource || process.env.TEST_BUILT === "1" ? process.execPath : join(root, "node_modules/.bin/node");
+export const unix = process.platform !== "win32";
+
+/** How a process ended. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+let folder = "";
+/** The working folder of the running test. */
+export let work = "";
+const env = {
+  HEED_SIMD: "strict",
+  HEED_THREADS: "1",
+  NO_COLOR: "",
+  FORCE_COLOR: undefined,
+  HEED_DEBUG: undefined,
+};
+
+/** Runs heed in the working folder; `during` may act on the process while it runs. */
+export function heed(
+  args: readonly string[],
+  extra: Record<string, string | undefined> = {},
+  during: (child: ReturnType<typeof spawn>) => void = () => {},
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, [main, ...args], { cwd: work, env: { ...process.env, ...env, ...extra } });
+    const ended = { out: "", err: "" };
+    child.stdout.setEncoding("utf8").on("data", (text) => (ended.out += text));
+    child.stderr.setEncoding("utf8").on("data", (text) => (ended.err += text));
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, ...ended }));
+    during(child);
+  });
+}
+
+/** A tensor of numbers in [−2, 2], another one for each seed. */
+export function numbers(shape: number[], seed: number): Tensor {
+  const size = shape.reduce((n, x) => n * x, 1);
+  return tensor(
+    Float32Array.from({ length: size }, (_, i) => Math.sin(seed + i * 0.7) * 2),
+    shape,
+  );
+}
+
+export const query = numbers([2, 4, 33, 16], 1);
+export const key = numbers([2, 2, 40, 16], 2);
+export const value = numbers([2, 2, 40, 8], 3);
+export const pad = tensor(
+  Uint8Array.from({ length: 80 }, (_, i) => (i % 40 < 31 ? 1 : 0)),
+  [2, 1, 1, 40],
+  "bool",
+);
+
+/** The bytes of a tensor. */
+export const bytesOf = (t: { data: ArrayBufferView }) =>
+  Buffer.from(t.data.buffer, t.data.byteOffset, t.data.byteLength);
+/** Whether two tensors have the same bits. */
+export const same = (a: { data: ArrayBufferView }, b: { data: ArrayBufferView }) =>
+  bytesOf(a).equals(bytesOf(b));
+/** Reads an npz file of the working folder. */
+export const npz = async (name: string) => readNpz(readFileSync(join(work, name)));
+/** What lies in the working folder at first. */
+export const INPUTS = ["bad.npy", "k.npy", "q.npy", "qkv.npz", "qkv.safetensors", "v.npy"];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "heed-cli-"));
+  configure({ simd: "strict", threads: 1 });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  work = mkdtempSync(join(folder, "test-"));
+  for (const [name, t] of Object.entries({ q: query, k: key, v: value }))
+    writeFileSync(join(work, `${name}.npy`), writeNpy(t));
+  writeFileSync(join(work, "qkv.npz"), await writeNpz({ q: query, k: key, v: value, pad }));
+  writeFileSync(
+    join(work, "qkv.safetensors"),
+    writeSafetensors({ query, key, value, pad }, { metadata: { made: "here" } }),
+  );
+  writeFileSync(join(work, "bad.npy"), writeNpy(query).subarray(0, 1000));
+});
