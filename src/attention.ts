@@ -41,6 +41,7 @@ export function scaledDotProductAttention(
 ): AttentionResult {
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
+  if (problem.weights) checkWeights(problem, problem.weights);
   const { backend } = backendFor(problem);
   const output = like(shape.query.tensor, sizeOf(outputShape(shape)));
   const lse =
@@ -92,11 +93,9 @@ export function attentionWeights(
     );
   const dense = given.isContiguous() ? given : given.contiguous();
   const read = readerOf(dense.dtype, dense.data);
-  return weightsOf(
-    problem,
-    (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row),
-    selectionOf(what, { heads, rows }, shape),
-  );
+  const chosen = selectionOf(what, { heads, rows }, shape);
+  checkWeights(problem, chosen);
+  return weightsOf(problem, (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row), chosen);
 }
 
 /** How a call would run, as a printable plan: kernel key, tiles skipped, full and partial, threads, bytes. */
@@ -112,16 +111,21 @@ export function explain(
   return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
 }
 
-function weightsOf(problem: Problem, lse: LseReader, chosen: NonNullable<Problem["weights"]>): Tensor {
+/** Weights that no array holds are refused before any work. */
+function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["weights"]>): void {
   const { shape } = problem;
-  const { heads, rows } = chosen;
   const size = shape.B * heads.length * rows.length * shape.Nk;
   if (!Number.isSafeInteger(size) || size > 2 ** 32)
     throw new OptionError(
       "weights-size",
       `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${came(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
     );
-  const data = like(shape.query.tensor, size);
+}
+
+function weightsOf(problem: Problem, lse: LseReader, chosen: NonNullable<Problem["weights"]>): Tensor {
+  const { shape } = problem;
+  const { heads, rows } = chosen;
+  const data = like(shape.query.tensor, shape.B * heads.length * rows.length * shape.Nk);
   const { backend } = backendFor(problem);
   backend.weights(problem, lse, heads, rows, data);
   return new Tensor(data, chosenShape(shape, heads.length, rows.length), problem.dtype);
