@@ -1,8 +1,10 @@
-/** The backends, in the order they are tried. */
+/** The backends, in the order they are tried, and what the front door needs of them. */
 import type { Backend } from "./plan/backend.ts";
 import type { Problem } from "./plan/problem.ts";
 import { reference } from "./reference/backend.ts";
 import { wasm } from "./wasm/backend.ts";
+
+export { empty, prepare } from "./wasm/backend.ts";
 
 const BACKENDS: readonly Backend[] = [wasm, reference];
 

@@ -349,7 +349,9 @@ export function textOf(expr: Expression, constants: "shown" | "hidden" = "shown"
     return constants === "shown" ? String(expr.value) : expr.type === "int" ? "ci" : "cf";
   }
   if (expr.op === "var") return expr.value as string;
-  const inner = expr.args.map((x) => textOf(x, constants)).join(",");
+  // The divisor of floorDiv and mod is part of a kernel's code, so it is always shown.
+  const divides = expr.op === "floorDiv" || expr.op === "mod";
+  const inner = expr.args.map((x, n) => textOf(x, divides && n === 1 ? "shown" : constants)).join(",");
   if (expr.op === "table") {
     const t = expr.value as Table;
     return `${constants === "shown" ? t.name.replaceAll(" ", "-") : `table${t.shape.length}${t.type[0]}`}[${inner}]`;

@@ -7,7 +7,7 @@
 import type { TypedData } from "../core/dtype.ts";
 import type { Backend, LseReader, Result } from "../plan/backend.ts";
 import { type Costs, type Cut, type Stages, stages } from "../plan/choose.ts";
-import { settings } from "../plan/configure.ts";
+import { settings, warnOnce } from "../plan/configure.ts";
 import type { Level, Plan } from "../plan/plan.ts";
 import type { Problem } from "../plan/problem.ts";
 import { countTiles, TileMap } from "../plan/tiles.ts";
@@ -23,6 +23,8 @@ import { resident } from "./stage.ts";
 import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
 import { ThreadLost } from "./threads.ts";
 import { weights } from "./weights.ts";
+
+export { empty } from "./resident.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const LONE_WORK = 4e6;
@@ -44,7 +46,7 @@ const levelNow = (): KernelLevel =>
   currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
 
 /** Plans a problem for the kernels. */
-function prepare(engine: Engine, problem: Problem, level: KernelLevel): Prepared {
+function prepareCall(engine: Engine, problem: Problem, level: KernelLevel): Prepared {
   const { spec, how } = specOf(problem, level, engine.memory.shared);
   const { shape } = problem;
   const packed = spec.kind === "forward";
@@ -75,11 +77,16 @@ function threadsFor(engine: Engine, work: number, alone: boolean): number {
   const { threads } = settings();
   if (alone || threads === 1 || work < LONE_WORK) return 1;
   engine.threads.start(threads);
+  if (engine.threads.unavailable)
+    warnOnce(
+      "threads",
+      "one thread only: there is no shared memory here (a page needs to be cross-origin isolated: headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp), or workers cannot start; results are the same",
+    );
   return engine.threads.ready(threads);
 }
 
 function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, alone: boolean): void {
-  const prepared = prepare(engine, problem, level);
+  const prepared = prepareCall(engine, problem, level);
   const { spec, how, cut } = prepared;
   const kernel = engine.kernels.get(spec);
   const packer =
@@ -197,13 +204,27 @@ function surviving(work: (engine: Engine, alone: boolean) => void): void {
   }
 }
 
+/**
+ * Starts the engine's threads and its SIMD level ahead of the first call, and resolves, without blocking, to the number
+ * of threads that are ready. Calls work without it; their first ones run on fewer threads.
+ */
+export async function prepare(): Promise<number> {
+  const engine = theEngine();
+  if (!engine || settings().simd === "reference") return 1;
+  levelNow();
+  return engine.threads.whenReady(settings().threads, 10_000);
+}
+
 /** The backend: every option, float32 and 16-bit storage. */
 export const wasm: Backend = {
   name: "wasm",
   refuses(problem) {
     if (settings().simd === "reference") return 'simd: "reference" was asked for';
     const reason = whyNot();
-    if (reason !== undefined) return reason;
+    if (reason !== undefined) {
+      warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
+      return reason;
+    }
     if (problem.dtype === "float64") return "float64 computes in float64, which the kernels do not";
     if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
     return undefined;
@@ -211,7 +232,7 @@ export const wasm: Backend = {
   plan(problem): Plan {
     const engine = theEngine() as Engine;
     const level = levelNow();
-    const { spec, how, cut, costs } = prepare(engine, problem, level);
+    const { spec, how, cut, costs } = prepareCall(engine, problem, level);
     const { B, Hq, Hkv, G, Nq } = problem.shape;
     const blocks =
       how.kind === "decode" ? (B * Hkv * G) / how.headsPerTask : B * Hq * Math.ceil(Nq / how.blockRows);

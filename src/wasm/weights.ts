@@ -160,6 +160,7 @@ export function weights(
               const at = (outAt + (n * spec.blockRows + r) * outRow) / 4;
               const to = ((b * heads.length + headIndex) * rows.length + block.index + r) * Nk;
               const row = f32.subarray(at, at + Nk);
+              if (problem.dropoutP === 0) settle(row, lse(b, h, block.row + r), problem.sinks?.[h]);
               if (problem.dtype === "float32" || arrayName(out) === "Float16Array")
                 (out as Float32Array).set(row, to);
               else narrow(problem.dtype as "float16" | "bfloat16", row, out as Uint16Array, to);
@@ -170,6 +171,20 @@ export function weights(
   } finally {
     regions.free();
   }
+}
+
+/**
+ * A float32 lse of 10⁴ is rounded by up to 5e-4, and every weight would show it. Where the weights (and the sink's
+ * share) sum to 1 as nearly as that rounding explains, they are the whole row and are made to sum to 1; where they do
+ * not, lse covers keys of other parts as well and is taken at its word.
+ */
+function settle(row: Float32Array, lse: number, sink: number | undefined): void {
+  if (!(Math.abs(lse) >= 16 && Number.isFinite(lse))) return;
+  let sum = sink === undefined ? 0 : Math.exp(sink - lse);
+  for (let k = 0; k < row.length; k++) sum += row[k];
+  const rounding = 4 * 2 ** -24 * Math.abs(lse);
+  if (!(Math.abs(Math.log(sum)) <= rounding)) return;
+  for (let k = 0; k < row.length; k++) row[k] /= sum;
 }
 
 /** Rows asked for as runs of consecutive ones, cut to the kernel's block. */

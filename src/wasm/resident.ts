@@ -1,0 +1,44 @@
+/**
+ * Tensors that live in the engine's memory: a call uses them where they are, so a key/value cache is not copied at each
+ * step. They are ordinary tensors over a shared buffer; the region is given back when their array is collected.
+ */
+import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
+import { checkShape, sizeOf, Tensor } from "../core/tensor.ts";
+import { warnOnce } from "../plan/configure.ts";
+import { type Engine, theEngine, whyNot } from "./engine.ts";
+import { claim } from "./stage.ts";
+
+const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
+
+/**
+ * A zero-filled tensor in the engine's shared memory. Where there is no shared memory (a page that is not cross-origin
+ * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
+ */
+export function empty(shape: readonly number[], dtype: DType = "float32"): Tensor {
+  checkShape("empty", shape);
+  const engine = theEngine();
+  if (!engine?.memory.shared || dtype === "int64") {
+    if (dtype !== "int64")
+      warnOnce(
+        "empty",
+        `empty: ${whyNot() ?? "there is no shared memory here"}; the tensor is an ordinary one, and each call copies it`,
+      );
+    return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
+  }
+  const size = sizeOf(shape);
+  const at = engine.memory.alloc(size * BYTES[dtype]);
+  const Class = arrayFor(dtype, 0).constructor as new (
+    buffer: ArrayBufferLike,
+    at: number,
+    length: number,
+  ) => ReturnType<typeof arrayFor>;
+  const { buffer } = engine.memory.memory;
+  const data = new Class(buffer, at, size);
+  (data as Float32Array).fill(0);
+  claim(buffer, engine.memory);
+  returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
+    owner.memory.free(region),
+  );
+  returned.finalizer.register(data, { engine, at });
+  return new Tensor(data, [...shape], dtype);
+}
