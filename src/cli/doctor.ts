@@ -152,8 +152,7 @@ function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "ver
   const advice: string[] = [];
   if (!NODE_HAS_WIDE)
     advice.push("Node 24 or later adds the level wide: registers twice as long as those of relaxed");
-  if (!wasm.relaxed && wasm.simd128)
-    advice.push("node --experimental-wasm-relaxed-simd, or Node 22 and later, adds the level relaxed");
+  if (!wasm.relaxed && wasm.simd128) advice.push("Node 22 or later adds the level relaxed");
   if (!wasm.simd128) advice.push("this engine has no WebAssembly SIMD: only plain TypeScript runs");
   if (!threads || !wasm.sharedMemory)
     advice.push("threads need worker threads and shared memory; calls run on one");
@@ -161,8 +160,7 @@ function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "ver
   if (fastest !== undefined && LEVELS.indexOf(fastest) < LEVELS.indexOf(level))
     advice.push(`HEED_SIMD=${fastest}, or --simd ${fastest}, would be faster than ${level}`);
   if (NODE_HAS_WIDE && !levels.wide.runs) advice.push(`wide does not run here: ${levels.wide.why}`);
-  const many =
-    threadsUsed > 1 && threads && wasm.sharedMemory ? `up to ${threadsUsed} threads` : "one thread";
+  const many = threadsUsed > 1 ? `${threadsUsed} threads` : "one thread";
   const speed = levels[level].gflops;
   return {
     verdict: `heed runs here at level ${level}${speed ? `, ${Math.round(speed)} GFLOP/s a thread` : ""}, on ${many}`,

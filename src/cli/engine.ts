@@ -24,7 +24,8 @@ export const NODE_HAS_WIDE = Number(process.versions.node.split(".")[0]) >= 24;
 
 /**
  * Applies `--simd` and `--threads` before a command runs. Where neither `--simd` nor HEED_SIMD says otherwise, the
- * command line takes `wide` on Node 24 and later: the process is its own, so setting a flag of V8 disturbs nobody.
+ * command line asks for `wide` on Node 24 and later, else for `relaxed`: the process is its own, so that the engine
+ * sets a flag of V8 for it (relaxed needs one on Node 20) disturbs nobody.
  * Lists (as bench takes them) are left to the command.
  */
 export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Promise<void> {
@@ -33,7 +34,7 @@ export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Pr
   if (typeof threads === "string" && !threads.includes(","))
     configure({ threads: integer("threads", threads, 1, 64) });
   if (typeof simd === "string" && !simd.includes(",")) configure({ simd: level(simd) });
-  else if (NODE_HAS_WIDE && !levelWasAsked()) configure({ simd: "wide" });
+  else if (!levelWasAsked()) configure({ simd: NODE_HAS_WIDE ? "wide" : "relaxed" });
 }
 
 /** A SIMD level by its name. */
