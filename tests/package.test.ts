@@ -126,10 +126,11 @@ describe("the source", () => {
     );
   });
 
-  it("has no file of more than 450 lines", () => {
-    const long = [...sources, ...filesIn("tests").filter((name) => /\.(ts|mjs)$/.test(name))]
+  it("has no file of more than 450 lines, and no test of more than 600", () => {
+    const files = [...sources, ...filesIn("tests").filter((name) => /\.(ts|mjs)$/.test(name))];
+    const long = files
       .map((name) => [name, read(name).split("\n").length] as const)
-      .filter(([, lines]) => lines > 450);
+      .filter(([name, lines]) => lines > (name.includes(".test.") ? 600 : 450));
     expect(long).toEqual([]);
   });
 
