@@ -125,6 +125,10 @@ async function visit(browser, address) {
   }
 }
 
+/** The first few of many lines. @param {string[]} lines */
+const short = (lines) =>
+  [...lines.slice(0, 4), ...(lines.length > 4 ? [`and ${lines.length - 4} more`] : [])].join("\n    ");
+
 /** Bits of every case by level, from the first run of each: the same on every page. @type {Map<string, string>} */
 const bits = new Map();
 
@@ -154,7 +158,7 @@ function judge(name, found, want = {}) {
       bits.set(key, known);
       if (got !== known) problems.push(`${what}: bits ${got}, elsewhere ${known}`);
     }
-    tally.check(`${name}, ${simd || "as it chooses"}, threads ${threads}`, problems.join("\n    "));
+    tally.check(`${name}, ${simd || "as it chooses"}, threads ${threads}`, short(problems));
   }
 }
 
