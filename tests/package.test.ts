@@ -107,6 +107,13 @@ describe("the source", () => {
     expect(builtin).toEqual([]);
   });
 
+  it("names no global of Node's in code that pages run", () => {
+    const anywhere = shipped.filter((name) => !/^src\/(cli|io|models)\//.test(name));
+    expect(
+      matching(anywhere, /(?<![.\w])(?:process\s*\.|Buffer\b|require\s*\(|__dirname|setImmediate)/),
+    ).toEqual([]);
+  });
+
   it("runs no code made from text, starts no process, and opens no connection", () => {
     expect(matching(shipped, /\beval\s*\(|\bnew\s+Function\b|(?<![.\w])Function\s*\(/)).toEqual([]);
     const text = (pattern: RegExp) => shipped.filter((name) => pattern.test(read(name)));
