@@ -3,6 +3,7 @@
  * which pieces are in the engine's memory at once. Nothing here depends on how many threads there are except how much
  * is staged together, which moves no bit of a result.
  */
+import { uses } from "../score/expr.ts";
 import type { Problem } from "./problem.ts";
 
 /** Sizes a plan is made from. */
@@ -44,7 +45,7 @@ export function cut(problem: Problem, machine: Machine): Cut {
     const single =
       problem.tensors.length > 0 ||
       problem.dropoutP > 0 ||
-      (problem.mask !== undefined && problem.score !== undefined);
+      (problem.mask !== undefined && (problem.score !== undefined || uses(problem.mask, "h")));
     const headsPerTask = single ? 1 : divisorUpTo(G, Math.floor(DECODE_BLOCK / Math.max(Nq, 1)));
     const tasks = B * Hkv * (G / headsPerTask);
     return {
