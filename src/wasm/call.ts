@@ -111,12 +111,13 @@ export interface Strides {
   readonly tensorRows: readonly number[];
 }
 
-/** Writes the words of a call; returns where they are. */
+/** Writes the words of a call; returns where they are. The weights kernel compares scores with lse, so it wants them scaled. */
 export function writeCall(
   memory: EngineMemory,
   regions: Regions,
   problem: Problem,
   strides: Strides,
+  weights = false,
 ): number {
   const pool = poolOf([problem.mask, problem.score]);
   const at = regions.alloc(CALL.pool + 4 * poolWords(pool));
@@ -129,8 +130,19 @@ export function writeCall(
   }
   const { i32, f32 } = memory;
   const word = (offset: number) => (at + offset) / 4;
-  // With a score change the kernel multiplies by log2 e after it; without one, Q already carries it.
-  f32[word(CALL.scale)] = problem.scale * (problem.score ? 1 : Math.LOG2E);
+  // Where nothing but the mask touches a score, it stays the plain product q·k and the scale goes into the exponent:
+  // exact for whole numbers, and one rounding less. The sign stays with Q, because the maximum must be one.
+  const size = Math.abs(problem.scale);
+  const plain =
+    !problem.score &&
+    !problem.sinks &&
+    !weights &&
+    problem.tensors.every((t) => t.kind === "bool") &&
+    size >= 2 ** -16 &&
+    size <= 2 ** 16;
+  f32[word(CALL.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
+  f32[word(CALL.unit)] = plain ? size : 1;
+  f32[word(CALL.exponent)] = (plain ? size : 1) * Math.LOG2E;
   i32[word(CALL.keys)] = problem.shape.Nk;
   i32[word(CALL.queryRow)] = strides.queryRow;
   i32[word(CALL.keyRow)] = strides.keyRow;

@@ -9,7 +9,7 @@ export const CONSTANTS_AT = 4096;
 
 /** Words one call shares. */
 export const CALL = {
-  /** Factor of Q: scale·log2 e, or scale where a score change follows. */
+  /** Factor of Q. */
   scale: 0,
   /** Keys in all; columns from here on are padding. */
   keys: 4,
@@ -25,10 +25,13 @@ export const CALL = {
   /** Rows of each head in such a task. */
   headRows: 40,
   lseHead: 44,
+  /** What a score is worth in powers of two, and in powers of e: 2^(s·exponent) = e^(s·unit). */
+  exponent: 48,
+  unit: 52,
   /** Byte stride of the row of each mask tensor, up to 8. */
-  tensorRow: 48,
+  tensorRow: 80,
   /** Constants and tables of the mask and score expressions. */
-  pool: 80,
+  pool: 112,
 } as const;
 
 /** Words of one task. */
@@ -49,7 +52,7 @@ export const TASK = {
   runs: 44,
   runCount: 48,
   flags: 52,
-  /** Address of the sinks of the task's heads in log2 units, or 0. */
+  /** Address of the sinks of the task's heads, or 0. */
   sinks: 56,
   state: 60,
   dropKey: 64,
@@ -110,7 +113,8 @@ export function workspaceOf(spec: Spec): Workspace {
     at += roundUp(bytes, 64);
     return here;
   };
-  const scores = rows * spec.keyTile * 4;
+  // Rows are summed four at a time.
+  const scores = roundUp(rows, 4) * spec.keyTile * 4;
   return {
     scratch: take(64),
     stats: take(3 * roundUp(rows, 4) * 4),

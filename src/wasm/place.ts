@@ -42,14 +42,11 @@ export interface Placed extends Piece {
 
 const NOWHERE = () => 0;
 
-/** Sinks in units of log 2, as the kernels count; 0 where there are none. */
+/** Sinks as float32; 0 where there are none. */
 function placeSinks(memory: EngineMemory, regions: Regions, problem: Problem): number {
   if (!problem.sinks) return 0;
   const at = regions.alloc(4 * problem.sinks.length);
-  memory.f32.set(
-    Float32Array.from(problem.sinks, (x) => x * Math.LOG2E),
-    at / 4,
-  );
+  memory.f32.set(problem.sinks, at / 4);
   return at;
 }
 

@@ -175,7 +175,7 @@ export function endState(
   );
 }
 
-/** Finished rows: out = O/l, or 0 where nothing was seen; lse = m·ln 2 + ln l. Steps o, stats and lse past them. */
+/** Finished rows: out = O/l, or 0 where nothing was seen; lse = m·unit + ln l. Steps o, stats and lse past them. */
 export function finishRows(
   f: FunctionBuilder,
   spec: Spec,
@@ -183,17 +183,18 @@ export function finishRows(
   stats: Local<"i32">,
   lse: Local<"i32">,
   out: Local<"i32">,
-  outRow: I32Value,
+  call: I32Value,
   rows: I32Value,
 ): void {
   const r = f.local("i32");
+  const outRow = f.int(i32.load(call, CALL.outRow));
   withConstants(f, spec, (m) => {
     f.count(r, 0, rows, 1, () => {
       const l = f.let(v128.load32_splat(stats, statStride(spec)));
       const seen = f.let(f32x4.ne(l, m.bits(0)));
       const inverse = f.let(v128.and(f32x4.div(m.c(1), l), seen));
       copyRow(f, m, "float32", spec.dv, o, out, (x) => f32x4.mul(x, inverse));
-      const top = f32x4.mul(v128.load32_splat(stats), m.c(Math.LN2));
+      const top = f32x4.mul(v128.load32_splat(stats), v128.load32_splat(call, CALL.unit));
       const total = v128.bitselect(f32x4.add(top, log(f, m, l)), m.c(-Infinity), seen);
       f.store("f32.store", lse, f32x4.extract_lane(total, 0));
       f.step(o, paddedValue(spec) * 4);
@@ -244,7 +245,8 @@ export interface TileScan {
 
 /**
  * What the mask tensors say of a tile of `rows` rows and keys `key` … `end`: `some` = 0 where a tensor allows nothing,
- * `all` = 1 where they allow everything. Float tensors are only asked whether anything but −∞ is there.
+ * `all` = 1 where they allow everything. Float tensors are only asked whether anything but −∞ is there, so they never
+ * say `all`: a −∞ among their cells hides a value that may be NaN.
  */
 export function scanTensors(
   f: FunctionBuilder,
@@ -256,7 +258,7 @@ export function scanTensors(
   end: I32Value,
 ): TileScan {
   const some = f.int(1);
-  const all = f.int(1);
+  const all = f.int(spec.tensors.includes("float") ? 0 : 1);
   const r = f.local("i32");
   const at = f.local("i32");
   const stop = f.local("i32");

@@ -21,7 +21,7 @@ import type { Spec, Storage } from "../spec.ts";
 import { beginState, bringQueries, eachTile, endState, finishRows, scanTensors, sinkRows } from "./block.ts";
 import { memoryImport } from "./forward.ts";
 import { queryRowBytes } from "./products.ts";
-import { exponentials, maxima } from "./softmax.ts";
+import { exponentials, maxima, totalsByRow } from "./softmax.ts";
 
 /** Vectors of a row of output that stay in registers over a chunk of keys. */
 const HELD = 8;
@@ -180,6 +180,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
   const plainMaxima = maxima(module, spec, false);
   const maskedMaxima = maxima(module, spec, true);
   const exponent = exponentials(module, spec);
+  const total = spec.dropout ? undefined : totalsByRow(module, spec);
 
   module.func(
     "run",
@@ -284,7 +285,6 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             f.call(
               exponent,
               task,
-              scratch,
               i32.add(s, i32.mul(first, rowBytes)),
               i32.add(stats, i32.shl(first, 2)),
               headRows,
@@ -293,6 +293,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
               columns,
             );
           });
+          if (total) f.call(total, s, stats, rows, width);
           f.count(r, 0, rows, 1, () => {
             const down = f.int(i32.mul(r, rowBytes));
             const o = i32.add(ws, i32.add(i32.mul(r, paddedValue(spec) * 4), space.output));
@@ -314,7 +315,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
         f.count(g, 0, heads, 1, () => {
           const out = f.int(i32.add(i32.load(task, TASK.out), i32.mul(g, i32.load(call, CALL.outHead))));
           f.set(lse, i32.add(lseHead, i32.mul(g, i32.load(call, CALL.lseHead))));
-          finishRows(f, spec, o, at, lse, out, f.int(i32.load(call, CALL.outRow)), headRows);
+          finishRows(f, spec, o, at, lse, out, call, headRows);
         });
       });
     },

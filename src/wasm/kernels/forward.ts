@@ -2,10 +2,10 @@
  * The forward kernel: softmax(Q·Kᵀ)·V of a block of query rows, one tile of keys at a time (FlashAttention-2's order:
  * queries outer, keys inner). The same letters as reference/online.ts:
  *
- *   for each tile of keys:   s = q·kᵀ      m, α ← max      p = 2^(s − m)      l = α·l + Σp      o = α·o + p·v
- *   at the end:              out = o / l   lse = m·ln 2 + ln l
+ *   for each tile of keys:   s = q·kᵀ      m, α ← max      p = e^(s − m)      l = α·l + Σp      o = α·o + p·v
+ *   at the end:              out = o / l   lse = m + ln l
  *
- * Queries are read from memory as they lie, times scale·log2 e; keys come packed (pack.ts), values in rows. Tiles the
+ * Queries are read from memory as they lie; keys come packed (pack.ts), values in rows. Tiles the
  * mask leaves empty are not in the task's runs; full ones take the path without a predicate.
  */
 import { callValue, i32, ModuleBuilder, v128 } from "../assembler/index.ts";
@@ -22,7 +22,7 @@ import {
   sinkRows,
 } from "./block.ts";
 import { finite, queryRowBytes, scores, values, valuesKept } from "./products.ts";
-import { exponentials, finishedWeights, maxima } from "./softmax.ts";
+import { exponentials, finishedWeights, maxima, totals } from "./softmax.ts";
 
 /** The memory every kernel imports: at least one page, at most 4 GiB. */
 export const memoryImport = (spec: { shared: boolean }) => ({
@@ -45,6 +45,7 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
   // A last tile that ends between panels is masked too, so every kernel has the masked path.
   const maskedMaxima = maxima(module, spec, true);
   const exponent = weights ? finishedWeights(module, spec) : exponentials(module, spec);
+  const total = weights || spec.dropout ? undefined : totals(module, spec);
   const accumulate = weights ? undefined : values(module, spec);
   const careful =
     weights || !selective ? undefined : { finite: finite(module, spec), values: valuesKept(module, spec) };
@@ -114,7 +115,10 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
           const v = f.int(i32.add(i32.load(task, TASK.value), i32.mul(i32.sub(key, keyBase), vRow)));
           const output = i32.add(ws, space.output);
           const alpha = i32.add(stats, 2 * stride);
-          const exponentiate = () => f.call(exponent, task, scratch, s, stats, rows, row0, key, columns);
+          const exponentiate = () => {
+            f.call(exponent, task, s, stats, rows, row0, key, columns);
+            if (total) f.call(total, s, stats, rows, columns);
+          };
           const plain = () => {
             exponentiate();
             f.call(accumulate as NonNullable<typeof accumulate>, s, v, vRow, output, alpha, width, groups);
@@ -145,7 +149,7 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
       if (!weights)
         endState(f, spec, space, task, ws, (o, at, lse) => {
           const out = f.int(i32.load(task, TASK.out));
-          finishRows(f, spec, o, at, lse, out, f.int(i32.load(call, CALL.outRow)), rows);
+          finishRows(f, spec, o, at, lse, out, call, rows);
         });
     },
     { exported: true },

@@ -1,9 +1,11 @@
 /**
  * The softmax of a tile, one key tile at a time (Milakov & Gimelshein 2018; FlashAttention, Dao et al. 2022):
  *
- *   m' = max(m, max s)     α = 2^(m − m')     p = 2^(s − m')     l' = α·l + Σ p
+ *   m' = max(m, max s)     α = e^(m − m')     p = e^(s − m')     l' = α·l + Σ p
  *
- * Scores are in units of log 2, so exp is exp2. A row that has seen nothing has m = −∞; then 0 stands in for m' in the
+ * exp is exp2 of the difference times a factor that also holds the scale, so that a score is the plain product q·k: no
+ * rounding comes between it and its maximum. l is summed in the order in which the values are, key by key: then equal
+ * values give themselves, whatever their weights. A row that has seen nothing has m = −∞; then 0 stands in for m' in the
  * differences, which keeps −∞ − (−∞) out: every p is 0 and stays so.
  */
 import {
@@ -20,13 +22,14 @@ import {
   shuffle32,
   type V128Value,
   v128,
+  ZERO,
 } from "../assembler/index.ts";
-import { CALL, statStride, TASK } from "../layout.ts";
-import { type Arithmetic, exp2, withConstants } from "../math.ts";
+import { CALL, paddedRows, statStride, TASK } from "../layout.ts";
+import { type Arithmetic, exp2, maddOf, withConstants } from "../math.ts";
 import { poolOf, RowCompiler } from "../score.ts";
 import type { Spec } from "../spec.ts";
 
-/** Largest (or sum) of the eight numbers at `scratch`, in all lanes. */
+/** Largest of the eight numbers at `scratch`, in all lanes. */
 function across(
   scratch: I32Value,
   op: (a: V128Value, b: V128Value) => V128Value,
@@ -57,7 +60,7 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
 
 /**
  * maxima(task, scratch, s, stats, rows, head, row, key, columns, first): the scores of a tile changed and masked in
- * place, and m, α and l of its rows brought up to date. `head` and `row` are those of the first row, `key` that of the
+ * place, and m and α of its rows brought up to date. `head` and `row` are those of the first row, `key` that of the
  * first column, `columns` a multiple of 8; `first` is the number of the first row within the task.
  */
 export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
@@ -108,8 +111,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
                 if (!changes) return value;
                 const known = new Map();
                 if (spec.score) {
-                  const changed = compiler.vector(spec.score, keys[half], value, known);
-                  f.set(value, f32x4.mul(changed, m.c(Math.LOG2E)));
+                  f.set(value, compiler.vector(spec.score, keys[half], value, known));
                 }
                 let allowed: V128Value | undefined =
                   mask && compiler.vector(mask, keys[half], undefined, known);
@@ -120,7 +122,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
                 tensors.forEach((kind, n) => {
                   if (kind === "float") {
                     const bias = f.let(v128.load(tensorAt[n], 16 * half));
-                    f.set(value, m.madd(bias, m.c(Math.LOG2E), value));
+                    f.set(value, f32x4.add(value, bias));
                     join(f32x4.ne(bias, m.c(-Infinity)));
                   } else if (masked) {
                     const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half));
@@ -150,14 +152,11 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
             f.store("f32.store", stats, next);
             const finite = f.let(f32x4.splat(next));
             f.set(finite, v128.and(finite, f32x4.ne(finite, m.c(-Infinity))));
-            const alpha = f.let(exp2(f, m, f32x4.sub(f32x4.splat(old), finite)));
-            f.store("f32.store", stats, f32x4.extract_lane(alpha, 0), 2 * stride);
-            f.store(
-              "f32.store",
-              stats,
-              f32.mul(f32.load(stats, stride), f32x4.extract_lane(alpha, 0)),
-              stride,
+            const step = f32x4.mul(
+              f32x4.sub(f32x4.splat(old), finite),
+              v128.load32_splat(call, CALL.exponent),
             );
+            f.store("f32.store", stats, f32x4.extract_lane(exp2(f, m, step), 0), 2 * stride);
           });
           f.step(s, spec.keyTile * 4);
           f.step(stats, 4);
@@ -170,18 +169,21 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
   );
 }
 
-/** exponentials(task, scratch, s, stats, rows, row, key, columns): p = 2^(s − m') in place and l += Σ p, then dropout. */
+/** exponentials(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout l as well, before it. */
 export function exponentials(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
     "exponentials",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, scratch, s, stats, rows, row, key, columns) => {
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, task, s, stats, rows, row, key, columns) => {
       const at = f.local("i32");
       const end = f.local("i32");
       const sums = [f.local("v128"), f.local("v128")];
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const exponent = i32.load(task, TASK.call);
+      const factorAt = f.int(exponent);
       withConstants(f, spec, (m) => {
+        const held = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CALL.exponent));
         f.loop(
           () => rows,
           () => {
@@ -189,23 +191,34 @@ export function exponentials(module: ModuleBuilder, spec: Spec): Func {
             f.set(top, v128.and(top, f32x4.ne(top, m.c(-Infinity))));
             f.set(at, s);
             f.set(end, i32.add(s, i32.shl(columns, 2)));
-            for (const x of sums) f.set(x, m.bits(0));
+            if (dropout) for (const x of sums) f.set(x, m.bits(0));
             dropout?.row(m, row, key);
             f.repeat(() => {
-              const p = [0, 1].map((half) => f.let(exp2(f, m, f32x4.sub(v128.load(at, 16 * half), top))));
-              p.forEach((x, half) => f.set(sums[half], f32x4.add(sums[half], x)));
-              if (dropout) p.forEach((x, half) => f.set(x, dropout.apply(m, x, half)));
+              const p = [0, 1].map((half) => {
+                const factor = held ?? v128.load32_splat(factorAt, CALL.exponent);
+                return f.let(exp2(f, m, f32x4.mul(f32x4.sub(v128.load(at, 16 * half), top), factor)));
+              });
+              if (dropout)
+                p.forEach((x, half) => {
+                  f.set(sums[half], f32x4.add(sums[half], x));
+                  f.set(x, dropout.apply(m, x, half));
+                });
               p.forEach((x, half) => f.storeVector(at, x, 16 * half));
               dropout?.next(m);
               f.step(at, 32);
               return i32.ne(at, end);
             });
-            sums.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
-            const sum = f32x4.extract_lane(
-              across(scratch, (a, b) => f32x4.add(a, b), f),
-              0,
-            );
-            f.store("f32.store", stats, f32.add(f32.load(stats, stride), sum), stride);
+            if (dropout) {
+              const four = f.let(f32x4.add(sums[0], sums[1]));
+              const two = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
+              const sum = f32x4.extract_lane(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])), 0);
+              f.store(
+                "f32.store",
+                stats,
+                f32.add(f32.mul(f32.load(stats, stride), f32.load(stats, 2 * stride)), sum),
+                stride,
+              );
+            }
             f.step(s, spec.keyTile * 4);
             f.step(stats, 4);
             f.step(row, 1);
@@ -217,8 +230,98 @@ export function exponentials(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
+/** Groups of four rows that are summed at once: enough sums in flight to hide an addition's time. */
+const GROUPS = 3;
+
 /**
- * weightsOf(task, s, lse, rows, row, key, columns, out, outRow): the finished weights 2^(s − lse·log2 e) of a tile,
+ * totals(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key in the order of the value product and with its
+ * operations. Four rows lie across a vector: their weights are transposed four by four.
+ */
+export function totals(module: ModuleBuilder, spec: Spec): Func {
+  const stride = statStride(spec);
+  const rowBytes = spec.keyTile * 4;
+  const madd = maddOf(spec.fused);
+  return module.func("totals", ["i32", "i32", "i32", "i32"], (f, s, stats, rows, columns) => {
+    const at = f.local("i32");
+    const end = f.local("i32");
+    const sums = Array.from({ length: GROUPS }, () => f.local("v128"));
+    const groups = Math.min(GROUPS, Math.ceil(paddedRows(spec) / 4));
+    const some = (count: number): void => {
+      f.set(at, s);
+      f.set(end, i32.add(s, i32.shl(columns, 2)));
+      for (const x of sums) f.set(x, ZERO);
+      f.repeat(() => {
+        for (let g = 0; g < count; g++) {
+          const [a, b, c, d] = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
+          const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
+          const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
+          for (const [x, y, lanes] of [
+            [ab0, cd0, [0, 1, 4, 5]],
+            [ab0, cd0, [2, 3, 6, 7]],
+            [ab1, cd1, [0, 1, 4, 5]],
+            [ab1, cd1, [2, 3, 6, 7]],
+          ] as const)
+            f.set(sums[g], f32x4.add(sums[g], shuffle32(x, y, lanes)));
+        }
+        f.step(at, 16);
+        return i32.ne(at, end);
+      });
+      for (let g = 0; g < count; g++)
+        f.storeVector(
+          stats,
+          madd(v128.load(stats, stride + 16 * g), v128.load(stats, 2 * stride + 16 * g), sums[g]),
+          stride + 16 * g,
+        );
+      f.step(s, 4 * count * rowBytes);
+      f.step(stats, 16 * count);
+      f.step(rows, -4 * count);
+    };
+    f.loop(
+      () => i32.gt_s(rows, 4 * (groups - 1)),
+      () => some(groups),
+    );
+    if (groups > 1)
+      f.loop(
+        () => i32.gt_s(rows, 0),
+        () => some(1),
+      );
+  });
+}
+
+/** totalsByRow(s, stats, rows, width): the same for few rows, one after another. */
+export function totalsByRow(module: ModuleBuilder, spec: Spec): Func {
+  const stride = statStride(spec);
+  const madd = maddOf(spec.fused);
+  return module.func("totalsByRow", ["i32", "i32", "i32", "i32"], (f, s, stats, rows, width) => {
+    const at = f.local("i32");
+    const sum = f.local("f32");
+    f.loop(
+      () => rows,
+      () => {
+        f.set(sum, 0);
+        f.set(at, s);
+        const end = f.int(i32.add(s, i32.shl(width, 2)));
+        f.repeat(() => {
+          f.set(sum, f32.add(sum, f32.load(at)));
+          f.step(at, 4);
+          return i32.ne(at, end);
+        });
+        const l = madd(
+          v128.load32_splat(stats, stride),
+          v128.load32_splat(stats, 2 * stride),
+          f32x4.splat(sum),
+        );
+        f.store("f32.store", stats, f32x4.extract_lane(l, 0), stride);
+        f.step(s, spec.keyTile * 4);
+        f.step(stats, 4);
+        f.step(rows, -1);
+      },
+    );
+  });
+}
+
+/**
+ * finishedWeights(task, s, lse, rows, row, key, columns, out, outRow): the finished weights e^(s − lse) of a tile,
  * written to rows of `out`. A row that sees nothing has lse −∞ and weights 0.
  */
 export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
@@ -234,11 +337,11 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
           () => {
             const total = f.let(v128.load32_splat(lse));
             f.set(total, v128.and(total, f32x4.ne(total, m.c(-Infinity))));
-            f.set(total, f32x4.mul(total, m.c(Math.LOG2E)));
             dropout?.row(m, row, key);
             f.count(at, 0, i32.shl(columns, 2), 32, () => {
               for (const half of [0, 1]) {
-                const p = f.let(exp2(f, m, f32x4.sub(v128.load(i32.add(s, at), 16 * half), total)));
+                const x = f32x4.sub(v128.load(i32.add(s, at), 16 * half), total);
+                const p = f.let(exp2(f, m, f32x4.mul(x, m.c(Math.LOG2E))));
                 f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
               }
               dropout?.next(m);
