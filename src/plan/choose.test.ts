@@ -1,0 +1,72 @@
+/** How problems are cut: splits cover the keys, stages fit their budget, and none of it asks for the number of threads. */
+import { expect, it } from "vitest";
+import { zeros } from "../core/tensor.ts";
+import { alibi, causal, maskMod } from "../score/index.ts";
+import { cut, type Machine, stages } from "./choose.ts";
+import { type AttentionOptions, resolve } from "./problem.ts";
+
+const machine: Machine = { tileRows: 6, panel: 8, budget: 2 ** 24 };
+const problemOf = (
+  shape: { B?: number; Hq: number; Hkv?: number; Nq: number; Nk: number; d?: number },
+  options: AttentionOptions = {},
+) => {
+  const { B = 1, Hq, Hkv = Hq, Nq, Nk, d = 64 } = shape;
+  const view = (H: number, N: number) => ({
+    data: zeros([d]).data,
+    shape: [B, H, N, d],
+    strides: [0, 0, 0, 1],
+  });
+  return resolve("test", view(Hq, Nq), view(Hkv, Nk), view(Hkv, Nk), options);
+};
+
+it("few rows decode, many go forward; blocks are whole register tiles", () => {
+  expect(cut(problemOf({ Hq: 2, Nq: 1, Nk: 100 }), machine).kind).toBe("decode");
+  const how = cut(problemOf({ Hq: 2, Nq: 100, Nk: 100 }), machine);
+  expect([how.kind, how.blockRows % 6, how.headsPerTask]).toEqual(["forward", 0, 1]);
+});
+
+it("heads of a group decode in one task, unless something tells them apart", () => {
+  const shape = { Hq: 8, Hkv: 2, Nq: 1, Nk: 100 };
+  expect(cut(problemOf(shape), machine).headsPerTask).toBe(4);
+  expect(cut(problemOf({ ...shape, Nq: 3 }), machine).headsPerTask).toBe(4);
+  expect(cut(problemOf(shape, { attnMask: causal() }), machine).headsPerTask).toBe(4);
+  for (const options of [
+    { attnMask: maskMod(({ h, k }) => k.ge(h)) },
+    { attnMask: zeros([8, 1, 100], "bool") },
+    { dropoutP: 0.1 },
+    { attnMask: causal(), scoreMod: alibi(new Float32Array(8)) },
+  ])
+    expect(cut(problemOf(shape, options), machine).headsPerTask).toBe(1);
+});
+
+it("splits cover the keys once, each a multiple of the key tile", () => {
+  for (const Nk of [1, 100, 2047, 2048, 2049, 9001, 65_537, 1_000_003])
+    for (const Hq of [1, 3, 16, 64]) {
+      const { splits, splitKeys, keyTile } = cut(problemOf({ Hq, Nq: 1, Nk }), machine);
+      expect(splits).toBeGreaterThanOrEqual(1);
+      expect((splits - 1) * splitKeys).toBeLessThan(Nk);
+      expect(splits * splitKeys).toBeGreaterThanOrEqual(Nk);
+      if (splits > 1) expect(splitKeys % keyTile).toBe(0);
+    }
+});
+
+it("stages fit the budget, or are as small as they can be", () => {
+  for (const N of [1000, 40_000, 300_000])
+    for (const budget of [2 ** 20, 2 ** 24, 2 ** 28])
+      for (const cell of [0, 4]) {
+        const problem = problemOf({ Hq: 4, Nq: N, Nk: N });
+        const how = cut(problem, machine);
+        const costs = { key: 1024, row: 768, cell };
+        const { heads, rows, keys, count } = stages(problem, how, costs, budget);
+        const bytes = heads * (keys * costs.key + rows * costs.row + rows * keys * cell);
+        if (rows > how.blockRows || keys > how.keyTile) expect(bytes).toBeLessThanOrEqual(1.4 * budget);
+        expect(count).toBeGreaterThanOrEqual(1);
+        if (keys < N) expect(keys % how.keyTile).toBe(0);
+        if (rows < N) expect(rows % how.blockRows).toBe(0);
+      }
+});
+
+it("a cut depends on the problem alone", () => {
+  const problem = problemOf({ Hq: 3, Nq: 500, Nk: 700 }, { attnMask: causal() });
+  expect(cut(problem, { ...machine, budget: 1 })).toEqual(cut(problem, machine));
+});
