@@ -123,10 +123,31 @@ function horner(
 
 /** 2^x, at most 1.01 ulp with fused operations, 1.3 without. Exactly 0 from −127 down; NaN stays NaN. Not for x ≥ 128. */
 export function exp2(f: FunctionBuilder, m: Arithmetic, x: V128Value): V128Value {
-  const y = f.let(f32x4.pmax(x, m.c(-127)));
-  const t = f.let(f32x4.add(y, m.c(MAGIC)));
-  const r = f.let(f32x4.sub(y, f32x4.sub(t, m.c(MAGIC))));
-  return i32x4.add(horner(m, [...EXP2].reverse(), r), i32x4.shl(t, 23));
+  return exp2Each(f, m, [x])[0];
+}
+
+/**
+ * 2^x of several vectors, step by step for all of them: each step of a pair is then next to its twin and reads the same
+ * constant, which is what V8's revectoriser asks for.
+ */
+export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
+  const each = (values: readonly V128Value[], step: (x: V128Value, n: number) => V128Value) =>
+    values.map((x, n) => f.let(step(x, n)));
+  const least = f.once(m.c(-127));
+  const y = each(xs, (x) => f32x4.pmax(x, least));
+  const magic = f.once(m.c(MAGIC));
+  const t = each(y, (x) => f32x4.add(x, magic));
+  const whole = each(t, (x) => f32x4.sub(x, magic));
+  const r = each(y, (x, n) => f32x4.sub(x, whole[n]));
+  const [top, ...rest] = [...EXP2].reverse();
+  const first = f.once(m.c(top));
+  let p: V128Value[] = r.map(() => first);
+  for (const c of rest) {
+    const next = f.once(m.c(c));
+    p = each(p, (x, n) => m.madd(x, r[n], next));
+  }
+  const power = each(t, (x) => i32x4.shl(x, 23));
+  return each(p, (x, n) => i32x4.add(x, power[n]));
 }
 
 /** e^x, at most 2 ulp; 0 below −87.3, ∞ from 88.73 up. */

@@ -42,7 +42,8 @@ function serve(memory, index) {
     while (Atomics.load(words, WORDS.epoch) === seen) Atomics.wait(words, WORDS.epoch, seen);
     seen = Atomics.load(words, WORDS.epoch);
     Atomics.add(words, WORDS.active, 1);
-    if (index < Atomics.load(words, WORDS.wanted) && Atomics.load(words, WORDS.tickets) > 0) {
+    // Tickets first: where some are left, the job cannot end before this thread does, so all words are this job's.
+    if (Atomics.load(words, WORDS.tickets) > 0 && index < Atomics.load(words, WORDS.wanted)) {
       try {
         const count = words[WORDS.count];
         const id = words[WORDS.kernel];

@@ -38,10 +38,13 @@ export class FunctionBuilder {
   private depth = 0;
   readonly locals: ValueType[];
   private readonly params: number;
+  private readonly scoped: boolean;
+  private zero: Local<"v128"> | undefined;
 
-  constructor(params: readonly ValueType[]) {
+  constructor(params: readonly ValueType[], scoped: boolean) {
     this.locals = [...params];
     this.params = params.length;
+    this.scoped = scoped;
   }
 
   /** A local that starts at 0. Reused locals keep their last value: set before use. */
@@ -55,6 +58,11 @@ export class FunctionBuilder {
     const x = this.local(value.type);
     this.set(x, value as Operand<T>);
     return x;
+  }
+
+  /** The value in a local, unless it is one already. */
+  once<T extends ValueType>(value: Value<T>): Local<T> {
+    return value instanceof Local ? value : this.let(value);
   }
 
   /** A local that holds a number. */
@@ -118,7 +126,26 @@ export class FunctionBuilder {
   /** Runs `body`, again as long as the condition it returns holds: at least once. The hot loops. */
   repeat(body: () => I32Value): void {
     const at = this.depth;
-    this.nested([0x03, 0x40], () => this.branch(at, body()));
+    const first = this.locals.length;
+    this.nested([0x03, 0x40], () => {
+      const again = body();
+      if (this.scoped) this.endScope(first);
+      this.branch(at, again);
+    });
+  }
+
+  /**
+   * Ends the life of the vectors made since local `first`: what a loop's body leaves in a local looks, to the compiler,
+   * as if the next turn might read it, which V8's revectoriser counts as a use of its own.
+   */
+  private endScope(first: number): void {
+    if (!this.locals.slice(first).includes("v128")) return;
+    const zero = this.zero ?? this.local("v128");
+    this.zero = zero;
+    this.locals.forEach((type, index) => {
+      if (index >= first && type === "v128" && index !== zero.index)
+        this.code.push(zero.code, 0x21, unsigned(index));
+    });
   }
 
   /** Runs `body` as long as the condition holds, perhaps never. */
@@ -237,9 +264,12 @@ export class ModuleBuilder {
   private readonly typeBytes: number[][] = [];
   private readonly functions: { type: number; body: number[]; name: string; exported: boolean }[] = [];
   private readonly memory: MemoryImport;
+  private readonly scoped: boolean;
 
-  constructor(memory: MemoryImport) {
+  /** `scoped`: vectors made in a loop's body end with it (for V8's revectoriser). */
+  constructor(memory: MemoryImport, options: { scoped?: boolean } = {}) {
     this.memory = memory;
+    this.scoped = options.scoped ?? false;
   }
 
   /** Adds a function; `write` gets the builder and the parameters as locals. */
@@ -249,7 +279,7 @@ export class ModuleBuilder {
     write: (f: FunctionBuilder, ...args: { [N in keyof P]: Local<P[N]> }) => void,
     options: { result?: ValueType; exported?: boolean } = {},
   ): Func {
-    const f = new FunctionBuilder(params);
+    const f = new FunctionBuilder(params, this.scoped);
     write(f, ...(params.map((type, n) => new Local(type, n)) as { [N in keyof P]: Local<P[N]> }));
     const type = this.typeOf(params, options.result);
     this.functions.push({ type, body: f.encode(), name, exported: options.exported ?? false });

@@ -82,7 +82,7 @@ export function copyRow(
 export function clear(f: FunctionBuilder, at: Local<"i32">, bytes: I32Value | number): void {
   const end = f.int(i32.add(at, bytes));
   f.loop(
-    () => i32.lt_s(at, end),
+    () => i32.lt_u(at, end),
     () => {
       f.storeVector(at, ZERO);
       f.step(at, 16);
@@ -218,7 +218,7 @@ export function eachTile(
   const end = f.local("i32");
   const stop = f.local("i32");
   f.loop(
-    () => i32.lt_s(run, last),
+    () => i32.lt_u(run, last),
     () => {
       f.set(key, i32.load(run));
       f.set(stop, i32.load(run, 4));

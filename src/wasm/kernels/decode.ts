@@ -30,7 +30,7 @@ const bytesOf = (storage: Storage): number => (storage === "float32" ? 4 : 2);
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec));
+  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const space = workspaceOf(spec);
   const stride = statStride(spec);
   const madd = maddOf(spec.fused);

@@ -33,7 +33,7 @@ export const memoryImport = (spec: { shared: boolean }) => ({
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec));
+  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const space = workspaceOf(spec);
   const panel = panelOf(spec.tile);
   const weights = spec.kind === "weights";

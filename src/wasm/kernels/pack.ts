@@ -20,7 +20,7 @@ import { memoryImport } from "./forward.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec));
+  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const columns = panelOf(spec.tile);
   const bytes = spec.key === "float32" ? 4 : 2;
 

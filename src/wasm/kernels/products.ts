@@ -142,11 +142,12 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
           f.set(b, v);
           const end = f.int(i32.add(a, i32.shl(keys, 2)));
           accumulate(f, spec, acc, { at: a, row: spec.keyTile * 4, step: 4 }, { at: b, step: vRow }, end, 1);
+          // All of a row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
           acc.forEach((row, r) => {
-            row.forEach((x, j) => {
-              const at = r * width + 16 * j;
-              f.storeVector(oRow, madd(v128.load(oRow, at), v128.load32_splat(factor, 4 * r), x), at);
-            });
+            const alphaOf = f.let(v128.load32_splat(factor, 4 * r));
+            const old = row.map((_, j) => f.let(v128.load(oRow, r * width + 16 * j)));
+            const next = row.map((x, j) => f.let(madd(old[j], alphaOf, x)));
+            next.forEach((x, j) => f.storeVector(oRow, x, r * width + 16 * j));
           });
           f.step(pRow, tile.rows * spec.keyTile * 4);
           f.step(oRow, tile.rows * width);

@@ -25,7 +25,7 @@ import {
   ZERO,
 } from "../assembler/index.ts";
 import { CALL, paddedRows, statStride, TASK } from "../layout.ts";
-import { type Arithmetic, exp2, maddOf, withConstants } from "../math.ts";
+import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../math.ts";
 import { poolOf, RowCompiler } from "../score.ts";
 import type { Spec } from "../spec.ts";
 
@@ -194,10 +194,14 @@ export function exponentials(module: ModuleBuilder, spec: Spec): Func {
             if (dropout) for (const x of sums) f.set(x, m.bits(0));
             dropout?.row(m, row, key);
             f.repeat(() => {
-              const p = [0, 1].map((half) => {
-                const factor = held ?? v128.load32_splat(factorAt, CALL.exponent);
-                return f.let(exp2(f, m, f32x4.mul(f32x4.sub(v128.load(at, 16 * half), top), factor)));
-              });
+              const factor = held ?? f.let(v128.load32_splat(factorAt, CALL.exponent));
+              const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
+              const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
+              const p = exp2Each(
+                f,
+                m,
+                below.map((x) => f.let(f32x4.mul(x, factor))),
+              ).map((x) => f.once(x));
               if (dropout)
                 p.forEach((x, half) => {
                   f.set(sums[half], f32x4.add(sums[half], x));
