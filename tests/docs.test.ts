@@ -1,0 +1,189 @@
+/**
+ * README, docs/ and examples/ hold what they say. Every `ts` block runs: the blocks of a page, in order, are one module
+ * whose imports lead to the package's doors, and what it prints is what its `// →` comments say, line for line. Every
+ * relative link and every path in backticks exists. Every example prints what its opening comment says.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { format } from "node:util";
+import * as heed from "heed";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const read = (name: string) => readFileSync(join(root, name), "utf8");
+const inFolder = (folder: string, ending: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`);
+
+const chapters = inFolder("docs", ".md").filter((name) => /\/\d\d-/.test(name));
+const pages = ["README.md", ...inFolder("docs", ".md")];
+const linked = [...pages, "CONTRIBUTING.md", "CHANGELOG.md"];
+const examples = inFolder("examples", ".ts");
+
+/** A fenced block of a page: its language, its lines, and the line of the page on which they begin, from 0. */
+interface Block {
+  readonly language: string;
+  readonly lines: string[];
+  readonly first: number;
+}
+
+function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | undefined;
+  read(page)
+    .split("\n")
+    .forEach((line, n) => {
+      const fence = /^```(.*)$/.exec(line);
+      if (!fence) open?.lines.push(line);
+      else if (open) open = undefined;
+      else blocks.push((open = { language: fence[1], lines: [], first: n + 1 }));
+    });
+  return blocks;
+}
+
+/** The module of a page: its `ts` blocks on the lines where they stand, so that an error names the page's line. */
+function moduleOf(page: string): string {
+  const lines: string[] = [];
+  for (const block of blocksOf(page).filter(({ language }) => language === "ts"))
+    block.lines.forEach((line, n) => {
+      // A page may import from a file of the repository, as seen from where the page stands.
+      lines[block.first + n] = line.replace(
+        /(from ")(\.\.?\/[^"]+)(")/,
+        (_, before, path, after) => `${before}${resolve(root, dirname(page), path)}${after}`,
+      );
+    });
+  return `${Array.from(lines, (line) => line ?? "").join("\n")}\nexport {};\n`;
+}
+
+/** Lines a page says it prints. */
+const promisedBy = (code: string): string[] =>
+  [...code.matchAll(/\/\/ → ?(.*)$/gm)].map(([, text]) => text.trimEnd());
+
+/** Runs a module and gives the lines it printed. */
+async function printedBy(file: string): Promise<string[]> {
+  const printed: string[] = [];
+  vi.spyOn(console, "log").mockImplementation((...values: unknown[]) => {
+    printed.push(...format(...values).split("\n"));
+  });
+  await import(/* @vite-ignore */ pathToFileURL(file).href);
+  return printed.map((line) => line.trimEnd());
+}
+
+const folder = mkdtempSync(join(tmpdir(), "heed-docs-"));
+const fileOf = (page: string) => join(folder, page.replaceAll("/", "-").replace(".md", ".ts"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const settings = { ...heed.configure() };
+let warnings: string[] = [];
+beforeEach(() => {
+  warnings = [];
+  heed.configure({ onWarning: (text) => warnings.push(text) });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  heed.configure(settings);
+});
+
+const withCode = pages.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+for (const page of withCode) writeFileSync(fileOf(page), moduleOf(page));
+
+describe("the blocks of a page", () => {
+  it.each(withCode)("%s prints what its comments say", async (page) => {
+    const promised = promisedBy(moduleOf(page));
+    expect(await printedBy(fileOf(page))).toEqual(promised);
+    expect(promised.length).toBeGreaterThan(0);
+    expect(warnings).toEqual([]);
+  });
+
+  it("are of a language the tests know what to do with", () => {
+    for (const page of pages)
+      for (const { language, first } of blocksOf(page))
+        expect(["ts", "sh", "text"], `${page}:${first}`).toContain(language);
+  });
+
+  it.skipIf(process.env.TEST_BUILT === "1")("are correctly typed", () => {
+    const config = {
+      extends: join(root, "tsconfig.json"),
+      compilerOptions: { typeRoots: [join(root, "node_modules/@types")] },
+      include: ["*.ts"],
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });
+    expect(stdout).toBe("");
+  });
+});
+
+describe("the examples", () => {
+  it.each(examples)("%s prints what its opening comment says", async (name) => {
+    const opening = /^\/\*\*([\s\S]*?)\*\//.exec(read(name))?.[1] ?? "";
+    const [, said] = opening.split(/ \* Prints:\n/);
+    const promised = said.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
+    expect(promised.length).toBeGreaterThan(0);
+    expect(await printedBy(join(root, name))).toEqual(promised);
+    expect(warnings).toEqual([]);
+  });
+
+  it("are each linked from docs/README.md", () => {
+    for (const name of examples) expect(read("docs/README.md")).toContain(`](../${name})`);
+  });
+});
+
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+/** A page without its fenced blocks. */
+const proseOf = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, "");
+
+describe("the words of a page", () => {
+  it.each(linked)("%s links to what is there", (page) => {
+    for (const [, target] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [path, anchor] = target.split("#");
+      const file = path === "" ? join(root, page) : resolve(root, dirname(page), path);
+      expect(existsSync(file), `${page}: ${target}`).toBe(true);
+      if (anchor === undefined) continue;
+      const headings = [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, text]) => anchorOf(text));
+      expect(headings, `${page}: ${target}`).toContain(anchor);
+    }
+  });
+
+  it.each(pages)("%s names files that are there", (page) => {
+    for (const [, path] of proseOf(page).matchAll(/`((?:src|docs|examples|tests|tools|bench)\/[^`\s*]*)`/g))
+      expect(existsSync(join(root, path)), `${page}: ${path}`).toBe(true);
+  });
+
+  it.each(chapters)("%s ends with the file to open next", (page) => {
+    expect(read(page).trim().split("\n## ").at(-1)).toMatch(/^Open next\n\n[\s\S]*\]\(\.\.\/src\//);
+  });
+
+  it("docs/README.md lists every chapter, in order", () => {
+    const listed = [...read("docs/README.md").matchAll(/\]\((\d\d-[^)]*)\)/g)].map(([, name]) => `docs/${name}`);
+    expect(listed).toEqual(chapters);
+  });
+
+  it("docs/03-masks.md has a row for every mask and score change", () => {
+    const exported = [...read("src/score/index.ts").matchAll(/export \{([^}]*)\}/g)]
+      .flatMap(([, names]) => names.split(","))
+      .map((name) => name.trim())
+      .filter((name) => /^[a-z]/.test(name) && !name.startsWith("type "));
+    expect(exported.length).toBeGreaterThan(15);
+    const rows = read("docs/03-masks.md")
+      .split("\n")
+      .filter((line) => line.startsWith("|"));
+    for (const name of exported)
+      expect(
+        rows.some((row) => row.startsWith(`| \`${name}(`)),
+        name,
+      ).toBe(true);
+  });
+});
