@@ -105,8 +105,16 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
   engine.threads.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
   const map = new TileMap(problem, how.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
   const regions = new Regions(engine.memory);
+  const stageWork = prepared.work / Math.max(1, cut.count);
   const go = (what: Kernel, tasks: Tasks) =>
-    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads);
+    engine.threads.run(
+      what,
+      tasks.at,
+      tasks.size,
+      tasks.count,
+      threads,
+      what === kernel ? stageWork / tasks.count : 0,
+    );
   try {
     if (cut.count <= 1) {
       const placed = placeWhole(engine.memory, regions, problem, prepared, out);

@@ -27,6 +27,11 @@ interface Handle {
 /** Least time without progress after which a thread counts as lost, and the multiple of a task's usual time. */
 const PATIENCE_MS = 1000;
 const PATIENCE_TASKS = 40;
+/** Operations a millisecond that the slowest machine does: a task larger than this times PATIENCE_MS gets more time. */
+const SLOWEST = 5e5;
+/** Failures in a row, of workers as they start or of jobs, after which this process goes on with one thread. */
+const FAILURES = 4;
+let failures = 0;
 /** Room for one kernel's code; the largest seen is 40 KB. */
 const CODE_BYTES = 256 * 1024;
 
@@ -39,6 +44,8 @@ export class Threads {
   private workspaceBytes = 0;
   private mainWorkspace = 0;
   private broken = false;
+  /** True from the first ticket of a job until all its threads are done. */
+  private running = false;
   /** Where workers find the code of the job's kernel: low in the memory, inside every thread's view of it. */
   private readonly codeAt: number;
   private codeOf = -1;
@@ -59,11 +66,13 @@ export class Threads {
 
   /** Starts workers until `count` threads are there or on their way. They come into play when they are ready. */
   start(count: number): void {
-    if (!this.memory.shared || this.broken) return;
+    if (failures >= FAILURES) this.broken = true;
+    if (this.unavailable) return;
     for (let i = 0; i < Math.min(count, 64) - 1; i++)
       if (!this.workers[i] || this.workers[i]?.dead) {
         Atomics.store(this.words, WORDS.ready + i, 0);
-        this.workers[i] = spawn(this.memory.memory, i);
+        const isReady = () => Atomics.load(this.words, WORDS.ready + i) === 1;
+        this.workers[i] = spawn(this.memory.memory, i, isReady);
         if (!this.workers[i]) {
           this.broken = true;
           return;
@@ -87,21 +96,29 @@ export class Threads {
 
   /** Bytes of workspace each thread needs from now on. */
   reserve(bytes: number, threads: number): void {
-    if (bytes > this.workspaceBytes) {
+    const size = Math.max(bytes, this.workspaceBytes);
+    if (size > this.workspaceBytes) {
       for (const at of [this.mainWorkspace, ...this.workspaces]) if (at) this.memory.free(at);
       this.mainWorkspace = 0;
       this.workspaces.length = 0;
-      this.workspaceBytes = bytes;
+      // Until all are there: where one is refused, the next call starts from its own size.
+      this.workspaceBytes = 0;
     }
-    if (!this.mainWorkspace) this.mainWorkspace = this.memory.alloc(this.workspaceBytes);
+    if (!this.mainWorkspace) this.mainWorkspace = this.memory.alloc(size);
     for (let i = this.workspaces.length; i < threads - 1; i++) {
-      this.workspaces.push(this.memory.alloc(this.workspaceBytes));
+      this.workspaces.push(this.memory.alloc(size));
       this.words[WORDS.workspace + i] = this.workspaces[i];
     }
+    this.workspaceBytes = size;
   }
 
-  /** Runs `count` tasks of `size` bytes from `tasks` on with at most `threads` threads; returns when all are done. */
-  run(kernel: Runnable, tasks: number, size: number, count: number, threads: number): void {
+  /**
+   * Runs `count` tasks of `size` bytes from `tasks` on with at most `threads` threads; returns when all are done.
+   * `work` is about the operations of the largest task: long tasks are waited for longer.
+   */
+  run(kernel: Runnable, tasks: number, size: number, count: number, threads: number, work = 0): void {
+    // Only an end from outside (a time limit of the host's, the stack's) leaves a job open; its threads may still write.
+    if (this.running) throw new ThreadLost("an earlier job was cut off");
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
       return;
@@ -119,40 +136,61 @@ export class Threads {
     words[WORDS.count] = count;
     Atomics.store(words, WORDS.failed, 0);
     Atomics.store(words, WORDS.wanted, threads - 1);
+    this.running = true;
     // From this store on tasks can be taken: everything above is written.
     Atomics.store(words, WORDS.tickets, count);
     Atomics.add(words, WORDS.epoch, 1);
     Atomics.notify(words, WORDS.epoch);
     const start = performance.now();
     let mine = 0;
-    for (;;) {
-      const left = Atomics.sub(words, WORDS.tickets, 1);
-      if (left <= 0) break;
-      kernel.run(tasks + (count - left) * size, this.mainWorkspace);
-      mine++;
+    try {
+      for (;;) {
+        const left = Atomics.sub(words, WORDS.tickets, 1);
+        if (left <= 0) break;
+        kernel.run(tasks + (count - left) * size, this.mainWorkspace);
+        mine++;
+      }
+    } catch (error) {
+      // No further task is taken, and those begun are waited for: the caller gives their memory back.
+      Atomics.store(words, WORDS.tickets, 0);
+      this.finish(work / SLOWEST);
+      throw error;
     }
-    this.finish(mine === 0 ? 0 : (performance.now() - start) / mine);
+    const taskMs = mine === 0 ? 0 : (performance.now() - start) / mine;
+    this.finish(Math.max(PATIENCE_TASKS * taskMs, work / SLOWEST));
   }
 
-  /** Waits for the threads that still hold a task. */
-  private finish(taskMs: number): void {
+  /** Waits for the threads that still hold a task, at most so long or PATIENCE_MS. */
+  private finish(mostMs: number): void {
     const { words } = this;
     for (let n = 0; n < 50000; n++) if (Atomics.load(words, WORDS.active) === 0) break;
-    const patience = Math.max(PATIENCE_MS, PATIENCE_TASKS * taskMs);
+    const patience = Math.max(PATIENCE_MS, mostMs);
     const start = performance.now();
     for (;;) {
       const active = Atomics.load(words, WORDS.active);
       if (active === 0) break;
-      if (performance.now() - start > patience) throw new ThreadLost("a thread did not finish its task");
+      if (performance.now() - start > patience) {
+        failures++;
+        throw new ThreadLost("a thread did not finish its task");
+      }
       // A page's main thread may not wait; it looks again. What is left is at most one task a thread.
       if (mayWait()) Atomics.wait(words, WORDS.active, active, 20);
     }
-    if (Atomics.load(words, WORDS.failed) !== 0) throw new ThreadLost("a thread failed in its task");
+    if (Atomics.load(words, WORDS.failed) !== 0) {
+      failures++;
+      throw new ThreadLost("a thread failed in its task");
+    }
+    this.running = false;
+    failures = 0;
   }
 
   /** Ends all workers; the memory they wrote to must not be used again unless they were idle. */
   end(): void {
-    for (const worker of this.workers) worker?.terminate();
+    for (const worker of this.workers)
+      if (worker) {
+        worker.dead = true;
+        worker.terminate();
+      }
     this.workers.length = 0;
   }
 }
@@ -169,7 +207,7 @@ interface NodeWorker {
 type NodeWorkerClass = new (url: URL, options: object) => NodeWorker;
 
 /** A worker in Node, or in a page or another worker; undefined where none can be had. */
-function spawn(memory: WebAssembly.Memory, index: number): Handle | undefined {
+function spawn(memory: WebAssembly.Memory, index: number, isReady: () => boolean): Handle | undefined {
   const data = { heed: true, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   const node = process?.getBuiltinModule?.("node:worker_threads") as { Worker: NodeWorkerClass } | undefined;
@@ -182,6 +220,7 @@ function spawn(memory: WebAssembly.Memory, index: number): Handle | undefined {
       });
       const handle: Handle = { dead: false, terminate: () => void worker.terminate() };
       const died = () => {
+        if (!handle.dead && !isReady()) failures++;
         handle.dead = true;
       };
       worker.on("error", died);
@@ -195,6 +234,7 @@ function spawn(memory: WebAssembly.Memory, index: number): Handle | undefined {
     });
     const handle: Handle = { dead: false, terminate: () => worker.terminate() };
     worker.addEventListener("error", () => {
+      if (!handle.dead && !isReady()) failures++;
       handle.dead = true;
     });
     worker.postMessage(data);
