@@ -26,6 +26,8 @@ export interface TensorLike {
   readonly strides?: readonly number[];
   readonly stride?: readonly number[];
   readonly offset?: number;
+  /** True where the first axis runs fastest and no strides are given (npyjs, NumPy files). */
+  readonly fortranOrder?: boolean;
 }
 
 /** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
@@ -219,7 +221,10 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
       `${what}: ${came(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
     );
   checkArray(what, data, dtype);
-  const strides = value.strides ?? value.stride;
+  const strides =
+    value.strides ??
+    value.stride ??
+    (value.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
   const offset = value.offset ?? 0;
   const own = new Tensor(data, lengths, dtype, strides && Array.from(strides), offset);
   checkExtent(what, own);

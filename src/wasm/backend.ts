@@ -250,7 +250,7 @@ export const wasm: Backend = {
       backend: "wasm",
       level,
       kernel: keyOf(spec),
-      threads: settings().threads,
+      threads: engine.threads.unavailable ? 1 : settings().threads,
       tasks: blocks * how.splits,
       blockRows: how.blockRows,
       keyTile: how.keyTile,
