@@ -1,0 +1,78 @@
+/** Faults for tools/faults.mjs: a text that stands once in a file, what replaces it, and the tests that should notice. */
+
+/**
+ * @typedef {object} Fault
+ * @property {string} name what goes wrong
+ * @property {string} file
+ * @property {string} find
+ * @property {string} put
+ * @property {readonly string[]} tests
+ */
+
+const DOOR = "src/attention.test.ts";
+const SCORE = ["src/score/masks.test.ts", "src/score/scores.test.ts"];
+const BOUNDS = "src/score/bounds.test.ts";
+const RANDOM = "tests/properties/random.test.ts";
+const LAWS = "tests/properties/laws.test.ts";
+const SWEEPS = "tests/properties/sweeps.test.ts";
+const MASKED = "tests/properties/masked.test.ts";
+const STRICT = "tests/conformance/strict.test.ts";
+const RELAXED = "tests/conformance/relaxed.test.ts";
+
+/** @type {readonly Fault[]} */
+export const FAULTS = [
+  // core
+  { name: "axes of length 1 are walked, not repeated", file: "src/core/shape.ts", find: "if (own[axis] > 1) at +=", put: "if (own[axis] > 0) at +=", tests: [DOOR] },
+  { name: "a merged part is weighted by exp(lse), not by its share", file: "src/core/state.ts", find: "Math.exp(lses[n][row] - total[row])", put: "Math.exp(lses[n][row])", tests: ["src/core/state.test.ts"] },
+  { name: "an empty part is read", file: "src/core/state.ts", find: "if (lses[n][row] !== -Infinity)", put: "if (lses[n][row] !== Infinity)", tests: ["src/core/state.test.ts"] },
+  { name: "halfway numbers round to odd", file: "src/core/dtype.ts", find: "(rest === 0.5 && down % 2 === 1)", put: "(rest === 0.5 && down % 2 === 0)", tests: ["src/core/dtype.test.ts"] },
+  { name: "pairs of keys share their dropout bits", file: "src/core/random.ts", find: "Math.imul(k, SPREAD.k)) | 0) >>> 0", put: "Math.imul(k & ~1, SPREAD.k)) | 0) >>> 0", tests: ["src/core/random.test.ts"] },
+  { name: "a view may reach one element past its array", file: "src/core/tensor.ts", find: "high >= t.data.length", put: "high > t.data.length", tests: ["src/core/tensor.test.ts"] },
+  // score
+  { name: "causal without the own position", file: "src/score/causal.ts", find: "k.le(q)", put: "k.lt(q)", tests: SCORE },
+  { name: "a window one key short on the right", file: "src/score/window.ts", find: "k.sub(q).le(right)", put: "k.sub(q).lt(right)", tests: SCORE },
+  { name: "query ids read by position, not by row", file: "src/score/document.ts", find: "queryIds, i)", put: "queryIds, VARS.q)", tests: SCORE },
+  { name: "ALiBi's distance has a sign", file: "src/score/alibi.ts", find: "q.sub(k).abs()", put: "q.sub(k)", tests: SCORE },
+  { name: "the soft cap does not divide first", file: "src/score/softcap.ts", find: "score.div(c).tanh()", put: "score.tanh()", tests: SCORE },
+  { name: "a bucket of T5 rounds up", file: "src/score/relative.ts", find: "Math.trunc(log)", put: "Math.ceil(log)", tests: SCORE },
+  { name: "a lookup beyond a table wraps to its start", file: "src/score/js.ts", find: "Math.max(0, Math.min(n - 1, index[axis](cell)))", put: "Math.abs(index[axis](cell)) % n", tests: SCORE },
+  { name: "bounds of < take equal ends for certain", file: "src/score/bounds.ts", find: "set(hi(a) < lo(b) ? 1 : 0, lo(a) < hi(b) ? 1 : 0)", put: "set(hi(a) <= lo(b) ? 1 : 0, lo(a) < hi(b) ? 1 : 0)", tests: [BOUNDS] },
+  { name: "bounds of a remainder leave out 0", file: "src/score/bounds.ts", find: "else set(0, n - 1);", put: "else set(1, n - 1);", tests: [BOUNDS] },
+  { name: "bounds forget that a float may be NaN", file: "src/score/bounds.ts", find: "if (!args.some((n) => slots.nan[n] === 1)) return;", put: "if (args.length > 0) return;", tests: [BOUNDS] },
+  { name: "bounds of a table leave out its last run", file: "src/score/bounds.ts", find: "for (let run = 0; run < count; run++) {", put: "for (let run = 0; run < count - 1; run++) {", tests: [BOUNDS] },
+  // plan
+  { name: "lower-right aligned to the wrong side", file: "src/plan/problem.ts", find: '"lower-right" ? Nk - Nq : 0', put: '"lower-right" ? Nq - Nk : 0', tests: [DOOR, SWEEPS] },
+  { name: "mask axes of length 1 are walked", file: "src/plan/problem.ts", find: "t.shape[rank - fromEnd] !== 1 ?", put: "t.shape[rank - fromEnd] !== 0 ?", tests: [DOOR] },
+  { name: "a second score change forgets the first", file: "src/plan/problem.ts", find: "withScore(change.expr, score ?? VARS.score)", put: "withScore(change.expr, VARS.score)", tests: [DOOR] },
+  { name: "partial panels at the low end are dropped", file: "src/plan/tiles.ts", find: 'this.at(low, low + step) === "skip") low += step', put: 'this.at(low, low + step) !== "full") low += step', tests: ["src/plan/tiles.test.ts"] },
+  { name: "the last part of split keys is lost", file: "src/plan/choose.ts", find: "splits: Math.ceil(Nk / splitKeys)", put: "splits: Math.floor(Nk / splitKeys)", tests: ["src/plan/choose.test.ts", SWEEPS] },
+  { name: "heads that differ decode as one", file: "src/plan/choose.ts", find: ' || uses(problem.mask, "h")', put: "", tests: [RANDOM] },
+  // reference
+  { name: "the sum is not rescaled", file: "src/reference/online.ts", find: "l[i] *= rescale[i];", put: "", tests: ["src/reference/online.test.ts"] },
+  { name: "page one reads masked values", file: "src/reference/forward.ts", find: "if (s[j] === -Infinity) continue; // unseen", put: "// unseen", tests: ["src/reference/forward.test.ts"] },
+  { name: "the sink is left out of the sum", file: "src/reference/backend.ts", find: "if (sink !== -Infinity) l += Math.exp(sink - m);", put: "", tests: ["tests/conformance/reference.test.ts"] },
+  // kernels
+  { name: "a rescale is lost: l keeps its old maximum", file: "src/wasm/kernels/softmax.ts", find: "f32.mul(f32.load(stats, stride), f32x4.extract_lane(alpha, 0)),", put: "f32.load(stats, stride),", tests: [STRICT] },
+  { name: "exp2 with one coefficient off by 1e-5", file: "src/wasm/math.ts", find: "0.240226522", put: "0.240236522", tests: [STRICT] },
+  { name: "tanh with its limit at 4", file: "src/wasm/math.ts", find: "const TANH_LIMIT = 7.905311107635498", put: "const TANH_LIMIT = 4", tests: [STRICT] },
+  { name: "values of a masked tile are read, NaN and all", file: "src/wasm/kernels/forward.ts", find: "f.when(masked, () => f.set(slow,", put: "f.when(i32.and(masked, 0), () => f.set(slow,", tests: [MASKED] },
+  { name: "−∞ in a float mask does not count as hiding", file: "src/wasm/kernels/block.ts", find: 'spec.tensors.includes("float") ? 0 : 1', put: "1", tests: [RANDOM] },
+  { name: "a row that sees nothing divides by 0", file: "src/wasm/kernels/block.ts", find: "f.let(v128.and(f32x4.div(m.c(1), l), seen))", put: "f.let(f32x4.div(m.c(1), l))", tests: [MASKED] },
+  { name: "an odd head size loses its last number", file: "src/wasm/kernels/decode.ts", find: "for (let tail = whole; tail < spec.dk; tail++)", put: "for (let tail = whole; tail < spec.dk - 1; tail++)", tests: [STRICT] },
+  { name: "the last panel of keys is one short", file: "src/wasm/kernels/pack.ts", find: "f.count(column, 0, count, 1, () => {", put: "f.count(column, 1, count, 1, () => {", tests: [STRICT] },
+  { name: "the old output is not rescaled", file: "src/wasm/kernels/products.ts", find: "madd(old[j], alphaOf, x)", put: "f32x4.add(old[j], x)", tests: [STRICT] },
+  { name: "dropout bits repeat after four keys", file: "src/wasm/kernels/softmax.ts", find: "i32x4.mul(m.bits(8), m.bits(0x27d4eb2f))", put: "i32x4.mul(m.bits(4), m.bits(0x27d4eb2f))", tests: [LAWS, DOOR] },
+  { name: "division by a constant rounds towards 0", file: "src/wasm/score.ts", find: "f.set(rest, i32.add(rest, i32.and(i32.shr_s(rest, 31), n)));", put: "", tests: [RANDOM] },
+  { name: "a float16 ∞ becomes a number", file: "src/wasm/math.ts", find: "i32x4.ge_s(magnitude, m.bits(0x7c00))", put: "i32x4.gt_s(magnitude, m.bits(0x7fff))", tests: ["src/wasm", MASKED] },
+  { name: "a sink counts in every part of the keys", file: "src/wasm/tasks.ts", find: "placed.sinks && split === 0 ?", put: "placed.sinks ?", tests: [RELAXED, RANDOM] },
+  { name: "all batch entries have the first one's offset", file: "src/wasm/tasks.ts", find: "problem.offsets[b];", put: "problem.offsets[0];", tests: [RELAXED] },
+  { name: "parts of the keys merge without their shares", file: "src/wasm/results.ts", find: "o += shares[n] * f32", put: "o += f32", tests: [RELAXED] },
+  { name: "rows that run backwards are copied forwards", file: "src/wasm/stage.ts", find: "x.column !== 1 || x.row < 0 ||", put: "x.column !== 1 ||", tests: [RELAXED, LAWS] },
+  { name: "a task is done twice and one not at all", file: "src/wasm/threads.ts", find: "kernel.run(tasks + (count - left) * size, this.mainWorkspace);", put: "kernel.run(tasks + (count - Math.min(count, left + 1)) * size, this.mainWorkspace);", tests: [RELAXED] },
+  // files
+  { name: "tensors of a file may overlap", file: "src/io/safetensors-header.ts", find: "if (start !== covered)", put: "if (start > covered)", tests: ["src/io"] },
+  { name: "bytes behind the last tensor pass", file: "src/io/safetensors-header.ts", find: "if (covered !== size)", put: "if (covered > size)", tests: ["src/io"] },
+  { name: "big-endian numbers are not turned", file: "src/io/npy-header.ts", find: 'match?.[1] === ">"', put: 'match?.[1] === "!"', tests: ["src/io"] },
+  { name: "Fortran order is read as C order", file: "src/io/npy-header.ts", find: 'found.fortran = takeIf("True");', put: 'found.fortran = takeIf("True") && false;', tests: ["src/io"] },
+  { name: "a file is written in place", file: "src/io/save.ts", find: "await attempt(\"replace\", fs.rename(temporary, target));", put: "await fs.copyFile(temporary, target);", tests: ["src/io"] },
+]; // biome-ignore format: a row a fault

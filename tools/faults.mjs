@@ -1,0 +1,104 @@
+/**
+ * Do the tests catch mistakes? Plants one fault at a time in a copy of the tree, runs the tests that should notice, and
+ * asks that at least one of them fails (not merely that a file no longer loads). The repository itself is not touched.
+ *
+ *   node tools/faults.mjs            all faults
+ *   node tools/faults.mjs causal io  those whose name or file contains one of the words
+ *
+ * Prints `N caught, M missed`; ends with 1 where one was missed, or where a fault no longer fits the text it is to
+ * replace. A new fault is one row of tools/faults-table.mjs.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FAULTS } from "./faults-table.mjs";
+import { at } from "./setup.mjs";
+
+/** What a run of tests said. */
+const PASSED = "passed";
+const FAILED = "failed";
+const BROKEN = "broken";
+
+/** A fault that makes a test hang is caught, too. */
+const LIMIT_MS = 180_000;
+
+const words = process.argv.slice(2);
+const chosen = FAULTS.filter(
+  ({ name, file }) => words.length === 0 || words.some((word) => `${name} ${file}`.includes(word)),
+);
+
+const folder = mkdtempSync(join(tmpdir(), "heed-faults-"));
+const copy = join(folder, "heed");
+for (const name of [
+  "src",
+  "tests",
+  "tools",
+  "docs",
+  "examples",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+  "README.md",
+])
+  if (existsSync(at(name))) cpSync(at(name), join(copy, name), { recursive: true });
+symlinkSync(at("node_modules"), join(copy, "node_modules"));
+// Golden data lies beside the repository; where it is absent its tests are skipped here as well.
+if (existsSync(at("../shared"))) symlinkSync(at("../shared"), join(folder, "shared"));
+
+/**
+ * Runs test files in the copy.
+ * @param {readonly string[]} tests
+ */
+function run(tests) {
+  const report = join(folder, "report.json");
+  rmSync(report, { force: true });
+  const vitest = join(copy, "node_modules/vitest/vitest.mjs");
+  const { error } = spawnSync(
+    process.execPath,
+    [vitest, "run", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...tests],
+    {
+      cwd: copy,
+      timeout: LIMIT_MS,
+      stdio: "ignore",
+      env: { ...process.env, HEED_CASES: "600", NO_COLOR: "1" },
+    },
+  );
+  if (error && /** @type {NodeJS.ErrnoException} */ (error).code === "ETIMEDOUT") return FAILED;
+  if (!existsSync(report)) return BROKEN;
+  const { numFailedTests, success } = JSON.parse(readFileSync(report, "utf8"));
+  return numFailedTests > 0 ? FAILED : success ? PASSED : BROKEN;
+}
+
+let [caught, missed, stale] = [0, 0, 0];
+try {
+  const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
+  console.log(`${chosen.length} faults; the ${all.length} test files without any:`);
+  const clean = run(all);
+  console.log(`  ${clean}`);
+  if (clean !== PASSED) throw new Error("the tests must pass before faults are planted");
+  for (const { name, file, find, put, tests } of chosen) {
+    const path = join(copy, file);
+    const text = readFileSync(path, "utf8");
+    if (text.split(find).length !== 2) {
+      console.log(`stale   ${file}: ${name} (its text is there ${text.split(find).length - 1} times)`);
+      stale++;
+      continue;
+    }
+    writeFileSync(
+      path,
+      text.replace(find, () => put),
+    );
+    const result = run(tests);
+    writeFileSync(path, text);
+    if (result === FAILED) caught++;
+    else missed++;
+    console.log(
+      `${result === FAILED ? "caught" : result === BROKEN ? "BROKEN" : "MISSED"}  ${file}: ${name}`,
+    );
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`${caught} caught, ${missed} missed${stale ? `, ${stale} stale` : ""}`);
+process.exitCode = missed + stale > 0 ? 1 : 0;
