@@ -342,19 +342,27 @@ export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
   return into;
 }
 
-/** The expression as text, for kernel keys and `explain`: constants as `c`, so that two windows share a kernel. */
-export function textOf(expr: Expression, constants: "shown" | "hidden" = "shown"): string {
+/**
+ * The expression as text, for kernel keys and `explain`: constants as `c`, so that two windows share a kernel. `mark`
+ * says more of a hidden constant or a table, behind its name.
+ */
+export function textOf(
+  expr: Expression,
+  constants: "shown" | "hidden" = "shown",
+  mark: (x: Expression) => string = () => "",
+): string {
   if (expr.op === "const") {
     if (expr.type === "bool") return expr.value === 1 ? "true" : "false";
-    return constants === "shown" ? String(expr.value) : expr.type === "int" ? "ci" : "cf";
+    return constants === "shown" ? String(expr.value) : `c${expr.type[0]}${mark(expr)}`;
   }
   if (expr.op === "var") return expr.value as string;
   // The divisor of floorDiv and mod is part of a kernel's code, so it is always shown.
   const divides = expr.op === "floorDiv" || expr.op === "mod";
-  const inner = expr.args.map((x, n) => textOf(x, divides && n === 1 ? "shown" : constants)).join(",");
+  const inner = expr.args.map((x, n) => textOf(x, divides && n === 1 ? "shown" : constants, mark)).join(",");
   if (expr.op === "table") {
     const t = expr.value as Table;
-    return `${constants === "shown" ? t.name.replaceAll(" ", "-") : `table${t.shape.length}${t.type[0]}`}[${inner}]`;
+    const name = constants === "shown" ? t.name.replaceAll(" ", "-") : `table${t.shape.length}${t.type[0]}`;
+    return `${name}${mark(expr)}[${inner}]`;
   }
   return `${expr.op}(${inner})`;
 }

@@ -65,18 +65,25 @@ export function keyOf(spec: Spec): string {
     `q${spec.blockRows} k${spec.keyTile}`,
     storage,
   ];
-  const inside = (expr: Expression): string => {
-    const at = [...spec.inside].filter((t) => contains(expr, t)).length;
-    return at ? ` inside${at}` : "";
-  };
-  if (spec.score) parts.push(`score ${textOf(spec.score, "hidden")}${inside(spec.score)}`);
-  if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden")}${inside(spec.mask)}`);
+  const mark = marks(spec.inside);
+  if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
+  if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push("dropout");
   if (!spec.shared) parts.push("unshared");
   return parts.join(" ");
 }
 
-function contains(expr: Expression, node: Expression): boolean {
-  return expr === node || expr.args.some((x) => contains(x, node));
+/**
+ * What the kernel's code asks of constants and tables beyond their kind: `@n` where one was met before as the n-th (it
+ * has one place in the pool), `!` where a look-up stays inside its table.
+ */
+function marks(inside: ReadonlySet<Expression>): (x: Expression) => string {
+  const met: unknown[] = [];
+  return (x) => {
+    const what = x.op === "table" ? x.value : x;
+    const before = met.indexOf(what);
+    if (before < 0) met.push(what);
+    return `${before < 0 ? "" : `@${before}`}${inside.has(x) ? "!" : ""}`;
+  };
 }
