@@ -208,20 +208,16 @@ export class FunctionBuilder {
   }
 
   /** The body's bytes: local declarations in runs of one type, then code. */
-  encode(): number[] {
+  encode(): Uint8Array {
     const runs: [number, ValueType][] = [];
     for (const type of this.locals.slice(this.params)) {
       const last = runs[runs.length - 1];
       if (last && last[1] === type) last[0]++;
       else runs.push([1, type]);
     }
-    const body = [
-      ...unsigned(runs.length),
-      ...runs.flatMap(([n, type]) => [...unsigned(n), TYPE[type]]),
-      ...flatten(this.code),
-      0x0b,
-    ];
-    return [...unsigned(body.length), ...body];
+    const bytes = new Bytes();
+    bytes.code([unsigned(runs.length), runs.map(([n, type]) => [unsigned(n), TYPE[type]]), this.code, 0x0b]);
+    return bytes.done();
   }
 }
 
@@ -240,15 +236,39 @@ function callCode(func: Func, args: readonly (Value | number)[]): Code {
   return [...args.map((x, n) => operand(func.params[n], x as Value).code), 0x10, ...unsigned(func.index)];
 }
 
-function flatten(code: Code): number[] {
-  const out: number[] = [];
-  const visit = (part: Code): void => {
-    for (const x of part)
-      if (typeof x === "number") out.push(x);
-      else visit(x);
-  };
-  visit(code);
-  return out;
+/** Bytes as they are collected. */
+class Bytes {
+  private held = new Uint8Array(4096);
+  private length = 0;
+
+  private room(count: number): void {
+    if (this.length + count <= this.held.length) return;
+    const more = new Uint8Array(2 * (this.length + count));
+    more.set(this.held);
+    this.held = more;
+  }
+
+  /** Appends a tree of code. */
+  code(tree: Code): void {
+    for (let n = 0; n < tree.length; n++) {
+      const part = tree[n];
+      if (typeof part === "number") {
+        if (this.length === this.held.length) this.room(1);
+        this.held[this.length++] = part;
+      } else this.code(part);
+    }
+  }
+
+  /** Appends finished bytes. */
+  bytes(more: Uint8Array): void {
+    this.room(more.length);
+    this.held.set(more, this.length);
+    this.length += more.length;
+  }
+
+  done(): Uint8Array<ArrayBuffer> {
+    return this.held.slice(0, this.length);
+  }
 }
 
 /** The memory a module imports as "env" "memory", in pages of 64 KiB. */
@@ -262,7 +282,7 @@ export interface MemoryImport {
 export class ModuleBuilder {
   private readonly types: string[] = [];
   private readonly typeBytes: number[][] = [];
-  private readonly functions: { type: number; body: number[]; name: string; exported: boolean }[] = [];
+  private readonly functions: { type: number; body: Uint8Array; name: string; exported: boolean }[] = [];
   private readonly memory: MemoryImport;
   private readonly scoped: boolean;
 
@@ -311,12 +331,18 @@ export class ModuleBuilder {
     const exported = this.functions.flatMap((fn, index) =>
       fn.exported ? [[...text(fn.name), 0x00, ...unsigned(index)]] : [],
     );
-    const bodies: number[] = [...unsigned(this.functions.length)];
-    for (const fn of this.functions) for (const byte of fn.body) bodies.push(byte);
-    const head = [
-      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
-      ...section(1, vector(this.typeBytes)),
-      ...section(
+    const bodies = new Bytes();
+    bodies.code(unsigned(this.functions.length));
+    for (const fn of this.functions) {
+      bodies.code(unsigned(fn.body.length));
+      bodies.bytes(fn.body);
+    }
+    const code = bodies.done();
+    const bytes = new Bytes();
+    bytes.code([
+      [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+      section(1, vector(this.typeBytes)),
+      section(
         2,
         vector([
           [
@@ -329,13 +355,11 @@ export class ModuleBuilder {
           ],
         ]),
       ),
-      ...section(3, vector(this.functions.map((fn) => unsigned(fn.type)))),
-      ...section(7, vector(exported)),
-    ];
-    const bytes = new Uint8Array(head.length + 1 + unsigned(bodies.length).length + bodies.length);
-    bytes.set(head);
-    bytes.set([10, ...unsigned(bodies.length)], head.length);
-    bytes.set(bodies, bytes.length - bodies.length);
-    return bytes;
+      section(3, vector(this.functions.map((fn) => unsigned(fn.type)))),
+      section(7, vector(exported)),
+      [10, ...unsigned(code.length)],
+    ]);
+    bytes.bytes(code);
+    return bytes.done();
   }
 }

@@ -69,8 +69,12 @@ function constF32(x: number): F32Value {
 function calls<T extends Record<string, Row>>(table: T): Calls<T> {
   const out: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table))
-    out[name] = (...args: (Value | number)[]) =>
-      new Value(row.out, [...args.map((x, n) => operand(row.in[n], x).code), ...row.code]);
+    out[name] = (...args: (Value | number)[]) => {
+      const code: (number | Code)[] = new Array(args.length + 1);
+      for (let n = 0; n < args.length; n++) code[n] = operand(row.in[n], args[n]).code;
+      code[args.length] = row.code;
+      return new Value(row.out, code);
+    };
   return out as Calls<T>;
 }
 
