@@ -1,0 +1,199 @@
+/** Every row of the instruction tables against another decoder (wabt) and the engine's own validation; LEB128 at its edges. */
+import { describe, expect, it } from "vitest";
+import wabtOf from "wabt";
+import { type FunctionBuilder, ModuleBuilder } from "./builder.ts";
+import {
+  F32,
+  F32X4,
+  I8X16,
+  I16X8,
+  I32,
+  I32X4,
+  LANE,
+  MEMORY,
+  type Row,
+  signed,
+  unsigned,
+  V128,
+  type ValueType,
+} from "./opcodes.ts";
+import { f32, f32x4, i8x16, i16x8, i32, i32x4, select, shuffle32, type Value, v128, ZERO } from "./value.ts";
+
+const wabt = await wabtOf();
+const memory = { initial: 1, maximum: 2, shared: true };
+
+/** The instructions of the last function of a module, one a line, locals left out. */
+function instructions(bytes: Uint8Array): string[] {
+  const module = wabt.readWasm(bytes, { relaxed_simd: true, threads: true, simd: true });
+  try {
+    const text = module.toText({});
+    const body = text.slice(text.lastIndexOf("(func (;"));
+    return body
+      .split("\n")
+      .slice(1)
+      .map((line) => line.trim().replace(/\)+$/, ""))
+      .filter((line) => line !== "" && !/^\((export|local|type)/.test(line));
+  } finally {
+    module.destroy();
+  }
+}
+
+/** The instructions of a function: those of the value it gives, or those `write` does by itself. */
+function written(
+  params: readonly ValueType[],
+  result: ValueType | undefined,
+  write: (args: readonly Value[], f: FunctionBuilder) => Value | undefined,
+): string[] {
+  const module = new ModuleBuilder(memory);
+  module.func(
+    "f",
+    params,
+    (f, ...args) => {
+      const value = write(args, f);
+      if (value) f.result(value);
+    },
+    { exported: true, result },
+  );
+  const bytes = module.encode();
+  expect(WebAssembly.validate(bytes), "the engine accepts it").toBe(true);
+  return instructions(bytes);
+}
+
+const gets = (n: number) => Array.from({ length: n }, (_, i) => `local.get ${i}`);
+
+describe("LEB128", () => {
+  const decode = (bytes: readonly number[], sign: boolean): number => {
+    let value = 0n;
+    bytes.forEach((byte, n) => {
+      value |= BigInt(byte & 127) << BigInt(7 * n);
+      expect(byte >= 128, `byte ${n} of ${bytes.length} says whether more follow`).toBe(n < bytes.length - 1);
+    });
+    return Number(sign ? BigInt.asIntN(7 * bytes.length, value) : value);
+  };
+  const shortest = (x: number, sign: boolean) => {
+    let n = 1;
+    while (sign ? x < -(2 ** (7 * n - 1)) || x >= 2 ** (7 * n - 1) : x >= 2 ** (7 * n)) n++;
+    return n;
+  };
+
+  it("unsigned: every power of two and its neighbours up to 2^32 come back, in the fewest bytes", () => {
+    for (let p = 0; p <= 32; p++)
+      for (const x of [2 ** p - 1, 2 ** p, 2 ** p + 1].filter((x) => x < 2 ** 32)) {
+        expect(decode(unsigned(x), false)).toBe(x);
+        expect(unsigned(x)).toHaveLength(shortest(x, false));
+      }
+    expect(unsigned(0)).toEqual([0]);
+    expect(unsigned(624485)).toEqual([0xe5, 0x8e, 0x26]);
+  });
+
+  it("signed: the same for both signs; numbers past 2^31 are the same 32 bits", () => {
+    for (let p = 0; p <= 31; p++)
+      for (const y of [2 ** p - 1, 2 ** p, 2 ** p + 1])
+        for (const x of [y, 0 - y].filter((x) => x >= -(2 ** 31) && x < 2 ** 31)) {
+          expect(decode(signed(x), true)).toBe(x);
+          expect(signed(x)).toHaveLength(shortest(x, true));
+        }
+    expect(signed(-123456)).toEqual([0xc0, 0xbb, 0x78]);
+    expect(signed(0x85ebca6b)).toEqual(signed(0x85ebca6b | 0));
+    expect(signed(2 ** 32 - 1)).toEqual([0x7f]);
+  });
+});
+
+describe("each instruction is what its name says", () => {
+  const tables: [string, Record<string, Row>, Record<string, unknown>][] = [
+    ["i32", I32, i32],
+    ["f32", F32, f32],
+    ["v128", V128, v128],
+    ["i32x4", I32X4, i32x4],
+    ["f32x4", F32X4, f32x4],
+    ["i16x8", I16X8, i16x8],
+    ["i8x16", I8X16, i8x16],
+  ];
+  for (const [prefix, table, calls] of tables)
+    it(`${prefix}: ${Object.keys(table).length} instructions, their operands and result`, () => {
+      for (const [name, row] of Object.entries(table)) {
+        const call = calls[name] as (...args: Value[]) => Value;
+        expect(written(row.in, row.out, (args) => call(...args))).toEqual([
+          ...gets(row.in.length),
+          `${prefix}.${name}`,
+        ]);
+      }
+    });
+
+  it("loads and stores, with natural alignment and offsets at the edges of LEB128", () => {
+    for (const [name, row] of Object.entries(MEMORY))
+      for (const offset of [0, 1, 127, 128, 16384, 2 ** 20]) {
+        const [prefix, op] = name.split(".");
+        const text = `${name}${offset ? ` offset=${offset}` : ""}`;
+        const loads = { i32, f32, v128 }[prefix as "i32"] as unknown as Record<
+          string,
+          (...x: unknown[]) => Value
+        >;
+        const got = op.includes("store")
+          ? written(["i32", row.type], undefined, ([at, x], f) => {
+              f.store(name as "i32.store", at as never, x, offset);
+              return undefined;
+            })
+          : written(["i32"], row.type, ([at]) => loads[op](at, offset));
+        // wabt writes the alignment only where it is not the natural one.
+        expect(got).toEqual([...gets(op.includes("store") ? 2 : 1), text]);
+      }
+  });
+
+  it("lanes, shuffles, selects and zero", () => {
+    for (const [name, row] of Object.entries(LANE))
+      for (const lane of [0, 3]) {
+        const [prefix, op] = name.split(".");
+        const call = (
+          { i32x4, f32x4 }[prefix as "i32x4"] as unknown as Record<string, (...x: unknown[]) => Value>
+        )[op];
+        expect(written(row.in, row.out, (args) => call(...args, lane))).toEqual([
+          ...gets(row.in.length),
+          `${name} ${lane}`,
+        ]);
+      }
+    expect(
+      written(["v128", "v128"], "v128", ([a, b]) => shuffle32(a as never, b as never, [0, 4, 1, 7])),
+    ).toEqual([...gets(2), "i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 28 29 30 31"]);
+    expect(written(["i32", "i32", "i32"], "i32", ([a, b, c]) => select(a, b, c as never)).at(-1)).toBe(
+      "select",
+    );
+    expect(written(["v128", "v128", "i32"], "v128", ([a, b, c]) => select(a, b, c as never)).at(-1)).toBe(
+      "select (result v128",
+    );
+    expect(written([], "v128", () => ZERO)).toEqual([
+      "v128.const i32x4 0x00000000 0x00000000 0x00000000 0x00000000",
+    ]);
+  });
+
+  it("constants: whole numbers and floats with their exact bits", () => {
+    for (const x of [0, -1, 63, 64, -64, -65, 2 ** 31 - 1, -(2 ** 31)])
+      expect(written(["i32"], "i32", ([a]) => i32.add(a as never, x))).toContain(`i32.const ${x}`);
+    for (const [x, bits] of [
+      [-0, 0x80000000],
+      [2 ** -149, 1],
+      [Infinity, 0x7f800000],
+      [-1.5, 0xbfc00000],
+    ]) {
+      const module = new ModuleBuilder(memory);
+      module.func("f", [], (f) => f.result(i32.reinterpret_f32(x)), { result: "i32", exported: true });
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.encode()), {
+        env: { memory: new WebAssembly.Memory(memory) },
+      });
+      expect((exports.f as () => number)() >>> 0).toBe(bits);
+    }
+  });
+});
+
+describe("what does not fit is refused where the kernel is written", () => {
+  const wrong = (x: unknown) => x as never;
+  it("an operand of another type", () => {
+    expect(() => i32.add(wrong(ZERO), 1)).toThrow(new TypeError("assembler: expected i32, got v128"));
+    expect(() => f32x4.add(ZERO, wrong(f32.load(0)))).toThrow("expected v128, got f32");
+    expect(() => f32.load(wrong(ZERO))).toThrow("expected i32, got v128");
+  });
+  it("an i32 constant with a fraction, NaN or infinite", () => {
+    for (const x of [0.5, Number.NaN, Infinity])
+      expect(() => i32.add(0, x)).toThrow("i32.const takes an integer");
+  });
+});
