@@ -144,6 +144,18 @@ export const MASKS: Readonly<Record<string, Draw>> = {
       rule: (b, h, i, j) => (i + offsets[b] + j + b + h) % 2 === 0,
     };
   },
+  striped(r, _, offsets) {
+    const [n, width] = [r.int(2, 9), r.int(1, 4)];
+    const mod = (x: number, m: number) => ((x % m) + m) % m;
+    return {
+      name: `stripes of distance mod ${n} < ${width}, in blocks of ${n} distances`,
+      mask: maskMod(({ q, k }) => q.sub(k).mod(n).lt(width).or(q.sub(k).floorDiv(n).mod(3).eq(1))),
+      rule(b, _h, i, j) {
+        const distance = i + offsets[b] - j;
+        return mod(distance, n) < width || mod(Math.floor(distance / n), 3) === 1;
+      },
+    };
+  },
   joined(r, lengths, offsets) {
     const names = Object.keys(MASKS).filter((name) => name !== "joined");
     const [x, y] = [0, 1].map(() => MASKS[r.pick(names)](r, lengths, offsets));

@@ -15,7 +15,7 @@ export interface Truth {
   readonly hull: Uint8Array;
 }
 
-/** Weight of a change in dᵢ: Σp|v − o| ≤ 2·Σp|v|. */
+/** Weight of biases and changes in dᵢ: Σp|v − o| ≤ 2·Σp|v|. */
 const BOTH_SIDES = 2;
 
 /** The formula in float64, head by head, and how far a float32 result may lie from it. */
@@ -86,7 +86,7 @@ export function truth(c: Case): Truth {
         const m = Math.max(one.lse[i], sink);
         const lse = m === -Infinity ? m : m + Math.log(Math.exp(one.lse[i] - m) + Math.exp(sink - m));
         const share = sink === -Infinity || lse === -Infinity ? 1 : Math.exp(one.lse[i] - lse);
-        const d = u * (cD * dots[i] + BOTH_SIDES * extra[i] + biases[i]);
+        const d = u * (cD * dots[i] + BOTH_SIDES * (extra[i] + biases[i]));
         out.lse[row] = sink === -Infinity ? one.lse[i] : lse;
         out.lseRoom[row] = lse === -Infinity ? 0 : lseBound(d, cM, u, lse);
         out.hull[row] = d > FIRST_ORDER ? 1 : 0;

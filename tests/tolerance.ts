@@ -5,7 +5,7 @@
  * what a call computes in: 2^-24, or 2^-53 for float64. **Bound B**, for element e of row i, hard and untuned:
  *
  *   |O − R| ≤ (dᵢ + c_M·u)·Σⱼ pᵢⱼ|vⱼₑ| + floor
- *   dᵢ = c_D·u·|scale|·maxⱼ Σ_d |q_d·k_jd| + u·maxⱼ |biasᵢⱼ|
+ *   dᵢ = c_D·u·|scale|·maxⱼ Σ_d |q_d·k_jd| + 2·u·maxⱼ |biasᵢⱼ|
  *
  * dᵢ is the error of a score: a sum of D products, rounded at each step, moves by at most (D + 3)·u·Σ|q·k| with
  * the rounding of scale and of the maximum taken off; an error δ of a score moves its weight by the factor 1 + δ,
@@ -14,13 +14,17 @@
  * Random inputs round up as often as down, so sums grow as √: c_D = 2√D + 4, c_M = √M + 6. No factor depends on
  * the case, so nothing is there to be widened until it passes.
  *
- * What the base formula leaves open, each term first order in u, multiplied by 2 because Σp|v − o| ≤ 2·Σp|v|:
+ * A bias is added in one rounding of a number that may be all bias, and it does not average out over anything: where
+ * few keys are seen, error δⱼ moves the output by Σpⱼδⱼ(vⱼ − o), and Σp|v − o| ≤ 2·Σp|v| is nearly reached by one light
+ * key among heavy ones. Hence its 2 (with 1, a constant bias of 200 over eight keys broke the bound once in 20,000 cases).
+ *
+ * What the base formula leaves open, each term first order in u, with that 2:
  *
  * - **soft cap** c·tanh(s/c): slope ≤ 1, so an error that comes in leaves no larger. The division moves the result by
  *   c·x·sech²x·u ≤ |c·tanh x|·u, tanh is good to 5 ulp ≤ 10·u of itself, the product adds u: together 12·u·|result|.
  * - **ALiBi, tables and other changes**: u for each rounding of the term added, u·|result| for the addition;
  *   a factor on the score multiplies the error that came in.
- * - **several additive tensors**: each of the n additions rounds a number of at most Σ|bias|, so n·u·Σ|bias|.
+ * - **several additive tensors**: each of the n additions rounds a number of at most Σ|bias|, so n·Σ|bias| is the bias.
  * - **a sink** stands among the scores, so |sink| counts as a bias.
  *
  * Floor: weights below 2^-120 of the largest may be lost, so 2^-120·max|v|, and M·2^-149 for values so small that

@@ -312,3 +312,12 @@ it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", (
   expect(classOf({ ...box, k0: 37_777, k1: 37_777 })).toBe("skip");
   expect(classOf({ ...box, k0: 37_778, k1: 49_999 })).toBe("full");
 });
+
+it("a table too long to look through is bounded as a whole: a 0 in its last run is not overlooked", () => {
+  const flags = new Int32Array(200_001).fill(1);
+  flags[200_000] = 0;
+  const classOf = classer(maskMod(({ k }) => table(flags).at(k).ne(0)));
+  const box = { b0: 0, b1: 0, h0: 0, h1: 0, i0: 0, i1: 0, offset0: 0, offset1: 0 };
+  expect(classOf({ ...box, k0: 0, k1: 200_000 })).toBe("partial");
+  expect(classOf({ ...box, k0: 150_000, k1: 199_999 })).toBe("full");
+});

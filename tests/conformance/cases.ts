@@ -179,6 +179,12 @@ export const CASES: readonly Entry[] = [
     isCausal: true,
   }),
   entry("sinks", { lengths: { N: 50 }, sinks: [0.5, -3] }),
+  entry("sinks over 9,001 keys, one query", { lengths: { Nq: 1, Nk: 9001 }, scale: 0.01, sinks: [9, 4] }),
+  entry("sinks over 5,000 keys, 20 queries", {
+    lengths: { H: 1, Nq: 20, Nk: 5000 },
+    scale: 0.01,
+    sinks: [9],
+  }),
   entry("sinks of −∞ and of 20, rows that see nothing", {
     lengths: { N: 50 },
     sinks: [-Infinity, 20],

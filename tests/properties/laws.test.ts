@@ -49,6 +49,19 @@ function shuffled(n: number, seed: number): number[] {
   return order;
 }
 
+/** Weights times values, [2, 4, 37, 61] and [2, 4, 61, 12], in float64. */
+function weighted(w: Tensor, values: Tensor): Tensor {
+  return filledWith([2, 4, 37, 12], (n) => {
+    const row = Math.floor(n / 12);
+    let sum = 0;
+    for (let j = 0; j < 61; j++)
+      sum +=
+        (w.data[row * 61 + j] as number) *
+        (values.data[(Math.floor(row / 37) * 61 + j) * 12 + (n % 12)] as number);
+    return sum;
+  });
+}
+
 afterAll(restore);
 
 for (const level of LEVELS.filter(has))
@@ -325,20 +338,26 @@ for (const level of LEVELS.filter(has))
       });
       expect(Math.abs(kept / w.length - 0.7)).toBeLessThan(0.01);
       expectNear(lse, attend(q, k, v).lse, NEAR, "lse is of the undropped softmax");
-      const want = filledWith(output.shape, (n) => {
-        const row = Math.floor(n / 12);
-        let sum = 0;
-        for (let j = 0; j < 61; j++)
-          sum += w[row * 61 + j] * (v.data[(Math.floor(row / 37) * 61 + j) * 12 + (n % 12)] as number);
-        return sum;
-      });
-      expectNear(output, want, NEAR);
+      expectNear(output, weighted(weights as Tensor, v), NEAR);
       // A row alone, at its position, drops the same cells.
       const one = attend(rows(q, 20, 21), k, v, { ...options, queryOffset: 20 });
       expectNear(one.output, rows(output, 20, 21), NEAR);
       expectSame(attend(q, k, v, { ...options, dropoutP: 0 }), attend(q, k, v), "p = 0");
       const other = attend(q, k, v, { ...options, seed: 43 });
       expect(other.output.data).not.toEqual(output.data);
+    });
+
+    it("dropout drops the same cells on every level", () => {
+      const options = { dropoutP: 0.5, seed: 2 ** 40 + 7, queryOffset: 3, returnWeights: true };
+      const mine = attend(q, k, v, options).weights as Tensor;
+      use("reference", 1);
+      const plain = attend(q, k, v, options).weights as Tensor;
+      use(level, 2);
+      plain.data.forEach((x, n) => {
+        if ((x === 0) !== (mine.data[n] === 0))
+          expect.fail(`cell ${n}: ${mine.data[n]}, in the reference ${x}`);
+      });
+      expectNear(attend(q, k, v, options).output, weighted(mine, v), NEAR);
     });
 
     it("views that are transposed, sliced, offset or repeated equal their copies, bit for bit", () => {

@@ -199,4 +199,34 @@ for (const level of LEVELS.filter(has))
       expect(output.data[3 * d]).toBe(Infinity);
       expect(Number.isFinite(output.data[2 * d])).toBe(true);
     });
+
+    it("16-bit ∞, NaN and subnormals are what they are, in keys, values and queries", () => {
+      const formats = {
+        float16: { one: 0x3c00, inf: 0x7c00, nan: 0x7e01, least: 1, value: 2 ** -24 },
+        bfloat16: { one: 0x3f80, inf: 0x7f80, nan: 0x7fc1, least: 0x0080, value: 2 ** -126 },
+      };
+      for (const [dtype, { one, inf, nan, least, value }] of Object.entries(formats))
+        for (const Nq of [1, 20]) {
+          const of = (bits: readonly number[], n: number) =>
+            new Tensor(
+              Uint16Array.from({ length: n * 8 }, (_, at) => bits[at % bits.length]),
+              [n, 8],
+              dtype as "float16",
+            );
+          const queries = of([0], Nq);
+          const run = (values: Tensor, keys = of([one], 16), query = queries) =>
+            attend(query, keys, values).output.toFloat64();
+          const columns = run(of([one, inf, inf | 0x8000, nan, one, one, one, one], 16));
+          expect([...columns.subarray(0, 5)]).toEqual([1, Infinity, -Infinity, Number.NaN, 1]);
+          expect(run(of([one], 16), of([nan], 16), of([one], Nq))[0]).toBeNaN();
+          expect(run(of([one], 16), of([one], 16), of([nan], Nq))[0]).toBeNaN();
+          const small = attend(
+            filledWith([Nq, 8], () => 0),
+            of([one], 16),
+            of([least], 16),
+          ).output;
+          for (const x of small.data as Float32Array)
+            expect([dtype, Math.abs(x / value - 1) < 1e-6]).toEqual([dtype, true]);
+        }
+    });
   });
