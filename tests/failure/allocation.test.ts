@@ -1,0 +1,79 @@
+/**
+ * Allocation k of a call is refused, for k = 1, 2, … until the call needs no more (SQLite's practice): each time the
+ * error is the typed one, nothing stays in use, and the next call is right.
+ */
+import { configure, UnsupportedError } from "heed";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { theEngine } from "../../src/wasm/engine.ts";
+import { EngineMemory } from "../../src/wasm/memory.ts";
+import { has, LEVELS, restore, use } from "../levels.ts";
+import { everyKind, unlike } from "./calls.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(restore);
+
+const alloc = EngineMemory.prototype.alloc;
+
+/** Refuses the k-th allocation from now on; returns how many there were. */
+function refuse(k: number): () => number {
+  let count = 0;
+  vi.spyOn(EngineMemory.prototype, "alloc").mockImplementation(function (this: EngineMemory, bytes: number) {
+    if (++count === k) throw new UnsupportedError("memory", `refused: ${bytes} bytes`, { asked: bytes });
+    return alloc.call(this, bytes);
+  });
+  return () => count;
+}
+
+const inUse = () => theEngine()?.memory.resetPeak() as number;
+
+for (const level of LEVELS.filter((level) => (level === "relaxed" || level === "strict") && has(level)))
+  describe(level, () => {
+    for (const bytesPerThread of [2 ** 20, 12 * 2 ** 20])
+      it(`with ${bytesPerThread / 2 ** 20} MiB a thread`, () => {
+        use(level, 1);
+        configure({ bytesPerThread });
+        for (const { name, run } of everyKind()) {
+          const want = run();
+          const before = inUse();
+          for (let k = 1; ; k++) {
+            const count = refuse(k);
+            let error: unknown;
+            let got: Float64Array[] | undefined;
+            try {
+              got = run();
+            } catch (e) {
+              error = e;
+            }
+            vi.restoreAllMocks();
+            if (got) {
+              expect(count(), `${name}: allocations of a call`).toBe(k - 1);
+              expect(k, `${name} allocates`).toBeGreaterThan(3);
+              break;
+            }
+            expect(error, `${name}, allocation ${k}`).toBeInstanceOf(UnsupportedError);
+            expect((error as UnsupportedError).code).toBe("memory");
+            expect(inUse(), `${name}, bytes in use after allocation ${k} was refused`).toBe(before);
+            expect(
+              unlike(run(), want),
+              `${name}, the call after allocation ${k} was refused`,
+            ).toBeUndefined();
+          }
+          expect(inUse()).toBe(before);
+        }
+      });
+  });
+
+it("a refused workspace leaves no size behind: a small call after a large one that failed needs no large one", () => {
+  use("strict", 1);
+  const [small] = everyKind();
+  const want = small.run();
+  const { memory, threads } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+  const before = inUse();
+  refuse(1);
+  expect(() => threads.reserve(2 ** 31, 1)).toThrow(UnsupportedError);
+  vi.restoreAllMocks();
+  expect(unlike(small.run(), want)).toBeUndefined();
+  expect(memory.resetPeak()).toBeLessThanOrEqual(before);
+});
