@@ -1,5 +1,5 @@
 /** Addresses are unsigned: the same bits where a call's regions lie below, across and above 2^31, up to the end of memory. */
-import { configure, UnsupportedError } from "heed";
+import { configure, maskMod, UnsupportedError } from "heed";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { abandonEngine, theEngine } from "../../src/wasm/engine.ts";
 import type { EngineMemory } from "../../src/wasm/memory.ts";
@@ -16,13 +16,17 @@ afterAll(() => {
   restore();
 });
 
-/** A fresh engine whose next regions begin `below` bytes under an address. */
+/** A fresh engine whose next regions begin `below` bytes under an address, in memory full of NaN. */
 function engineBelow(address: number, below: number): EngineMemory {
   abandonEngine();
   const { memory } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
   const next = memory.alloc(64);
   memory.free(next);
   memory.alloc(address - below - next - 256);
+  const room = Math.min(below + 2 ** 18, 2 ** 32 - address + below) - 256;
+  const used = memory.alloc(Math.floor(room / 64) * 64);
+  memory.u8.fill(0xff, used, used + room);
+  memory.free(used);
   return memory;
 }
 
@@ -55,6 +59,18 @@ describe(`${level}: each region of a call in turn lies across 2^31:`, () => {
         expect(memory.memory.buffer.byteLength).toBeGreaterThanOrEqual(2 ** 31);
       }
     });
+});
+
+it("a list of runs lies across 2^31", () => {
+  const stripes = maskMod(({ h, q, k }) => k.floorDiv(128).mod(2).eq(0).and(k.ge(h), q.ge(0)));
+  const one = call("stripes", { Hq: 8, Nq: 20, Nk: 1000, dk: 4 }, { attnMask: stripes });
+  const want = one.run();
+  const bytes = taken(one);
+  for (let below = bytes; below > bytes - 2048; below -= 64) {
+    engineBelow(2 ** 31, below);
+    const wrong = unlike(one.run(), want);
+    if (wrong) expect.fail(`${below} of ${bytes} bytes below 2^31: ${wrong}`);
+  }
 });
 
 it("calls of every kind give the same bits past 2^31, on two threads too", () => {
