@@ -147,7 +147,9 @@ function casesOf(shapes: readonly string[] | undefined, causal: boolean): Case[]
 /** The FMA peak in GFLOP/s of `threads` threads, from the repository's roofline where it is there and runs. */
 async function peakOf(threads: number): Promise<number | undefined> {
   const file = new URL("../../bench/roofline.ts", import.meta.url);
-  if (!existsSync(file)) return undefined;
+  // Node 20 does not read TypeScript.
+  const { typescript } = process.features as { typescript?: string | false };
+  if (!existsSync(file) || !typescript) return undefined;
   const module: { peak?: (threads: number) => number | Promise<number> } = await import(file.href);
   return module.peak?.(threads);
 }

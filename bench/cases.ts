@@ -1,0 +1,312 @@
+/**
+ * The cases that are measured: shapes, options, what is compared inside one case, and the goals of each. A table serves
+ * speed, its check and the report. How a case is measured is in measure.ts, who is compared beside heed in peers/.
+ *
+ * Work is counted as 4·B·H·Nq·Nk·d operations, masked scores too: causal attention shows what the mask saves.
+ */
+import {
+  type AttentionOptions,
+  alibi,
+  alibiSlopes,
+  causal,
+  documents,
+  keyLengths,
+  type Level,
+  maskMod,
+  scoreMod,
+  slidingWindow,
+  softcap,
+} from "../src/index.ts";
+
+/** Sizes of a case: heads of queries and keys are the same, and so are head sizes. */
+export interface Sizes {
+  readonly B: number;
+  readonly H: number;
+  readonly Nq: number;
+  readonly Nk: number;
+  readonly d: number;
+}
+
+/** One way to make the call. The first of a case is its subject, the others are what it is compared with. */
+export interface Variant {
+  readonly name: string;
+  /** Options of the call; sizes may be smaller than in the table when only the check is run. */
+  readonly options?: (sizes: Sizes) => AttentionOptions;
+  /** Where keys and values lie: arrays of the caller, or tensors in the engine's memory as a cache is. Default arrays. */
+  readonly cache?: "arrays" | "engine" | "engine bfloat16";
+  /** Threads in place of those of the run. */
+  readonly threads?: number;
+}
+
+/** Something to reach: a figure of the case at some level, number of threads and version of Node. */
+export interface Goal {
+  readonly figure: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  /** Default: every level. */
+  readonly level?: Level;
+  /** Default 1. */
+  readonly threads?: number;
+  /** First version of Node it holds for, and the first it does not. */
+  readonly node?: { readonly from?: number; readonly before?: number };
+}
+
+/** What is measured of a case: a call's time; a new kernel's way to its speed; memory. */
+export type Kind = "time" | "first" | "memory";
+
+/** A row of the table. */
+export interface Case {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly sizes: Sizes;
+  readonly variants: readonly [Variant, ...Variant[]];
+  /** True where the other packages compute the same: full or causal, float32. */
+  readonly peers: boolean;
+  /** What bounds the speed: arithmetic, or reading keys and values. */
+  readonly bound: "compute" | "read";
+  /** Compared with another variant's time: the share of it that the visible tiles allow. */
+  readonly tiles?: { readonly full: string };
+  readonly goals: readonly Goal[];
+}
+
+/** Figures by name, as goals and reports call them. */
+export const figure = {
+  gflops: "GFLOP/s",
+  ms: "ms",
+  /** The subject's time over that of another variant. */
+  timeOver: (variant: string) => `time / ${variant}`,
+  /** How many times faster the subject is than a peer, or than the fastest peer of a package. */
+  speedOver: (peer: string) => `speed / ${peer}`,
+  /** The subject's time over 1.15 × visible share × full + 0.2 ms. */
+  allowed: "time / allowed by tiles",
+  build: "ms to emit and compile",
+  steady: "ms until steady",
+  memory: "MiB a thread",
+} as const;
+
+/** What two threads are compared with. */
+export const ONE_THREAD = "one thread";
+
+/** Operations counted of a call. */
+export const flopsOf = ({ B, H, Nq, Nk, d }: Sizes): number => 4 * B * H * Nq * Nk * d;
+
+/** Bytes of keys and values a call reads at least, where they are stored in so many bytes a number. */
+export const cacheBytes = ({ B, H, Nk, d }: Sizes, bytes = 4): number => 2 * B * H * Nk * d * bytes;
+
+const square = (N: number, H = 12, d = 64, B = 1): Sizes => ({ B, H, Nq: N, Nk: N, d });
+const plain = (name = "full"): Variant => ({ name });
+const from24 = { from: 24 } as const;
+const before24 = { before: 24 } as const;
+const MHA = "onnxruntime-node MultiHeadAttention";
+/** Two threads against one, from N = 512 on. */
+const scaling: Goal = { figure: figure.timeOver(ONE_THREAD), atMost: 1 / 1.95, threads: 2 };
+
+function full(N: number): Case {
+  const long = N >= 1024;
+  const goals: Goal[] = long
+    ? [
+        { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 50 },
+        { figure: figure.gflops, level: "wide", atLeast: 92 },
+        { figure: figure.gflops, level: "strict", node: from24, atLeast: 42 },
+        { figure: figure.gflops, level: "relaxed", node: before24, atLeast: 47 },
+        { figure: figure.gflops, level: "strict", node: before24, atLeast: 36 },
+        { figure: figure.speedOver(MHA), level: "wide", atLeast: 1 },
+        { figure: figure.speedOver("onnxruntime-web"), level: "relaxed", node: from24, atLeast: 2.1 },
+      ]
+    : [];
+  return {
+    name: `full d64 N${N}`,
+    kind: "time",
+    sizes: square(N),
+    variants: [plain()],
+    peers: true,
+    bound: "compute",
+    goals: [...goals, scaling],
+  };
+}
+
+function causalCase(N: number, share: number): Case {
+  return {
+    name: `causal d64 N${N}`,
+    kind: "time",
+    sizes: square(N),
+    variants: [{ name: "causal", options: () => ({ isCausal: true }) }, plain()],
+    peers: true,
+    bound: "compute",
+    goals: [
+      { figure: figure.timeOver("full"), atMost: share },
+      { figure: figure.gflops, level: "wide", atLeast: 170 },
+      scaling,
+    ],
+  };
+}
+
+function decode(Nk: number, goals: readonly Goal[]): Case {
+  return {
+    name: `decode d64 Nk${Nk}`,
+    kind: "time",
+    sizes: { B: 1, H: 12, Nq: 1, Nk, d: 64 },
+    variants: [
+      { name: "cache in the engine's memory", cache: "engine" },
+      { name: "bfloat16 cache", cache: "engine bfloat16" },
+      { name: "plain arrays", cache: "arrays" },
+    ],
+    peers: true,
+    bound: "read",
+    goals,
+  };
+}
+
+function masked(name: string, sizes: Sizes, options: (sizes: Sizes) => AttentionOptions): Case {
+  return {
+    name,
+    kind: "time",
+    sizes,
+    variants: [{ name: "masked", options }, plain()],
+    peers: false,
+    bound: "compute",
+    tiles: { full: "full" },
+    goals: [{ figure: figure.allowed, atMost: 1 }],
+  };
+}
+
+function scored(name: string, most: number, options: (sizes: Sizes) => AttentionOptions): Case {
+  return {
+    name,
+    kind: "time",
+    sizes: square(1024),
+    variants: [{ name: "changed", options }, plain("plain")],
+    peers: false,
+    bound: "compute",
+    goals: [{ figure: figure.timeOver("plain"), atMost: most }],
+  };
+}
+
+/** Ids of documents of the same length. */
+const documentIds = (N: number, length: number): Int32Array =>
+  Int32Array.from({ length: N }, (_, i) => Math.floor(i / length));
+
+/** Real keys by batch entry: 3/8, 5/8, 1/4, 3/4 of Nk, half of it on average. */
+const halfLengths = ({ B, Nk }: Sizes): number[] =>
+  Array.from({ length: B }, (_, b) => Math.round(([3, 5, 2, 6][b % 4] * Nk) / 8));
+
+/** The table. */
+export const CASES: readonly Case[] = [
+  full(512),
+  full(1024),
+  full(2048),
+  full(4096),
+  {
+    name: "full d128 N1024",
+    kind: "time",
+    sizes: square(1024, 8, 128),
+    variants: [plain()],
+    peers: true,
+    bound: "compute",
+    goals: [
+      { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 53 },
+      { figure: figure.gflops, level: "wide", atLeast: 100 },
+      { figure: figure.gflops, level: "strict", node: from24, atLeast: 45 },
+      scaling,
+    ],
+  },
+  causalCase(1024, 0.55),
+  causalCase(4096, 0.52),
+  {
+    name: "latency d64 N128",
+    kind: "time",
+    sizes: square(128),
+    variants: [plain()],
+    peers: true,
+    bound: "compute",
+    goals: [
+      { figure: figure.ms, level: "relaxed", node: from24, atMost: 1.1 },
+      { figure: figure.ms, level: "wide", atMost: 0.6 },
+      { figure: figure.ms, level: "wide", threads: 2, atMost: 0.34 },
+    ],
+  },
+  decode(4096, [
+    { figure: figure.gflops, atLeast: 25 },
+    { figure: figure.gflops, threads: 2, atLeast: 45 },
+    { figure: figure.speedOver("onnxruntime-node"), atLeast: 3 },
+  ]),
+  decode(16384, [
+    { figure: figure.gflops, atLeast: 16 },
+    { figure: figure.gflops, threads: 2, atLeast: 22 },
+    { figure: figure.timeOver("bfloat16 cache"), atLeast: 1.4 },
+  ]),
+  masked("window 256 N4096", square(4096), () => ({ attnMask: slidingWindow(256, 0) })),
+  masked("documents of 512 N4096", square(4096), ({ Nk }) => ({
+    attnMask: documents(documentIds(Nk, Math.max(1, Math.round(Nk / 8)))),
+  })),
+  masked("causal documents of 512 N4096", square(4096), ({ Nk }) => ({
+    attnMask: [causal(), documents(documentIds(Nk, Math.max(1, Math.round(Nk / 8))))],
+  })),
+  masked("padding, half of B4 N1024", square(1024, 12, 64, 4), (sizes) => ({
+    attnMask: keyLengths(halfLengths(sizes)),
+  })),
+  scored("score: ALiBi N1024", 1.07, ({ H }) => ({ scoreMod: alibi(alibiSlopes(H)) })),
+  // As a mask, so that tiles outside are skipped; and as a change of every score, so that none is.
+  scored("score: window as maskMod N1024", 1.07, () => ({
+    attnMask: maskMod(({ q, k }) => q.sub(k).abs().le(256)),
+  })),
+  scored("score: window as scoreMod N1024", 1.07, () => ({
+    scoreMod: scoreMod(({ score, q, k }) => q.sub(k).abs().le(256).select(score, -Infinity)),
+  })),
+  scored("score: softcap N1024", 1.2, () => ({ scoreMod: softcap(50) })),
+  {
+    name: "first call of a new kind",
+    kind: "first",
+    sizes: square(128),
+    variants: [plain()],
+    peers: false,
+    bound: "compute",
+    goals: [
+      { figure: figure.build, atMost: 5 },
+      { figure: figure.steady, atMost: 20 },
+    ],
+  },
+  {
+    name: "memory N32768",
+    kind: "memory",
+    sizes: square(32768, 1),
+    variants: [plain()],
+    peers: false,
+    bound: "compute",
+    goals: [
+      { figure: figure.memory, atMost: 16 },
+      { figure: figure.memory, threads: 2, atMost: 16 },
+    ],
+  },
+];
+
+/** Goals of a case that apply to a run. */
+export function goalsOf(c: Case, level: Level, threads: number, node: number): Goal[] {
+  return c.goals.filter(
+    (goal) =>
+      (goal.level ?? level) === level &&
+      (goal.threads ?? 1) === threads &&
+      node >= (goal.node?.from ?? 0) &&
+      node < (goal.node?.before ?? Number.POSITIVE_INFINITY),
+  );
+}
+
+/** Whether a figure meets its goal. */
+export const reached = (goal: Goal, value: number): boolean =>
+  value >= (goal.atLeast ?? Number.NEGATIVE_INFINITY) && value <= (goal.atMost ?? Number.POSITIVE_INFINITY);
+
+/** A goal in words. */
+export function goalText(goal: Goal): string {
+  const bound = goal.atLeast !== undefined ? `≥ ${short(goal.atLeast)}` : `≤ ${short(goal.atMost as number)}`;
+  return `${goal.figure} ${bound}`;
+}
+
+const short = (x: number): string => String(Number(x.toPrecision(3)));
+
+/** Cases whose name matches one of the patterns: `*` stands for any text. */
+export function chosen(patterns: readonly string[], cases: readonly Case[] = CASES): Case[] {
+  const tests = patterns.map((p) => new RegExp(`^${p.split("*").map(literal).join(".*")}$`, "i"));
+  return cases.filter(({ name }) => tests.length === 0 || tests.some((test) => test.test(name)));
+}
+
+const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");

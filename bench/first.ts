@@ -1,0 +1,99 @@
+/**
+ * A kernel's first moments: how long it takes to write and compile one of a new kind, and how long after the first call
+ * its calls run at their usual speed (V8 first runs code of its quick compiler, then replaces it).
+ */
+import {
+  configure,
+  explain,
+  prepare,
+  type ScoreMod,
+  scaledDotProductAttention,
+  scoreMod,
+} from "../src/index.ts";
+import { resolve } from "../src/plan/problem.ts";
+import { specOf } from "../src/wasm/call.ts";
+import { theEngine } from "../src/wasm/engine.ts";
+import { codeOf } from "../src/wasm/kernel.ts";
+import { type Case, figure } from "./cases.ts";
+import { errorOf, inputsOf, type Outcome } from "./measure.ts";
+import { quantile, spreadOf } from "./turns.ts";
+
+const KINDS = 12;
+/** Calls of a new kind: some are of its usual speed at the end. */
+const CALLS = 80;
+/** Calls that count as its usual speed, and how near to it a call has to be. */
+const LAST = 20;
+const NEAR = 1.15;
+
+/** A score change of its own form for each number: constants would share a kernel, forms do not. */
+function kind(n: number): ScoreMod {
+  return scoreMod(({ score, q, k }) => {
+    let x = score;
+    for (let bit = 0; bit < 6; bit++)
+      x = (n >> bit) & 1 ? x.add(q.sub(k).abs().mul(0.01)) : x.sub(q.sub(k).abs().mul(0.01));
+    return x;
+  });
+}
+
+/** Measures kernels that this process has not seen. */
+export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
+  configure({ threads });
+  const ready = await prepare();
+  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+  const inputs = inputsOf(c.sizes);
+  const { query, key, value } = inputs;
+  const plan = explain(query, key, value, { scoreMod: kind(0) });
+  if (plan.level === "reference") throw new Error("bench: the reference has no kernels");
+  const built: number[] = [];
+  const steady: number[] = [];
+  const firsts: number[] = [];
+  // The packing kernel belongs to every kind: made before.
+  for (let n = 0; n < 5; n++) scaledDotProductAttention(query, key, value);
+  for (let n = 0; n < KINDS; n++) {
+    // V8 keeps modules by their bytes, so a kind is either built here or called.
+    const built0 = resolve("bench", query, key, value, { scoreMod: kind(2 * n) });
+    const engine = theEngine();
+    if (!engine) throw new Error("bench: there is no WebAssembly here");
+    const start = performance.now();
+    const { spec } = specOf(built0, plan.level, engine.memory.shared);
+    const instance = new WebAssembly.Instance(new WebAssembly.Module(codeOf(spec)), {
+      env: { memory: engine.memory.memory },
+    });
+    if (typeof instance.exports.run !== "function") throw new Error("bench: a kernel without run");
+    built.push(performance.now() - start);
+
+    const options = { scoreMod: kind(2 * n + 1) };
+    const begun = performance.now();
+    const ends: number[] = [];
+    let { output } = scaledDotProductAttention(query, key, value, options);
+    ends.push(performance.now());
+    while (ends.length < CALLS) {
+      output = scaledDotProductAttention(query, key, value, options).output;
+      ends.push(performance.now());
+    }
+    const error = errorOf({ inputs, options }, output);
+    if (!(error <= 1)) throw new Error(`${c.name}: wrong by ${error} bounds`);
+    const times = ends.map((end, i) => end - (i === 0 ? begun : ends[i - 1]));
+    const usual = quantile(times.slice(-LAST), 0.5);
+    // The first of three calls in a row of which the middle one is at the usual speed.
+    const at = times.findIndex((_, i) => quantile(times.slice(i, i + 3), 0.5) <= NEAR * usual);
+    steady.push(at === 0 ? 0 : ends[at - 1] - begun);
+    firsts.push(times[0]);
+  }
+  return {
+    case: c.name,
+    level: plan.level,
+    threads,
+    plan: { kernel: plan.kernel, threads: plan.threads, tasks: plan.tasks, splits: plan.splits },
+    measured: [],
+    absent: [],
+    figures: {
+      [figure.build]: spreadOf(built),
+      [figure.steady]: spreadOf(steady),
+      "ms of the first call": spreadOf(firsts),
+    },
+    notes: [
+      `the process's first kernel of a kind took ${built[0].toFixed(1)} ms to emit and compile, the slowest ${Math.max(...built).toFixed(1)} ms`,
+    ],
+  };
+}

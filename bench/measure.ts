@@ -1,0 +1,272 @@
+/**
+ * One case measured in this process: inputs are made, every contestant's result is held against the formula in float64,
+ * then all take turns with heed (turns.ts), the machine's ceiling among them. What is wrong is not timed.
+ */
+import { checkRows } from "../src/cli/check.ts";
+import { seededTensor } from "../src/cli/seeded.ts";
+import { narrow } from "../src/core/dtype.ts";
+import {
+  type AttentionOptions,
+  configure,
+  empty,
+  explain,
+  type Level,
+  type Plan,
+  prepare,
+  scaledDotProductAttention,
+  type Tensor,
+  tensor,
+} from "../src/index.ts";
+import { resolve } from "../src/plan/problem.ts";
+import { type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Sizes, type Variant } from "./cases.ts";
+import type { Peer } from "./peers/index.mjs";
+import type { Loop, Rig } from "./roofline.ts";
+import { type Contestant, quantile, ratios, type Spread, spreadOf, type Taken, takeTurns } from "./turns.ts";
+
+/** What all contestants of a case compute with, [B, H, N, d]. */
+export interface Inputs {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+}
+
+/** Seeded inputs, close to a standard normal distribution. */
+export function inputsOf({ B, H, Nq, Nk, d }: Sizes): Inputs {
+  return {
+    query: seededTensor([B, H, Nq, d], 1),
+    key: seededTensor([B, H, Nk, d], 2),
+    value: seededTensor([B, H, Nk, d], 3),
+  };
+}
+
+/** A call ready to be made, and its inputs as the variant stores them. */
+export interface Call {
+  readonly inputs: Inputs;
+  readonly options: AttentionOptions;
+  run(): Tensor;
+}
+
+/** Prepares a variant's call. */
+export function callOf(variant: Variant, sizes: Sizes, from: Inputs): Call {
+  const stored = (t: Tensor): Tensor => {
+    if (!variant.cache || variant.cache === "arrays") return t;
+    const half = variant.cache === "engine bfloat16";
+    const kept = empty(t.shape, half ? "bfloat16" : "float32");
+    if (half) narrow("bfloat16", t.data as Float32Array, kept.data as Uint16Array);
+    else (kept.data as Float32Array).set(t.data as Float32Array);
+    return kept;
+  };
+  const inputs = { query: from.query, key: stored(from.key), value: stored(from.value) };
+  const options = variant.options?.(sizes) ?? {};
+  const { query, key, value } = inputs;
+  return { inputs, options, run: () => scaledDotProductAttention(query, key, value, options).output };
+}
+
+/** Largest error of a result in units of the float32 bound, over rows spread through it; at most 1 where it is right. */
+export function errorOf(call: Pick<Call, "inputs" | "options">, output: Tensor, rows = 24): number {
+  const { query, key, value } = call.inputs;
+  return checkRows(resolve("bench", query, key, value, call.options), output, rows).bounds;
+}
+
+/** A contestant's times, in milliseconds a call. */
+export interface Measured {
+  readonly name: string;
+  readonly kind: "heed" | Peer["kind"];
+  /** The npm package of a peer. */
+  readonly package?: string;
+  readonly ms: Spread;
+  /** 4·B·H·Nq·Nk·d a second, in 10⁹, at the median. */
+  readonly gflops: number;
+  readonly turns: number;
+  /** True where there was time for one cold call only. */
+  readonly once: boolean;
+  /** Error of the rows checked, in units of the bound. */
+  readonly error: number;
+}
+
+/** A case, measured. */
+export interface Outcome {
+  readonly case: string;
+  readonly level: Level;
+  readonly threads: number;
+  readonly plan?: Pick<Plan, "kernel" | "threads" | "tasks" | "splits" | "tiles">;
+  readonly measured: readonly Measured[];
+  /** Peers that did not run, and why. */
+  readonly absent: readonly { readonly name: string; readonly why: string }[];
+  /** The best burst of the machine's ceiling in this case's turns. */
+  readonly ceiling?: { readonly loop: Loop; readonly unit: "GFLOP/s" | "GB/s"; readonly best: number };
+  /** Share of the ceiling at the median. */
+  readonly ofCeiling?: number;
+  readonly figures: Readonly<Record<string, Spread>>;
+  readonly notes: readonly string[];
+}
+
+/** Other packages' results may lie so many bounds off; more is another formula. */
+const PEER_BOUNDS = 16;
+
+interface Entered extends Contestant {
+  readonly kind: Measured["kind"];
+  readonly package?: string;
+  readonly error: number;
+  /** Seconds of the call that was checked. */
+  readonly first: number;
+  dispose?(): unknown;
+}
+
+/** heed's own variants, checked. Throws where a result is wrong. */
+function own(c: Case, threads: number, from: Inputs): { entered: Entered; call: Call }[] {
+  const [subject, ...others] = c.variants;
+  const alone: Variant = { ...subject, name: ONE_THREAD, threads: 1 };
+  return [subject, ...others, ...(threads > 1 ? [alone] : [])].map((variant) => {
+    const engage = () => void configure({ threads: variant.threads ?? threads });
+    engage();
+    const call = callOf(variant, c.sizes, from);
+    const start = performance.now();
+    const output = call.run();
+    const first = (performance.now() - start) / 1e3;
+    const error = errorOf(call, output);
+    if (!(error <= 1))
+      throw new Error(`${c.name}, ${variant.name}: wrong by ${error} bounds; nothing was timed`);
+    return { call, entered: { name: variant.name, kind: "heed", engage, run: call.run, error, first } };
+  });
+}
+
+/** A peer made ready and checked, or why it is absent. */
+async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<Entered | string> {
+  const { query, key, value } = call.inputs;
+  const { B, H, Nq, Nk, d } = c.sizes;
+  try {
+    const ready = await peer.prepare({
+      B,
+      H,
+      Nq,
+      Nk,
+      D: d,
+      causal: call.options.isCausal === true,
+      threads,
+      query: query.data as Float32Array,
+      key: key.data as Float32Array,
+      value: value.data as Float32Array,
+    });
+    if ("refuses" in ready) return ready.refuses;
+    const start = performance.now();
+    const result = await ready.run();
+    const first = (performance.now() - start) / 1e3;
+    const error = errorOf(call, tensor(Float32Array.from(ready.order(result)), [B, H, Nq, d]));
+    if (!(error <= PEER_BOUNDS)) {
+      await ready.dispose?.();
+      return `its result is wrong by ${error.toPrecision(2)} bounds`;
+    }
+    const { run, dispose } = ready;
+    return { name: peer.name, kind: peer.kind, package: peer.package, run, dispose, error, first };
+  } catch (error) {
+    return String((error as Error)?.message ?? error).split("\n")[0];
+  }
+}
+
+/** Which ceiling a case runs against. */
+function loopOf(c: Case, level: Level, rig: Rig): Loop {
+  if (c.bound === "read") return "read";
+  const loop: Loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
+  return rig.has(loop) ? loop : "mul+add";
+}
+
+/** Measures one case at the level and number of threads of this process. */
+export async function measure(
+  c: Case,
+  threads: number,
+  seconds: number,
+  peers: readonly Peer[],
+  rig: Rig,
+): Promise<Outcome> {
+  configure({ threads });
+  const ready = await prepare();
+  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+  const from = inputsOf(c.sizes);
+  const ours = own(c, threads, from);
+  const entered = ours.map((one) => one.entered);
+  const absent: { name: string; why: string }[] = [];
+  // Peers compute the subject's formula on plain arrays.
+  const asked: Call = { ...ours[0].call, inputs: from };
+  for (const peer of c.peers ? peers : []) {
+    const one = await enter(peer, c, threads, asked);
+    if (typeof one === "string") absent.push({ name: peer.name, why: one });
+    else entered.push(one);
+  }
+  configure({ threads });
+  const { query, key, value } = ours[0].call.inputs;
+  const { kernel, level, tasks, splits, tiles, ...plan } = explain(query, key, value, ours[0].call.options);
+  const loop = loopOf(c, level, rig);
+  const ceilings: number[] = [];
+  const taken = await takeTurns(
+    entered,
+    entered.map((one) => one.first),
+    seconds,
+    5,
+    () => ceilings.push(rig.sample(loop, loop === "read" ? cacheBytes(c.sizes) : 0)),
+  );
+  for (const one of entered) await one.dispose?.();
+  const measured = entered.map(({ name, kind, package: from, error }, n): Measured => {
+    const ms = spreadOf(taken[n].seconds.map((s) => s * 1e3));
+    const turns = taken[n].seconds.filter((x) => x === x).length;
+    return {
+      name,
+      kind,
+      package: from,
+      ms,
+      gflops: flopsOf(c.sizes) / ms.median / 1e6,
+      turns,
+      once: taken[n].once,
+      error,
+    };
+  });
+  const best = Math.max(...ceilings);
+  const speed = loop === "read" ? cacheBytes(c.sizes) / measured[0].ms.median / 1e6 : measured[0].gflops;
+  return {
+    case: c.name,
+    level,
+    threads,
+    plan: { kernel, tasks, splits, tiles, threads: plan.threads },
+    measured,
+    absent,
+    ceiling: { loop, unit: loop === "read" ? "GB/s" : "GFLOP/s", best },
+    ofCeiling: speed / best,
+    figures: figuresOf(c, measured, taken, tiles),
+    notes: [],
+  };
+}
+
+/** Each time as a figure of speed, and the ratios of the subject to the others. */
+function figuresOf(
+  c: Case,
+  measured: readonly Measured[],
+  taken: readonly Taken[],
+  tiles: Plan["tiles"],
+): Record<string, Spread> {
+  const [subject] = taken;
+  const out: Record<string, Spread> = {
+    [figure.ms]: measured[0].ms,
+    [figure.gflops]: spreadOf(subject.seconds.map((s) => flopsOf(c.sizes) / s / 1e9)),
+  };
+  const fastest = new Map<string, number>();
+  for (let n = 1; n < taken.length; n++) {
+    const { name, kind, package: from } = measured[n];
+    if (kind === "heed") out[figure.timeOver(name)] = spreadOf(ratios(subject, taken[n]));
+    else {
+      out[figure.speedOver(name)] = spreadOf(ratios(taken[n], subject));
+      const before = fastest.get(from ?? "");
+      if (from && (before === undefined || measured[n].ms.median < measured[before].ms.median))
+        fastest.set(from, n);
+    }
+  }
+  for (const [from, n] of fastest) out[figure.speedOver(from)] = spreadOf(ratios(taken[n], subject));
+  const whole = taken.find(({ name }) => name === c.tiles?.full);
+  if (whole && tiles) {
+    const share = (tiles.full + tiles.partial) / (tiles.skipped + tiles.full + tiles.partial);
+    const usual = quantile(whole.seconds, 0.5);
+    const allowed = (n: number) => 1.15 * share * (whole.seconds[n] ?? usual) + 2e-4;
+    out["visible share of tiles"] = spreadOf([share]);
+    out[figure.allowed] = spreadOf(subject.seconds.map((s, n) => s / allowed(n)).filter((x) => x === x));
+  }
+  return out;
+}

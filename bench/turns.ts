@@ -1,0 +1,134 @@
+/**
+ * Contestants that take turns: A B C, A B C … in one process, so that what slows the machine slows each alike. A turn
+ * of a short call is an untimed call, which wakes threads and warms caches, and then some milliseconds of calls, of
+ * which the mean counts; a turn of a long one is one call. Medians over turns are reported, ratios are taken turn by turn.
+ */
+
+/** Someone who takes turns. */
+export interface Contestant {
+  readonly name: string;
+  /** Before each turn: settings of its own. */
+  engage?(): void;
+  /** The call that is timed. */
+  run(): unknown;
+}
+
+/** Seconds a call by turn; NaN where it sat a turn out. */
+export interface Taken {
+  readonly name: string;
+  readonly seconds: readonly number[];
+  /** True where one call is longer than all the time there is: its only figure is that of one cold call. */
+  readonly once: boolean;
+}
+
+/** Length of a turn of short calls, and of calls that are given an untimed one before. */
+const TURN = 0.01;
+const SHORT = 0.02;
+/** So that threads which spin for a while after a call (onnxruntime's do) are asleep when another's turn comes. */
+const PAUSE_MS = 4;
+const MOST_TURNS = 200;
+
+/** Middle of sorted or unsorted numbers, NaN left out. */
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = values.filter((x) => x === x).sort((a, b) => a - b);
+  if (sorted.length === 0) return Number.NaN;
+  const at = (sorted.length - 1) * q;
+  const low = Math.floor(at);
+  return sorted[low] + (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]) * (at - low);
+}
+
+/** A figure with its spread over turns. */
+export interface Spread {
+  readonly median: number;
+  readonly p25: number;
+  readonly p75: number;
+  readonly best: number;
+}
+
+/** Median, quarters and the least of what was measured. */
+export function spreadOf(values: readonly number[]): Spread {
+  return {
+    median: quantile(values, 0.5),
+    p25: quantile(values, 0.25),
+    p75: quantile(values, 0.75),
+    best: quantile(values, 0),
+  };
+}
+
+/** Turn by turn: `a` over `b`. A contestant with a single figure is compared by it every time. */
+export function ratios(a: Taken, b: Taken): number[] {
+  const at = ({ seconds, once }: Taken, n: number) => (once ? seconds[0] : seconds[n]);
+  const turns = a.once && b.once ? 1 : Math.max(a.seconds.length, b.seconds.length);
+  return Array.from({ length: turns }, (_, n) => at(a, n) / at(b, n)).filter((x) => x === x);
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+const now = () => performance.now() / 1e3;
+
+async function calls(run: () => unknown, count: number): Promise<number> {
+  const start = now();
+  for (let n = 0; n < count; n++) {
+    const result = run();
+    if (result instanceof Promise) await result;
+  }
+  return (now() - start) / count;
+}
+
+/**
+ * Lets all take turns for `seconds`, at least `least` turns each, and calls `between` after each round. A contestant
+ * that has used more than its share sits turns out, so that a slow one does not take the time of all.
+ *
+ * @param first seconds of the call of each that was checked
+ */
+export async function takeTurns(
+  contestants: readonly Contestant[],
+  first: readonly number[],
+  seconds: number,
+  least = 5,
+  between: () => void = () => {},
+): Promise<Taken[]> {
+  const times: number[][] = contestants.map(() => []);
+  const once = first.map((x) => x > seconds);
+  const usual: number[] = [];
+  for (const [n, one] of contestants.entries()) {
+    usual[n] = first[n];
+    if (once[n]) continue;
+    one.engage?.();
+    // Optimised code is there after some calls.
+    for (let spent = 0, i = 0; i < 4 && (i < 1 || spent < 0.3); i++) {
+      usual[n] = await calls(one.run, 1);
+      spent += usual[n];
+    }
+  }
+  // A slow one is content with two turns, but for the first, whom all are compared with.
+  const wanted = contestants.map((_, n) => (once[n] ? 0 : n > 0 && usual[n] * least > seconds ? 2 : least));
+  const share = (1.5 * seconds) / contestants.length;
+  const spent = contestants.map(() => 0);
+  const done = contestants.map(() => 0);
+  const start = now();
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    if (now() - start > seconds && contestants.every((_, n) => done[n] >= wanted[n])) break;
+    for (const [n, one] of contestants.entries()) {
+      if (once[n]) continue;
+      if (done[n] >= wanted[n] && spent[n] > share) {
+        times[n].push(Number.NaN);
+        continue;
+      }
+      await pause();
+      one.engage?.();
+      const from = now();
+      if (usual[n] < SHORT) usual[n] = await calls(one.run, 1);
+      const count = Math.max(1, Math.min(2000, Math.ceil(TURN / Math.max(usual[n], 1e-6))));
+      usual[n] = await calls(one.run, count);
+      times[n].push(usual[n]);
+      spent[n] += now() - from;
+      done[n]++;
+    }
+    between();
+  }
+  return contestants.map(({ name }, n) => ({
+    name,
+    seconds: once[n] ? [first[n]] : times[n],
+    once: once[n],
+  }));
+}
