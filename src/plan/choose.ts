@@ -58,7 +58,7 @@ export function cut(problem: Problem, machine: Machine): Cut {
   }
   const keyTile = dk > 160 || dv > 160 ? 64 : 128;
   // Small blocks waste less on a mask's edge, large ones reuse K more; full attention does not care.
-  const groups = Math.round(problem.mask && Nk <= 2048 ? 24 : 48 / machine.tileRows);
+  const groups = Math.round((problem.mask && Nk <= 2048 ? 24 : 48) / machine.tileRows);
   const few = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < FEW_TASKS;
   const blockRows = machine.tileRows * (few ? Math.max(2, Math.round(groups / 2)) : groups);
   const tasks = B * Hq * Math.ceil(Nq / blockRows);

@@ -13,6 +13,9 @@ export interface KeyRun {
   partial: boolean;
 }
 
+/** Rows that are looked at together first. */
+const SUPER = 1024;
+
 /** Finds runs for blocks of rows; remembers those that heads and batch entries share. */
 export class TileMap {
   /** True where runs differ between heads, or batch entries. */
@@ -22,6 +25,7 @@ export class TileMap {
   private readonly problem: Problem;
   private readonly keyTile: number;
   private readonly panel: number;
+  private held: { key: string; runs: readonly KeyRun[] } = { key: "", runs: [] };
   private readonly box: Box = {
     b0: 0,
     b1: 0,
@@ -57,11 +61,37 @@ export class TileMap {
     const box = this.box;
     box.b0 = box.b1 = b;
     box.h0 = box.h1 = h;
+    box.offset0 = box.offset1 = this.problem.offsets[b];
+    const coarse = this.coarse(b, h, row0, row1, from, to);
     box.i0 = row0;
     box.i1 = row1 - 1;
-    box.offset0 = box.offset1 = this.problem.offsets[b];
-    this.visit(from, to, found);
+    for (const run of coarse)
+      if (run.partial) this.visit(run.from, run.to, found);
+      else add(found, run.from, run.to, false);
     return found;
+  }
+
+  /** Runs of the thousand rows around a block, to whole tiles: where its own can be. Found once for all of their blocks. */
+  private coarse(
+    b: number,
+    h: number,
+    row0: number,
+    row1: number,
+    from: number,
+    to: number,
+  ): readonly KeyRun[] {
+    const { Nq } = this.problem.shape;
+    if (Nq <= 2 * SUPER || to - from <= 2 * SUPER) return [{ from, to, partial: true }];
+    const group = Math.floor(row0 / SUPER);
+    const key = `${b} ${h} ${group} ${row1 - row0} ${from} ${to}`;
+    if (this.held.key !== key) {
+      this.box.i0 = group * SUPER;
+      this.box.i1 = Math.min(Nq, (group + 1) * SUPER + row1 - row0) - 1;
+      const runs: KeyRun[] = [];
+      this.visit(from, to, runs, false);
+      this.held = { key, runs };
+    }
+    return this.held.runs;
   }
 
   private at(from: number, to: number): TileClass {
@@ -70,7 +100,7 @@ export class TileMap {
     return (this.classOf as (box: Box) => TileClass)(this.box);
   }
 
-  private visit(from: number, to: number, found: KeyRun[]): void {
+  private visit(from: number, to: number, found: KeyRun[], trim = true): void {
     const kind = this.at(from, to);
     if (kind === "skip") return;
     if (kind === "full") {
@@ -80,13 +110,13 @@ export class TileMap {
     const tiles = Math.ceil((to - from) / this.keyTile);
     if (tiles > 1) {
       const middle = from + Math.floor(tiles / 2) * this.keyTile;
-      this.visit(from, middle, found);
-      this.visit(middle, to, found);
+      this.visit(from, middle, found, trim);
+      this.visit(middle, to, found, trim);
       return;
     }
     // Inside one tile: drop empty panels at both ends, by halving.
     let [low, high] = [from, to];
-    for (let step = this.half(high - low); step >= this.panel; step = this.half(step)) {
+    for (let step = this.half(high - low); trim && step >= this.panel; step = this.half(step)) {
       if (low + step < high && this.at(low, low + step) === "skip") low += step;
       const cut = Math.max(
         low + this.panel,

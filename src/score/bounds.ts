@@ -3,10 +3,10 @@
  * empty (skipped), full (no predicate) or partial; for a table, whether an index can leave it.
  *
  * Interval arithmetic, so the answer may be wider than the truth ("partial" where a closer look would say
- * "full") but never narrower: a tile called empty or full is. Each node writes its two numbers into a slot, so
- * that a box costs a few loads and stores an operation (0.1–0.3 µs for the usual masks, measured on Node 24).
+ * "full") but never narrower: a tile called empty or full is. An expression becomes a short program over two columns
+ * of numbers, one row a node, so that a box costs some ten nanoseconds an operation; a planner asks for thousands.
  */
-import type { BoolExpression, Expression, Table, VarName } from "./expr.ts";
+import type { BoolExpression, Expression, Op, Table, VarName } from "./expr.ts";
 
 /** A box of cells: inclusive ranges of batch, head, row and key. `offset` is queryOffset, so q = i + offset. */
 export interface Box {
@@ -25,50 +25,71 @@ export interface Box {
 /** What a mask is over a box. */
 export type TileClass = "skip" | "full" | "partial";
 
-/** A function that bounds `expr` over a box and leaves the bounds in `low` and `high` of what it returns. */
-export function bounder(expr: Expression): (box: Box) => Slots {
-  const slots: Slots = {
-    low: new Float64Array(256),
-    high: new Float64Array(256),
-    nan: new Uint8Array(256),
-    last: 0,
-  };
-  const known = new Map<Expression, number>();
-  const steps: ((box: Box) => void)[] = [];
-  const place = (x: Expression): number => {
-    const seen = known.get(x);
-    if (seen !== undefined) return seen;
-    const args = x.args.map(place);
-    const at = known.size;
-    if (at >= slots.low.length) {
-      const grow = (old: Float64Array) => {
-        const next = new Float64Array(old.length * 2);
-        next.set(old);
-        return next;
-      };
-      slots.low = grow(slots.low);
-      slots.high = grow(slots.high);
-      slots.nan = new Uint8Array(slots.low.length);
-    }
-    known.set(x, at);
-    steps.push(step(x, args, at, slots));
-    if (x.type === "float") steps.push(strayed(x, args, at, slots));
-    else if (x.args[0]?.type === "float") steps.push(unsure(args, at, slots));
-    return at;
-  };
-  slots.last = place(expr);
-  return (box) => {
-    for (const run of steps) run(box);
-    return slots;
-  };
-}
-
-/** Bounds of every node, and 1 where a float may be NaN; `last` is the slot of the whole expression. */
+/** Bounds of every node, and 1 where a float may be NaN; `last` is the row of the whole expression. */
 export interface Slots {
   low: Float64Array;
   high: Float64Array;
   nan: Uint8Array;
   last: number;
+}
+
+/** One node: what it does, the rows of its operands, whether floats are involved. */
+interface Step {
+  readonly op: Op;
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+  readonly float: boolean;
+  readonly value: number;
+  readonly name: VarName | "";
+  /** Compares or joins floats: with NaN among them it may go either way. */
+  readonly unsure: boolean;
+  /** A table that holds NaN. */
+  readonly stray: boolean;
+  readonly look: ((low: Float64Array, high: Float64Array, at: number) => void) | undefined;
+}
+
+/** A function that bounds `expr` over a box and leaves the bounds in `low` and `high` of what it returns. */
+export function bounder(expr: Expression): (box: Box) => Slots {
+  const rows = new Map<Expression, number>();
+  const steps: Step[] = [];
+  const place = (x: Expression): number => {
+    const seen = rows.get(x);
+    if (seen !== undefined) return seen;
+    const args = x.args.map(place);
+    const [a = 0, b = 0, c = 0] = args;
+    steps.push({
+      op: x.op,
+      a,
+      b,
+      c,
+      // `float` of an integer is where a large integer loses digits; elsewhere what the node itself computes in counts.
+      float: x.op === "float" ? x.args[0].type === "float" : x.type === "float",
+      value: typeof x.value === "number" ? x.value : 0,
+      name: x.op === "var" ? (x.value as VarName) : "",
+      unsure: x.type === "bool" && x.args[0]?.type === "float",
+      stray: x.op === "table" && (x.value as Table).data.some((n: number) => n !== n),
+      look: x.op === "table" ? lookUp(x.value as Table, args) : undefined,
+    });
+    rows.set(x, steps.length - 1);
+    return steps.length - 1;
+  };
+  const last = place(expr);
+  const slots: Slots = {
+    low: new Float64Array(steps.length),
+    high: new Float64Array(steps.length),
+    nan: new Uint8Array(steps.length),
+    last,
+  };
+  // Only floats can be NaN; the usual masks have none, and skip the question.
+  const floats = steps.some((step) => step.float || step.unsure);
+  return (box) => {
+    for (let at = 0; at < steps.length; at++) {
+      run(steps[at], at, box, slots.low, slots.high);
+      if (floats) stray(steps[at], at, slots);
+    }
+    return slots;
+  };
 }
 
 /** A function that classes boxes for a mask. */
@@ -80,79 +101,129 @@ export function classer(mask: BoolExpression): (box: Box) => TileClass {
   };
 }
 
-function step(x: Expression, args: readonly number[], at: number, slots: Slots): (box: Box) => void {
-  const [a, b, c] = args;
-  const set = (low: number, high: number) => {
-    // ∞ − ∞ bounds nothing.
-    slots.low[at] = low !== low ? -Infinity : low;
-    slots.high[at] = high !== high ? Infinity : high;
-  };
-  const lo = (n: number) => slots.low[n];
-  const hi = (n: number) => slots.high[n];
-  switch (x.op) {
-    case "const": {
-      const value = x.value as number;
-      return () => set(value, value);
+function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64Array): void {
+  const { a, b, c, float } = step;
+  const [la, ha, lb, hb] = [low[a], high[a], low[b], high[b]];
+  let l = 0;
+  let h = 0;
+  switch (step.op) {
+    case "const": l = h = step.value; break;
+    case "var":
+      switch (step.name) {
+        case "b": l = box.b0; h = box.b1; break;
+        case "h": l = box.h0; h = box.h1; break;
+        case "i": l = box.i0; h = box.i1; break;
+        case "q": l = box.i0 + box.offset0; h = box.i1 + box.offset1; break;
+        case "k": l = box.k0; h = box.k1; break;
+        default: l = -Infinity; h = Infinity;
+      }
+      break;
+    case "table": step.look?.(low, high, at); return;
+    case "select":
+      l = ha === 0 ? low[c] : la === 1 ? lb : Math.min(lb, low[c]);
+      h = ha === 0 ? high[c] : la === 1 ? hb : Math.max(hb, high[c]);
+      break;
+    case "abs":
+      l = la > 0 ? la : ha < 0 ? -ha : 0;
+      h = Math.max(Math.abs(la), Math.abs(ha));
+      break;
+    case "neg": l = -ha; h = -la; break;
+    case "exp": l = below(Math.exp(la)); h = above(Math.exp(ha)); break;
+    case "log": l = below(Math.log(Math.max(la, 0))); h = above(Math.log(Math.max(ha, 0))); break;
+    case "tanh": l = below(Math.tanh(la)); h = above(Math.tanh(ha)); break;
+    case "sqrt": l = below(Math.sqrt(Math.max(la, 0))); h = above(Math.sqrt(Math.max(ha, 0))); break;
+    case "float": l = float ? la : single(la, below); h = float ? ha : single(ha, above); break;
+    case "not": l = 1 - ha; h = 1 - la; break;
+    case "add": l = la + lb; h = ha + hb; break;
+    case "sub": l = la - hb; h = ha - lb; break;
+    case "mul": {
+      const [p, q, r, s] = [product(la, lb), product(la, hb), product(ha, lb), product(ha, hb)];
+      l = Math.min(p, q, r, s);
+      h = Math.max(p, q, r, s);
+      if (float) {
+        l = below(l);
+        h = above(h);
+      }
+      break;
     }
-    case "var": return variable(x.value as VarName, set);
-    case "table": return lookUp(x.value as Table, args, lo, hi, set);
-    case "select": return () =>
-      hi(a) === 0 ? set(lo(c), hi(c)) : lo(a) === 1 ? set(lo(b), hi(b)) : set(Math.min(lo(b), lo(c)), Math.max(hi(b), hi(c)));
-    case "abs": return () => {
-      const [l, h] = [lo(a), hi(a)];
-      set(l > 0 ? l : h < 0 ? -h : 0, Math.max(Math.abs(l), Math.abs(h)));
-    };
-    case "neg": return () => set(-hi(a), -lo(a));
-    case "exp": return () => set(below(Math.exp(lo(a))), above(Math.exp(hi(a))));
-    case "log": return () => set(below(Math.log(Math.max(lo(a), 0))), above(Math.log(Math.max(hi(a), 0))));
-    case "tanh": return () => set(below(Math.tanh(lo(a))), above(Math.tanh(hi(a))));
-    case "sqrt": return () => set(below(Math.sqrt(Math.max(lo(a), 0))), above(Math.sqrt(Math.max(hi(a), 0))));
-    case "float": return x.args[0].type === "int" ? () => set(single(lo(a), below), single(hi(a), above)) : () => set(lo(a), hi(a));
-    case "not": return () => set(1 - hi(a), 1 - lo(a));
-    case "add": return widened(x, set, () => lo(a) + lo(b), () => hi(a) + hi(b));
-    case "sub": return widened(x, set, () => lo(a) - hi(b), () => hi(a) - lo(b));
-    case "mul": return () => {
-      const [p, q, r, s] = [product(lo(a), lo(b)), product(lo(a), hi(b)), product(hi(a), lo(b)), product(hi(a), hi(b))];
-      const [l, h] = [Math.min(p, q, r, s), Math.max(p, q, r, s)];
-      if (x.type === "int") set(l, h);
-      else set(below(l), above(h));
-    };
-    case "div": return () => {
-      if (lo(b) <= 0 && hi(b) >= 0) return set(-Infinity, Infinity);
-      const [p, q, r, s] = [lo(a) / lo(b), lo(a) / hi(b), hi(a) / lo(b), hi(a) / hi(b)];
-      set(below(Math.min(p, q, r, s)), above(Math.max(p, q, r, s)));
-    };
-    case "floorDiv": return () => set(Math.floor(lo(a) / lo(b)), Math.floor(hi(a) / lo(b)));
-    case "mod": return () => {
-      const n = lo(b);
-      const turn = Math.floor(lo(a) / n);
-      if (turn === Math.floor(hi(a) / n)) set(lo(a) - turn * n, hi(a) - turn * n);
-      else set(0, n - 1);
-    };
-    case "min": return () => set(Math.min(lo(a), lo(b)), Math.min(hi(a), hi(b)));
-    case "max": return () => set(Math.max(lo(a), lo(b)), Math.max(hi(a), hi(b)));
-    case "lt": return () => set(hi(a) < lo(b) ? 1 : 0, lo(a) < hi(b) ? 1 : 0);
-    case "le": return () => set(hi(a) <= lo(b) ? 1 : 0, lo(a) <= hi(b) ? 1 : 0);
-    case "eq": return () =>
-      set(lo(a) === hi(a) && lo(b) === hi(b) && lo(a) === lo(b) ? 1 : 0, lo(a) <= hi(b) && lo(b) <= hi(a) ? 1 : 0);
-    case "and": return () => set(Math.min(lo(a), lo(b)), Math.min(hi(a), hi(b)));
-    case "or": return () => set(Math.max(lo(a), lo(b)), Math.max(hi(a), hi(b)));
+    case "div":
+      if (lb <= 0 && hb >= 0) {
+        l = -Infinity;
+        h = Infinity;
+      } else {
+        const [p, q, r, s] = [la / lb, la / hb, ha / lb, ha / hb];
+        l = below(Math.min(p, q, r, s));
+        h = above(Math.max(p, q, r, s));
+      }
+      break;
+    case "floorDiv": l = Math.floor(la / lb); h = Math.floor(ha / lb); break;
+    case "mod": {
+      const turn = Math.floor(la / lb);
+      const one = turn === Math.floor(ha / lb);
+      l = one ? la - turn * lb : 0;
+      h = one ? ha - turn * lb : lb - 1;
+      break;
+    }
+    case "min": l = Math.min(la, lb); h = Math.min(ha, hb); break;
+    case "max": l = Math.max(la, lb); h = Math.max(ha, hb); break;
+    case "lt": l = ha < lb ? 1 : 0; h = la < hb ? 1 : 0; break;
+    case "le": l = ha <= lb ? 1 : 0; h = la <= hb ? 1 : 0; break;
+    case "eq": l = la === ha && lb === hb && la === lb ? 1 : 0; h = la <= hb && lb <= ha ? 1 : 0; break;
+    case "and": l = Math.min(la, lb); h = Math.min(ha, hb); break;
+    case "or": l = Math.max(la, lb); h = Math.max(ha, hb); break;
   } // biome-ignore format: a row an operation
+  if (
+    float &&
+    (step.op === "add" || step.op === "sub") &&
+    !(l === h && Number.isInteger(l) && Math.abs(l) <= 2 ** 24)
+  ) {
+    // The sum of two floats may cancel: widen by the size of what was added, not of what is left.
+    const size = finite(la) + finite(ha) + finite(lb) + finite(hb);
+    l -= size * 2 ** -20;
+    h += size * 2 ** -20;
+  }
+  // ∞ − ∞ bounds nothing.
+  low[at] = l !== l ? -Infinity : l;
+  high[at] = h !== h ? Infinity : h;
 }
 
-function variable(name: VarName, set: (low: number, high: number) => void): (box: Box) => void {
-  switch (name) {
-    case "b": return (box) => set(box.b0, box.b1);
-    case "h": return (box) => set(box.h0, box.h1);
-    case "i": return (box) => set(box.i0, box.i1);
-    case "q": return (box) => set(box.i0 + box.offset0, box.i1 + box.offset1);
-    case "k": return (box) => set(box.k0, box.k1);
-    case "score": return () => set(-Infinity, Infinity);
-  } // biome-ignore format: a row a variable
+/** Notes whether a float may be NaN over the box; a comparison of such floats may go either way, whatever their bounds say. */
+function stray(step: Step, at: number, { low, high, nan }: Slots): void {
+  const { a, b, c } = step;
+  const from = (count: number) => nan[a] === 1 || (count > 1 && nan[b] === 1) || (count > 2 && nan[c] === 1);
+  // ∞ − ∞, 0·∞ and ∞/∞: a float32 beyond 3.4e38 is infinite.
+  const infinite = (n: number) => !(low[n] > -3e38 && high[n] < 3e38);
+  if (step.unsure) {
+    if (!from(2)) return;
+    low[at] = 0;
+    high[at] = 1;
+    return;
+  }
+  let may = false;
+  switch (step.op) {
+    case "table": may = step.stray; break;
+    case "log":
+    case "sqrt": may = from(1) || low[a] < 0; break;
+    case "add":
+    case "sub":
+    case "mul": may = step.float && (from(2) || infinite(a) || infinite(b)); break;
+    case "div": may = from(2) || infinite(a) || infinite(b) || (low[b] <= 0 && high[b] >= 0); break;
+    case "min":
+    case "max": may = from(2); break;
+    case "select": may = from(3); break;
+    case "abs":
+    case "neg":
+    case "exp":
+    case "tanh":
+    case "float": may = from(1); break;
+    default: may = false;
+  } // biome-ignore format: a row an operation
+  nan[at] = may ? 1 : 0;
 }
 
 /** 0·∞ counts as 0: a bound, not a product. */
 const product = (x: number, y: number): number => (x === 0 || y === 0 ? 0 : x * y);
+const finite = (x: number): number => (Number.isFinite(x) ? Math.abs(x) : 0);
 
 // A kernel computes floats in float32 and its functions to a few ulp: bounds of floats are widened by 2^-20 of themselves.
 const below = (x: number): number => x - Math.abs(x) * 2 ** -20;
@@ -161,109 +232,53 @@ const above = (x: number): number => x + Math.abs(x) * 2 ** -20;
 /** A whole number as a float32 is exact up to 2^24. */
 const single = (x: number, widen: (x: number) => number): number => (Math.abs(x) <= 2 ** 24 ? x : widen(x));
 
-function widened(
-  x: Expression,
-  set: (low: number, high: number) => void,
-  low: () => number,
-  high: () => number,
-): (box: Box) => void {
-  if (x.type === "int") return () => set(low(), high());
-  return () => {
-    // The sum of two floats may cancel: widen by the size of what was added, not of what is left.
-    const [l, h] = [low(), high()];
-    if (l === h && Number.isInteger(l) && Math.abs(l) <= 2 ** 24) return set(l, h);
-    const slack = (Number.isFinite(l) ? Math.abs(l) : 0) + (Number.isFinite(h) ? Math.abs(h) : 0) + 2 ** -20;
-    set(l - slack * 2 ** -19, h + slack * 2 ** -19);
-  };
-}
-
-/** Notes whether a float may be NaN over the box: then its bounds say nothing of that cell. */
-function strayed(x: Expression, args: readonly number[], at: number, slots: Slots): () => void {
-  const [a, b] = args;
-  const negative = () => slots.low[a] < 0;
-  // ∞ − ∞, 0·∞ and ∞/∞: a float32 beyond 3.4e38 is infinite.
-  const infinite = (n: number) => !(slots.low[n] > -3e38 && slots.high[n] < 3e38);
-  const either = () => infinite(a) || infinite(b);
-  const born: Partial<Record<Expression["op"], () => boolean>> = {
-    log: negative,
-    sqrt: negative,
-    add: either,
-    sub: either,
-    mul: either,
-    div: () => either() || (slots.low[b] <= 0 && slots.high[b] >= 0),
-  };
-  const own = born[x.op] ?? (() => false);
-  const table = x.op === "table" && (x.value as Table).data.some((n: number) => n !== n);
-  return () => {
-    slots.nan[at] = table || own() || args.some((n) => slots.nan[n] === 1) ? 1 : 0;
-  };
-}
-
-/** A comparison with NaN may go either way, whatever the bounds say. */
-function unsure(args: readonly number[], at: number, slots: Slots): () => void {
-  return () => {
-    if (!args.some((n) => slots.nan[n] === 1)) return;
-    slots.low[at] = 0;
-    slots.high[at] = 1;
-  };
-}
-
-/** Cells of a table looked at one by one before the bounds of whole runs, or of the whole table, are used. */
-const CLOSE = 256;
+/** Numbers of a table looked at for one answer; where it would be more, the bounds of the whole table are the answer. */
+const MOST = 1024;
 const RUN = 64;
 
-function lookUp(
-  t: Table,
-  args: readonly number[],
-  lo: (n: number) => number,
-  hi: (n: number) => number,
-  set: (low: number, high: number) => void,
-): () => void {
+function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
   const rank = t.shape.length;
   const runs = runBounds(t.data);
   const first = new Array<number>(rank).fill(0);
   const last = new Array<number>(rank).fill(0);
-  return () => {
+  const scale = t.shape.map((_, axis) => t.shape.slice(axis + 1).reduce((x, y) => x * y, 1));
+  return (lows, highs, at) => {
     let outer = 1;
     for (let axis = 0; axis < rank; axis++) {
       const n = t.shape[axis];
-      first[axis] = Math.max(0, Math.min(n - 1, lo(args[axis])));
-      last[axis] = Math.max(0, Math.min(n - 1, hi(args[axis])));
+      first[axis] = Math.max(0, Math.min(n - 1, lows[args[axis]]));
+      last[axis] = Math.max(0, Math.min(n - 1, highs[args[axis]]));
       if (axis < rank - 1) outer *= last[axis] - first[axis] + 1;
     }
     const width = rank === 0 ? 1 : last[rank - 1] - first[rank - 1] + 1;
-    if (outer * Math.min(width, 2 * RUN + width / RUN) > 4 * CLOSE) return set(runs.low, runs.high);
     let [low, high] = [Infinity, -Infinity];
-    for (let n = 0; n < outer; n++) {
-      let rest = n;
-      let at = 0;
-      let scale = 1;
-      // The axis before the last turns fastest.
-      for (let axis = rank - 2; axis >= 0; axis--) {
-        const span = last[axis] - first[axis] + 1;
-        scale = t.shape.slice(axis + 1).reduce((x, y) => x * y, 1);
-        at += (first[axis] + (rest % span)) * scale;
-        rest = Math.floor(rest / span);
-      }
-      const from = at + (rank === 0 ? 0 : first[rank - 1]);
-      const to = from + width;
-      for (let j = from; j < to; ) {
-        if (j % RUN === 0 && j + RUN <= to) {
-          low = Math.min(low, runs.lows[j / RUN]);
-          high = Math.max(high, runs.highs[j / RUN]);
-          j += RUN;
-        } else {
-          const x = t.data[j];
-          low = Math.min(low, x !== x ? -Infinity : x);
-          high = Math.max(high, x !== x ? Infinity : x);
-          j++;
+    if (outer * Math.min(width, 2 * RUN + width / RUN) > MOST) {
+      low = runs.low;
+      high = runs.high;
+    } else
+      for (let n = 0; n < outer; n++) {
+        let rest = n;
+        let from = rank === 0 ? 0 : first[rank - 1];
+        for (let axis = rank - 2; axis >= 0; axis--) {
+          const span = last[axis] - first[axis] + 1;
+          from += (first[axis] + (rest % span)) * scale[axis];
+          rest = Math.floor(rest / span);
+        }
+        const to = from + width;
+        for (let j = from; j < to; ) {
+          const whole = j % RUN === 0 && j + RUN <= to;
+          const l = whole ? runs.lows[j / RUN] : t.data[j];
+          const h = whole ? runs.highs[j / RUN] : t.data[j];
+          // NaN counts as anything.
+          if (!(l >= low)) low = l !== l ? -Infinity : l;
+          if (!(h <= high)) high = h !== h ? Infinity : h;
+          j += whole ? RUN : 1;
         }
       }
-    }
-    if (low > high) return set(-Infinity, Infinity);
+    if (low > high) [low, high] = [-Infinity, Infinity];
     // Floats become float32 in a kernel.
-    if (t.type === "float") return set(below(low), above(high));
-    set(low, high);
+    lows[at] = t.type === "float" ? below(low) : low;
+    highs[at] = t.type === "float" ? above(high) : high;
   };
 }
 
