@@ -96,7 +96,7 @@ export function placeWhole(
     const at = regions.alloc(bs * hs * rows * rowBytes);
     for (let b = 0; b < bs; b++)
       for (let h = 0; h < hs; h++)
-        stageMask(memory, t, b, h, [0, Nq], [0, Nk], at + (b * hs + h) * rows * rowBytes);
+        stageMask(memory, t, b, h, [0, Nq], [0, Nk], at + (b * hs + h) * rows * rowBytes, rowBytes);
     const row = t.row === 0 ? 0 : rowBytes;
     return {
       row,
@@ -218,7 +218,16 @@ export function placePieces(
           stageRows(memory, shape.value, b, hk, k0, k1, dv, value.at + at(b, hk) * value.head);
         problem.tensors.forEach((t, n) => {
           for (let h = hk * G; h < (hk + 1) * G; h++)
-            stageMask(memory, t, b, h, [r0, r1], [k0, k1], masks[n].at + headAt(b, h) * masks[n].head);
+            stageMask(
+              memory,
+              t,
+              b,
+              h,
+              [r0, r1],
+              [k0, k1],
+              masks[n].at + headAt(b, h) * masks[n].head,
+              masks[n].rowBytes,
+            );
         });
       }
       [queriesHeld, keysHeld] = [queriesWanted, keysWanted];

@@ -109,7 +109,7 @@ export function stageRows(
 export const maskRowBytes = (t: MaskTensor, keys: number): number =>
   Math.ceil(keys / 16) * 16 * (t.kind === "bool" ? 1 : 4);
 
-/** Gathers cells (rows `r0` … `r1`, keys `k0` … `k1`) of a mask tensor for one head; bool as bytes, float as float32. */
+/** Gathers cells (rows `r0` … `r1`, keys `k0` … `k1`) of a mask tensor for one head, rows `rowBytes` apart; bool as bytes, float as float32. */
 export function stageMask(
   memory: EngineMemory,
   t: MaskTensor,
@@ -118,9 +118,9 @@ export function stageMask(
   [r0, r1]: readonly [number, number],
   [k0, k1]: readonly [number, number],
   target: number,
+  rowBytes: number,
 ): void {
   const start = t.base[b] + h * t.head;
-  const rowBytes = maskRowBytes(t, k1 - k0);
   const rows = t.row === 0 ? 1 : r1 - r0;
   const direct = t.kind === "bool" || t.tensor.dtype === "float32";
   const data = t.tensor.data as Uint8Array;

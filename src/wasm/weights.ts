@@ -124,7 +124,16 @@ export function weights(
                 queryAt + row0 * dk * BYTES_OF[spec.query],
               );
               for (const { t, bytes, at } of masks)
-                stageMask(memory, t, b, h, [block.row, block.row + block.count], [0, Nk], at + row0 * bytes);
+                stageMask(
+                  memory,
+                  t,
+                  b,
+                  h,
+                  [block.row, block.row + block.count],
+                  [0, Nk],
+                  at + row0 * bytes,
+                  bytes,
+                );
               for (let r = 0; r < block.count; r++)
                 memory.f32[lseAt / 4 + row0 + r] = lse(b, h, block.row + r);
               const runs = map.runs(b, h, block.row, block.row + block.count, 0, Nk);
