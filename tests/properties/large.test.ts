@@ -1,7 +1,7 @@
 /** Sizes where products leave 32 bits: 2·S·S·d ≥ 2^31 from S = 4096 at d = 64. On the fast levels; rows are sampled. */
-import { configure, explain, Tensor } from "heed";
+import { type AttentionOptions, alibi, configure, explain, slidingWindow, Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
-import { attend, filledWith, normal, rows } from "../call.ts";
+import { attend, expectBits, expectSame, filledWith, normal, rows } from "../call.ts";
 import { has, LEVELS, restore, use } from "../levels.ts";
 
 const fast = LEVELS.filter((level) => level !== "reference" && has(level));
@@ -70,6 +70,45 @@ describe.skipIf(fast.length === 0)("past 2^31", () => {
       expect(explain(t, t, t).bytes).toBeLessThanOrEqual(2 * bytesPerThread + 2 ** 24);
     }
   });
+
+  for (const level of fast)
+    it(`${level}: brought in piece by piece or all at once, the bits are the same`, () => {
+      const [B, Hq, Hkv, Nq, Nk, d] = [2, 4, 2, 400, 1300, 48];
+      const [q, k, v] = [normal(5, [B, Hq, Nq, d]), normal(6, [B, Hkv, Nk, d]), normal(7, [B, Hkv, Nk, d])];
+      const bias = normal(8, [Hq, Nq, Nk]);
+      const flags = new Tensor(
+        Uint8Array.from({ length: Nq * Nk }, (_, n) => (n % 7 ? 1 : 0)),
+        [Nq, Nk],
+        "bool",
+      );
+      const cases: Record<string, AttentionOptions> = {
+        plain: {},
+        "causal with sinks": { isCausal: "lower-right", sinks: [1, 2, 3, 4] },
+        "mask tensors": { attnMask: [bias, flags] },
+        "a window with ALiBi": {
+          attnMask: slidingWindow(300, 20),
+          scoreMod: alibi([0.5, 0.1, 0.01, 0]),
+          queryOffset: [100, 800],
+        },
+        "dropout and a bias": { dropoutP: 0.2, seed: 3, attnMask: bias },
+      };
+      const { bytesPerThread } = configure();
+      for (const [name, options] of Object.entries(cases)) {
+        use(level, 2);
+        configure({ bytesPerThread: 2 ** 28 });
+        const whole = attend(q, k, v, { ...options, returnWeights: { rows: [0, 250, 399] } });
+        expect(explain(q, k, v, options).stages).toBe(1);
+        const turned = [q, k, v].map((t) => t.transpose(1, 2));
+        configure({ bytesPerThread: 2 ** 20 });
+        expect(explain(q, k, v, options).stages).toBeGreaterThan(1);
+        const pieces = attend(q, k, v, { ...options, returnWeights: { rows: [0, 250, 399] } });
+        expectSame(pieces, whole, name);
+        expectBits(pieces.weights as Tensor, whole.weights as Tensor, `${name} weights`);
+        const across = attend(turned[0], turned[1], turned[2], { ...options, layout: "bshd" });
+        expectBits(across.output.transpose(1, 2).contiguous(), whole.output, `${name} in bshd`);
+        configure({ bytesPerThread });
+      }
+    });
 
   it("the last rows of a view are read where they are", () => {
     use(fast[0], 2);
