@@ -6,7 +6,7 @@
  * Options are resolved in plan/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
  */
 import { backendFor } from "./backends.ts";
-import { arrayFor, arrayName, readerOf, type TypedData } from "./core/dtype.ts";
+import { arrayFor, arrayName, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
 import { came, OptionError, ShapeError, show } from "./core/errors.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
@@ -18,11 +18,11 @@ import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf }
 /** What attention gives back. */
 export interface AttentionResult extends State {
   /** [..., Hq, Nq, dv] in the query's dtype; [..., Nq, Hq, dv] in layout `bshd`. */
-  readonly output: Tensor;
+  readonly output: Tensor<FloatDType>;
   /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq], float32 (float64 in float64 calls). */
-  readonly lse: Tensor;
+  readonly lse: Tensor<"float32" | "float64">;
   /** Where asked for: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
-  readonly weights?: Tensor;
+  readonly weights?: Tensor<FloatDType>;
 }
 
 /**
@@ -76,7 +76,7 @@ export function attentionWeights(
   key: TensorLike,
   lse: TensorLike,
   options: AttentionOptions & { heads?: readonly number[]; rows?: readonly number[] } = {},
-): Tensor {
+): Tensor<FloatDType> {
   const what = "attentionWeights";
   checkNames(what, options, ["heads", "rows"]);
   const { heads, rows, returnWeights: _, ...same } = options;
@@ -122,7 +122,11 @@ function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["we
     );
 }
 
-function weightsOf(problem: Problem, lse: LseReader, chosen: NonNullable<Problem["weights"]>): Tensor {
+function weightsOf(
+  problem: Problem,
+  lse: LseReader,
+  chosen: NonNullable<Problem["weights"]>,
+): Tensor<FloatDType> {
   const { shape } = problem;
   const { heads, rows } = chosen;
   const data = like(shape.query.tensor, shape.B * heads.length * rows.length * shape.Nk);

@@ -73,6 +73,14 @@ export function isFloat(dtype: DType): dtype is FloatDType {
 /** Arrays a tensor may hold. */
 export type TypedData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32Array | BigInt64Array;
 
+/** The array that holds a dtype. */
+export type DataOf<D extends DType> = D extends "float32" ? Float32Array
+  : D extends "float64" ? Float64Array
+  : D extends "float16" | "bfloat16" ? Uint16Array
+  : D extends "bool" ? Uint8Array
+  : D extends "int32" ? Int32Array
+  : BigInt64Array; // biome-ignore format: a row a dtype
+
 /** A new zero-filled array that holds `length` elements of `dtype`. */
 export function arrayFor(dtype: DType, length: number): TypedData {
   switch (dtype) {

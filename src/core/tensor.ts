@@ -8,6 +8,7 @@ import {
   arrayName,
   BYTES,
   checkArray,
+  type DataOf,
   type DType,
   dtypeOf,
   dtypeOfArray,
@@ -31,23 +32,17 @@ export interface TensorLike {
 }
 
 /** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
-export class Tensor {
-  readonly data: TypedData;
+export class Tensor<D extends DType = DType> {
+  readonly data: DataOf<D>;
   readonly shape: readonly number[];
-  readonly dtype: DType;
+  readonly dtype: D;
   /** Elements to step for one more along each axis. */
   readonly strides: readonly number[];
   /** Element of `data` at which the tensor begins. */
   readonly offset: number;
 
-  constructor(
-    data: TypedData,
-    shape: readonly number[],
-    dtype: DType,
-    strides?: readonly number[],
-    offset = 0,
-  ) {
-    this.data = data;
+  constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
+    this.data = data as DataOf<D>;
     this.shape = shape;
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
@@ -57,7 +52,7 @@ export class Tensor {
   get dims(): readonly number[] {
     return this.shape;
   }
-  get type(): DType {
+  get type(): D {
     return this.dtype;
   }
   /** Number of elements. */
@@ -88,7 +83,7 @@ export class Tensor {
   }
 
   /** A view with two axes exchanged (the last two by default); nothing is copied. */
-  transpose(a = -2, b = -1): Tensor {
+  transpose(a = -2, b = -1): Tensor<D> {
     const order = this.shape.map((_, i) => i);
     const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
     if (!(i in order && j in order))
@@ -104,7 +99,7 @@ export class Tensor {
   }
 
   /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. */
-  reshape(shape: readonly number[]): Tensor {
+  reshape(shape: readonly number[]): Tensor<D> {
     const open = shape.indexOf(-1);
     const known = shape.reduce((n, x) => (x === -1 ? n : n * x), 1);
     const full = open < 0 ? [...shape] : shape.map((x, i) => (i === open ? this.size / known : x));
@@ -124,7 +119,7 @@ export class Tensor {
   }
 
   /** A row-major copy. */
-  contiguous(): Tensor {
+  contiguous(): Tensor<D> {
     const out = arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
@@ -155,7 +150,7 @@ export class Tensor {
   }
 
   /** Moves the tensor; the CPU is the only place so far. */
-  async to(location: "cpu"): Promise<Tensor> {
+  async to(location: "cpu"): Promise<Tensor<D>> {
     if (location !== "cpu")
       throw new UnsupportedError("location", `Tensor.to: ${came(location)} is not available; "cpu" is`, {
         location,
@@ -171,17 +166,34 @@ export class Tensor {
  * @param shape lengths of the axes, outermost first
  * @param dtype needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides
  */
+export function tensor<D extends DType = DType>(
+  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
+  shape: readonly number[],
+  dtype: D,
+  view?: { strides?: readonly number[]; offset?: number },
+): Tensor<D>;
+export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"float32">;
+export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
 export function tensor(
   data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
   shape: readonly number[],
   dtype?: DType,
+  view?: { strides?: readonly number[]; offset?: number },
+): Tensor;
+export function tensor(
+  data: unknown,
+  shape: readonly number[],
+  dtype?: DType,
   view: { strides?: readonly number[]; offset?: number } = {},
 ): Tensor {
-  return asTensor("tensor", { data: data as TypedData, shape, dtype, ...view });
+  return asTensor("tensor", { data, shape, dtype, ...view });
 }
 
 /** A zero-filled tensor in ordinary memory. */
-export function zeros(shape: readonly number[], dtype: DType = "float32"): Tensor {
+export function zeros<D extends DType = "float32">(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+): Tensor<D> {
   checkShape("zeros", shape);
   return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
 }

@@ -11,10 +11,14 @@ import { claim } from "./stage.ts";
 const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
 
 /**
- * A zero-filled tensor in the engine's shared memory. Where there is no shared memory (a page that is not cross-origin
+ * A zero-filled tensor in the engine's shared memory. Keep the tensor for as long as you use views made of its `data`: the
+ * memory goes back when the tensor is collected. Where there is no shared memory (a page that is not cross-origin
  * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
  */
-export function empty(shape: readonly number[], dtype: DType = "float32"): Tensor {
+export function empty<D extends DType = "float32">(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+): Tensor<D> {
   checkShape("empty", shape);
   const engine = theEngine();
   if (!engine?.memory.shared || dtype === "int64") {
