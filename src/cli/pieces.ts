@@ -5,7 +5,7 @@
  * them is computed in one call. Dropout draws by batch entry and head, so it is never cut.
  */
 import { type AttentionResult, attentionWeights, explain, scaledDotProductAttention } from "../attention.ts";
-import type { TypedData } from "../core/dtype.ts";
+import type { FloatDType, TypedData } from "../core/dtype.ts";
 import { outputShape, rowShape } from "../core/shape.ts";
 import { Tensor, zeros } from "../core/tensor.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -142,7 +142,7 @@ function viewsOf({ shape }: Problem, { b, first, end }: Piece): [Tensor, Tensor,
 }
 
 /** The whole output, empty, in the query's dtype. */
-function zerosLike(problem: Problem): Tensor {
+function zerosLike(problem: Problem): Tensor<FloatDType> {
   return zeros(outputShape(problem.shape), problem.dtype);
 }
 
