@@ -106,7 +106,7 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
   const map = new TileMap(problem, how.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
   const regions = new Regions(engine.memory);
   const stageWork = prepared.work / Math.max(1, cut.count);
-  const go = (what: Kernel, tasks: Tasks) =>
+  const go = (what: Kernel, tasks: Tasks, meanwhile?: () => void) =>
     engine.threads.run(
       what,
       tasks.at,
@@ -114,12 +114,16 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
       tasks.count,
       threads,
       what === kernel ? stageWork / tasks.count : 0,
+      meanwhile,
     );
   try {
     if (cut.count <= 1) {
       const placed = placeWhole(engine.memory, regions, problem, prepared, out);
       const call = writeCall(engine.memory, regions, problem, placed.strides);
-      if (packer) go(packer, packTasks(engine.memory, regions, prepared, placed, threads));
+      placed.bringKeys();
+      // The calling thread copies the queries and values in while the others pack the keys.
+      if (packer) go(packer, packTasks(engine.memory, regions, prepared, placed, threads), placed.bringRest);
+      else placed.bringRest();
       go(kernel, attendTasks(engine.memory, regions, problem, prepared, placed, map, call, FULL));
       collect(engine.memory, problem, prepared, placed, out);
       return;

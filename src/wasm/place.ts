@@ -10,7 +10,16 @@ import type { Regions, Strides } from "./call.ts";
 import { paddedValue, stateBytes } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
 import { BYTES_OF, panelOf, roundUp } from "./spec.ts";
-import { extentOf, maskRowBytes, resident, type Staged, stageMask, stageRows, stageWhole } from "./stage.ts";
+import {
+  bringWhole,
+  extentOf,
+  maskRowBytes,
+  resident,
+  type Staged,
+  stageMask,
+  stageRows,
+  wholeAt,
+} from "./stage.ts";
 
 /** Heads, rows and keys in the engine's memory together. */
 export interface Piece {
@@ -50,6 +59,12 @@ function placeSinks(memory: EngineMemory, regions: Regions, problem: Problem): n
   return at;
 }
 
+/** A problem in place, its numbers to be brought: keys (and values that are packed) first, the rest while those are packed. */
+export interface PlacedWhole extends Placed {
+  readonly bringKeys: () => void;
+  readonly bringRest: () => void;
+}
+
 /** Places a problem that fits: operands as they lie if their rows are whole, the output in its own layout. */
 export function placeWhole(
   memory: EngineMemory,
@@ -57,25 +72,39 @@ export function placeWhole(
   problem: Problem,
   prepared: Prepared,
   out: Result,
-): Placed {
+): PlacedWhole {
   const { shape } = problem;
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
   const { spec, how } = prepared;
-  const place = (x: Operand, heads: number, rows: number, columns: number, bytes: number): Staged => {
+  const [early, late]: (() => void)[][] = [[], []];
+  const place = (
+    x: Operand,
+    heads: number,
+    rows: number,
+    columns: number,
+    bytes: number,
+    when: (() => void)[],
+  ): Staged => {
     const there = resident(memory, x);
     if (there) return there;
     const extent = columns === 0 ? undefined : extentOf(x, heads, rows, columns);
-    if (extent) return stageWhole(memory, x, extent, regions.alloc((extent.to - extent.from) * bytes));
+    if (extent) {
+      const target = regions.alloc((extent.to - extent.from) * bytes);
+      when.push(() => bringWhole(memory, x, extent, target));
+      return wholeAt(x, extent, target);
+    }
     const head = rows * columns * bytes;
     const at = regions.alloc(B * heads * head);
-    for (let b = 0; b < B; b++)
-      for (let h = 0; h < heads; h++)
-        stageRows(memory, x, b, h, 0, rows, columns, at + (b * heads + h) * head);
+    when.push(() => {
+      for (let b = 0; b < B; b++)
+        for (let h = 0; h < heads; h++)
+          stageRows(memory, x, b, h, 0, rows, columns, at + (b * heads + h) * head);
+    });
     return { at: (b, h, n) => at + (b * heads + h) * head + n * columns * bytes, row: columns * bytes, head };
   };
-  const query = place(shape.query, Hq, Nq, dk, BYTES_OF[spec.query]);
-  const key = place(shape.key, Hkv, Nk, dk, BYTES_OF[spec.key]);
-  const value = place(shape.value, Hkv, Nk, dv, BYTES_OF[spec.value]);
+  const query = place(shape.query, Hq, Nq, dk, BYTES_OF[spec.query], late);
+  const key = place(shape.key, Hkv, Nk, dk, BYTES_OF[spec.key], early);
+  const value = place(shape.value, Hkv, Nk, dv, BYTES_OF[spec.value], prepared.packValues ? early : late);
 
   const packed = spec.kind === "forward";
   const packedHead = packed ? roundUp(Nk, panelOf(spec.tile)) * dk * 4 : 0;
@@ -94,9 +123,11 @@ export function placeWhole(
     const rowBytes = maskRowBytes(t, Nk);
     const rows = t.row === 0 ? 1 : Nq;
     const at = regions.alloc(bs * hs * rows * rowBytes);
-    for (let b = 0; b < bs; b++)
-      for (let h = 0; h < hs; h++)
-        stageMask(memory, t, b, h, [0, Nq], [0, Nk], at + (b * hs + h) * rows * rowBytes, rowBytes);
+    late.push(() => {
+      for (let b = 0; b < bs; b++)
+        for (let h = 0; h < hs; h++)
+          stageMask(memory, t, b, h, [0, Nq], [0, Nk], at + (b * hs + h) * rows * rowBytes, rowBytes);
+    });
     const row = t.row === 0 ? 0 : rowBytes;
     return {
       row,
@@ -132,6 +163,8 @@ export function placeWhole(
     },
     whole: true,
     splitBytes: splitOut,
+    bringKeys: () => early.forEach((bring) => bring()),
+    bringRest: () => late.forEach((bring) => bring()),
   };
 }
 

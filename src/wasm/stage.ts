@@ -60,16 +60,21 @@ export function extentOf(
 }
 
 /** Copies an extent to `target`. */
-export function stageWhole(
+export function bringWhole(
   memory: EngineMemory,
   x: Operand,
   extent: { from: number; to: number },
   target: number,
-): Staged {
+): void {
   const bits = bitsOf(x.tensor.data);
   const bytes = BYTES[x.tensor.dtype];
   const view = bytes === 4 ? memory.f32 : memory.u16;
   view.set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
+}
+
+/** Where an operand lies whose extent is at `target`. */
+export function wholeAt(x: Operand, extent: { from: number }, target: number): Staged {
+  const bytes = BYTES[x.tensor.dtype];
   return {
     at: (b, h, n) => target + (x.base[b] - extent.from + h * x.head + n * x.row) * bytes,
     row: x.row * bytes,
