@@ -95,7 +95,7 @@ export interface Outcome {
   readonly absent: readonly { readonly name: string; readonly why: string }[];
   /** The best burst of the machine's ceiling in this case's turns. */
   readonly ceiling?: { readonly loop: Loop; readonly unit: "GFLOP/s" | "GB/s"; readonly best: number };
-  /** Share of the ceiling at the median. */
+  /** Share of the ceiling at the median; tiles that a mask skips are no work here. */
   readonly ofCeiling?: number;
   readonly figures: Readonly<Record<string, Spread>>;
   readonly notes: readonly string[];
@@ -221,7 +221,10 @@ export async function measure(
     };
   });
   const best = Math.max(...ceilings);
-  const speed = loop === "read" ? cacheBytes(c.sizes) / measured[0].ms.median / 1e6 : measured[0].gflops;
+  const speed =
+    loop === "read"
+      ? cacheBytes(c.sizes) / measured[0].ms.median / 1e6
+      : measured[0].gflops * visibleShare(tiles);
   return {
     case: c.name,
     level,
@@ -234,6 +237,13 @@ export async function measure(
     figures: figuresOf(c, measured, taken, tiles),
     notes: [],
   };
+}
+
+/** Share of the tiles that a mask leaves to be computed. */
+function visibleShare(tiles: Plan["tiles"]): number {
+  if (!tiles) return 1;
+  const { skipped, full, partial } = tiles;
+  return (full + partial) / (skipped + full + partial);
 }
 
 /** Each time as a figure of speed, and the ratios of the subject to the others. */
@@ -262,7 +272,7 @@ function figuresOf(
   for (const [from, n] of fastest) out[figure.speedOver(from)] = spreadOf(ratios(taken[n], subject));
   const whole = taken.find(({ name }) => name === c.tiles?.full);
   if (whole && tiles) {
-    const share = (tiles.full + tiles.partial) / (tiles.skipped + tiles.full + tiles.partial);
+    const share = visibleShare(tiles);
     const usual = quantile(whole.seconds, 0.5);
     const allowed = (n: number) => 1.15 * share * (whole.seconds[n] ?? usual) + 2e-4;
     out["visible share of tiles"] = spreadOf([share]);

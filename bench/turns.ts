@@ -24,8 +24,10 @@ export interface Taken {
 /** Length of a turn of short calls, and of calls that are given an untimed one before. */
 const TURN = 0.01;
 const SHORT = 0.02;
-/** So that threads which spin for a while after a call (onnxruntime's do) are asleep when another's turn comes. */
-const PAUSE_MS = 4;
+/** A look at the process before a turn: how long, what share of a core is quiet, and how many looks at most. */
+const LOOK_MS = 4;
+const QUIET = 0.3;
+const LOOKS = 40;
 const MOST_TURNS = 200;
 
 /** Middle of sorted or unsorted numbers, NaN left out. */
@@ -62,7 +64,20 @@ export function ratios(a: Taken, b: Taken): number[] {
   return Array.from({ length: turns }, (_, n) => at(a, n) / at(b, n)).filter((x) => x === x);
 }
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+/**
+ * Waits until the process does nothing: threads of some packages spin for tens of milliseconds after their call, and
+ * V8 compiles and collects in the background; none of that is to be in another's turn.
+ */
+async function quiet(): Promise<void> {
+  for (let look = 0; look < LOOKS; look++) {
+    const before = process.cpuUsage();
+    const start = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1e3 < QUIET * (performance.now() - start)) return;
+  }
+}
+
 const now = () => performance.now() / 1e3;
 
 async function calls(run: () => unknown, count: number): Promise<number> {
@@ -76,7 +91,8 @@ async function calls(run: () => unknown, count: number): Promise<number> {
 
 /**
  * Lets all take turns for `seconds`, at least `least` turns each, and calls `between` after each round. A contestant
- * that has used more than its share sits turns out, so that a slow one does not take the time of all.
+ * that has used more than its share sits turns out, so that a slow one does not take the time of all. The first is the
+ * one that all are compared with: it takes its turns however long they are.
  *
  * @param first seconds of the call of each that was checked
  */
@@ -88,7 +104,7 @@ export async function takeTurns(
   between: () => void = () => {},
 ): Promise<Taken[]> {
   const times: number[][] = contestants.map(() => []);
-  const once = first.map((x) => x > seconds);
+  const once = first.map((x, n) => n > 0 && x > seconds);
   const usual: number[] = [];
   for (const [n, one] of contestants.entries()) {
     usual[n] = first[n];
@@ -100,7 +116,7 @@ export async function takeTurns(
       spent += usual[n];
     }
   }
-  // A slow one is content with two turns, but for the first, whom all are compared with.
+  // A slow one is content with two turns.
   const wanted = contestants.map((_, n) => (once[n] ? 0 : n > 0 && usual[n] * least > seconds ? 2 : least));
   const share = (1.5 * seconds) / contestants.length;
   const spent = contestants.map(() => 0);
@@ -114,7 +130,7 @@ export async function takeTurns(
         times[n].push(Number.NaN);
         continue;
       }
-      await pause();
+      await quiet();
       one.engage?.();
       const from = now();
       if (usual[n] < SHORT) usual[n] = await calls(one.run, 1);
