@@ -25,12 +25,11 @@ const CALLS = 80;
 const LAST = 20;
 const NEAR = 1.15;
 
-/** A score change of its own form for each number: constants would share a kernel, forms do not. */
+/** A penalty for distance and five plain steps, of another form for each number: constants would share a kernel. */
 function kind(n: number): ScoreMod {
   return scoreMod(({ score, q, k }) => {
-    let x = score;
-    for (let bit = 0; bit < 6; bit++)
-      x = (n >> bit) & 1 ? x.add(q.sub(k).abs().mul(0.01)) : x.sub(q.sub(k).abs().mul(0.01));
+    let x = score.sub(q.sub(k).abs().mul(0.01));
+    for (let bit = 0; bit < 5; bit++) x = (n >> bit) & 1 ? x.add(0.01) : x.mul(1.01);
     return x;
   });
 }

@@ -28,6 +28,8 @@ const SHORT = 0.02;
 const LOOK_MS = 4;
 const QUIET = 0.3;
 const LOOKS = 40;
+/** Seconds of calls before the first turn. */
+const WARM = 0.1;
 const MOST_TURNS = 200;
 
 /** Middle of sorted or unsorted numbers, NaN left out. */
@@ -110,8 +112,8 @@ export async function takeTurns(
     usual[n] = first[n];
     if (once[n]) continue;
     one.engage?.();
-    // Optimised code is there after some calls.
-    for (let spent = 0, i = 0; i < 4 && (i < 1 || spent < 0.3); i++) {
+    // Optimised code is there after some calls and some tens of milliseconds.
+    for (let spent = 0, i = 0; i === 0 || spent < WARM || (i < 4 && spent < 4 * WARM); i++) {
       usual[n] = await calls(one.run, 1);
       spent += usual[n];
     }
