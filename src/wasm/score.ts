@@ -159,8 +159,8 @@ export class RowCompiler {
       case "sub": return int ? i32x4.sub(arg(0), arg(1)) : f32x4.sub(arg(0), arg(1));
       case "mul": return int ? i32x4.mul(arg(0), arg(1)) : f32x4.mul(arg(0), arg(1));
       case "div": return f32x4.div(arg(0), arg(1));
-      case "min": return int ? i32x4.min_s(arg(0), arg(1)) : f32x4.pmin(arg(0), arg(1));
-      case "max": return int ? i32x4.max_s(arg(0), arg(1)) : f32x4.pmax(arg(0), arg(1));
+      case "min": return int ? i32x4.min_s(arg(0), arg(1)) : f32x4.min(arg(0), arg(1));
+      case "max": return int ? i32x4.max_s(arg(0), arg(1)) : f32x4.max(arg(0), arg(1));
       case "lt": return int ? i32x4.lt_s(arg(0), arg(1)) : f32x4.lt(arg(0), arg(1));
       case "le": return int ? i32x4.le_s(arg(0), arg(1)) : f32x4.le(arg(0), arg(1));
       case "eq": return x.args[0].type === "float" ? f32x4.eq(arg(0), arg(1)) : i32x4.eq(arg(0), arg(1));

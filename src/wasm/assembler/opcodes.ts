@@ -152,6 +152,8 @@ export const F32X4 = {
   sub: simd(0xe5, [v128, v128], v128),
   mul: simd(0xe6, [v128, v128], v128),
   div: simd(0xe7, [v128, v128], v128),
+  min: simd(0xe8, [v128, v128], v128),
+  max: simd(0xe9, [v128, v128], v128),
   pmin: simd(0xea, [v128, v128], v128),
   pmax: simd(0xeb, [v128, v128], v128),
   convert_i32x4_s: simd(0xfa, [v128], v128),
