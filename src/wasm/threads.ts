@@ -7,7 +7,7 @@
  * this pool starts over with a fresh memory and runs the call alone (backend.ts).
  */
 import type { EngineMemory } from "./memory.ts";
-import { WORDS } from "./worker.js";
+import { THREAD, WORDS } from "./worker.js";
 
 /** What `run` needs of a kernel. */
 export interface Runnable {
@@ -87,10 +87,13 @@ export class Threads {
 
   /** Waits, without blocking, until `count` threads are ready or the time is over; returns how many are. */
   async whenReady(count: number, timeoutMs: number): Promise<number> {
-    this.start(count);
     const until = Date.now() + timeoutMs;
-    while (this.ready(count) < count && Date.now() < until && !this.unavailable)
+    for (;;) {
+      // Each time round: one may have died as it started.
+      this.start(count);
+      if (this.ready(count) >= count || Date.now() >= until || this.unavailable) break;
       await new Promise((resolve) => setTimeout(resolve, 2));
+    }
     return this.ready(count);
   }
 
@@ -114,12 +117,22 @@ export class Threads {
 
   /**
    * Runs `count` tasks of `size` bytes from `tasks` on with at most `threads` threads; returns when all are done.
-   * `work` is about the operations of the largest task: long tasks are waited for longer.
+   * `work` is about the operations of the largest task: long tasks are waited for longer. The calling thread does
+   * `meanwhile` first, while the others have begun.
    */
-  run(kernel: Runnable, tasks: number, size: number, count: number, threads: number, work = 0): void {
+  run(
+    kernel: Runnable,
+    tasks: number,
+    size: number,
+    count: number,
+    threads: number,
+    work = 0,
+    meanwhile?: () => void,
+  ): void {
     // Only an end from outside (a time limit of the host's, the stack's) leaves a job open; its threads may still write.
     if (this.running) throw new ThreadLost("an earlier job was cut off");
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
+      meanwhile?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
       return;
     }
@@ -141,9 +154,11 @@ export class Threads {
     Atomics.store(words, WORDS.tickets, count);
     Atomics.add(words, WORDS.epoch, 1);
     Atomics.notify(words, WORDS.epoch);
-    const start = performance.now();
+    let start = 0;
     let mine = 0;
     try {
+      meanwhile?.();
+      start = performance.now();
       for (;;) {
         const left = Atomics.sub(words, WORDS.tickets, 1);
         if (left <= 0) break;
@@ -208,7 +223,7 @@ type NodeWorkerClass = new (url: URL, options: object) => NodeWorker;
 
 /** A worker in Node, or in a page or another worker; undefined where none can be had. */
 function spawn(memory: WebAssembly.Memory, index: number, isReady: () => boolean): Handle | undefined {
-  const data = { heed: true, memory, index };
+  const data = { heed: THREAD, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   const node = process?.getBuiltinModule?.("node:worker_threads") as { Worker: NodeWorkerClass } | undefined;
   try {

@@ -1,10 +1,13 @@
 /**
  * A thread: waits for jobs in the shared memory, compiles the kernel it is pointed to, and takes tasks until none is
- * left. It imports nothing, so that it starts quickly and works as it is in Node and in a page. The words it shares
- * with threads.ts are numbered there (CONTROL); the two lists must agree, which threads.test.ts checks.
+ * left. It imports nothing, so that it starts quickly and works as it is in Node and in a page. threads.ts imports the
+ * numbers of the words they share from here.
  */
 
-/** @type {Record<string, number>} */
+/**
+ * Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads.
+ * @type {Record<string, number>}
+ */
 export const WORDS = {
   epoch: 16,
   tickets: 17,
@@ -20,6 +23,9 @@ export const WORDS = {
   ready: 32,
   workspace: 128,
 };
+
+/** What a worker is told to become a thread; a worker of the host's own, which may import this file, is told other things. */
+export const THREAD = "heed thread";
 
 /** Loads of the epoch before sleeping: about 50 µs, so that calls in a row wake nobody. */
 const SPIN = 20000;
@@ -76,13 +82,13 @@ function serve(memory, index) {
 
 const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.("node:worker_threads");
 if (node) {
-  if (node.workerData?.heed) serve(node.workerData.memory, node.workerData.index);
+  if (node.workerData?.heed === THREAD) serve(node.workerData.memory, node.workerData.index);
 } else if (typeof (/** @type {any} */ (globalThis).WorkerGlobalScope) === "function") {
   globalThis.addEventListener(
     "message",
     (event) => {
       const { heed, memory, index } = /** @type {MessageEvent} */ (event).data ?? {};
-      if (heed) serve(memory, index);
+      if (heed === THREAD) serve(memory, index);
     },
     { once: true },
   );

@@ -1,0 +1,334 @@
+/** Calls outlive their threads: whatever ends a worker, the call is right, and later calls have threads again. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { configure, prepare } from "heed";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ModuleBuilder } from "../../src/wasm/assembler/index.ts";
+import { abandonEngine, theEngine } from "../../src/wasm/engine.ts";
+import { type Runnable, Threads } from "../../src/wasm/threads.ts";
+import { WORDS } from "../../src/wasm/worker.js";
+import { has, restore, THREADS, use } from "../levels.ts";
+import { call, everyKind, filled, unlike } from "./calls.ts";
+
+const level = has("relaxed") ? "relaxed" : "strict";
+const run = promisify(execFile);
+
+// Enough work for threads.
+const big = call("full", { Hq: 8, Nq: 300, Nk: 300, dk: 32 });
+const want = big.run();
+const right = () => expect(unlike(big.run(), want)).toBeUndefined();
+
+const engine = () => theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+const workers = () =>
+  (engine().threads as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
+
+/** Replaces what the next job runs; later jobs are as they are. */
+function meddle(change: (kernel: Runnable) => Runnable): { met: boolean } {
+  const state = { met: false };
+  const jobs = Threads.prototype.run;
+  vi.spyOn(Threads.prototype, "run").mockImplementation(function (this: Threads, kernel, ...rest) {
+    // Of the jobs that threads share the one of many tasks, so that each thread gets some.
+    const [, , count, threads] = rest;
+    if (state.met || count < 20 || threads < 2) return jobs.call(this, kernel, ...rest);
+    state.met = true;
+    return jobs.call(this, change(kernel), ...rest);
+  });
+  return state;
+}
+
+beforeEach(() => use(level, 3));
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(() => {
+  abandonEngine();
+  restore();
+});
+
+it("the same bits on 1, 2, 3 and 7 threads, for calls of every kind", async () => {
+  const calls = [
+    big,
+    ...everyKind(),
+    call("causal", { Hq: 4, Nq: 400, Nk: 400, dk: 24 }, { isCausal: true }),
+  ];
+  use(level, 1);
+  const alone = calls.map(({ run: go }) => go());
+  for (const threads of THREADS) {
+    use(level, threads);
+    expect(await prepare()).toBe(threads);
+    for (let again = 0; again < 3; again++)
+      calls.forEach(({ name, run: go }, n) =>
+        expect(unlike(go(), alone[n]), `${name} on ${threads} threads`).toBeUndefined(),
+      );
+  }
+});
+
+describe("a worker is lost, the call is right, and the pool is whole again:", () => {
+  const whole = async () => {
+    expect(await prepare()).toBe(3);
+    right();
+    expect(engine().threads.ready(3)).toBe(3);
+  };
+
+  it("ended while idle, or as it starts", async () => {
+    await prepare();
+    workers()[0].terminate();
+    right();
+    while (!workers()[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
+    await whole();
+    abandonEngine();
+    right();
+    workers()[1].terminate();
+    right();
+    await whole();
+  });
+
+  it("ended in the middle of a job, at several moments", async () => {
+    // Long enough that the end of a worker, some 15 ms after it is asked for, falls into it.
+    const long = call("long", { Hq: 4, Nq: 2500, Nk: 2500, dk: 64 });
+    const alone = long.run();
+    let lost = 0;
+    for (const after of [0, 5]) {
+      await prepare();
+      const before = engine();
+      const words = new Int32Array(before.memory.memory.buffer, 0, 1024);
+      let done = 0;
+      const ended: { dead: boolean }[] = [];
+      const met = meddle((kernel) => ({
+        ...kernel,
+        run: (task, workspace) => {
+          if (done++ === after) {
+            // Until both are at work (on a busy machine, a while).
+            for (let n = 0; n < 1e7 && Atomics.load(words, WORDS.active) < 2; n++);
+            for (const worker of workers()) {
+              ended.push(worker);
+              worker.terminate();
+            }
+            Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30);
+          }
+          kernel.run(task, workspace);
+        },
+      }));
+      expect(unlike(long.run(), alone)).toBeUndefined();
+      expect(met.met).toBe(true);
+      vi.restoreAllMocks();
+      right();
+      if (engine() !== before) lost++;
+      // Where a task was under way, the memory it writes to is given up with its engine.
+      for (const worker of before === engine() ? ended : [])
+        while (!worker.dead) await new Promise((resolve) => setTimeout(resolve, 5));
+      await whole();
+    }
+    expect(lost).toBeGreaterThan(0);
+  });
+
+  it("fails in its task", async () => {
+    await prepare();
+    const before = engine();
+    const trap = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
+    // Nothing is exported: asking for `run` fails, as a trap would.
+    trap.func("nothing", [], () => {});
+    for (let n = 0; n < 20 && engine() === before; n++) {
+      meddle((kernel) => ({ ...kernel, id: 1e9 + n, code: trap.encode() }));
+      right();
+      vi.restoreAllMocks();
+    }
+    expect(engine()).not.toBe(before);
+    await whole();
+  });
+
+  it("stalls", async () => {
+    await prepare();
+    const before = engine();
+    Atomics.add(new Int32Array(before.memory.memory.buffer, 0, 1024), WORDS.active, 1);
+    right();
+    expect(engine()).not.toBe(before);
+    await whole();
+  });
+
+  it("a job cut off from outside: the next call starts over", async () => {
+    await prepare();
+    const before = engine();
+    (before.threads as unknown as { running: boolean }).running = true;
+    right();
+    expect(engine()).not.toBe(before);
+    await whole();
+  });
+});
+
+it("an error on the calling thread comes through, its memory is given back, and the next call is right", async () => {
+  await prepare();
+  right();
+  const { memory } = engine();
+  const held = memory.resetPeak();
+  // On a busy machine the others may have taken all tasks before this thread gets to one.
+  let thrown = 0;
+  for (let n = 0; n < 10; n++) {
+    meddle((kernel) => ({
+      ...kernel,
+      run: () => {
+        thrown++;
+        throw new RangeError("Maximum call stack size exceeded");
+      },
+    }));
+    const before = thrown;
+    try {
+      right();
+      expect(thrown).toBe(before);
+    } catch (error) {
+      expect(error).toBeInstanceOf(RangeError);
+    }
+    vi.restoreAllMocks();
+    expect(memory.resetPeak()).toBe(held);
+    right();
+  }
+  expect(thrown).toBeGreaterThan(0);
+  expect(engine().memory).toBe(memory);
+});
+
+it("called near the end of the stack, a call throws or is right; then calls are right", async () => {
+  await prepare();
+  const deep = (left: number): boolean => {
+    try {
+      return deep(left + 1);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return false;
+    }
+  };
+  const at = (depth: number): unknown => {
+    if (depth > 0) return at(depth - 1);
+    try {
+      return unlike(big.run(), want);
+    } catch (error) {
+      return error;
+    }
+  };
+  deep(0);
+  let most = 1000;
+  const fits = (depth: number) => {
+    try {
+      at(depth);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  while (fits(most)) most = Math.floor(most * 1.3);
+  for (let depth = Math.floor(most * 0.5); depth < most; depth += Math.ceil(most / 40)) {
+    try {
+      const got = at(depth);
+      if (got !== undefined) expect(got).toBeInstanceOf(RangeError);
+    } catch (error) {
+      expect(error).toBeInstanceOf(RangeError);
+    }
+    right();
+  }
+});
+
+it("10,000 small calls of every kind leave memory as it was", () => {
+  use(level, 2);
+  const calls = [...everyKind(), call("for threads", { Hq: 4, Nq: 130, Nk: 130, dk: 20 })];
+  const results = calls.map(({ run: go }) => go());
+  const { memory } = engine();
+  const [before, bytes] = [memory.resetPeak(), memory.memory.buffer.byteLength];
+  for (let n = 0; n < 10_000; n++) {
+    const which = (n * 7) % calls.length;
+    // Those with thousands of keys, or weights of all rows, only now and then.
+    if (n % 10 !== 0 && /parts|window of|for threads/.test(calls[which].name)) continue;
+    const got = calls[which].run();
+    if (n % 97 === 0) expect(unlike(got, results[which])).toBeUndefined();
+  }
+  expect(memory.resetPeak()).toBe(before);
+  expect(memory.memory.buffer.byteLength).toBe(bytes);
+}, 120_000);
+
+/** Type stripping: from Node 22.18 on a process runs the source as it is. */
+const runsSource = Boolean((process.features as { typescript?: unknown }).typescript);
+const source = new URL("../../src/index.ts", import.meta.url).href;
+const inChild = `
+  import { configure, prepare, scaledDotProductAttention, tensor } from ${JSON.stringify(source)};
+  configure({ threads: 3 });
+  const t = tensor(Float32Array.from({ length: 8 * 300 * 32 }, (_, n) => Math.sin(n)), [1, 8, 300, 32]);
+  const sum = () => scaledDotProductAttention(t, t, t).output.data.reduce((a, b) => a + b, 0);
+`;
+
+describe.skipIf(!runsSource)("a process that made a threaded call", () => {
+  const node = (code: string) =>
+    run(process.execPath, ["--no-warnings", "--input-type=module", "-e", inChild + code], {
+      cwd: fileURLToPath(new URL("../..", import.meta.url)),
+      timeout: 50_000,
+    });
+
+  it("ends by itself, with threads at work, starting or asleep", async () => {
+    for (const code of [
+      "sum(); console.log('done');",
+      "await prepare(); sum(); console.log('done');",
+      "await prepare(); sum(); await new Promise((r) => setTimeout(r, 50)); console.log('done');",
+    ])
+      expect((await node(code)).stdout).toBe("done\n");
+  });
+
+  it("has one warning and one thread where workers die as they start, and does not start them again and again", async () => {
+    const { stdout, stderr } = await node(`
+      import { createRequire } from "node:module";
+      const threads = process.getBuiltinModule("node:worker_threads");
+      const { EventEmitter } = process.getBuiltinModule("node:events");
+      let started = 0;
+      threads.Worker = class extends EventEmitter {
+        constructor() { super(); started++; setImmediate(() => { this.emit("error", new Error("no")); this.emit("exit", 1); }); }
+        unref() {}
+        terminate() { return Promise.resolve(1); }
+      };
+      const first = sum();
+      for (let n = 0; n < 30; n++) { if (sum() !== first) throw new Error("other bits"); await new Promise((r) => setTimeout(r, 2)); }
+      console.log(started < 10 ? "few" : started);
+    `);
+    expect(stdout).toBe("few\n");
+    expect(stderr.match(/one thread only/g)).toHaveLength(1);
+  });
+});
+
+it.skipIf(!runsSource)(
+  "calls from within a worker thread have the same bits, threads of their own, and let it end",
+  async () => {
+    const code = `${inChild}
+    const { parentPort } = process.getBuiltinModule("node:worker_threads");
+    const first = scaledDotProductAttention(t, t, t).output.data;
+    const ready = await prepare();
+    parentPort.postMessage({ ready, first, second: scaledDotProductAttention(t, t, t).output.data });`;
+    const results = await Promise.all(
+      [0, 1].map(async () => {
+        const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), {
+          execArgv: ["--no-warnings"],
+          // The host's own data, under the library's name.
+          workerData: { heed: true },
+        });
+        const message = new Promise<{ ready: number; first: Float32Array; second: Float32Array }>(
+          (resolve, reject) => {
+            worker.once("message", resolve);
+            worker.once("error", reject);
+          },
+        );
+        const ended = new Promise<number>((resolve) => worker.once("exit", resolve));
+        const got = await message;
+        expect(await ended).toBe(0);
+        return got;
+      }),
+    );
+    const t = filled(1, [1]);
+    expect(t.size).toBe(1);
+    for (const { ready, first, second } of results) {
+      expect(ready).toBe(3);
+      expect(second).toEqual(first);
+      expect(first).toEqual(results[0].first);
+    }
+  },
+);
+
+it("settings are checked before any thread is started", () => {
+  for (const threads of [0, 65, 1.5, Number.NaN])
+    expect(() => configure({ threads })).toThrow("from 1 to 64");
+});
