@@ -1,7 +1,10 @@
 /** How problems are cut: splits cover the keys, stages fit their budget, and none of it asks for the number of threads. */
 import { expect, it } from "vitest";
+import { random } from "../../tests/random.ts";
+import { explain } from "../attention.ts";
 import { zeros } from "../core/tensor.ts";
-import { alibi, causal, maskMod } from "../score/index.ts";
+import { alibi, causal, maskMod, slidingWindow } from "../score/index.ts";
+import { tileFor } from "../wasm/features.ts";
 import { cut, type Machine, stages } from "./choose.ts";
 import { type AttentionOptions, resolve } from "./problem.ts";
 
@@ -69,4 +72,56 @@ it("stages fit the budget, or are as small as they can be", () => {
 it("a cut depends on the problem alone", () => {
   const problem = problemOf({ Hq: 3, Nq: 500, Nk: 700 }, { attnMask: causal() });
   expect(cut(problem, { ...machine, budget: 1 })).toEqual(cut(problem, machine));
+});
+
+it("cuts have the sizes that every level's kernels need, and stages keep them", () => {
+  const r = random(11);
+  for (const level of ["wide", "relaxed", "strict"] as const) {
+    const tile = tileFor(level);
+    for (let n = 0; n < 500; n++) {
+      const Hkv = r.int(1, 4);
+      const [Nq, Nk] = [r.size(100_000), r.size(100_000)];
+      const d = r.size(400);
+      const problem = problemOf({ B: r.int(1, 3), Hq: Hkv * r.int(1, 8), Hkv, Nq, Nk, d });
+      const { G } = problem.shape;
+      const budget = r.size(2 ** 26);
+      const how = cut(problem, { tileRows: tile.rows, panel: 4 * tile.vectors, budget });
+      expect(how.keyTile % 8).toBe(0);
+      if (how.kind === "forward") {
+        expect(how.keyTile % (4 * tile.vectors)).toBe(0);
+        expect(how.blockRows % tile.rows).toBe(0);
+      } else {
+        expect(G % how.headsPerTask).toBe(0);
+        expect(how.blockRows).toBe(how.headsPerTask * Nq);
+      }
+      const costs = { key: 4 * d * r.int(1, 4), row: 8 * d + 4, cell: r.pick([0, 0, 1, 5]) };
+      const made = stages(problem, how, costs, budget);
+      expect([made.rows, made.keys].every((x) => x > 0)).toBe(true);
+      if (made.keys < Nk) expect([made.keys % how.keyTile, how.splits]).toEqual([0, 1]);
+      if (made.rows < Nq) expect(made.rows % how.blockRows).toBe(0);
+      if (made.heads > 1) expect([made.rows, made.keys]).toEqual([Nq, Nk]);
+      const { B } = problem.shape;
+      expect(made.count).toBe(
+        Math.ceil((B * Hkv) / made.heads) * Math.ceil(Nq / made.rows) * Math.ceil(Nk / made.keys),
+      );
+    }
+  }
+});
+
+it("the plan a call prints adds up", () => {
+  for (const [Nq, Nk] of [
+    [1, 900],
+    [300, 300],
+    [777, 130],
+  ]) {
+    const view = (N: number) => ({ data: zeros([64]).data, shape: [2, 4, N, 64], strides: [0, 0, 0, 1] });
+    const plan = explain(view(Nq), view(Nk), view(Nk), { attnMask: slidingWindow(100, 50) });
+    const { skipped, full, partial } = plan.tiles as NonNullable<typeof plan.tiles>;
+    const blocks = Math.ceil(Nq / plan.blockRows);
+    expect(plan.tasks).toBe(2 * 4 * blocks * plan.splits);
+    expect(skipped + full + partial).toBe(2 * 4 * blocks * Math.ceil(Nk / plan.keyTile));
+    expect(plan.kernel).toContain(`q${plan.blockRows} k${plan.keyTile}`);
+    expect([plan.stages, plan.threads].every((n) => n >= 1)).toBe(true);
+    expect(plan.bytes).toBeGreaterThan(0);
+  }
 });
