@@ -1,6 +1,6 @@
 /**
  * Tensors that live in the engine's memory: a call uses them where they are, so a key/value cache is not copied at each
- * step. They are ordinary tensors over a shared buffer; the region is given back when their array is collected.
+ * step. They are ordinary tensors over a shared buffer; the region is given back when nothing looks at it any more.
  */
 import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
 import { checkShape, sizeOf, Tensor } from "../core/tensor.ts";
@@ -11,8 +11,8 @@ import { claim } from "./stage.ts";
 const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
 
 /**
- * A zero-filled tensor in the engine's shared memory. Keep the tensor for as long as you use views made of its `data`: the
- * memory goes back when the tensor is collected. Where there is no shared memory (a page that is not cross-origin
+ * A zero-filled tensor in the engine's shared memory. The memory goes back when the tensor and all views of its `data`
+ * are collected in the thread that made it; keep it there for as long as another thread uses it. Where there is no shared memory (a page that is not cross-origin
  * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
  */
 export function empty<D extends DType = "float32">(
@@ -36,13 +36,14 @@ export function empty<D extends DType = "float32">(
     at: number,
     length: number,
   ) => ReturnType<typeof arrayFor>;
-  const { buffer } = engine.memory.memory;
+  // The same memory under an object of its own, which every view of these numbers keeps alive.
+  const buffer = structuredClone(engine.memory.memory.buffer);
   const data = new Class(buffer, at, size);
   (data as Float32Array).fill(0);
   claim(buffer, engine.memory);
   returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
     owner.memory.free(region),
   );
-  returned.finalizer.register(data, { engine, at });
+  returned.finalizer.register(buffer, { engine, at });
   return new Tensor(data, [...shape], dtype);
 }

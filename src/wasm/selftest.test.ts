@@ -1,0 +1,47 @@
+/** The self-test lets wide kernels through only where every bit of every call agrees. */
+import { expect, it } from "vitest";
+import type { Result } from "../plan/backend.ts";
+import type { Problem } from "../plan/problem.ts";
+import { reference } from "../reference/backend.ts";
+import { agrees } from "./selftest.ts";
+
+/** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
+function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
+  let calls = 0;
+  const known = new Map<boolean, Float32Array>();
+  const passed = agrees((problem: Problem, out: Result, level) => {
+    const output = out.output as Float32Array;
+    const masked = problem.mask !== undefined;
+    if (!known.has(masked)) {
+      reference.forward(problem, out);
+      known.set(masked, output.slice());
+    }
+    output.set(known.get(masked) as Float32Array);
+    if (level === "wide") change(calls++, output);
+  });
+  return { passed, calls };
+}
+
+it("agreeing kernels pass, after enough calls for the optimising compiler, with a mask and without", () => {
+  const { passed, calls } = tested(() => {});
+  expect(passed).toBe(true);
+  expect(calls).toBeGreaterThanOrEqual(32);
+});
+
+it("one last bit of one number in one late call fails", () => {
+  const { calls } = tested(() => {});
+  for (const late of [0, 1, calls >> 1, calls - 1])
+    for (const place of [0, 17, 96 * 64 - 1]) {
+      const { passed } = tested((n, output) => {
+        if (n === late) new Int32Array(output.buffer)[place] ^= 1;
+      });
+      expect(passed, `call ${late}, number ${place}`).toBe(false);
+    }
+});
+
+it("NaN in place of a number, and −0 in place of 0, fail", () => {
+  expect(tested((_, output) => output.fill(Number.NaN, 5, 6)).passed).toBe(false);
+  expect(tested((n, output) => n === 3 && new Int32Array(output.buffer).fill(0x80000000, 9, 10)).passed).toBe(
+    false,
+  );
+});
