@@ -6,8 +6,8 @@
  * Options are resolved in plan/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
  */
 import { backendFor } from "./backends.ts";
-import { arrayFor, arrayName, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
-import { came, OptionError, ShapeError, show } from "./core/errors.ts";
+import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
+import { came, OptionError, ShapeError, show, UnsupportedError } from "./core/errors.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
@@ -43,11 +43,11 @@ export function scaledDotProductAttention(
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
   const { backend } = backendFor(problem);
-  const output = like(shape.query.tensor, sizeOf(outputShape(shape)));
-  const lse =
-    problem.dtype === "float64"
-      ? new Float64Array(shape.B * shape.Hq * shape.Nq)
-      : new Float32Array(shape.B * shape.Hq * shape.Nq);
+  const output = like(problem, "the output", sizeOf(outputShape(shape)));
+  const rows = shape.B * shape.Hq * shape.Nq;
+  const lse = held(problem, "lse", rows, () =>
+    problem.dtype === "float64" ? new Float64Array(rows) : new Float32Array(rows),
+  );
   const across = shape.layout === "bshd";
   backend.forward(problem, {
     output,
@@ -129,7 +129,7 @@ function weightsOf(
 ): Tensor<FloatDType> {
   const { shape } = problem;
   const { heads, rows } = chosen;
-  const data = like(shape.query.tensor, shape.B * heads.length * rows.length * shape.Nk);
+  const data = like(problem, "the weights", shape.B * heads.length * rows.length * shape.Nk);
   const { backend } = backendFor(problem);
   backend.weights(problem, lse, heads, rows, data);
   return new Tensor(data, chosenShape(shape, heads.length, rows.length), problem.dtype);
@@ -143,8 +143,26 @@ function chosenShape(shape: Shape, heads: number, rows: number): number[] {
 }
 
 /** A new array of the query's kind: a native Float16Array where one came in. */
-function like(query: Tensor, size: number): TypedData {
-  return arrayName(query.data) === "Float16Array"
-    ? new (query.data.constructor as new (n: number) => TypedData)(size)
-    : arrayFor(query.dtype, size);
+function like(problem: Problem, name: string, size: number): TypedData {
+  const query = problem.shape.query.tensor;
+  return held(problem, name, size, () =>
+    arrayName(query.data) === "Float16Array"
+      ? new (query.data.constructor as new (n: number) => TypedData)(size)
+      : arrayFor(query.dtype, size),
+  );
+}
+
+/** What `make` makes, or a typed error where this process cannot hold it. */
+function held<T>(problem: Problem, name: string, size: number, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const error = new UnsupportedError(
+      "memory",
+      `${problem.what}: there is no room for ${name}, ${size} numbers of ${problem.dtype}; take fewer rows or heads at a time`,
+      { asked: size * BYTES[problem.dtype] },
+    );
+    throw Object.assign(error, { cause });
+  }
 }

@@ -29,6 +29,9 @@ export { empty } from "./resident.ts";
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const LONE_WORK = 4e6;
 
+/** Rows and keys that 32-bit integers count, with room for a tile behind the last. */
+const MOST_KEYS = 2 ** 31 - 2 ** 12;
+
 /** What a forward call is made of before anything is staged. */
 export interface Prepared {
   readonly spec: Spec;
@@ -239,6 +242,8 @@ export const wasm: Backend = {
     }
     if (problem.dtype === "float64") return "float64 computes in float64, which the kernels do not";
     if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
+    const { Nq, Nk } = problem.shape;
+    if (Math.max(Nq, Nk) > MOST_KEYS) return `the kernels count rows and keys up to ${MOST_KEYS}`;
     return undefined;
   },
   plan(problem): Plan {
