@@ -1,6 +1,7 @@
 /** Every row of the instruction tables against another decoder (wabt) and the engine's own validation; LEB128 at its edges. */
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
+import { hasRelaxed } from "../features.ts";
 import { type FunctionBuilder, ModuleBuilder } from "./builder.ts";
 import {
   F32,
@@ -55,8 +56,10 @@ function written(
     { exported: true, result },
   );
   const bytes = module.encode();
-  expect(WebAssembly.validate(bytes), "the engine accepts it").toBe(true);
-  return instructions(bytes);
+  const read = instructions(bytes);
+  const missing = !hasRelaxed() && read.some((line) => line.includes("relaxed"));
+  if (!missing) expect(WebAssembly.validate(bytes), "the engine accepts it").toBe(true);
+  return read;
 }
 
 const gets = (n: number) => Array.from({ length: n }, (_, i) => `local.get ${i}`);
