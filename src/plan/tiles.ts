@@ -11,6 +11,8 @@ export interface KeyRun {
   from: number;
   to: number;
   partial: boolean;
+  /** Of a partial run: the keys between which cells may be hidden; before and behind them all may be seen. Multiples of the panel, or `to`. */
+  masked?: [number, number];
 }
 
 /** Rows that are looked at together first. */
@@ -124,7 +126,18 @@ export class TileMap {
       );
       if (cut > low && cut < high && this.at(cut, high) === "skip") high = cut;
     }
-    add(found, low, high, true);
+    if (!trim) {
+      add(found, low, high, true);
+      return;
+    }
+    // What is left may begin or end with full panels: those need no predicate.
+    let [first, last] = [low, high];
+    for (let step = this.half(last - first); step >= this.panel; step = this.half(step)) {
+      if (first + step < last && this.at(first, first + step) === "full") first += step;
+      const cut = low + Math.ceil((last - low - step) / this.panel) * this.panel;
+      if (cut > first && cut < last && this.at(cut, last) === "full") last = cut;
+    }
+    found.push({ from: low, to: high, partial: true, masked: [first, last] });
   }
 
   private half(n: number): number {
@@ -134,7 +147,7 @@ export class TileMap {
 
 function add(found: KeyRun[], from: number, to: number, partial: boolean): void {
   const last = found[found.length - 1];
-  if (last && last.to === from && last.partial === partial) last.to = to;
+  if (last && last.to === from && last.partial === partial && !last.masked) last.to = to;
   else found.push({ from, to, partial });
 }
 

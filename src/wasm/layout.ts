@@ -48,7 +48,7 @@ export const TASK = {
   offset: 32,
   batch: 36,
   head: 40,
-  /** Runs of keys: pairs (first key, end key, kind) and how many. */
+  /** Runs of keys (RUN) and how many. */
   runs: 44,
   runCount: 48,
   flags: 52,
@@ -79,8 +79,17 @@ export const PACK = {
 export const FIRST = 1;
 export const LAST = 2;
 
-/** Kinds of a run of keys. */
-export const RUN = { full: 0, partial: 1, size: 12 } as const;
+/** A run of keys: first key, end key, kind, and the keys between which the mask has to be asked. */
+export const RUN = {
+  full: 0,
+  partial: 1,
+  from: 0,
+  to: 4,
+  kind: 8,
+  maskFrom: 12,
+  maskTo: 16,
+  size: 20,
+} as const;
 
 /** A thread's workspace for a kernel. */
 export interface Workspace {
@@ -133,3 +142,15 @@ export const statStride = (spec: Spec): number => roundUp(paddedRows(spec), 4) *
 /** Bytes of the state a task carries from stage to stage: m, l and the output so far. */
 export const stateBytes = (spec: Spec): number =>
   2 * statStride(spec) + paddedRows(spec) * paddedValue(spec) * 4;
+
+/** The words of runs. */
+export function runWords(
+  runs: readonly { from: number; to: number; masked?: readonly [number, number] }[],
+): number[] {
+  return runs.flatMap(({ from, to, masked }) => [
+    from,
+    to,
+    masked ? RUN.partial : RUN.full,
+    ...(masked ?? [to, from]),
+  ]);
+}

@@ -4,7 +4,7 @@ import type { Problem } from "../plan/problem.ts";
 import type { KeyRun, TileMap } from "../plan/tiles.ts";
 import type { KeyRange, Prepared } from "./backend.ts";
 import type { Regions } from "./call.ts";
-import { FIRST, LAST, PACK, paddedValue, RUN, TASK } from "./layout.ts";
+import { FIRST, LAST, PACK, paddedValue, runWords, TASK } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Placed } from "./place.ts";
 import { panelOf, roundUp } from "./spec.ts";
@@ -81,7 +81,7 @@ export function attendTasks(
   const at = regions.alloc(count * TASK.size);
 
   // Runs are shared where the mask does not tell heads or batch entries apart: address and count by block.
-  const runWords: number[] = [];
+  const words: number[] = [];
   const runsOf = new Map<number, { first: number; count: number }>();
   const runFor = (b: number, h: number, block: number, split: number): { first: number; count: number } => {
     const who = (map.perBatch ? b : 0) * shape.Hq + (map.perHead ? h : 0);
@@ -92,13 +92,13 @@ export function attendTasks(
     const from = how.splits > 1 ? split * how.splitKeys : k0;
     const to = how.splits > 1 ? Math.min(shape.Nk, from + how.splitKeys) : k1;
     const found: KeyRun[] = map.runs(b, h, row, Math.min(r1, row + blockRows), from, to);
-    const made = { first: runWords.length, count: found.length };
-    for (const run of found) runWords.push(run.from, run.to, run.partial ? RUN.partial : RUN.full);
+    const made = { first: words.length, count: found.length };
+    words.push(...runWords(found));
     runsOf.set(key, made);
     return made;
   };
 
-  const words = memory.i32;
+  const tasks = memory.i32;
   const placedRuns: number[] = [];
   let task = at / 4;
   const flags = (range.first ? FIRST : 0) | (range.last ? LAST : 0);
@@ -111,34 +111,34 @@ export function attendTasks(
           const row = r0 + block * blockRows;
           const rows = Math.min(r1, row + blockRows) - row;
           const runs = runFor(b, h, block, split);
-          words[task + TASK.call / 4] = call;
-          words[task + TASK.query / 4] = placed.query(b, h, row);
-          words[task + TASK.key / 4] = decode ? placed.key(b, hk, k0) : placed.packedKey(b, hk);
-          words[task + TASK.value / 4] = packValues ? placed.packedValue(b, hk) : placed.value(b, hk, k0);
-          words[task + TASK.out / 4] = placed.out(b, h, row, split);
-          words[task + TASK.lse / 4] = placed.lse(b, h, row, split);
-          words[task + TASK.rows / 4] = decode ? rows * headStep : rows;
-          words[task + TASK.row0 / 4] = row;
-          words[task + TASK.offset / 4] = problem.offsets[b];
-          words[task + TASK.batch / 4] = b;
-          words[task + TASK.head / 4] = h;
-          words[task + TASK.runs / 4] = runs.first;
-          words[task + TASK.runCount / 4] = runs.count;
-          words[task + TASK.flags / 4] = flags;
+          tasks[task + TASK.call / 4] = call;
+          tasks[task + TASK.query / 4] = placed.query(b, h, row);
+          tasks[task + TASK.key / 4] = decode ? placed.key(b, hk, k0) : placed.packedKey(b, hk);
+          tasks[task + TASK.value / 4] = packValues ? placed.packedValue(b, hk) : placed.value(b, hk, k0);
+          tasks[task + TASK.out / 4] = placed.out(b, h, row, split);
+          tasks[task + TASK.lse / 4] = placed.lse(b, h, row, split);
+          tasks[task + TASK.rows / 4] = decode ? rows * headStep : rows;
+          tasks[task + TASK.row0 / 4] = row;
+          tasks[task + TASK.offset / 4] = problem.offsets[b];
+          tasks[task + TASK.batch / 4] = b;
+          tasks[task + TASK.head / 4] = h;
+          tasks[task + TASK.runs / 4] = runs.first;
+          tasks[task + TASK.runCount / 4] = runs.count;
+          tasks[task + TASK.flags / 4] = flags;
           // A sink counts once: in the first part of the keys.
-          words[task + TASK.sinks / 4] = placed.sinks && split === 0 ? placed.sinks + 4 * h : 0;
-          words[task + TASK.state / 4] = placed.state(b, h, block);
-          words[task + TASK.dropKey / 4] = dropKey;
-          words[task + TASK.keyBase / 4] = k0;
+          tasks[task + TASK.sinks / 4] = placed.sinks && split === 0 ? placed.sinks + 4 * h : 0;
+          tasks[task + TASK.state / 4] = placed.state(b, h, block);
+          tasks[task + TASK.dropKey / 4] = dropKey;
+          tasks[task + TASK.keyBase / 4] = k0;
           for (let n = 0; n < spec.tensors.length; n++)
-            words[task + TASK.tensor / 4 + n] = placed.tensor(n, b, h, row);
+            tasks[task + TASK.tensor / 4 + n] = placed.tensor(n, b, h, row);
           placedRuns.push(task + TASK.runs / 4);
           task += TASK.size / 4;
         }
     }
-  const runsAt = regions.alloc(4 * Math.max(1, runWords.length));
+  const runsAt = regions.alloc(4 * Math.max(1, words.length));
   const after = memory.i32;
-  after.set(runWords, runsAt / 4);
+  after.set(words, runsAt / 4);
   for (const place of placedRuns) after[place] = runsAt + 4 * after[place];
   return { at, size: TASK.size, count };
 }

@@ -11,7 +11,7 @@ import type { Problem } from "../plan/problem.ts";
 import { TileMap } from "../plan/tiles.ts";
 import { Regions, specOf, writeCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
-import { FIRST, LAST, PACK, RUN, TASK } from "./layout.ts";
+import { FIRST, LAST, PACK, runWords, TASK } from "./layout.ts";
 import { BYTES_OF, panelOf, roundUp, type Spec } from "./spec.ts";
 import { maskRowBytes, stageMask, stageRows } from "./stage.ts";
 
@@ -137,7 +137,7 @@ export function weights(
               for (let r = 0; r < block.count; r++)
                 memory.f32[lseAt / 4 + row0 + r] = lse(b, h, block.row + r);
               const runs = map.runs(b, h, block.row, block.row + block.count, 0, Nk);
-              const words = runs.flatMap((run) => [run.from, run.to, run.partial ? RUN.partial : RUN.full]);
+              const words = runWords(runs);
               const runsAt = scratch.alloc(4 * Math.max(1, words.length));
               const { i32 } = memory;
               i32.set(words, runsAt / 4);

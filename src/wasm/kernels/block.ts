@@ -205,12 +205,12 @@ export function finishRows(
   });
 }
 
-/** Walks the runs of a task tile by tile: `tile(key, end, partial)` for keys key … end of one aligned tile. */
+/** Walks the runs of a task tile by tile: `tile(key, end, partial, span)` for keys key … end of one aligned tile. */
 export function eachTile(
   f: FunctionBuilder,
   spec: Spec,
   task: Local<"i32">,
-  tile: (key: Local<"i32">, end: Local<"i32">, partial: I32Value) => void,
+  tile: (key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">) => void,
 ): void {
   const run = f.int(i32.load(task, TASK.runs));
   const last = f.int(i32.add(run, i32.mul(i32.load(task, TASK.runCount), RUN.size)));
@@ -220,21 +220,57 @@ export function eachTile(
   f.loop(
     () => i32.lt_u(run, last),
     () => {
-      f.set(key, i32.load(run));
-      f.set(stop, i32.load(run, 4));
+      f.set(key, i32.load(run, RUN.from));
+      f.set(stop, i32.load(run, RUN.to));
       f.loop(
         () => i32.lt_s(key, stop),
         () => {
           // Tiles begin at multiples of keyTile, wherever the run does: the same sums for the same keys.
           f.set(end, i32.mul(i32.add(i32.div_s(key, spec.keyTile), 1), spec.keyTile));
           f.when(i32.gt_s(end, stop), () => f.set(end, stop));
-          tile(key, end, i32.load(run, 8));
+          tile(key, end, i32.load(run, RUN.kind), run);
           f.set(key, end);
         },
       );
       f.step(run, RUN.size);
     },
   );
+}
+
+/** Which columns of a tile the mask has to be asked about: `from` … `to`, multiples of 8. */
+export interface Span {
+  readonly from: Local<"i32">;
+  readonly to: Local<"i32">;
+}
+
+/**
+ * The span of a tile: of a partial run what the planner left, of a full one the last, unfinished panel. Mask tensors are
+ * asked everywhere.
+ */
+export function maskSpan(
+  f: FunctionBuilder,
+  spec: Spec,
+  run: I32Value,
+  key: I32Value,
+  width: I32Value,
+  columns: I32Value,
+): Span {
+  const from = f.int(0);
+  const to = f.int(columns);
+  if (spec.tensors.length === 0) {
+    f.set(from, i32.sub(i32.load(run, RUN.maskFrom), key));
+    f.set(to, i32.sub(i32.load(run, RUN.maskTo), key));
+    f.when(i32.eq(i32.load(run, RUN.kind), RUN.full), () => f.set(from, columns));
+    // Columns behind the last key are hidden by no mask but by the number of keys.
+    f.when(i32.ne(width, columns), () => {
+      const last = f.int(i32.and(width, -8));
+      f.when(i32.gt_s(from, last), () => f.set(from, last));
+      f.set(to, columns);
+    });
+    f.when(i32.lt_s(from, 0), () => f.set(from, 0));
+    f.when(i32.gt_s(to, columns), () => f.set(to, columns));
+  }
+  return { from, to };
 }
 
 /** Four lanes of ones where the tile of a bool tensor is looked at: what it holds of true and false. */

@@ -18,7 +18,16 @@ import {
 import { CALL, paddedValue, statStride, TASK, workspaceOf } from "../layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../math.ts";
 import type { Spec, Storage } from "../spec.ts";
-import { beginState, bringQueries, eachTile, endState, finishRows, scanTensors, sinkRows } from "./block.ts";
+import {
+  beginState,
+  bringQueries,
+  eachTile,
+  endState,
+  finishRows,
+  maskSpan,
+  scanTensors,
+  sinkRows,
+} from "./block.ts";
 import { memoryImport } from "./forward.ts";
 import { queryRowBytes } from "./products.ts";
 import { exponentials, maxima, totalsByRow } from "./softmax.ts";
@@ -218,7 +227,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
         ),
       );
 
-      eachTile(f, spec, task, (key, end, partial) => {
+      eachTile(f, spec, task, (key, end, partial, run) => {
         const width = f.int(i32.sub(end, key));
         const columns = f.int(i32.and(i32.add(width, 7), -8));
         const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
@@ -240,6 +249,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
               width,
             ),
           );
+          const span = maskSpan(f, spec, run, key, width, columns);
           // Columns behind the last key hold what was there before; they are masked, and never reach V.
           f.count(g, 0, heads, 1, () => {
             const first = f.int(i32.mul(g, headRows));
@@ -258,8 +268,8 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             ] as const;
             f.when(
               masked,
-              () => f.call(maskedMaxima, ...operands),
-              () => f.call(plainMaxima, ...operands),
+              () => f.call(maskedMaxima, ...operands, span.from, span.to),
+              () => f.call(plainMaxima, ...operands, 0, 0),
             );
           });
           const slow = f.int(0);

@@ -18,6 +18,7 @@ import {
   eachTile,
   endState,
   finishRows,
+  maskSpan,
   scanTensors,
   sinkRows,
 } from "./block.ts";
@@ -82,7 +83,7 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
         clear(f, f.int(at), i32.mul(count, queryRowBytes(spec)));
       }
 
-      eachTile(f, spec, task, (key, end, partial) => {
+      eachTile(f, spec, task, (key, end, partial, run) => {
         const width = f.int(i32.sub(end, key));
         const panels = f.int(i32.div_s(i32.add(width, panel - 1), panel));
         const columns = f.int(i32.mul(panels, panel));
@@ -100,10 +101,14 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
           const operands = [task, scratch, s, stats, rows, head, row0, key, columns, first] as const;
           f.when(
             masked,
-            () => f.call(maskedMaxima, ...operands),
+            () => {
+              const span = maskSpan(f, spec, run, key, width, columns);
+              f.call(maskedMaxima, ...operands, span.from, span.to);
+            },
             () => {
               // Weights are exp(s − lse): without a change of the score there is nothing to do before.
-              if (!weights || spec.score || spec.tensors.includes("float")) f.call(plainMaxima, ...operands);
+              if (!weights || spec.score || spec.tensors.includes("float"))
+                f.call(plainMaxima, ...operands, 0, 0);
             },
           );
           if (weights) {

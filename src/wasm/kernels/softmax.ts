@@ -19,6 +19,7 @@ import {
   i32x4,
   type Local,
   type ModuleBuilder,
+  select,
   shuffle32,
   type V128Value,
   v128,
@@ -59,26 +60,86 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
 }
 
 /**
- * maxima(task, scratch, s, stats, rows, head, row, key, columns, first): the scores of a tile changed and masked in
- * place, and m and α of its rows brought up to date. `head` and `row` are those of the first row, `key` that of the
- * first column, `columns` a multiple of 8; `first` is the number of the first row within the task.
+ * maxima(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): the scores of a tile changed and
+ * masked in place, and m and α of its rows brought up to date. `head` and `row` are those of the first row, `key` that
+ * of the first column, `columns` a multiple of 8; `first` is the number of the first row within the task. The masked
+ * variant asks the mask of columns `from` … `to` alone.
  */
 export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
-  const mask = masked ? spec.mask : undefined;
   const tensors = masked || spec.tensors.includes("float") ? spec.tensors : [];
-  const changes = masked || spec.score !== undefined || tensors.length > 0;
   const pool = poolOf([spec.mask, spec.score]);
   const stride = statStride(spec);
   return module.func(
     masked ? "maximaMasked" : "maxima",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, scratch, s, stats, rows, head, row, key, columns, first) => {
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, task, scratch, s, stats, rows, head, row, key, columns, first, from, to) => {
       const call = f.int(i32.load(task, TASK.call));
       const at = f.local("i32");
-      const end = f.local("i32");
       const highest = [f.local("v128"), f.local("v128")];
       const keys = [f.local("v128"), f.local("v128")];
       const tensorAt = tensors.map(() => f.local("i32"));
+
+      /** Columns `start` … `stop` of one row, if there are any. */
+      const span = (
+        m: Arithmetic,
+        compiler: RowCompiler,
+        start: I32Value,
+        stop: I32Value,
+        ask: boolean,
+      ): void => {
+        const mask = ask ? spec.mask : undefined;
+        const asked = ask || spec.tensors.includes("float") ? tensors : [];
+        const changes = ask || spec.score !== undefined || asked.length > 0;
+        const begin = f.int(start);
+        f.set(at, i32.add(s, i32.shl(begin, 2)));
+        const end = f.int(i32.add(s, i32.shl(stop, 2)));
+        if (changes) {
+          f.set(keys[0], i32x4.add(i32x4.splat(i32.add(key, begin)), m.lanes()));
+          f.set(keys[1], i32x4.add(keys[0], m.bits(4)));
+        }
+        const limit = ask ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
+        asked.forEach((kind, n) => {
+          const column = i32.sub(i32.add(key, begin), i32.load(task, TASK.keyBase));
+          const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
+          const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
+          f.set(tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), across));
+        });
+        f.loop(
+          () => i32.ne(at, end),
+          () => {
+            const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
+            if (changes)
+              found.forEach((value, half) => {
+                const known = new Map();
+                if (spec.score) f.set(value, compiler.vector(spec.score, keys[half], value, known));
+                let allowed: V128Value | undefined =
+                  mask && compiler.vector(mask, keys[half], undefined, known);
+                const join = (x: V128Value) => {
+                  allowed = f.let(allowed ? v128.and(allowed, x) : x);
+                };
+                if (limit) join(i32x4.lt_s(keys[half], limit));
+                asked.forEach((kind, n) => {
+                  if (kind === "float") {
+                    const bias = f.let(v128.load(tensorAt[n], 16 * half));
+                    f.set(value, f32x4.add(value, bias));
+                    join(f32x4.ne(bias, m.c(-Infinity)));
+                  } else if (ask) {
+                    const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half));
+                    join(i32x4.ne(i32x4.extend_low_i16x8_u(bytes), m.bits(0)));
+                  }
+                });
+                if (allowed) f.set(value, v128.bitselect(value, m.c(-Infinity), allowed));
+              });
+            if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
+            // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
+            found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
+            if (changes) for (const k of keys) f.set(k, i32x4.add(k, m.bits(8)));
+            asked.forEach((kind, n) => f.step(tensorAt[n], kind === "bool" ? 8 : 32));
+            f.step(at, 32);
+          },
+        );
+      };
+
       f.loop(
         () => rows,
         () => {
@@ -90,56 +151,24 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
               i: row,
               q: i32.add(row, i32.load(task, TASK.offset)),
             });
-            compiler.begin([mask, spec.score]);
-            f.set(at, s);
-            f.set(end, i32.add(s, i32.shl(columns, 2)));
+            compiler.begin([masked ? spec.mask : undefined, spec.score]);
             for (const x of highest) f.set(x, m.c(-Infinity));
-            if (changes) {
-              f.set(keys[0], i32x4.add(i32x4.splat(key), m.lanes()));
-              f.set(keys[1], i32x4.add(keys[0], m.bits(4)));
+            const zero = f.int(0);
+            if (!masked) span(m, compiler, zero, columns, false);
+            else {
+              // Before the span and behind it: one loop, run twice.
+              const turn = f.local("i32");
+              f.count(turn, 0, 2, 1, () =>
+                span(
+                  m,
+                  compiler,
+                  select(to as I32Value, zero, turn),
+                  select(columns as I32Value, from, turn),
+                  false,
+                ),
+              );
+              span(m, compiler, from, to, true);
             }
-            const limit = masked ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
-            tensors.forEach((kind, n) => {
-              const bytes = kind === "bool" ? 0 : 2;
-              const column = i32.shl(i32.sub(key, i32.load(task, TASK.keyBase)), bytes);
-              const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
-              f.set(tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), i32.add(column, down)));
-            });
-            f.repeat(() => {
-              const found = [0, 1].map((half) => {
-                const value = f.let(v128.load(at, 16 * half));
-                if (!changes) return value;
-                const known = new Map();
-                if (spec.score) {
-                  f.set(value, compiler.vector(spec.score, keys[half], value, known));
-                }
-                let allowed: V128Value | undefined =
-                  mask && compiler.vector(mask, keys[half], undefined, known);
-                const join = (x: V128Value) => {
-                  allowed = f.let(allowed ? v128.and(allowed, x) : x);
-                };
-                if (limit) join(i32x4.lt_s(keys[half], limit));
-                tensors.forEach((kind, n) => {
-                  if (kind === "float") {
-                    const bias = f.let(v128.load(tensorAt[n], 16 * half));
-                    f.set(value, f32x4.add(value, bias));
-                    join(f32x4.ne(bias, m.c(-Infinity)));
-                  } else if (masked) {
-                    const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half));
-                    join(i32x4.ne(i32x4.extend_low_i16x8_u(bytes), m.bits(0)));
-                  }
-                });
-                if (allowed) f.set(value, v128.bitselect(value, m.c(-Infinity), allowed));
-                return value;
-              });
-              if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
-              // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
-              found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
-              if (changes) for (const k of keys) f.set(k, i32x4.add(k, m.bits(8)));
-              tensors.forEach((kind, n) => f.step(tensorAt[n], kind === "bool" ? 8 : 32));
-              f.step(at, 32);
-              return i32.ne(at, end);
-            });
             highest.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
             const top = f.let(
               f32x4.extract_lane(
