@@ -16,12 +16,12 @@
  *
  * A bias is added in one rounding of a number that may be all bias, and it does not average out over anything: where
  * few keys are seen, error δⱼ moves the output by Σpⱼδⱼ(vⱼ − o), and Σp|v − o| ≤ 2·Σp|v| is nearly reached by one light
- * key among heavy ones. Hence its 2 (with 1, a constant bias of 200 over eight keys broke the bound once in 20,000 cases).
+ * key among heavy ones. Hence its 2 (with 1, a large constant bias over few keys broke the bound about once in 7,400 cases).
  *
  * What the base formula leaves open, each term first order in u, with that 2:
  *
  * - **soft cap** c·tanh(s/c): slope ≤ 1, so an error that comes in leaves no larger. The division moves the result by
- *   c·x·sech²x·u ≤ |c·tanh x|·u, tanh is good to 5 ulp ≤ 10·u of itself, the product adds u: together 12·u·|result|.
+ *   c·x·sech²x·u ≤ |c·tanh x|·u, tanh is good to 6.2 ulp ≤ 12.4·u of itself, the product adds u: together 15·u·|result|.
  * - **ALiBi, tables and other changes**: u for each rounding of the term added, u·|result| for the addition;
  *   a factor on the score multiplies the error that came in.
  * - **several additive tensors**: each of the n additions rounds a number of at most Σ|bias|, so n·Σ|bias| is the bias.
@@ -54,7 +54,7 @@ export function constants(D: number, M: number, structured: boolean): { cD: numb
 export const FIRST_ORDER = 0.05;
 
 /** Error a soft cap adds to a score, in units of u. */
-export const softcapError = (capped: number): number => 12 * Math.abs(capped);
+export const softcapError = (capped: number): number => 15 * Math.abs(capped);
 
 /** What underflow may cost: in weights, and in products with values near the smallest number. */
 export const floorOf = (largest: number, M: number): number => 2 ** -120 * largest + M * 2 ** -149;
