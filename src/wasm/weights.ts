@@ -189,12 +189,12 @@ export function weights(
 }
 
 /**
- * A float32 lse of 10⁴ is rounded by up to 5e-4, and every weight would show it. Where the weights (and the sink's
+ * A float32 lse of 16 is rounded by up to 1e-6, one of 10⁴ by 5e-4, and every weight would show it. Where the weights (and the sink's
  * share) sum to 1 as nearly as that rounding explains, they are the whole row and are made to sum to 1; where they do
  * not, lse covers keys of other parts as well and is taken at its word.
  */
 function settle(row: Float32Array, lse: number, sink: number | undefined): void {
-  if (!(Math.abs(lse) >= 16 && Number.isFinite(lse))) return;
+  if (!(Math.abs(lse) >= 2 && Number.isFinite(lse))) return;
   let sum = sink === undefined ? 0 : Math.exp(sink - lse);
   for (let k = 0; k < row.length; k++) sum += row[k];
   const rounding = 4 * 2 ** -24 * Math.abs(lse);
