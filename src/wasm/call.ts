@@ -111,13 +111,12 @@ export interface Strides {
   readonly tensorRows: readonly number[];
 }
 
-/** Writes the words of a call; returns where they are. The weights kernel compares scores with lse, so it wants them scaled. */
+/** Writes the words of a call; returns where they are. */
 export function writeCall(
   memory: EngineMemory,
   regions: Regions,
   problem: Problem,
   strides: Strides,
-  weights = false,
 ): number {
   const pool = poolOf([problem.mask, problem.score]);
   const at = regions.alloc(CALL.pool + 4 * poolWords(pool));
@@ -136,7 +135,6 @@ export function writeCall(
   const plain =
     !problem.score &&
     !problem.sinks &&
-    !weights &&
     problem.tensors.every((t) => t.kind === "bool") &&
     size >= 2 ** -16 &&
     size <= 2 ** 16;

@@ -41,7 +41,7 @@ const TINY = 0.0004;
 const FLOATS: readonly number[] = [
   ...new Set([
     ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
-    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 88.72284, -104, 2,
+    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 88.72284, -104, 2, 128,
     Infinity, -Infinity,
   ].map(Math.fround)),
 ]; // biome-ignore format: one list

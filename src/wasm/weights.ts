@@ -77,23 +77,17 @@ export function weights(
       bytes: maskRowBytes(t, Nk),
       at: regions.alloc(batch * spec.blockRows * maskRowBytes(t, Nk)),
     }));
-    const call = writeCall(
-      memory,
-      regions,
-      problem,
-      {
-        queryRow: dk * BYTES_OF[spec.query],
-        keyRow: dk * BYTES_OF[spec.key],
-        valueRow: 0,
-        outRow,
-        queryHead: 0,
-        outHead: 0,
-        lseHead: 0,
-        headRows: 0,
-        tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
-      },
-      true,
-    );
+    const call = writeCall(memory, regions, problem, {
+      queryRow: dk * BYTES_OF[spec.query],
+      keyRow: dk * BYTES_OF[spec.key],
+      valueRow: 0,
+      outRow,
+      queryHead: 0,
+      outHead: 0,
+      lseHead: 0,
+      headRows: 0,
+      tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
+    });
     const taskAt = regions.alloc(batch * TASK.size);
     const packAt = regions.alloc(PACK.size);
     let packedHead = -1;

@@ -364,17 +364,21 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
     (f, task, s, lse, rows, row, key, columns, out, outRow) => {
       const at = f.local("i32");
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const unit = f.let(v128.load32_splat(i32.load(task, TASK.call), CALL.unit));
       withConstants(f, spec, (m) => {
         f.loop(
           () => rows,
           () => {
             const total = f.let(v128.load32_splat(lse));
-            f.set(total, v128.and(total, f32x4.ne(total, m.c(-Infinity))));
+            f.set(total, f32x4.neg(v128.and(total, f32x4.ne(total, m.c(-Infinity)))));
             dropout?.row(m, row, key);
             f.count(at, 0, i32.shl(columns, 2), 32, () => {
               for (const half of [0, 1]) {
-                const x = f32x4.sub(v128.load(i32.add(s, at), 16 * half), total);
-                const p = f.let(exp2(f, m, f32x4.mul(x, m.c(Math.LOG2E))));
+                const below = m.madd(v128.load(i32.add(s, at), 16 * half), unit, total);
+                const x = f.let(f32x4.mul(below, m.c(Math.LOG2E)));
+                const p = f.let(exp2(f, m, x));
+                // An lse that is not of these scores may leave them above it, beyond the largest number.
+                f.set(p, v128.bitselect(m.c(Infinity), p, f32x4.ge(x, m.c(128))));
                 f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
               }
               dropout?.next(m);
