@@ -35,3 +35,7 @@ it("shows tensors and whatever else came", () => {
     came(Object.create(null)),
   ]).toEqual(['[1, "a"]', "an array of 9", "Float32Array of 3", "Map", "Object", "an object"]);
 });
+
+it("a function is shown by its name, not by its text", () => {
+  expect([came(function causal() {}), came(() => 1)]).toEqual(["the function causal", "a function"]);
+});

@@ -39,6 +39,7 @@ export function show(name: string, tensor: { shape: readonly number[]; dtype: st
 export function came(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return value.name ? `the function ${value.name}` : "a function";
   if (value === null || typeof value !== "object") return String(value);
   if (Array.isArray(value))
     return value.length > 8 ? `an array of ${value.length}` : `[${value.map(came).join(", ")}]`;
