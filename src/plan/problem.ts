@@ -101,6 +101,14 @@ export function resolve(
   const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
   if (typeof scale !== "number" || (!Number.isFinite(scale) && shape.dk > 0))
     throw new OptionError("scale", `${what}: scale must be a finite number, got ${came(scale)}`);
+  if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
+    throw new OptionError(
+      "scale",
+      `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${came(scale)}`,
+      {
+        scale,
+      },
+    );
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
     throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${came(dropoutP)}`);
@@ -254,7 +262,10 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
 
 function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): Float64Array | undefined {
   if (sinks === undefined || sinks === null) return undefined;
-  const t = "data" in sinks ? asTensor(`${what}: sinks`, sinks) : undefined;
+  const isList = Array.isArray(sinks) || ArrayBuffer.isView(sinks);
+  if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
+    throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${came(sinks)}`, { sinks });
+  const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
   const values = t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>);
   if (values.length !== shape.Hq || (t && t.shape.length !== 1))
     throw new ShapeError(
@@ -277,6 +288,11 @@ function weightsAsked(
       "weights",
       `${what}: returnWeights must be true, false or { heads?, rows? }, got ${came(asked)}`,
     );
+  for (const name of Object.keys(asked))
+    if (name !== "heads" && name !== "rows")
+      throw new OptionError("weights", `${what}: returnWeights takes heads and rows, got ${came(name)}`, {
+        option: name,
+      });
   return selectionOf(what, asked, shape);
 }
 
@@ -288,6 +304,10 @@ export function selectionOf(
 ): NonNullable<Problem["weights"]> {
   const pick = (name: string, given: readonly number[] | undefined, n: number): number[] => {
     if (given === undefined) return Array.from({ length: n }, (_, i) => i);
+    if (!Array.isArray(given) && !ArrayBuffer.isView(given))
+      throw new OptionError("selection", `${what}: ${name} must be a list of integers, got ${came(given)}`, {
+        [name]: given,
+      });
     return Array.from(given, (x) => {
       if (!(Number.isInteger(x) && x >= -n && x < n))
         throw new OptionError(
