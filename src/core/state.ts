@@ -23,6 +23,19 @@ export function mergeStates(
 ): State {
   if (!Array.isArray(states) || states.length === 0)
     throw new OptionError("states", `mergeStates: expected one or more { output, lse }, got ${came(states)}`);
+  if (options === null || typeof options !== "object" || Array.isArray(options))
+    throw new OptionError("options", `mergeStates: options must be an object, got ${came(options)}`);
+  for (const name of Object.keys(options))
+    if (name !== "layout")
+      throw new OptionError("option-name", `mergeStates: no option ${came(name)}; the option is layout`, {
+        option: name,
+      });
+  for (const [n, state] of states.entries())
+    if (state === null || typeof state !== "object")
+      throw new OptionError(
+        "states",
+        `mergeStates: states[${n}] must be { output, lse }, got ${came(state)}`,
+      );
   const { layout = "bhsd" } = options;
   if (layout !== "bhsd" && layout !== "bshd")
     throw new OptionError("layout", `mergeStates: layout must be "bhsd" or "bshd", got ${came(layout)}`);

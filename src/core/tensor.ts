@@ -194,8 +194,21 @@ export function zeros<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${came(shape)}`);
   checkShape("zeros", shape);
-  return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
+  const size = sizeOf(shape);
+  try {
+    return new Tensor(arrayFor(dtype, size), [...shape], dtype);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const error = new UnsupportedError(
+      "memory",
+      `zeros: there is no room for [${shape.join(", ")}], ${size} numbers of ${dtype}`,
+      { shape, dtype },
+    );
+    throw Object.assign(error, { cause });
+  }
 }
 
 /** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element lies inside the array. */

@@ -52,3 +52,8 @@ describe("configure", () => {
     expect(heard).toEqual(["heed: first", "heed: second"]);
   });
 });
+
+it("settings that are no object are refused", () => {
+  for (const none of [null, "strict", [4]])
+    expect(() => configure(none as never)).toThrow(/expected an object of settings/);
+});

@@ -38,6 +38,8 @@ export function levelWasAsked(): boolean {
 
 /** Changes settings for every later call of this process; returns those in force. */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
+  if (change === null || typeof change !== "object" || Array.isArray(change))
+    throw new OptionError("setting", `configure: expected an object of settings, got ${came(change)}`);
   for (const name of Object.keys(change))
     if (!["simd", "threads", "bytesPerThread", "onWarning"].includes(name))
       throw new OptionError(

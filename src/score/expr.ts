@@ -174,8 +174,13 @@ export type ScoreVars = typeof VARS;
 
 /** A mask of one's own: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
 export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
-  const { score: _, ...vars } = VARS;
-  const mask = build(vars);
+  if (typeof build !== "function")
+    throw new OptionError(
+      "mask",
+      `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${came(build)}`,
+    );
+  // The score is handed over at run time too, so that a mask that asks for it hears why not.
+  const mask = build(VARS);
   if (!(mask instanceof BoolExpression))
     throw new OptionError(
       "mask",
@@ -188,6 +193,11 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
 
 /** A score change of one's own: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`. */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
+  if (typeof build !== "function")
+    throw new OptionError(
+      "score-mod",
+      `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${came(build)}`,
+    );
   const expr = build(VARS);
   if (!(expr instanceof NumberExpression))
     throw new OptionError(

@@ -285,3 +285,10 @@ function scoreLeak(): Mask {
   });
   return leaked as Mask;
 }
+
+it("a mask of one's own hears what is wrong with it", () => {
+  expect(() => maskMod(undefined as never)).toThrow(/maskMod: expected a function such as .* got undefined/);
+  expect(() => scoreMod(2 as never)).toThrow(/scoreMod: expected a function such as .* got 2/);
+  const onScore = ({ score }: { score: { lt(x: number): Mask } }) => score.lt(1);
+  expect(() => maskMod(onScore as never)).toThrow(/a mask may not depend on the score; use scoreMod/);
+});
