@@ -35,7 +35,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
     throw new OptionError("file", `${WHAT}: ${path} is not a regular file`, { path });
   const target = old === undefined ? path : await attempt("look at", fs.realpath(path));
   const folder = dirname(target);
-  await attempt("sweep the folder of", sweep(folder));
+  await attempt("look into the folder of", sweep(folder));
 
   // Base name cut: many file systems allow 255 bytes, and the tail takes up to 80 of them.
   const stem = basename(target).slice(0, 40);

@@ -83,7 +83,7 @@ function threadsFor(engine: Engine, work: number, alone: boolean): number {
   if (engine.threads.unavailable)
     warnOnce(
       "threads",
-      "one thread only: there is no shared memory here (a page needs to be cross-origin isolated: headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp), or workers cannot start; results are the same",
+      "one thread only: there is no shared memory here (a page needs to be cross-origin isolated: headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp), or workers cannot start (a bundle needs worker.js of heed beside it); results are the same",
     );
   return engine.threads.ready(threads);
 }
