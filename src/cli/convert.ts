@@ -5,7 +5,7 @@ import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../io/ind
 import { breathe, type Command, EXIT, UsageError } from "./command.ts";
 import { isFloating, toFloat } from "./elements.ts";
 import { save } from "./interrupt.ts";
-import { suffixOf } from "./output.ts";
+import { checkPlace, suffixOf } from "./output.ts";
 import { startProgress } from "./progress.ts";
 import { openContainer, splitAddress } from "./tensors.ts";
 import { bytesText, jsonText, shapeText } from "./terminal.ts";
@@ -46,6 +46,7 @@ export const command: Command = {
     const suffix = suffixOf(to);
     const dtype = values.dtype === undefined ? undefined : oneOf("dtype", values.dtype, DTYPES);
     if (values.compress && suffix !== ".npz") throw new UsageError("--compress is for npz files");
+    await checkPlace(to);
     const { path, name: one } = splitAddress(from);
     const file = await openContainer(path);
     try {

@@ -2,13 +2,14 @@
 import type { Tensor } from "../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../io/index.ts";
 import { printPlan } from "../plan/plan.ts";
+import { selectionOf } from "../plan/problem.ts";
 import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, readCall } from "./call.ts";
 import { checkRows } from "./check.ts";
 import { breathe, type Command, EXIT, UsageError, type Values } from "./command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "./engine.ts";
 import { INPUT_HELP, INPUT_OPTIONS, readInputs } from "./inputs.ts";
 import { save } from "./interrupt.ts";
-import { suffixOf } from "./output.ts";
+import { checkPlace, suffixOf } from "./output.ts";
 import { compute, flopsOf, type Job, problemOf } from "./pieces.ts";
 import { startProgress } from "./progress.ts";
 import { bytesText, jsonText, numberText, secondsText, shapeText } from "./terminal.ts";
@@ -72,10 +73,12 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const path = values.output as string | undefined;
     const suffix = path === undefined ? undefined : suffixOf(path);
     const weights = weightsAsked(values, suffix);
+    if (path !== undefined) await checkPlace(path);
     const { query, key, value, file } = await readInputs(values, positionals);
     const call = await readCall(values, file);
     await file?.close();
     const problem = problemOf("heed run", query, key, value, call);
+    if (typeof weights === "object") selectionOf("heed run", weights, problem.shape);
     await breathe(io.signal);
 
     const bar = startProgress(io, "attention");

@@ -11,6 +11,7 @@ import { renderSvg } from "../view/svg.ts";
 import { renderSimilarity, renderText } from "../view/terminal-report.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "./command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "./engine.ts";
+import { checkPlace } from "./output.ts";
 import { integer, oneOf } from "./values.ts";
 
 /** What this command needs of the world. */
@@ -79,6 +80,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   if (output !== undefined && !/\.svg$/i.test(output))
     throw new UsageError(`--output must name a file that ends in .svg, got ${JSON.stringify(output)}`);
 
+  if (output !== undefined) await checkPlace(output);
   const model = openUseLite(values.model as string | undefined);
   const seen = texts.map((text) => model.run(text));
   // Asks for the heads before anything is written: a layer or head that is not there is refused here.

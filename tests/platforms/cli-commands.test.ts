@@ -106,6 +106,31 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
       expect(median > 0 && gflops > 0 && error <= 1).toBe(true);
   });
 
+  it("an output without a place is refused before the input is read or anything computed", async () => {
+    const there = {
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/cannot write nowhere\/o\.\w+: the folder nowhere is not there/),
+    };
+    for (const args of [
+      ["run", "no-such-input.npz", "-o", "nowhere/o.npz"],
+      ["convert", "no-such-input.npy", "nowhere/o.npy"],
+      ["show", "hi", "--model", "no-such-model", "-o", "nowhere/o.svg"],
+    ])
+      expect(await heed(args)).toMatchObject(there);
+    expect((await heed(["run", "qkv.safetensors", "-o", "q.npy/o.npy"])).err).toContain(
+      "the folder q.npy is no folder",
+    );
+  });
+
+  it("run refuses weights of rows that are not there, in its own name", async () => {
+    const { code, err } = await heed(["run", "qkv.safetensors", "--weights", "--rows", "99", "-o", "o.npz"]);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/^heed run: rows holds 99, expected/),
+    });
+  });
+
   it("doctor finds at least one level whose results are right", async () => {
     const { code, out } = await heed(["doctor", "--json"], { HEED_SIMD: undefined, HEED_THREADS: undefined });
     expect(code).toBe(0);
