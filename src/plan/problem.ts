@@ -204,7 +204,8 @@ function positions(
       `${what}: isCausal: true is ambiguous for ${Nq} queries and ${Nk} keys; say isCausal: "upper-left" (query 0 at key 0) or "lower-right" (last query at last key), or give queryOffset`,
       { Nq, Nk },
     );
-  const offsets = new Float64Array(B).fill(isCausal === "lower-right" ? Nk - Nq : 0);
+  const aligned = isCausal === "lower-right" ? Nk - Nq : 0;
+  const offsets = new Float64Array(B).fill(aligned);
   if (queryOffset !== undefined) {
     const given: ArrayLike<number> =
       typeof queryOffset === "number" ? new Float64Array(B).fill(queryOffset) : queryOffset;
@@ -218,6 +219,12 @@ function positions(
         throw new OptionError(
           "query-offset",
           `${what}: queryOffset must be integers below 2^31, got ${came(given[b])}`,
+        );
+      if (isCausal === "lower-right" && given[b] !== aligned)
+        throw new OptionError(
+          "causal-alignment",
+          `${what}: isCausal: "lower-right" puts query 0 at key ${aligned}, queryOffset at ${given[b]}; with queryOffset say isCausal: true`,
+          { isCausal, Nq, Nk, queryOffset: given[b] },
         );
       offsets[b] = given[b];
     }
