@@ -90,6 +90,7 @@ export function attentionWeights(
     throw new ShapeError(
       "lse",
       `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${show("lse", given)}`,
+      { got: given.shape, dtype: given.dtype },
     );
   const dense = given.isContiguous() ? given : given.contiguous();
   const read = readerOf(dense.dtype, dense.data);
@@ -119,6 +120,7 @@ function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["we
     throw new OptionError(
       "weights-size",
       `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${came(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
+      { got: size },
     );
 }
 

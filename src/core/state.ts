@@ -22,9 +22,15 @@ export function mergeStates(
   options: { layout?: "bhsd" | "bshd" } = {},
 ): State {
   if (!Array.isArray(states) || states.length === 0)
-    throw new OptionError("states", `mergeStates: expected one or more { output, lse }, got ${came(states)}`);
+    throw new OptionError(
+      "states",
+      `mergeStates: expected one or more { output, lse }, got ${came(states)}`,
+      { got: states },
+    );
   if (options === null || typeof options !== "object" || Array.isArray(options))
-    throw new OptionError("options", `mergeStates: options must be an object, got ${came(options)}`);
+    throw new OptionError("options", `mergeStates: options must be an object, got ${came(options)}`, {
+      got: options,
+    });
   for (const name of Object.keys(options))
     if (name !== "layout")
       throw new OptionError("option-name", `mergeStates: no option ${came(name)}; the option is layout`, {
@@ -35,10 +41,13 @@ export function mergeStates(
       throw new OptionError(
         "states",
         `mergeStates: states[${n}] must be { output, lse }, got ${came(state)}`,
+        { got: state },
       );
   const { layout = "bhsd" } = options;
   if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `mergeStates: layout must be "bhsd" or "bshd", got ${came(layout)}`);
+    throw new OptionError("layout", `mergeStates: layout must be "bhsd" or "bshd", got ${came(layout)}`, {
+      got: layout,
+    });
   const parts = states.map(({ output, lse }, n) => ({
     output: asTensor(`mergeStates: states[${n}].output`, output),
     lse: asTensor(`mergeStates: states[${n}].lse`, lse),

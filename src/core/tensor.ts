@@ -195,7 +195,9 @@ export function zeros<D extends DType = "float32">(
   dtype: D = "float32" as D,
 ): Tensor<D> {
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
-    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${came(shape)}`);
+    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${came(shape)}`, {
+      got: shape,
+    });
   checkShape("zeros", shape);
   const size = sizeOf(shape);
   try {
@@ -215,7 +217,9 @@ export function zeros<D extends DType = "float32">(
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (value instanceof Tensor) return value;
   if (value === null || typeof value !== "object")
-    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${came(value)}`);
+    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${came(value)}`, {
+      got: value,
+    });
   if (typeof value.data === "function")
     throw new UnsupportedError(
       "lazy-tensor",
@@ -226,6 +230,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
     throw new ShapeError(
       "tensor",
       `${what}: expected a tensor { data, shape }, got ${came(value)} without a shape`,
+      { got: value },
     );
   const lengths = Array.from(shape as readonly number[]);
   checkShape(what, lengths);
@@ -244,6 +249,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
     throw new DTypeError(
       "dtype",
       `${what}: ${came(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
+      { got: data },
     );
   checkArray(what, data, dtype);
   const strides =
@@ -263,6 +269,7 @@ function fromList(what: string, data: readonly unknown[], dtype: string | undefi
       throw new DTypeError(
         "dtype",
         `${what}: data is an array that holds ${came(x)}; expected numbers or booleans, flat`,
+        { got: x },
       );
   if (booleans) return Uint8Array.from(data as number[], Number);
   const wanted = dtype === undefined ? "float32" : (dtypeOf(dtype) ?? "float32");
@@ -301,7 +308,9 @@ function checkExtent(what: string, t: Tensor): void {
   let low = t.offset;
   let high = t.offset;
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
-    throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${came(t.offset)}`);
+    throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${came(t.offset)}`, {
+      got: t.offset,
+    });
   if (t.size === 0) return;
   t.shape.forEach((n, i) => {
     const reach = (n - 1) * t.strides[i];

@@ -199,12 +199,15 @@ function nameOf(what: string, value: TensorLike): FileDType {
   throw new DTypeError(
     "dtype",
     `${what}: ${came(value.data)} does not say its dtype; pass one of ${(fits.length ? fits : FILE_DTYPES).join(", ")}`,
+    { got: value.data },
   );
 }
 
 /** Name and value of each tensor, from a Map or a plain object. */
 export function entriesOf(what: string, tensors: NamedTensors): [string, TensorLike][] {
   if (tensors === null || typeof tensors !== "object")
-    throw new DTypeError("tensors", `${what}: expected a Map or an object of tensors, got ${came(tensors)}`);
+    throw new DTypeError("tensors", `${what}: expected a Map or an object of tensors, got ${came(tensors)}`, {
+      got: tensors,
+    });
   return tensors instanceof Map ? [...tensors] : Object.entries(tensors);
 }

@@ -56,7 +56,9 @@ export function asBytes(what: string, data: unknown): Uint8Array {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
-  throw new OptionError("bytes", `${what}: expected a Uint8Array or an ArrayBuffer, got ${came(data)}`);
+  throw new OptionError("bytes", `${what}: expected a Uint8Array or an ArrayBuffer, got ${came(data)}`, {
+    got: data,
+  });
 }
 
 /** A new zeroed byte array; where the engine cannot give one, an UnsupportedError that says how much was asked. */

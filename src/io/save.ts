@@ -69,7 +69,11 @@ function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint
     (Symbol.iterator in value || Symbol.asyncIterator in value)
   )
     return value;
-  throw new OptionError("contents", `${WHAT}: expected bytes or an iterable of bytes, got ${came(contents)}`);
+  throw new OptionError(
+    "contents",
+    `${WHAT}: expected bytes or an iterable of bytes, got ${came(contents)}`,
+    { got: contents },
+  );
 }
 
 async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {

@@ -50,6 +50,7 @@ export async function openSource(what: string, from: SourceLike): Promise<Source
     throw new OptionError(
       "source",
       `${what}: expected a path, a file handle, a Blob, bytes or { size, read }, got ${came(from)}`,
+      { got: from },
     );
   return checked(what, source.size, async (offset, length) => source.read(offset, length));
 }
@@ -102,7 +103,9 @@ function checked(
 ): Source {
   const refuse = refuser(what);
   if (!(Number.isSafeInteger(size) && size >= 0))
-    throw new OptionError("source", `${what}: the source's size must be an integer ≥ 0, got ${came(size)}`);
+    throw new OptionError("source", `${what}: the source's size must be an integer ≥ 0, got ${came(size)}`, {
+      got: size,
+    });
   return {
     size,
     close,

@@ -41,6 +41,7 @@ export function parseManifest(json: string): WeightsManifest {
     throw new FormatError(
       "manifest",
       `model.json: expected a list weightsManifest, got ${came(groups)}; is it a TensorFlow.js model?`,
+      { got: groups },
     );
   const paths: string[] = [];
   const weights: WeightEntry[] = [];
@@ -53,7 +54,9 @@ export function parseManifest(json: string): WeightsManifest {
     for (const entry of group.weights) {
       const weight = checkEntry(entry, offset);
       if (names.has(weight.name))
-        throw new FormatError("duplicate", `model.json: tensor ${came(weight.name)} is listed twice`);
+        throw new FormatError("duplicate", `model.json: tensor ${came(weight.name)} is listed twice`, {
+          got: weight.name,
+        });
       names.add(weight.name);
       weights.push(weight);
       offset += weight.bytes;
@@ -72,7 +75,9 @@ function checkPath(path: unknown): string {
     /^[/\\]|^[A-Za-z]:|\0/.test(path) ||
     /(^|[/\\])\.\.([/\\]|$)/.test(path)
   )
-    throw new FormatError("path", `model.json: a shard must be a file beside model.json, got ${came(path)}`);
+    throw new FormatError("path", `model.json: a shard must be a file beside model.json, got ${came(path)}`, {
+      got: path,
+    });
   return path;
 }
 

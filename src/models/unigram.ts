@@ -52,6 +52,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
     throw new FormatError(
       "vocabulary",
       `unigram: expected a list of more than ${RESERVED} entries [piece, score], got ${came(vocabulary)}`,
+      { got: vocabulary },
     );
   const ids = new Map<string, number>();
   const scores = new Float64Array(vocabulary.length);
@@ -75,7 +76,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
     size: vocabulary.length,
     tokenize(text) {
       if (typeof text !== "string")
-        throw new OptionError("text", `tokenize: text must be a string, got ${came(text)}`);
+        throw new OptionError("text", `tokenize: text must be a string, got ${came(text)}`, { got: text });
       const normalized = text.normalize("NFKC");
       if (normalized === "") return { normalized, tokens: [] };
       const symbols = [SPACE, ...normalized].map((symbol) => (symbol === " " ? SPACE : symbol));

@@ -39,12 +39,15 @@ export function levelWasAsked(): boolean {
 /** Changes settings for every later call of this process; returns those in force. */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   if (change === null || typeof change !== "object" || Array.isArray(change))
-    throw new OptionError("setting", `configure: expected an object of settings, got ${came(change)}`);
+    throw new OptionError("setting", `configure: expected an object of settings, got ${came(change)}`, {
+      got: change,
+    });
   for (const name of Object.keys(change))
     if (!["simd", "threads", "bytesPerThread", "onWarning"].includes(name))
       throw new OptionError(
         "setting",
         `configure: no setting ${came(name)}; the settings are simd, threads, bytesPerThread, onWarning`,
+        { got: name },
       );
   const next = { ...settings() };
   if (change.simd !== undefined) next.simd = checkLevel("configure: simd", change.simd);
@@ -54,6 +57,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       throw new OptionError(
         "setting",
         `configure: bytesPerThread must be an integer of at least 1 MiB, got ${came(change.bytesPerThread)}`,
+        { got: change.bytesPerThread },
       );
     next.bytesPerThread = change.bytesPerThread;
   }
@@ -62,6 +66,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       throw new OptionError(
         "setting",
         `configure: onWarning must be a function, got ${came(change.onWarning)}`,
+        { got: change.onWarning },
       );
     next.onWarning = change.onWarning;
   }
@@ -109,12 +114,13 @@ function checkLevel(what: string, level: string): Level {
     throw new OptionError(
       "simd",
       `${what}: expected ${LEVELS.map((l) => `"${l}"`).join(", ")}, got ${came(level)}`,
+      { got: level },
     );
   return level as Level;
 }
 
 function checkThreads(what: string, n: number): number {
   if (!(Number.isInteger(n) && n >= 1 && n <= 64))
-    throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${came(n)}`);
+    throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${came(n)}`, { got: n });
   return n;
 }

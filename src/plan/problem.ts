@@ -26,7 +26,10 @@ export type MaskLike = TensorLike | Tensor | Mask;
 export interface AttentionOptions {
   /** A mask, or several: masks intersect, float tensors add. Tensors broadcast right-aligned to [..., Hq, Nq, Nk]. Default none. */
   attnMask?: MaskLike | readonly MaskLike[];
-  /** Causal attention; `true` needs Nq = Nk or a `queryOffset`. `"lower-right"` means queryOffset = Nk − Nq. Default false. */
+  /**
+   * Causal attention; `true` needs Nq = Nk or a `queryOffset`. `"lower-right"` means queryOffset = Nk − Nq, `"upper-left"` 0;
+   * a `queryOffset` that is given decides instead. Default false.
+   */
   isCausal?: boolean | "upper-left" | "lower-right";
   /** Position of query 0, a number or one for each batch entry. Default 0. */
   queryOffset?: number | ArrayLike<number>;
@@ -95,12 +98,16 @@ export function resolve(
   const value = asTensor(`${what}: value`, valueLike);
   const layout = options.layout ?? "bhsd";
   if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${came(layout)}`);
+    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${came(layout)}`, {
+      got: layout,
+    });
   checkDtypes(what, query, key, value);
   const shape = resolveShape(what, query, key, value, layout);
   const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
   if (typeof scale !== "number" || (!Number.isFinite(scale) && shape.dk > 0))
-    throw new OptionError("scale", `${what}: scale must be a finite number, got ${came(scale)}`);
+    throw new OptionError("scale", `${what}: scale must be a finite number, got ${came(scale)}`, {
+      got: scale,
+    });
   if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
     throw new OptionError(
       "scale",
@@ -111,10 +118,14 @@ export function resolve(
     );
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
-    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${came(dropoutP)}`);
+    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${came(dropoutP)}`, {
+      got: dropoutP,
+    });
   const seed = options.seed ?? 0;
   if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${came(seed)}`);
+    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${came(seed)}`, {
+      got: seed,
+    });
 
   const { offsets, isCausal } = positions(what, shape, options);
   const masks: BoolExpression[] = isCausal ? [causal()] : [];
@@ -131,6 +142,7 @@ export function resolve(
       throw new OptionError(
         "score-mod",
         `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${came(change)}`,
+        { got: change },
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
@@ -159,7 +171,9 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
 /** An option nobody knows is a spelling mistake that would change the result in silence. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
   if (options === null || typeof options !== "object" || Array.isArray(options))
-    throw new OptionError("options", `${what}: options must be an object, got ${came(options)}`);
+    throw new OptionError("options", `${what}: options must be an object, got ${came(options)}`, {
+      got: options,
+    });
   const known: readonly string[] = [...NAMES, ...extra];
   for (const name of Object.keys(options))
     if (!known.includes(name))
@@ -197,6 +211,7 @@ function positions(
     throw new OptionError(
       "causal",
       `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${came(isCausal)}`,
+      { got: isCausal },
     );
   if (isCausal === true && Nq !== Nk && queryOffset === undefined)
     throw new OptionError(
@@ -213,12 +228,14 @@ function positions(
       throw new ShapeError(
         "query-offset",
         `${what}: queryOffset must be a number or one for each of ${B} batch entries, got ${came(queryOffset)}`,
+        { got: queryOffset },
       );
     for (let b = 0; b < B; b++) {
       if (!(Number.isInteger(given[b]) && Math.abs(given[b]) + Nq < 2 ** 31))
         throw new OptionError(
           "query-offset",
           `${what}: queryOffset must be integers below 2^31, got ${came(given[b])}`,
+          { got: given[b] },
         );
       if (isCausal === "lower-right" && given[b] !== aligned)
         throw new OptionError(
@@ -241,6 +258,7 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
     throw new DTypeError(
       "mask-dtype",
       `${what}: attnMask must be bool, ${dtype === "float32" ? "" : `${dtype} `}or float32, got ${show("attnMask", t)}`,
+      { got: t.shape, dtype: t.dtype },
     );
   const rank = t.shape.length;
   const fits =
@@ -278,6 +296,7 @@ function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): 
     throw new ShapeError(
       "sinks",
       `${what}: sinks must be [Hq = ${shape.Hq}], got ${t ? show("sinks", t) : came(sinks)}`,
+      { got: sinks },
     );
   return values;
 }
@@ -294,6 +313,7 @@ function weightsAsked(
     throw new OptionError(
       "weights",
       `${what}: returnWeights must be true, false or { heads?, rows? }, got ${came(asked)}`,
+      { got: asked },
     );
   for (const name of Object.keys(asked))
     if (name !== "heads" && name !== "rows")
@@ -320,6 +340,7 @@ export function selectionOf(
         throw new OptionError(
           "selection",
           `${what}: ${name} holds ${came(x)}, expected integers from 0 to ${n - 1}`,
+          { got: x },
         );
       return x < 0 ? x + n : x;
     });

@@ -110,7 +110,7 @@ export function checkSizes(
   const { Nq, Nk, dk, dv } = sizes;
   for (const [name, n] of Object.entries({ Nq, Nk, dk, dv }))
     if (!(Number.isSafeInteger(n) && n >= 0))
-      throw new ShapeError("sizes", `${what}: ${name} must be an integer ≥ 0, got ${came(n)}`);
+      throw new ShapeError("sizes", `${what}: ${name} must be an integer ≥ 0, got ${came(n)}`, { got: n });
   const want = [
     ["q", q, "Nq × dk", Nq * dk],
     ["k", k, "Nk × dk", Nk * dk],

@@ -54,7 +54,7 @@ export function* online(
   const { scale = scaleOf(dk), allowed, score, tileM = 1, tileN = 16 } = options;
   for (const [name, n] of Object.entries({ tileM, tileN }))
     if (!(Number.isSafeInteger(n) && n >= 1))
-      throw new OptionError("tile", `online: ${name} must be an integer ≥ 1, got ${came(n)}`);
+      throw new OptionError("tile", `online: ${name} must be an integer ≥ 1, got ${came(n)}`, { got: n });
   const output = new Float64Array(Nq * dv);
   const lse = new Float64Array(Nq).fill(-Infinity);
 

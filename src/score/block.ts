@@ -14,7 +14,9 @@ export function blockSparse(
   size: number,
 ): Mask {
   if (!(Number.isInteger(size) && size >= 1 && size < 2 ** 31))
-    throw new OptionError("block-size", `blockSparse: size must be an integer ≥ 1, got ${came(size)}`);
+    throw new OptionError("block-size", `blockSparse: size must be an integer ≥ 1, got ${came(size)}`, {
+      got: size,
+    });
   const source = Array.isArray(blocks) ? fromRows(blocks) : asTensor("blockSparse", blocks as TensorLike);
   const rank = source.shape.length;
   if (rank !== 2 && rank !== 3)

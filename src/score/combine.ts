@@ -4,7 +4,9 @@ import { BoolExpression, type Mask, truth } from "./expr.ts";
 
 function check(what: string, mask: Mask): void {
   if (!(mask instanceof BoolExpression))
-    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${came(mask)}`);
+    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${came(mask)}`, {
+      got: mask,
+    });
 }
 
 /** Attend where all masks do. */

@@ -178,6 +178,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
     throw new OptionError(
       "mask",
       `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${came(build)}`,
+      { got: build },
     );
   // The score is handed over at run time too, so that a mask that asks for it hears why not.
   const mask = build(VARS);
@@ -185,6 +186,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
     throw new OptionError(
       "mask",
       `maskMod: the function must return a statement such as k.le(q), got ${came(mask)}`,
+      { got: mask },
     );
   if (uses(mask, "score"))
     throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
@@ -197,12 +199,14 @@ export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod
     throw new OptionError(
       "score-mod",
       `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${came(build)}`,
+      { got: build },
     );
   const expr = build(VARS);
   if (!(expr instanceof NumberExpression))
     throw new OptionError(
       "score-mod",
       `scoreMod: the function must return a number expression, got ${came(expr)}`,
+      { got: expr },
     );
   return new ScoreMod(asFloat(expr));
 }
@@ -210,7 +214,9 @@ export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod
 /** A constant as an expression; integers stay integers. */
 export function constant(value: number): NumberExpression {
   if (typeof value !== "number" || value !== value)
-    throw new OptionError("constant", `an expression takes numbers and expressions, got ${came(value)}`);
+    throw new OptionError("constant", `an expression takes numbers and expressions, got ${came(value)}`, {
+      got: value,
+    });
   const whole = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
   return new NumberExpression("const", whole ? "int" : "float", [], value);
 }
@@ -266,10 +272,13 @@ function isTensorLike(x: unknown): x is TensorLike {
 /** A flat list of whole numbers is a table of integers, any other of floats. */
 function listed(name: string, values: ArrayLike<number>): TensorLike {
   if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
-    throw new OptionError("table", `${name}: expected a list of numbers or a tensor, got ${came(values)}`);
+    throw new OptionError("table", `${name}: expected a list of numbers or a tensor, got ${came(values)}`, {
+      got: values,
+    });
   const list = Array.from(values);
   for (const x of list)
-    if (typeof x !== "number") throw new OptionError("table", `${name}: expected numbers, got ${came(x)}`);
+    if (typeof x !== "number")
+      throw new OptionError("table", `${name}: expected numbers, got ${came(x)}`, { got: x });
   const kept = values instanceof Float32Array || values instanceof Float64Array;
   const whole = !kept && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
   return {
@@ -305,7 +314,8 @@ function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolEx
 }
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
-  if (!(b instanceof BoolExpression)) throw new OptionError("mask", `${op}: expected a mask, got ${came(b)}`);
+  if (!(b instanceof BoolExpression))
+    throw new OptionError("mask", `${op}: expected a mask, got ${came(b)}`, { got: b });
   for (const [x, other] of [
     [a, b],
     [b, a],
@@ -319,6 +329,7 @@ function integerBy(op: "floorDiv" | "mod", a: NumberExpression, n: number): Numb
     throw new OptionError(
       "expression",
       `${op}: needs an integer expression and a positive integer, got ${a.type} and ${came(n)}`,
+      { got: n },
     );
   return new NumberExpression(op, "int", [a, constant(n)]);
 }

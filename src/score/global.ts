@@ -11,6 +11,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
       throw new OptionError(
         "global-tokens",
         `globalTokens: expected positions, integers from 0, got ${came(x)}`,
+        { got: x },
       );
   if (list.length === 0) return truth(false);
   // One flag for each position up to the last global one, and a 0 behind it that every later position reads.

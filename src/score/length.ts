@@ -13,6 +13,7 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
     throw new OptionError(
       "length",
       `${what}: expected an integer or one for each batch entry, got ${came(n)}`,
+      { got: n },
     );
   return n;
 }

@@ -27,11 +27,13 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
     throw new OptionError(
       "buckets",
       `relativeBias: numBuckets must be ${bidirectional ? "even and ≥ 4" : "≥ 2"}, got ${came(numBuckets)}`,
+      { got: numBuckets },
     );
   if (!(Number.isInteger(maxDistance) && maxDistance > Math.floor(half / 2)))
     throw new OptionError(
       "distance",
       `relativeBias: maxDistance must be an integer above ${Math.floor(half / 2)}, got ${came(maxDistance)}`,
+      { got: maxDistance },
     );
   // Distances from −maxDistance to maxDistance; farther ones read the edges.
   const buckets = Int32Array.from({ length: 2 * maxDistance + 1 }, (_, n) =>

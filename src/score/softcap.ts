@@ -5,6 +5,6 @@ import { type ScoreMod, scoreMod } from "./expr.ts";
 /** c·tanh(score / c), with c > 0. */
 export function softcap(c: number): ScoreMod {
   if (!(Number.isFinite(c) && c > 0))
-    throw new OptionError("softcap", `softcap: c must be > 0, got ${came(c)}`);
+    throw new OptionError("softcap", `softcap: c must be > 0, got ${came(c)}`, { got: c });
   return scoreMod(({ score }) => score.div(c).tanh().mul(c));
 }

@@ -12,6 +12,7 @@ export function slidingWindow(left: number, right: number): Mask {
       throw new OptionError(
         "window",
         `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open, got ${came(n)}`,
+        { got: n },
       );
   return maskMod(({ q, k }) =>
     (left < 0 ? truth(true) : q.sub(k).le(left)).and(right < 0 ? truth(true) : k.sub(q).le(right)),
@@ -21,6 +22,6 @@ export function slidingWindow(left: number, right: number): Mask {
 /** Every `n`-th key counted from the query's own position, before and after it. Join it with a window to bound it. */
 export function dilated(n: number): Mask {
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
-    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${came(n)}`);
+    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${came(n)}`, { got: n });
   return n === 1 ? truth(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
 }
