@@ -11,6 +11,7 @@ import {
   explain,
   HeedError,
   keyLengths,
+  maskMod,
   OptionError,
   relativeBias,
   ShapeError,
@@ -403,6 +404,22 @@ describe("explain", () => {
     configure({ simd: before.simd });
     const wide = tensor(t.toFloat64(), [4, 8]);
     expect(explain(wide, wide, wide).level).toBe("reference");
+  });
+});
+
+describe("one query", () => {
+  it("sees what its own head's mask allows, though the heads of a group are decoded together", () => {
+    const [q, k, v] = [some(1, [1, 4, 1, 16]), some(2, [1, 1, 200, 16]), some(3, [1, 1, 200, 16])];
+    // Head h sees the keys from 50·h on, 50 of them: no two heads share one.
+    const options = { attnMask: maskMod(({ h, k: at }) => at.floorDiv(50).eq(h)) };
+    const together = sdpa(q, k, v, options).output.toFloat64();
+    for (let h = 0; h < 4; h++) {
+      const part = (t: Tensor) =>
+        tensor((t.data as Float32Array).slice(50 * h * 16, 50 * (h + 1) * 16), [1, 1, 50, 16]);
+      const own = tensor((q.data as Float32Array).slice(16 * h, 16 * (h + 1)), [1, 1, 1, 16]);
+      const alone = sdpa(own, part(k), part(v)).output.toFloat64();
+      alone.forEach((x, e) => expect(Math.abs(together[16 * h + e] - x)).toBeLessThan(1e-6));
+    }
   });
 });
 
