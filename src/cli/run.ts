@@ -67,7 +67,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     "heed run qkv.npz --causal --window 256,0 --softcap 30 -o out.npz",
     "heed run model.safetensors --query h.0.q --key h.0.k --value h.0.v --alibi --check -v",
     "heed run qkv.npz --mask pad.npy --weights --heads 0 --rows 0-3 -o out.npz",
-    "heed run cache.npz --causal=lower-right --key-lengths 812,1024 --json",
+    "heed run cache.npz --causal --query-offset 811,1023 --key-lengths 812,1024 --json",
   ],
   async run(values, positionals, io) {
     const path = values.output as string | undefined;

@@ -263,15 +263,19 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
   const rank = t.shape.length;
   const fits =
     rank <= target.length && t.shape.every((n, i) => n === 1 || n === target[i - rank + target.length]);
-  if (!fits)
+  if (!fits) {
+    const padding = rank === 2 && t.shape[0] === shape.B && t.shape[1] === shape.Nk;
     throw new ShapeError(
       "mask-shape",
-      `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${show("attnMask", t)}`,
+      `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${show("attnMask", t)}${
+        padding ? "; for padding use keyLengths(lengths), or a mask of [B, 1, 1, Nk]" : ""
+      }`,
       {
         mask: t.shape,
         target,
       },
     );
+  }
   const stride = (fromEnd: number) =>
     rank >= fromEnd && t.shape[rank - fromEnd] !== 1 ? t.strides[rank - fromEnd] : 0;
   const used = shape.heads ? 3 : 2;
