@@ -407,6 +407,19 @@ describe("explain", () => {
   });
 });
 
+describe("weights from lse", () => {
+  it("are rebuilt also where the values alone had a batch axis", () => {
+    const [q, k, v] = [some(1, [1, 2, 7, 8]), some(2, [1, 2, 9, 8]), some(3, [3, 2, 9, 4])];
+    const { lse, weights } = sdpa(q, k, v, { isCausal: "upper-left", returnWeights: true });
+    const again = attentionWeights(q, k, lse, { isCausal: "upper-left" });
+    expect(again.shape).toEqual([3, 2, 7, 9]);
+    expect(again.data).toEqual(weights?.data);
+    expect(() => attentionWeights(q, k, zeros([3, 2, 6]))).toThrow(
+      /lse must be \[1, 2, 7\] float32, got lse \[3, 2, 6\]/,
+    );
+  });
+});
+
 describe("one query", () => {
   it("sees what its own head's mask allows, though the heads of a group are decoded together", () => {
     const [q, k, v] = [some(1, [1, 4, 1, 16]), some(2, [1, 1, 200, 16]), some(3, [1, 1, 200, 16])];

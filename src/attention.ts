@@ -80,10 +80,12 @@ export function attentionWeights(
   const what = "attentionWeights";
   checkNames(what, options, ["heads", "rows"]);
   const { heads, rows, returnWeights: _, ...same } = options;
-  // Weights need no values: keys stand in for them, so that shapes are checked the same way.
-  const problem = resolve(what, query, key, key, same);
-  const { shape } = problem;
   const given = asTensor(`${what}: lse`, lse);
+  // Weights need no values: keys stand in for them, so that shapes are checked the same way.
+  let problem = resolve(what, query, key, key, same);
+  if (given.shape.join() !== rowShape(problem.shape).join())
+    problem = resolveWidened(what, query, asTensor(`${what}: key`, key), given, same) ?? problem;
+  const { shape } = problem;
   const want = rowShape(shape);
   const wanted = problem.dtype === "float64" ? "float64" : "float32";
   if (given.shape.join() !== want.join() || given.dtype !== wanted)
@@ -97,6 +99,33 @@ export function attentionWeights(
   const chosen = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, chosen);
   return weightsOf(problem, (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row), chosen);
+}
+
+/**
+ * The call whose values alone had batch axes: query and key are one for all of them, and lse shows how many there were.
+ * Undefined where lse is not of such a call.
+ */
+function resolveWidened(
+  what: string,
+  query: TensorLike,
+  key: Tensor,
+  lse: Tensor,
+  options: AttentionOptions,
+): Problem | undefined {
+  // lse has one axis less than the widest tensor.
+  const rank = lse.shape.length + 1;
+  const own = rank >= 4 || options.layout === "bshd" ? 3 : 2;
+  if (rank <= own || key.shape.length < own) return undefined;
+  const lead = lse.shape.slice(0, rank - own);
+  const strides = [...lead.map(() => 0), ...key.strides.slice(-own)];
+  const values = new Tensor(key.data, [...lead, ...key.shape.slice(-own)], key.dtype, strides, key.offset);
+  try {
+    const problem = resolve(what, query, key, values, options);
+    return lse.shape.join() === rowShape(problem.shape).join() ? problem : undefined;
+  } catch (error) {
+    if (error instanceof ShapeError) return undefined;
+    throw error;
+  }
 }
 
 /** How a call would run, as a printable plan: kernel key, tiles skipped, full and partial, threads, bytes. */
