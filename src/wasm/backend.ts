@@ -6,20 +6,19 @@
 
 import type { TypedData } from "../core/dtype.ts";
 import type { Backend, LseReader, Result } from "../plan/backend.ts";
-import { type Costs, type Cut, type Stages, stages } from "../plan/choose.ts";
 import { settings, warnOnce } from "../plan/configure.ts";
-import type { Level, Plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { Problem } from "../plan/problem.ts";
 import { countTiles, TileMap } from "../plan/tiles.ts";
-import { Regions, specOf, writeCall } from "./call.ts";
+import { Regions, writeCall } from "./call.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
-import { paddedValue, stateBytes, workspaceOf } from "./layout.ts";
+import { workspaceOf } from "./layout.ts";
 import { type Piece, type Placed, placePieces, placeWhole } from "./place.ts";
+import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./prepare.ts";
 import { collect } from "./results.ts";
 import { agrees } from "./selftest.ts";
-import { BYTES_OF, keyOf, panelOf, type Spec } from "./spec.ts";
-import { resident } from "./stage.ts";
+import { keyOf, panelOf } from "./spec.ts";
 import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
 import { ThreadLost } from "./threads.ts";
 import { weights } from "./weights.ts";
@@ -32,48 +31,9 @@ const LONE_WORK = 4e6;
 /** Rows and keys that 32-bit integers count, with room for a tile behind the last. */
 const MOST_KEYS = 2 ** 31 - 2 ** 12;
 
-/** What a forward call is made of before anything is staged. */
-export interface Prepared {
-  readonly spec: Spec;
-  readonly how: Cut;
-  readonly packValues: boolean;
-  readonly costs: Costs;
-  readonly cut: Stages;
-  readonly work: number;
-}
-
-type KernelLevel = Exclude<Level, "reference">;
-
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
 const levelNow = (): KernelLevel =>
   currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
-
-/** Plans a problem for the kernels. */
-function prepareCall(engine: Engine, problem: Problem, level: KernelLevel): Prepared {
-  const { spec, how } = specOf(problem, level, engine.memory.shared);
-  const { shape } = problem;
-  const packed = spec.kind === "forward";
-  // Values are used as they lie unless the product needs them widened or padded.
-  const packValues = packed && (spec.value !== "float32" || spec.dv % panelOf(spec.tile) !== 0);
-  const at = (x: typeof shape.key, columns: number, bytes: number) =>
-    resident(engine.memory, x) ? 0 : columns * bytes;
-  const costs: Costs = {
-    key:
-      at(shape.key, shape.dk, BYTES_OF[spec.key]) +
-      (packed ? 4 * shape.dk : 0) +
-      at(shape.value, shape.dv, BYTES_OF[spec.value]) +
-      (packValues ? 4 * paddedValue(spec) : 0),
-    row:
-      at(shape.query, shape.dk, BYTES_OF[spec.query]) +
-      4 * shape.dv +
-      4 +
-      Math.ceil(stateBytes(spec) / spec.blockRows),
-    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
-  };
-  const budget = Math.max(2 ** 20, (settings().bytesPerThread - workspaceOf(spec).size) * settings().threads);
-  const work = 4 * shape.B * shape.Hq * shape.Nq * shape.Nk * Math.max(shape.dk, shape.dv);
-  return { spec, how, packValues, costs, cut: stages(problem, how, costs, budget), work };
-}
 
 /** How many threads a job may use now; starts them where there is work for them. */
 function threadsFor(engine: Engine, work: number, alone: boolean): number {
@@ -143,12 +103,6 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
   } finally {
     regions.free();
   }
-}
-
-/** Which part of the keys a stage is: whether the state begins and ends with it. */
-export interface KeyRange {
-  readonly first: boolean;
-  readonly last: boolean;
 }
 
 const FULL: KeyRange = { first: true, last: true };

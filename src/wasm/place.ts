@@ -5,10 +5,10 @@
 import type { Operand } from "../core/shape.ts";
 import type { Result } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
-import type { Prepared } from "./backend.ts";
 import type { Regions, Strides } from "./call.ts";
 import { paddedValue, stateBytes } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
+import type { Prepared } from "./prepare.ts";
 import { BYTES_OF, panelOf, roundUp } from "./spec.ts";
 import {
   bringWhole,

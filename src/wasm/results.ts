@@ -2,9 +2,9 @@
 import { arrayName, narrow } from "../core/dtype.ts";
 import type { Result } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
-import type { Prepared } from "./backend.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Placed } from "./place.ts";
+import type { Prepared } from "./prepare.ts";
 
 /** Copies the output and lse of a stage out. */
 export function collect(

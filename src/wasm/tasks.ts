@@ -2,11 +2,11 @@
 import { headKey } from "../core/random.ts";
 import type { Problem } from "../plan/problem.ts";
 import type { KeyRun, TileMap } from "../plan/tiles.ts";
-import type { KeyRange, Prepared } from "./backend.ts";
 import type { Regions } from "./call.ts";
 import { FIRST, LAST, PACK, paddedValue, runWords, TASK } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Placed } from "./place.ts";
+import type { KeyRange, Prepared } from "./prepare.ts";
 import { panelOf, roundUp } from "./spec.ts";
 
 /** A list of tasks in memory. */
