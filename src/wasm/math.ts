@@ -49,7 +49,7 @@ const BITS: readonly number[] = [
   0x7fffffff, 0x007fffff, 0x3f800000, 0x8000, 0x7fff, 0x7c00, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b,
   0xc2b2ae35, 0x27d4eb2f, 1, 0,
 ];
-/** Lanes 0, 1, 2, 3, behind the other constants. */
+/** Lanes 0 to 7, behind the other constants. */
 const LANES_AT =
   CONSTANTS_AT + 4 * (FLOATS.length + BITS.length) + ((4 - ((FLOATS.length + BITS.length) % 4)) % 4) * 4;
 
@@ -57,7 +57,7 @@ const LANES_AT =
 export function writeConstants(memory: ArrayBufferLike): void {
   new Float32Array(memory, CONSTANTS_AT, FLOATS.length).set(FLOATS);
   new Int32Array(memory, CONSTANTS_AT + 4 * FLOATS.length, BITS.length).set(BITS.map((x) => x | 0));
-  new Int32Array(memory, LANES_AT, 4).set([0, 1, 2, 3]);
+  new Int32Array(memory, LANES_AT, 8).set([0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 /** The constants and operations one region of a kernel uses. */
@@ -66,8 +66,8 @@ export interface Arithmetic {
   readonly c: (x: number) => V128Value;
   /** A bit pattern in all lanes. */
   readonly bits: (x: number) => V128Value;
-  /** Lanes 0, 1, 2, 3 as integers. */
-  readonly lanes: () => V128Value;
+  /** Lanes 0, 1, 2, 3 as integers; of the vector behind it 4, 5, 6, 7. */
+  readonly lanes: (vector?: 0 | 1) => V128Value;
   /** a·b + c, in one rounding where the spec is fused. */
   readonly madd: (a: V128Value, b: V128Value, c: V128Value) => V128Value;
 }
@@ -106,7 +106,7 @@ export function withConstants(
     body({
       c: (x) => from(addressOf(FLOATS, Math.fround(x), CONSTANTS_AT)),
       bits: (x) => from(addressOf(BITS, x, CONSTANTS_AT + 4 * FLOATS.length)),
-      lanes: () => v128.load(0, LANES_AT),
+      lanes: (vector = 0) => v128.load(0, LANES_AT + 16 * vector),
       madd: maddOf(spec.fused),
     });
   });

@@ -114,22 +114,29 @@ export class RowCompiler {
     return value;
   }
 
-  /** The expression at four keys: statements as lanes of ones or zeros. `k` holds the keys, `score` the scores. */
-  vector(
+  /**
+   * The expression at several vectors of four keys, node by node for all of them, so that V8 can pair them: statements as
+   * lanes of ones or zeros. `ks` hold the keys, `scores` the scores.
+   */
+  vectors(
     expr: Expression,
-    k: Local<"v128">,
-    score: V128Value | undefined,
-    known = new Map<Expression, V128Value>(),
-  ): V128Value {
-    const get = (x: Expression): V128Value => {
+    ks: readonly Local<"v128">[],
+    scores: readonly V128Value[] | undefined,
+    known = new Map<Expression, readonly V128Value[]>(),
+  ): readonly V128Value[] {
+    const get = (x: Expression): readonly V128Value[] => {
       const row = this.rowValues.get(x);
-      if (row) return row;
-      if (x.op === "var") return x.value === "k" ? k : (score as V128Value);
+      if (row) return ks.map(() => row);
+      if (x.op === "var") return x.value === "k" ? ks : (scores as readonly V128Value[]);
       const seen = known.get(x);
       if (seen) return seen;
-      const value = this.f.let(this.node(x, get, k));
-      known.set(x, value);
-      return value;
+      // Operands first, each for all vectors.
+      x.args.forEach((y, n) => {
+        if (!((x.op === "floorDiv" || x.op === "mod") && n === 1)) get(y);
+      });
+      const values = ks.map((k, n) => this.f.let(this.node(x, (y) => get(y)[n], k)));
+      known.set(x, values);
+      return values;
     };
     return get(expr);
   }

@@ -94,8 +94,8 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
         f.set(at, i32.add(s, i32.shl(begin, 2)));
         const end = f.int(i32.add(s, i32.shl(stop, 2)));
         if (changes) {
-          f.set(keys[0], i32x4.add(i32x4.splat(i32.add(key, begin)), m.lanes()));
-          f.set(keys[1], i32x4.add(keys[0], m.bits(4)));
+          const at0 = f.let(i32x4.splat(i32.add(key, begin)));
+          keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
         }
         const limit = ask ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
         asked.forEach((kind, n) => {
@@ -108,28 +108,38 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
           () => i32.ne(at, end),
           () => {
             const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
-            if (changes)
-              found.forEach((value, half) => {
-                const known = new Map();
-                if (spec.score) f.set(value, compiler.vector(spec.score, keys[half], value, known));
-                let allowed: V128Value | undefined =
-                  mask && compiler.vector(mask, keys[half], undefined, known);
-                const join = (x: V128Value) => {
-                  allowed = f.let(allowed ? v128.and(allowed, x) : x);
-                };
-                if (limit) join(i32x4.lt_s(keys[half], limit));
-                asked.forEach((kind, n) => {
-                  if (kind === "float") {
-                    const bias = f.let(v128.load(tensorAt[n], 16 * half));
-                    f.set(value, f32x4.add(value, bias));
-                    join(f32x4.ne(bias, m.c(-Infinity)));
-                  } else if (ask) {
-                    const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half));
-                    join(i32x4.ne(i32x4.extend_low_i16x8_u(bytes), m.bits(0)));
-                  }
-                });
-                if (allowed) f.set(value, v128.bitselect(value, m.c(-Infinity), allowed));
+            // Step by step for both vectors, as in exp2Each.
+            if (changes) {
+              const known = new Map();
+              if (spec.score) {
+                const changed = compiler.vectors(spec.score, keys, found, known);
+                found.forEach((value, half) => f.set(value, changed[half]));
+              }
+              let allowed: readonly V128Value[] | undefined =
+                mask && compiler.vectors(mask, keys, undefined, known);
+              const join = (hides: readonly V128Value[]) => {
+                const before = allowed;
+                allowed = hides.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
+              };
+              if (limit) join(keys.map((k) => i32x4.lt_s(k, limit)));
+              asked.forEach((kind, n) => {
+                if (kind === "float") {
+                  const bias = found.map((_, half) => f.let(v128.load(tensorAt[n], 16 * half)));
+                  found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
+                  join(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
+                } else if (ask) {
+                  const bytes = [0, 1].map((half) =>
+                    i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half)),
+                  );
+                  join(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
+                }
               });
+              const seen = allowed;
+              if (seen)
+                found.forEach((value, half) =>
+                  f.set(value, v128.bitselect(value, m.c(-Infinity), seen[half])),
+                );
+            }
             if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
             // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
             found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
