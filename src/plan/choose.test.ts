@@ -6,9 +6,10 @@ import { zeros } from "../core/tensor.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../score/index.ts";
 import { tileFor } from "../wasm/features.ts";
 import { cut, type Machine, stages } from "./choose.ts";
+import { configure } from "./configure.ts";
 import { type AttentionOptions, resolve } from "./problem.ts";
 
-const machine: Machine = { tileRows: 6, panel: 8, budget: 2 ** 24 };
+const machine: Machine = { tileRows: 6, panel: 8 };
 const problemOf = (
   shape: { B?: number; Hq: number; Hkv?: number; Nq: number; Nk: number; d?: number },
   options: AttentionOptions = {},
@@ -69,9 +70,20 @@ it("stages fit the budget, or are as small as they can be", () => {
       }
 });
 
-it("a cut depends on the problem alone", () => {
-  const problem = problemOf({ Hq: 3, Nq: 500, Nk: 700 }, { attnMask: causal() });
-  expect(cut(problem, { ...machine, budget: 1 })).toEqual(cut(problem, machine));
+it("a cut does not depend on threads and memory, which would change bits", () => {
+  // Few heads and many keys, so that splits are at stake.
+  const problem = problemOf({ Hq: 1, Nq: 50, Nk: 7000 }, { attnMask: causal() });
+  const before = configure();
+  try {
+    const cuts = [1, 2, 64].map((threads) => {
+      configure({ threads, bytesPerThread: threads * 2 ** 20 });
+      return cut(problem, machine);
+    });
+    expect(cuts[0].splits).toBeGreaterThan(1);
+    for (const one of cuts) expect(one).toEqual(cuts[0]);
+  } finally {
+    configure(before);
+  }
 });
 
 it("cuts have the sizes that every level's kernels need, and stages keep them", () => {
@@ -85,7 +97,7 @@ it("cuts have the sizes that every level's kernels need, and stages keep them", 
       const problem = problemOf({ B: r.int(1, 3), Hq: Hkv * r.int(1, 8), Hkv, Nq, Nk, d });
       const { G } = problem.shape;
       const budget = r.size(2 ** 26);
-      const how = cut(problem, { tileRows: tile.rows, panel: 4 * tile.vectors, budget });
+      const how = cut(problem, { tileRows: tile.rows, panel: 4 * tile.vectors });
       expect(how.keyTile % 8).toBe(0);
       if (how.kind === "forward") {
         expect(how.keyTile % (4 * tile.vectors)).toBe(0);

@@ -4,7 +4,7 @@
  *
  * Interval arithmetic, so the answer may be wider than the truth ("partial" where a closer look would say
  * "full") but never narrower: a tile called empty or full is. An expression becomes a short program over two columns
- * of numbers, one row a node, so that a box costs some ten nanoseconds an operation; a planner asks for thousands.
+ * of numbers, one row a node, so that a box costs some forty nanoseconds an operation (measured); a planner asks for thousands.
  */
 import type { BoolExpression, Expression, Op, Table, VarName } from "./expr.ts";
 

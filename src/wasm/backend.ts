@@ -18,7 +18,7 @@ import { type Piece, type Placed, placePieces, placeWhole } from "./place.ts";
 import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./prepare.ts";
 import { collect } from "./results.ts";
 import { agrees } from "./selftest.ts";
-import { keyOf, panelOf } from "./spec.ts";
+import { keyOf, packing, panelOf } from "./spec.ts";
 import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
 import { ThreadLost } from "./threads.ts";
 import { weights } from "./weights.ts";
@@ -52,18 +52,7 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
   const prepared = prepareCall(engine, problem, level);
   const { spec, how, cut } = prepared;
   const kernel = engine.kernels.get(spec);
-  const packer =
-    spec.kind === "forward"
-      ? engine.kernels.get({
-          ...spec,
-          kind: "pack",
-          mask: undefined,
-          score: undefined,
-          tensors: [],
-          dropout: false,
-          inside: new Set(),
-        })
-      : undefined;
+  const packer = spec.kind === "forward" ? engine.kernels.get(packing(spec)) : undefined;
   const threads = threadsFor(engine, prepared.work, alone);
   engine.threads.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
   const map = new TileMap(problem, how.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));

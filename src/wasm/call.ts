@@ -39,7 +39,7 @@ export function specOf(
   shared: boolean,
 ): { spec: Spec; how: Cut } {
   const tile = tileFor(level);
-  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile), budget: 0 };
+  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
   const how = cut(problem, machine);
   const { shape } = problem;
   const storage = (x: Operand) => x.tensor.dtype as Storage;

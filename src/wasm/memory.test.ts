@@ -117,7 +117,7 @@ for (const shared of [false, true])
         expect(code).toBe("memory");
         expect(fields.asked).toBeGreaterThanOrEqual(bytes);
         expect(fields.held).toBe(memory.memory.buffer.byteLength);
-        expect(fields.allowed).toBe(memory.maximumPages * PAGE);
+        expect(fields.allowed).toBe(memory.maximum);
         expect(message).toContain(String(fields.allowed));
       }
       expect([used(memory), memory.u8[a]]).toEqual([before, 42]);

@@ -16,7 +16,8 @@ const SLACK = 256;
 export class EngineMemory {
   readonly memory: WebAssembly.Memory;
   readonly shared: boolean;
-  private readonly maximum: number;
+  /** Bytes it may ever hold. */
+  readonly maximum: number;
   private gaps: { at: number; size: number }[];
   private readonly sizes = new Map<number, number>();
   private seen: ArrayBufferLike | undefined;
@@ -44,11 +45,6 @@ export class EngineMemory {
     this.maximum = maximum * PAGE;
     this.gaps = [{ at: HEAP, size: 16 * PAGE - HEAP }];
     writeConstants(this.memory.buffer);
-  }
-
-  /** Pages the kernels' memory import may name as maximum. */
-  get maximumPages(): number {
-    return this.maximum / PAGE;
   }
 
   /** Views of the whole memory, made anew after it grew. */

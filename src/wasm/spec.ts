@@ -42,6 +42,17 @@ export interface Spec {
   readonly shared: boolean;
 }
 
+/** The kernel that packs keys and values for another: it has no mask, no score, no rows. */
+export const packing = (spec: Spec): Spec => ({
+  ...spec,
+  kind: "pack",
+  mask: undefined,
+  score: undefined,
+  tensors: [],
+  dropout: false,
+  inside: new Set(),
+});
+
 /** Columns of one register tile: keys of a packed panel. */
 export const panelOf = (tile: Tile): number => 4 * tile.vectors;
 

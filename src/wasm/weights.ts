@@ -12,7 +12,7 @@ import { TileMap } from "../plan/tiles.ts";
 import { Regions, specOf, writeCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { FIRST, LAST, PACK, runWords, TASK } from "./layout.ts";
-import { BYTES_OF, panelOf, roundUp, type Spec } from "./spec.ts";
+import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "./spec.ts";
 import { maskRowBytes, stageMask, stageRows } from "./stage.ts";
 
 /** Consecutive rows that one task computes. */
@@ -44,15 +44,7 @@ export function weights(
   );
   const spec: Spec = { ...forward.spec, kind: "weights" };
   const kernel = engine.kernels.get(spec);
-  const packer = engine.kernels.get({
-    ...spec,
-    kind: "pack",
-    mask: undefined,
-    score: undefined,
-    tensors: [],
-    dropout: false,
-    inside: new Set(),
-  });
+  const packer = engine.kernels.get(packing(spec));
   engine.threads.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
   const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
 

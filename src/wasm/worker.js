@@ -27,7 +27,7 @@ export const WORDS = {
 /** What a worker is told to become a thread; a worker of the host's own, which may import this file, is told other things. */
 export const THREAD = "heed thread";
 
-/** Loads of the epoch before sleeping: about 50 µs, so that calls in a row wake nobody. */
+/** Loads of the epoch before sleeping: about 0.3 ms (measured), so that calls in a row wake nobody. */
 const SPIN = 20000;
 /** Kernels kept; the main thread keeps as many. */
 const KEPT = 256;

@@ -70,17 +70,14 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
       const target = f.int(queries);
       bringQueries(f, spec, call, f.int(i32.load(task, TASK.query)), target, rows);
       const padding = f.int(i32.sub(i32.mul(groups, spec.tile.rows), rows));
-      f.when(padding, () => clearWords(padding, target));
+      // Rows of dk numbers, perhaps not a multiple of four: the workspace leaves room behind them.
+      f.when(padding, () => clear(f, target, i32.mul(padding, queryRowBytes(spec))));
       if (!weights) {
         beginState(f, spec, space, task, ws);
         const sinks = f.int(i32.load(task, TASK.sinks));
         f.when(i32.and(i32.ne(sinks, 0), i32.and(i32.load(task, TASK.flags), 1)), () =>
           sinkRows(f, spec, space, ws, sinks, f.int(0), rows),
         );
-      }
-      function clearWords(count: typeof padding, at: typeof target): void {
-        // Rows of dk numbers, perhaps not a multiple of four: the workspace leaves room behind them.
-        clear(f, f.int(at), i32.mul(count, queryRowBytes(spec)));
       }
 
       eachTile(f, spec, task, (key, end, partial, run) => {
