@@ -1,5 +1,7 @@
 /** What a backend is: it says whether it takes a problem, how it would run it, and runs it. */
 import type { TypedData } from "../core/dtype.ts";
+import type { Operand } from "../core/shape.ts";
+import type { Table } from "../score/expr.ts";
 import type { Plan } from "./plan.ts";
 import type { Problem } from "./problem.ts";
 
@@ -14,6 +16,39 @@ export interface Result {
 
 /** The log-sum-exp of a row. */
 export type LseReader = (b: number, h: number, row: number) => number;
+
+/** What the backward pass reads beside its problem: the forward pass's results and the gradient of its output. */
+export interface Upstream {
+  /** [B, Hq, Nq, dv], as the output. */
+  readonly dOutput: Operand;
+  readonly output: Operand;
+  readonly lse: LseReader;
+}
+
+/** Where the gradient of a float mask tensor goes: as `MaskTensor` reads it, with a stride of 0 along axes that were broadcast. */
+export interface MaskGradient {
+  readonly data: Float64Array;
+  readonly base: Float64Array;
+  readonly head: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** Where gradients go, row-major. Everything is zero at the start; masks, sinks and tables are added to. */
+export interface Gradients {
+  /** [B, Hq, Nq, dk], float64 in float64 calls. */
+  readonly dQuery: Float32Array | Float64Array;
+  /** [B, Hkv, Nk, dk]: the sum over the query heads of a group. */
+  readonly dKey: Float32Array | Float64Array;
+  /** [B, Hkv, Nk, dv] */
+  readonly dValue: Float32Array | Float64Array;
+  /** One for each of `problem.tensors`; undefined for bool masks and where none is wanted. */
+  readonly masks: readonly (MaskGradient | undefined)[];
+  /** [Hq] */
+  readonly sinks?: Float64Array;
+  /** By table of the score expression, in the table's own shape: slopes, relative tables, one's own. */
+  readonly tables: ReadonlyMap<Table, Float64Array>;
+}
 
 /** One way to run attention. */
 export interface Backend {
@@ -32,4 +67,8 @@ export interface Backend {
     rows: readonly number[],
     out: TypedData,
   ): void;
+  /** Why this backend cannot take the backward pass of a problem it takes forward, or undefined where it can. */
+  refusesBackward(problem: Problem): string | undefined;
+  /** Gradients of Σ output·dOutput. */
+  backward(problem: Problem, upstream: Upstream, gradients: Gradients): void;
 }

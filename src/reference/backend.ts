@@ -8,6 +8,7 @@ import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
 import type { Backend, LseReader, Result } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
 import { type Cell, compile } from "../score/js.ts";
+import { backward } from "./gradients.ts";
 
 /** Scores of one row, then its weights: all that the loops below need. */
 export interface RowWalker {
@@ -159,4 +160,6 @@ export const reference: Backend = {
   }),
   forward,
   weights,
+  refusesBackward: () => undefined,
+  backward,
 };

@@ -5,6 +5,7 @@
  */
 
 import type { TypedData } from "../core/dtype.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import type { Backend, LseReader, Result } from "../plan/backend.ts";
 import { settings, warnOnce } from "../plan/configure.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -246,5 +247,9 @@ export const wasm: Backend = {
     surviving((engine, alone) =>
       weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
     );
+  },
+  refusesBackward: () => "there are no backward kernels here",
+  backward() {
+    throw new UnsupportedError("backward", "wasm: the backward pass is refused before it is asked for");
   },
 };
