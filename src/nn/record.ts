@@ -20,8 +20,13 @@ export interface Step {
   /**
    * The gradients of `inputs`, given those of `outputs`, each in the shape and dtype of its tensor. Undefined is a
    * gradient of zeros, on both sides. A result may share its data with a gradient that came in: read it, never write it.
+   * `wanted[i]` false says that nobody asks for the gradient of `inputs[i]`, so that it need not be computed (default:
+   * all are wanted).
    */
-  readonly backward: (dOutputs: readonly (Tensor | undefined)[]) => readonly (Tensor | undefined)[];
+  readonly backward: (
+    dOutputs: readonly (Tensor | undefined)[],
+    wanted?: readonly boolean[],
+  ) => readonly (Tensor | undefined)[];
 }
 
 /** Hears the steps, in the order they happen. */
