@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  AGGREGATES,
+  DEFAULT,
+  DOMAINS,
+  HIDES,
+  indexSet,
+  MODES,
+  RAMPS,
+  SORTS,
+  STAGES,
+  type State,
+  TRANSFERS,
+  togglePin,
+  VIEWS,
+} from "./state.ts";
+import { decode, encode } from "./url.ts";
+
+const index = fc.nat({ max: 1 << 20 });
+const name = fc.string({ unit: "binary", maxLength: 8 });
+const set = fc.array(fc.nat({ max: 4095 }), { maxLength: 20 }).map(indexSet);
+const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+const camera = fc.option(
+  fc.record({
+    scale: fc.double({ min: 1e-6, max: 1e3, noNaN: true }),
+    x: fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+    y: fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+  }),
+  { nil: null },
+);
+const state: fc.Arbitrary<State> = fc.record({
+  view: fc.constantFrom(...VIEWS),
+  mode: fc.constantFrom(...MODES),
+  block: name,
+  layer: index,
+  head: index,
+  query: index,
+  key: index,
+  held: fc.option(fc.tuple(index, index), { nil: null }),
+  stage: fc.constantFrom(...STAGES),
+  transfer: fc.constantFrom(...TRANSFERS),
+  domain: fc.constantFrom(...DOMAINS),
+  ramp: fc.constantFrom(...RAMPS),
+  pool: fc.constantFrom("max" as const, "mean" as const),
+  hide: fc.constantFrom(...HIDES),
+  hidden: set,
+  renormalise: fc.boolean(),
+  pins: fc.array(fc.record({ block: name, layer: index, head: index }), { maxLength: 6 }),
+  rows: set,
+  columns: set,
+  aggregate: fc.constantFrom(...AGGREGATES),
+  querySegments: set,
+  keySegments: set,
+  sort: name,
+  descending: fc.boolean(),
+  sortHow: fc.constantFrom(...SORTS),
+  filters: fc.array(fc.record({ metric: name, low: finite, high: finite }), { maxLength: 3 }),
+  flipped: fc.boolean(),
+  camera,
+  modelCamera: camera,
+  values: fc.boolean(),
+  keep: fc.constantFrom("top" as const, "mass" as const),
+  top: index,
+  mass: finite,
+  arcs: fc.boolean(),
+  direction: fc.constantFrom("from" as const, "to" as const),
+  words: fc.boolean(),
+  table: fc.boolean(),
+  terms: fc.constantFrom("index" as const, "size" as const),
+  temperature: finite,
+});
+
+describe("the address", () => {
+  it("gives back every state it was written from", () => {
+    fc.assert(
+      fc.property(state, (one) => {
+        expect(decode(encode(one))).toEqual(one);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("survives what browsers do to an address", () => {
+    fc.assert(
+      fc.property(state, (one) => {
+        expect(decode(new URL(encode(one), "http://localhost/").hash)).toEqual(one);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("is short and readable", () => {
+    expect(encode(DEFAULT)).toBe("#v1/head");
+    const one: State = {
+      ...DEFAULT,
+      block: "enc",
+      layer: 4,
+      head: 7,
+      query: 9,
+      key: 2,
+      hide: "special",
+      pins: [
+        { block: "enc", layer: 4, head: 7 },
+        { block: "dec", layer: 0, head: 2 },
+      ],
+    };
+    expect(encode(one)).toBe("#v1/head?b=enc&l=4&h=7&i=9&j=2&hide=sp&pin=4.7,dec:0.2");
+  });
+
+  it("keeps 0 apart from nothing, and tells no state for another version", () => {
+    expect(decode("#v1/head?ma=0&te=0&at=0.0")).toEqual({
+      ...DEFAULT,
+      mass: 0,
+      temperature: 0,
+      held: [0, 0],
+    });
+    expect(decode("#v2/head")).toBeUndefined();
+    expect(decode("")).toBeUndefined();
+    expect(decode("#section-2")).toBeUndefined();
+  });
+
+  it("passes over what no state would write", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const read = decode(`#v1/row?${text}`);
+        expect(read === undefined || decode(encode(read))).toEqual(read ?? true);
+      }),
+    );
+    expect(decode("#v1/row?l=-1&h=x&i=1e3&hk=9,3-4,,x&z=1,2&pin=1.1,9&b=%")).toEqual({
+      ...DEFAULT,
+      view: "row",
+      hidden: [3, 4, 9],
+      pins: [{ block: "", layer: 1, head: 1 }],
+    });
+  });
+});
+
+describe("pins", () => {
+  it("are six at most, and one that is pinned again is released", () => {
+    const heads = Array.from({ length: 8 }, (_, head) => ({ block: "", layer: 0, head }));
+    const full = heads.reduce(togglePin, [] as ReturnType<typeof togglePin>);
+    expect(full.map(({ head }) => head)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(togglePin(full, heads[2]).map(({ head }) => head)).toEqual([0, 1, 3, 4, 5]);
+  });
+});

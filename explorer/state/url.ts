@@ -1,0 +1,225 @@
+/**
+ * The state as the part of an address after #, versioned and short: `#v1/head?b=enc&l=4&h=7&i=9&j=2&pin=4.7,0.2`.
+ * Only what differs from the default is written, so old links keep their meaning as long as defaults do.
+ *
+ * Law: decode(encode(state)) is the state, for every state. Anything in an address that no state would write (an unknown
+ * name, a number that is none) is passed over, so that a damaged link still opens.
+ */
+import {
+  AGGREGATES,
+  type Camera,
+  DEFAULT,
+  DOMAINS,
+  type Filter,
+  type HeadName,
+  HIDES,
+  indexSet,
+  MODES,
+  MOST_PINS,
+  RAMPS,
+  SORTS,
+  STAGES,
+  type State,
+  TRANSFERS,
+  VIEWS,
+} from "./state.ts";
+
+/** How one part of the state is written: `write` gives undefined, `read` too, for what is not to be written or read. */
+interface Codec<T> {
+  readonly write: (value: T, state: State) => string;
+  readonly read: (text: string, block: string) => T | undefined;
+}
+
+/** The value or undefined. */
+const only = <T>(value: T, good: boolean): T | undefined => (good ? value : undefined);
+
+const index: Codec<number> = {
+  write: String,
+  read: (text) => only(Number(text), /^\d{1,15}$/.test(text)),
+};
+/** A number as text that reads back as the same bits; −0 is a number like any other. */
+const plain = (value: number) => (Object.is(value, -0) ? "-0" : String(value));
+const finite: Codec<number> = {
+  write: plain,
+  read: (text) => only(Number(text), text.trim() !== "" && Number.isFinite(Number(text))),
+};
+const flag: Codec<boolean> = {
+  write: (value) => (value ? "1" : "0"),
+  read: (text) => only(text === "1", text === "0" || text === "1"),
+};
+const word: Codec<string> = { write: quote, read: unquote };
+
+function quote(text: string): string {
+  // Unpaired surrogates have no escape of their own in an address: written as their code.
+  return encodeURIComponent(
+    text.replace(/\p{Cs}|!/gu, (one) => `!${one.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
+}
+
+function unquote(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text).replace(/!([0-9a-f]{4})/g, (_, code) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** One of several names, by a short form of each. */
+function choice<T extends string>(names: readonly T[], short: Partial<Record<T, string>> = {}): Codec<T> {
+  const shortOf = (name: T) => short[name] ?? name;
+  return { write: shortOf, read: (text) => names.find((name) => shortOf(name) === text) };
+}
+
+/** The most members a set in an address may have: more than any text has tokens, and soon written down. */
+const MOST = 1 << 17;
+
+/** `3-7,9`. */
+const set: Codec<readonly number[]> = {
+  write(values) {
+    const runs: string[] = [];
+    for (let i = 0; i < values.length; i++) {
+      const first = values[i];
+      while (i + 1 < values.length && values[i + 1] === values[i] + 1) i++;
+      runs.push(first === values[i] ? `${first}` : `${first}-${values[i]}`);
+    }
+    return runs.join();
+  },
+  read(text) {
+    const values: number[] = [];
+    for (const run of text.split(",")) {
+      const [, first, last = first] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(run) ?? [];
+      if (first === undefined) continue;
+      for (let value = Number(first); value <= Number(last) && values.length < MOST; value++)
+        values.push(value);
+    }
+    return indexSet(values);
+  },
+};
+
+const camera: Codec<Camera | null> = {
+  write: (value) => (value === null ? "" : [value.scale, value.x, value.y].map(plain).join()),
+  read(text) {
+    const [scale, x, y, more] = text.split(",").map(Number);
+    const good = [scale, x, y].every(Number.isFinite) && more === undefined && scale > 0;
+    return only({ scale, x, y }, good);
+  },
+};
+
+const held: Codec<State["held"]> = {
+  write: (value) => (value === null ? "" : value.join(".")),
+  read(text) {
+    const [, query, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+    return query === undefined ? undefined : [Number(query), Number(key)];
+  },
+};
+
+/** `4.7,0.2` in the cursor's block, `dec:4.7` in another. */
+const pins: Codec<readonly HeadName[]> = {
+  write: (value, { block }) =>
+    value.map((pin) => `${pin.block === block ? "" : `${quote(pin.block)}:`}${pin.layer}.${pin.head}`).join(),
+  read(text, own) {
+    const found: HeadName[] = [];
+    for (const one of text.split(",")) {
+      const [, name, layer, head] = /^(?:([^:]*):)?(\d{1,15})\.(\d{1,15})$/.exec(one) ?? [];
+      const block = name === undefined ? own : unquote(name);
+      if (layer !== undefined && block !== undefined && found.length < MOST_PINS)
+        found.push({ block, layer: Number(layer), head: Number(head) });
+    }
+    return found;
+  },
+};
+
+/** `entropy:0.2:1.4,first:0:0.5`. */
+const filters: Codec<readonly Filter[]> = {
+  write: (value) =>
+    value.map(({ metric, low, high }) => `${quote(metric)}:${plain(low)}:${plain(high)}`).join(),
+  read(text) {
+    const found: Filter[] = [];
+    for (const one of text.split(",")) {
+      const [name = "", low = "", high = ""] = one.split(":");
+      const [metric, from, to] = [unquote(name), finite.read(low, ""), finite.read(high, "")];
+      if (metric !== undefined && from !== undefined && to !== undefined)
+        found.push({ metric, low: from, high: to });
+    }
+    return found;
+  },
+};
+
+/** A part of the state that has a name in the address. */
+type Part = Exclude<keyof State, "view">;
+type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[P]>] }[Part];
+
+/** Every part but the view, which is the path, in the order it is written. The block comes first: pins refer to it. */
+const PARTS: readonly Entry[] = [
+  ["b", "block", word],
+  ["l", "layer", index],
+  ["h", "head", index],
+  ["i", "query", index],
+  ["j", "key", index],
+  ["at", "held", held],
+  ["m", "mode", choice(MODES)],
+  ["s", "stage", choice(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
+  ["x", "transfer", choice(TRANSFERS, { linear: "lin" })],
+  ["d", "domain", choice(DOMAINS, { absolute: "abs" })],
+  ["ramp", "ramp", choice(RAMPS)],
+  ["pool", "pool", choice(["max", "mean"] as const)],
+  ["hide", "hide", choice(HIDES, { special: "sp", first: "1st", chosen: "ch" })],
+  ["hk", "hidden", set],
+  ["rn", "renormalise", flag],
+  ["pin", "pins", pins],
+  ["rq", "rows", set],
+  ["rk", "columns", set],
+  ["g", "aggregate", choice(AGGREGATES)],
+  ["qs", "querySegments", set],
+  ["ks", "keySegments", set],
+  ["o", "sort", word],
+  ["od", "descending", flag],
+  ["oh", "sortHow", choice(SORTS)],
+  ["f", "filters", filters],
+  ["up", "flipped", flag],
+  ["z", "camera", camera],
+  ["mz", "modelCamera", camera],
+  ["v", "values", flag],
+  ["ke", "keep", choice(["top", "mass"] as const)],
+  ["k", "top", index],
+  ["ma", "mass", finite],
+  ["arc", "arcs", flag],
+  ["td", "direction", choice(["from", "to"] as const)],
+  ["mw", "words", flag],
+  ["t", "table", flag],
+  ["to", "terms", choice(["index", "size"] as const)],
+  ["te", "temperature", finite],
+];
+
+/** The state as `#v1/…`. */
+export function encode(state: State): string {
+  const said: string[] = [];
+  for (const [name, part, codec] of PARTS) {
+    const write = codec.write as Codec<unknown>["write"];
+    const text = write(state[part], state);
+    if (text !== write(DEFAULT[part], DEFAULT)) said.push(`${name}=${text}`);
+  }
+  return `#v1/${state.view}${said.length > 0 ? `?${said.join("&")}` : ""}`;
+}
+
+/** The state of an address, or undefined where it is of another kind or version. */
+export function decode(hash: string): State | undefined {
+  const [, path, search = ""] = /^#?v1\/([a-z]+)(?:\?(.*))?$/s.exec(hash) ?? [];
+  const view = VIEWS.find((name) => name === path);
+  if (view === undefined) return undefined;
+  const given = new Map(
+    search.split("&").map((one) => {
+      const at = one.indexOf("=");
+      return [one.slice(0, at), one.slice(at + 1)] as const;
+    }),
+  );
+  const state: Record<string, unknown> = { ...DEFAULT, view };
+  for (const [name, part, codec] of PARTS) {
+    const text = given.get(name);
+    const value = text === undefined ? undefined : codec.read(text, state.block as string);
+    if (value !== undefined) state[part] = value;
+  }
+  return state as unknown as State;
+}
