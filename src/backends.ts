@@ -8,11 +8,15 @@ export { empty, prepare } from "./wasm/backend.ts";
 
 const BACKENDS: readonly Backend[] = [wasm, reference];
 
-/** The first backend that takes the problem, and why those before it did not. */
-export function backendFor(problem: Problem): { backend: Backend; because?: string } {
+/** The first backend that takes the problem (in the direction asked for), and why those before it did not. */
+export function backendFor(
+  problem: Problem,
+  direction: "forward" | "backward" = "forward",
+): { backend: Backend; because?: string } {
   let because: string | undefined;
   for (const backend of BACKENDS) {
-    const reason = backend.refuses(problem);
+    let reason = backend.refuses(problem);
+    if (reason === undefined && direction === "backward") reason = backend.refusesBackward(problem);
     if (reason === undefined) return { backend, because };
     because ??= reason;
   }

@@ -1,6 +1,11 @@
 /** heed: attention for TypeScript. The front door: exports only. */
 export { type AttentionResult, attentionWeights, explain, scaledDotProductAttention } from "./attention.ts";
 export { empty, prepare } from "./backends.ts";
+export {
+  type AttentionGradients,
+  attentionBackward,
+  type BackwardOptions,
+} from "./backward.ts";
 export type { DType, FloatDType } from "./core/dtype.ts";
 export {
   DTypeError,

@@ -7,7 +7,7 @@
 import { readerOf } from "../core/dtype.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Problem } from "../plan/problem.ts";
-import { rowsOf } from "../reference/backend.ts";
+import { rowsOf } from "../reference/rows.ts";
 
 /** What a check found. */
 export interface Check {

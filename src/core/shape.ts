@@ -133,6 +133,11 @@ function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
   };
 }
 
+/** Where the rows of a tensor lie that is shaped like the output of a call: its output, the gradient of its output. */
+export function operandOf(s: Shape, t: Tensor): Operand {
+  return operand(t, axesOf(t, s.layout, s.heads), s.batch);
+}
+
 /** First element of every batch entry, with axes of length 1 (and missing ones) broadcast. */
 export function batchBases(
   offset: number,

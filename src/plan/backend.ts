@@ -22,6 +22,7 @@ export interface Upstream {
   /** [B, Hq, Nq, dv], as the output. */
   readonly dOutput: Operand;
   readonly output: Operand;
+  /** As the forward call gave it. A float32 lse of 10⁴ is off by up to 5e-4, and weights rebuilt from it alone would be too. */
   readonly lse: LseReader;
 }
 

@@ -1,0 +1,240 @@
+/**
+ * The backward pass of scaled dot-product attention: gradients of a loss by query, key, value and by everything that
+ * was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
+ * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. Options are resolved in plan/problem.ts and the
+ * work is a backend's; this file checks what came back from the forward pass and hands out tensors.
+ */
+import { backendFor } from "./backends.ts";
+import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "./core/dtype.ts";
+import { came, DTypeError, OptionError, ShapeError, show } from "./core/errors.ts";
+import { batchBases, type Operand, operandOf, outputShape, rowShape, type Shape } from "./core/shape.ts";
+import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+import type { Gradients, MaskGradient } from "./plan/backend.ts";
+import { type AttentionOptions, checkNames, type MaskTensor, type Problem, resolve } from "./plan/problem.ts";
+import { type Table, tablesOf } from "./score/expr.ts";
+
+/** Which gradients beside those of query, key and value are computed. */
+export type Extra = "mask" | "sinks" | "tables";
+
+/** Options of `attentionBackward`: those of the forward call, and what is wanted. */
+export interface BackwardOptions extends AttentionOptions {
+  /** Gradients beside dQuery, dKey and dValue. Default: all that the call has something for. */
+  wanted?: readonly Extra[];
+}
+
+/** Gradients, each in the shape and dtype of what it is the gradient of, summed over axes that were broadcast. */
+export interface AttentionGradients {
+  readonly dQuery: Tensor<FloatDType>;
+  readonly dKey: Tensor<FloatDType>;
+  readonly dValue: Tensor<FloatDType>;
+  /** Of `attnMask`, where it is one float tensor. */
+  readonly dMask?: Tensor;
+  /** Where `attnMask` is a list: one for each member, undefined for masks without a gradient. */
+  readonly dMasks?: readonly (Tensor | undefined)[];
+  /** Of `sinks`, [Hq]. */
+  readonly dSinks?: Tensor;
+  /** Of the slopes of `alibi`. */
+  readonly dSlopes?: Tensor;
+  /** Of the table of `relativeBias`. */
+  readonly dTable?: Tensor;
+  /** Of every table of floats the score changes read, in order of appearance: slopes and relative tables among them. */
+  readonly dTables?: readonly Tensor[];
+}
+
+/**
+ * Gradients of Σ output·dOutput for the inputs of `scaledDotProductAttention`.
+ *
+ * @param dOutput gradient of the output, in its shape: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`
+ * @param query   [..., Nq, dk], as in the forward call; so are key and value
+ * @param state   what the forward call returned for the same inputs and options: `output` and `lse`
+ * @param options the same options (dropout is replayed from its seed), and `wanted`
+ * @throws ShapeError, DTypeError, OptionError before any work
+ */
+export function attentionBackward(
+  dOutput: TensorLike,
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  state: { readonly output: TensorLike; readonly lse: TensorLike },
+  options: BackwardOptions = {},
+): AttentionGradients {
+  const what = "attentionBackward";
+  checkNames(what, options, ["wanted"]);
+  const { wanted = ["mask", "sinks", "tables"], returnWeights: _, ...same } = options;
+  checkWanted(what, wanted);
+  const problem = resolve(what, query, key, value, same);
+  if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
+    throw new OptionError(
+      "state",
+      `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${came(state)}`,
+      { got: state },
+    );
+  const upstream = {
+    dOutput: likeOutput(what, "dOutput", dOutput, problem),
+    output: likeOutput(what, "output", state.output, problem),
+    lse: lseReader(what, state.lse, problem),
+  };
+  const gradients = room(problem, wanted);
+  const backend = backendFor(problem, "backward").backend;
+  backend.backward(problem, upstream, gradients);
+  return results(problem, gradients, options.attnMask);
+}
+
+function checkWanted(what: string, wanted: readonly Extra[]): void {
+  for (const name of Array.isArray(wanted) ? wanted : [wanted])
+    if (name !== "mask" && name !== "sinks" && name !== "tables")
+      throw new OptionError(
+        "wanted",
+        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${came(wanted)}`,
+        { got: wanted },
+      );
+}
+
+function likeOutput(what: string, name: string, like: TensorLike, problem: Problem): Operand {
+  const t = asTensor(`${what}: ${name}`, like);
+  const want = outputShape(problem.shape);
+  if (t.shape.join() !== want.join())
+    throw new ShapeError(
+      name,
+      `${what}: ${name} must have the shape of the output, [${want.join(", ")}], got ${show(name, t)}`,
+      { got: t.shape, want },
+    );
+  if (!isFloat(t.dtype) || (t.dtype === "float64") !== (problem.dtype === "float64"))
+    throw new DTypeError(
+      name,
+      `${what}: ${name} must be ${problem.dtype === "float64" ? "float64" : "float32, float16 or bfloat16"} as the call is, got ${show(name, t)}`,
+      { got: t.dtype, want: problem.dtype },
+    );
+  return operandOf(problem.shape, t);
+}
+
+function lseReader(what: string, like: TensorLike, problem: Problem) {
+  const t = asTensor(`${what}: lse`, like);
+  const { shape } = problem;
+  const want = rowShape(shape);
+  const dtype = problem.dtype === "float64" ? "float64" : "float32";
+  if (t.shape.join() !== want.join() || t.dtype !== dtype)
+    throw new ShapeError("lse", `${what}: lse must be [${want.join(", ")}] ${dtype}, got ${show("lse", t)}`, {
+      got: t.shape,
+      dtype: t.dtype,
+    });
+  const dense = t.isContiguous() ? t : t.contiguous();
+  const read = readerOf(dense.dtype, dense.data);
+  return (b: number, h: number, row: number) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
+}
+
+/** Arrays for all gradients, zero. */
+function room(problem: Problem, wanted: readonly Extra[]): Gradients {
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
+  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : new Float32Array(n));
+  const tables = wanted.includes("tables") && problem.score ? floatTables(problem) : [];
+  return {
+    dQuery: numbers(B * Hq * Nq * dk),
+    dKey: numbers(B * Hkv * Nk * dk),
+    dValue: numbers(B * Hkv * Nk * dv),
+    masks: problem.tensors.map((t) =>
+      wanted.includes("mask") && t.kind === "float" ? maskRoom(t, problem.shape) : undefined,
+    ),
+    ...(wanted.includes("sinks") && problem.sinks && { sinks: new Float64Array(Hq) }),
+    tables: new Map(tables.map((t) => [t, new Float64Array(t.data.length)])),
+  };
+}
+
+const floatTables = (problem: Problem): Table[] =>
+  problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
+
+/** The gradient of a mask tensor lies as the tensor would in row-major order. */
+function maskRoom({ tensor }: MaskTensor, shape: Shape): MaskGradient {
+  const { shape: own } = tensor;
+  const strides = rowMajor(own);
+  const step = (fromEnd: number) =>
+    own.length >= fromEnd && own[own.length - fromEnd] !== 1 ? strides[own.length - fromEnd] : 0;
+  const used = shape.heads ? 3 : 2;
+  return {
+    data: new Float64Array(sizeOf(own)),
+    base: batchBases(0, own.slice(0, Math.max(0, own.length - used)), strides, shape.batch),
+    head: shape.heads ? step(3) : 0,
+    row: step(2),
+    column: step(1),
+  };
+}
+
+function results(
+  problem: Problem,
+  gradients: Gradients,
+  attnMask: AttentionOptions["attnMask"],
+): AttentionGradients {
+  const { shape } = problem;
+  const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
+  const tables = [...gradients.tables].map(([t, data]) => rounded(data, t.shape, t.dtype as FloatDType));
+  const named = (name: string) => {
+    const at = [...gradients.tables.keys()].findIndex((t) => t.name === name);
+    return at < 0 ? undefined : tables[at];
+  };
+  const masks = gradients.masks.map((g, n) => {
+    const { tensor } = problem.tensors[n];
+    return g && rounded(g.data, tensor.shape, tensor.dtype as FloatDType);
+  });
+  const slopes = named("alibi slopes");
+  const table = named("relativeBias");
+  return {
+    dQuery: asInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
+    dKey: asInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
+    dValue: asInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
+    ...(Array.isArray(attnMask)
+      ? masks.some(Boolean) && { dMasks: byMember(attnMask, masks) }
+      : masks[0] && { dMask: masks[0] }),
+    ...(gradients.sinks && {
+      dSinks: rounded(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),
+    }),
+    ...(slopes && { dSlopes: slopes }),
+    ...(table && { dTable: table }),
+    ...(tables.length > 0 && { dTables: tables }),
+  };
+}
+
+/** Tensors of a list of masks were resolved in order; expressions stand between them. */
+function byMember(list: readonly unknown[], masks: readonly (Tensor | undefined)[]): (Tensor | undefined)[] {
+  let next = 0;
+  return list.map((member) => (isExpression(member) ? undefined : masks[next++]));
+}
+
+const isExpression = (x: unknown): boolean => typeof x === "object" && x !== null && "op" in x && "args" in x;
+
+/** The gradient of one input: in its layout, in its dtype, summed over the batch axes it was broadcast along. */
+function asInput(
+  full: Float32Array | Float64Array,
+  shape: Shape,
+  input: Operand,
+  H: number,
+  N: number,
+  D: number,
+): Tensor<FloatDType> {
+  const own = input.tensor.shape;
+  const dtype = input.tensor.dtype as FloatDType;
+  const each = H * N * D;
+  const lead = own.slice(0, Math.max(0, own.length - (shape.heads ? 3 : 2)));
+  const bases = batchBases(0, lead, rowMajor([...lead, each]).slice(0, lead.length), shape.batch);
+  const count = sizeOf(lead);
+  const plain = full.length === count * each && shape.layout === "bhsd";
+  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, own, dtype);
+  const sum = full.length === count * each ? full : new Float64Array(count * each);
+  if (sum !== full)
+    for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
+  const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
+  const turned = shape.layout === "bshd" ? source.transpose(1, 2).contiguous() : source;
+  return rounded(turned.data as Float64Array, own, dtype);
+}
+
+/** Numbers in a dtype, rounded once. */
+function rounded(
+  data: Float32Array | Float64Array,
+  shape: readonly number[],
+  dtype: FloatDType,
+): Tensor<FloatDType> {
+  if (dtype === "float64" && data instanceof Float64Array) return new Tensor(data, shape, dtype);
+  const out = arrayFor(dtype, data.length);
+  const write = writerOf(dtype, out);
+  for (let n = 0; n < data.length; n++) write(n, data[n]);
+  return new Tensor(out, shape, dtype);
+}

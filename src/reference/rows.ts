@@ -1,0 +1,110 @@
+/**
+ * Rows of scores and weights of a problem, in float64: every mask, score change and dtype, one row at a time. The
+ * forward pass, the weights and the backward pass of the reference all walk them.
+ */
+import { readerOf } from "../core/dtype.ts";
+import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+import type { Problem } from "../plan/problem.ts";
+import { type Cell, compile } from "../score/js.ts";
+
+/** Scores of one row, then its weights: all that the loops below need. */
+export interface RowWalker {
+  /**
+   * Fills `scores` [Nk] with the scores of a row after scale, changes and masks; −∞ where nothing may be read. Returns
+   * their maximum. `before` [Nk] takes the scores before any change: scale·q·k.
+   */
+  scores(b: number, h: number, row: number, scores: Float64Array, before?: Float64Array): number;
+  /** Factor dropout puts on a cell: 0 or 1/(1 − p). */
+  kept(b: number, h: number, row: number, k: number): number;
+}
+
+/** A walker over the rows of a problem. */
+export function rowsOf(problem: Problem): RowWalker {
+  const { shape, scale, offsets, tensors } = problem;
+  const { query, key, G, Nk, dk } = shape;
+  const mask = problem.mask && compile(problem.mask);
+  const score = problem.score && compile(problem.score);
+  const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
+  const readQ = readerOf(query.tensor.dtype, query.tensor.data);
+  const readK = readerOf(key.tensor.dtype, key.tensor.data);
+  const readers = tensors.map((t) => readerOf(t.tensor.dtype, t.tensor.data));
+  const q = new Float64Array(dk);
+  const threshold = dropoutThreshold(problem.dropoutP);
+  return {
+    scores(b, h, row, scores, before) {
+      const qAt = query.base[b] + h * query.head + row * query.row;
+      for (let d = 0; d < dk; d++) q[d] = readQ(qAt + d * query.column);
+      const kHead = key.base[b] + Math.floor(h / G) * key.head;
+      cell.b = b;
+      cell.h = h;
+      cell.i = row;
+      cell.q = row + offsets[b];
+      let m = -Infinity;
+      for (let k = 0; k < Nk; k++) {
+        cell.k = k;
+        scores[k] = -Infinity;
+        if (mask && !mask(cell)) continue;
+        let added = 0;
+        for (let n = 0; n < tensors.length; n++) {
+          const t = tensors[n];
+          const x = readers[n](t.base[b] + h * t.head + row * t.row + k * t.column);
+          if (t.kind === "bool" ? x === 0 : x === -Infinity) {
+            added = -Infinity;
+            break;
+          }
+          if (t.kind === "float") added += x;
+        }
+        if (added === -Infinity) continue;
+        let s = 0;
+        const kAt = kHead + k * key.row;
+        for (let d = 0; d < dk; d++) s += q[d] * readK(kAt + d * key.column);
+        s *= scale;
+        if (before) before[k] = s;
+        if (score) {
+          cell.score = s;
+          s = score(cell);
+        }
+        s += added;
+        scores[k] = s;
+        // NaN in visible data must reach the result: it passes the maximum by and is found again in exp.
+        if (s > m) m = s;
+      }
+      return m;
+    },
+    kept(b, h, row, k) {
+      if (problem.dropoutP === 0) return 1;
+      const bits = cellBits(rowKey(headKey(problem.seed, b, h), row + offsets[b]), k);
+      return bits >= threshold ? 1 / (1 - problem.dropoutP) : 0;
+    },
+  };
+}
+
+/**
+ * The weights of a row from its scores and a given lse: p = exp(s − lse), without dropout. A float32 lse of 10⁴ is
+ * rounded by up to 5e-4, and every weight would show it: where it is the lse of these keys, and not of more that were
+ * merged (`whole`), its parts are at hand unrounded. Returns that lse.
+ */
+export function rowWeights(
+  problem: Problem,
+  h: number,
+  given: number,
+  highest: number,
+  scores: Float64Array,
+  p: Float64Array,
+): { lse: number; whole: boolean } {
+  if (given === -Infinity) {
+    p.fill(0);
+    return { lse: given, whole: true };
+  }
+  const sink = problem.sinks ? problem.sinks[h] : -Infinity;
+  const m = Math.max(highest, sink);
+  let l = sink === -Infinity ? 0 : Math.exp(sink - m);
+  for (let k = 0; k < scores.length; k++) if (scores[k] !== -Infinity) l += Math.exp(scores[k] - m);
+  const own = m + Math.log(l);
+  // Within the rounding of the given one: what other keys could have added to it is no more than that.
+  const rounding = problem.dtype === "float64" ? 2 ** -50 : 2 ** -22;
+  const whole = Math.abs(own - given) <= rounding * (1 + Math.abs(own));
+  for (let k = 0; k < scores.length; k++)
+    p[k] = scores[k] === -Infinity ? 0 : whole ? Math.exp(scores[k] - m) / l : Math.exp(scores[k] - given);
+  return { lse: whole ? own : given, whole };
+}

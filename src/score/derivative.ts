@@ -1,0 +1,109 @@
+/**
+ * The derivative of a score expression, as expressions: of the score that comes in, and of every look-up in a table of
+ * floats (bias, slopes, one's own). Reverse mode on the tree: the root's adjoint is 1, and each node hands its
+ * arguments theirs by the chain rule, written in the same language, so that every backend compiles derivatives with
+ * what it has for scores.
+ *
+ * Where the score is not smooth: |x| has slope 0 at 0; of two equal arguments of min and max the first takes the
+ * gradient; floorDiv, mod and comparisons are steps and pass none on.
+ */
+import {
+  type BoolExpression,
+  constant,
+  type Expression,
+  lift,
+  type NumberExpression,
+  type Table,
+  VARS,
+} from "./expr.ts";
+
+/** A look-up in a table of floats and the derivative of the score by what it reads. */
+export interface TableSlope {
+  /** The node that reads: its `args` say where. */
+  readonly read: NumberExpression;
+  readonly table: Table;
+  readonly slope: NumberExpression;
+}
+
+/** Derivatives of a score expression. */
+export interface Derivative {
+  /** By the incoming score; undefined where the score is passed on as it is (slope 1). */
+  readonly score?: NumberExpression;
+  readonly tables: readonly TableSlope[];
+}
+
+const ZERO = constant(0).toFloat();
+const ONE = constant(1).toFloat();
+
+/** Derivatives by the incoming score and by every number the expression looks up. */
+export function derivative(expr: NumberExpression): Derivative {
+  const adjoints = new Map<Expression, NumberExpression>([[expr, ONE]]);
+  for (const node of fromTheRoot(expr)) {
+    const adjoint = adjoints.get(node);
+    if (!adjoint) continue;
+    node.args.forEach((argument, n) => {
+      if (!depends(argument)) return;
+      const part = partOf(node, n, adjoint);
+      if (!part) return;
+      const known = adjoints.get(argument);
+      adjoints.set(argument, known ? known.add(part) : part);
+    });
+  }
+  const tables: TableSlope[] = [];
+  for (const [node, slope] of adjoints)
+    if (readsFloats(node)) tables.push({ read: node as NumberExpression, table: node.value as Table, slope });
+  const score = adjoints.get(VARS.score) ?? ZERO;
+  return { ...(score !== ONE && { score }), tables };
+}
+
+const readsFloats = (x: Expression): boolean => x.op === "table" && (x.value as Table).type === "float";
+
+/** True where a gradient can flow into the node: it holds the score or reads floats. */
+function depends(x: Expression): boolean {
+  if (x.type !== "float") return false;
+  return x === VARS.score || readsFloats(x) || x.args.some(depends);
+}
+
+/** Nodes in an order where each comes after all that use it. */
+function fromTheRoot(root: Expression): Expression[] {
+  const order: Expression[] = [];
+  const seen = new Set<Expression>();
+  const visit = (x: Expression): void => {
+    if (seen.has(x)) return;
+    seen.add(x);
+    x.args.forEach(visit);
+    order.push(x);
+  };
+  visit(root);
+  return order.reverse();
+}
+
+/** adjoint · ∂node/∂argument n; undefined where it is 0 everywhere. */
+function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberExpression | undefined {
+  const [a, b] = node.args as NumberExpression[];
+  const self = node as NumberExpression;
+  switch (node.op) {
+    case "float":
+    case "add": return adjoint;
+    case "sub": return n === 0 ? adjoint : adjoint.neg();
+    case "mul": return times(adjoint, n === 0 ? b : a);
+    case "div": return n === 0 ? adjoint.div(b) : times(adjoint, self.div(b)).neg();
+    case "min": return where(a.le(b), n === 0, adjoint);
+    case "max": return where(a.ge(b), n === 0, adjoint);
+    case "neg": return adjoint.neg();
+    case "abs": return a.lt(0).select(adjoint.neg(), lift(0).lt(a).select(adjoint, ZERO));
+    case "exp": return times(adjoint, self);
+    case "log": return adjoint.div(a);
+    case "tanh": return times(adjoint, ONE.sub(self.mul(self)));
+    case "sqrt": return adjoint.div(self.mul(2));
+    case "select": return n === 0 ? undefined : where(node.args[0] as BoolExpression, n === 1, adjoint);
+    default: return undefined;
+  } // biome-ignore format: a row an operation
+}
+
+const times = (adjoint: NumberExpression, x: NumberExpression): NumberExpression =>
+  adjoint === ONE ? x : adjoint.mul(x);
+
+/** The adjoint where the statement says so: chosen, not multiplied, so that an infinity on the other side stays out. */
+const where = (statement: BoolExpression, holds: boolean, adjoint: NumberExpression): NumberExpression =>
+  holds ? statement.select(adjoint, ZERO) : statement.select(ZERO, adjoint);

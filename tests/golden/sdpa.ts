@@ -1,0 +1,94 @@
+/** The cases of `../shared/golden/sdpa-gradients` in heed's words: what they hold and which options they mean. */
+import {
+  type AttentionOptions,
+  alibi,
+  documents,
+  keyLengths,
+  type MaskLike,
+  prefixLm,
+  queryLengths,
+  relativeBias,
+  type ScoreMod,
+  slidingWindow,
+  softcap,
+  type Tensor,
+  tensor,
+} from "heed";
+import { readJson, shared } from "../shared.ts";
+
+/** A case of the manifest. */
+export interface Golden {
+  name: string;
+  file: string;
+  rank: number;
+  queries: number;
+  keys: number;
+  options: {
+    isCausal?: AttentionOptions["isCausal"];
+    queryOffset?: number | number[];
+    windowSize?: number | [number, number];
+    keyLengths?: number[];
+    queryLengths?: number[];
+    scale?: number;
+    softcap?: number;
+    layout?: "bhsd" | "bshd";
+  };
+  pattern: {
+    documents?: { query: number[][]; key: number[][] };
+    prefixLengths?: number[];
+    relativeBias?: { numBuckets: number; maxDistance: number; bidirectional: boolean };
+  };
+  tags: string[];
+  tolerance: number;
+  float32ReferenceError: Record<string, number>;
+}
+
+/** Where the cases lie. */
+export const folder = "golden/sdpa-gradients";
+/** All cases; none where the data is absent. */
+export const { cases } = readJson<{ cases: Golden[] }>(shared(folder, "manifest.json"), { cases: [] });
+
+/** The options of a case in heed's words, its tensors as `float`s. */
+export function optionsOf(
+  c: Golden,
+  tensors: Map<string, Tensor>,
+  float: (t: Tensor) => Tensor,
+): AttentionOptions {
+  const { isCausal, queryOffset, scale, layout, windowSize } = c.options;
+  const masks: MaskLike[] = [];
+  const changes: ScoreMod[] = [];
+  if (windowSize !== undefined) {
+    const [left, right] = typeof windowSize === "number" ? [windowSize, windowSize] : windowSize;
+    masks.push(slidingWindow(left, right));
+  }
+  if (c.options.keyLengths) masks.push(keyLengths(c.options.keyLengths));
+  if (c.options.queryLengths) masks.push(queryLengths(c.options.queryLengths));
+  const { documents: ids, prefixLengths, relativeBias: buckets } = c.pattern;
+  if (ids) {
+    const rows = (list: number[][]) => tensor(Int32Array.from(list.flat()), [list.length, list[0].length]);
+    masks.push(documents(rows(ids.query), rows(ids.key)));
+  }
+  if (prefixLengths) masks.push(prefixLm(prefixLengths));
+  const mask = tensors.get("attn_mask");
+  if (mask) masks.push(mask.dtype === "bool" ? mask : float(mask));
+  if (c.options.softcap) changes.push(softcap(c.options.softcap));
+  const slopes = tensors.get("alibi_slopes");
+  if (slopes) changes.push(alibi(float(slopes)));
+  const table = tensors.get("relative_table");
+  if (table) changes.push(relativeBias(float(table), buckets));
+  const sinks = tensors.get("sinks");
+  return {
+    isCausal,
+    queryOffset,
+    scale,
+    layout,
+    ...(masks.length && { attnMask: masks }),
+    ...(changes.length && { scoreMod: changes }),
+    ...(sinks && { sinks: float(sinks) }),
+  };
+}
+
+/** A tensor in float32. */
+export const asFloat32 = (t: Tensor) => tensor(Float32Array.from(t.toFloat64()), t.shape);
+/** A tensor as it is. */
+export const same = (t: Tensor) => t;
