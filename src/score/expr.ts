@@ -11,7 +11,7 @@
  */
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { came, DTypeError, OptionError, ShapeError } from "../core/errors.ts";
-import { asTensor, sizeOf, type TensorLike } from "../core/tensor.ts";
+import { asTensor, sizeOf, type Tensor, type TensorLike } from "../core/tensor.ts";
 
 export type ExprType = "int" | "float" | "bool";
 export type VarName = "b" | "h" | "i" | "q" | "k" | "score";
@@ -34,6 +34,8 @@ export interface Table {
   readonly strict: boolean;
   /** The dtype the numbers came in; gradients go back in it. */
   readonly dtype: FloatDType | "int32" | "int64" | "bool";
+  /** The tensor the numbers were copied from: what a gradient of the table belongs to. */
+  readonly source: Tensor;
 }
 
 /** A node. Users hold the subclasses below, which carry the operators. */
@@ -248,6 +250,7 @@ export function table(
     name,
     strict: about.strict ?? false,
     dtype: source.dtype,
+    source,
   };
   return {
     table: held,
