@@ -1,0 +1,47 @@
+/**
+ * Bundles the web component: explorer/index.ts with all it needs, lit and the workers' code included, to the one
+ * ES module dist/attention-view.js. Part of `npm run build` (build.mjs); alone it takes a second, for those who work on
+ * the explorer. The types of the module are src/view/element.ts.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { at } from "./setup.mjs";
+
+/** Templates and style sheets need no indentation. Nothing in explorer/ has a string whose indentation counts. */
+const outdent = {
+  name: "heed-outdent",
+  /**
+   * @param {string} code
+   * @param {string} id
+   */
+  transform: (code, id) => (id.startsWith(at("explorer")) ? code.replace(/\n[ \t]+/g, "\n") : undefined),
+};
+
+/** lit is the one package in the bundle; its licence asks to be kept with it. */
+function notice() {
+  const licence = readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim();
+  return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${licence}\n*/`;
+}
+
+export async function buildElement() {
+  const bundle = await rolldown({
+    input: at("explorer/index.ts"),
+    platform: "browser",
+    logLevel: "warn",
+    plugins: [outdent],
+    transform: { target: "es2022" },
+  });
+  const { output } = await bundle.generate({
+    format: "esm",
+    minify: true,
+    comments: { legal: false },
+    codeSplitting: false,
+  });
+  await bundle.close();
+  writeFileSync(at("dist/attention-view.js"), `${notice()}\n${output[0].code}`);
+  writeFileSync(at("dist/attention-view.d.ts"), 'export * from "./view/element.js";\n');
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+  await buildElement();
