@@ -1,0 +1,105 @@
+/**
+ * What the local server asks of a request before it answers, and the headers of every answer. Pure functions; the
+ * sockets are server.ts's.
+ *
+ * A page of another site can make a browser send requests to loopback, and by DNS rebinding even under a name of its
+ * own. So: the Host must be this server's own address (RFC 9110 §7.2), an Origin or Sec-Fetch-Site that names another
+ * site is refused everywhere (Fetch Metadata), and data needs a sign of the same origin and the token of the address
+ * that was printed. There are no CORS headers at all.
+ */
+
+/** The headers of every answer, whatever its status. */
+export const HEADERS: Readonly<Record<string, string>> = {
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; " +
+    "img-src 'self' data:; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cache-Control": "no-store",
+};
+
+/** What is looked at of a request. */
+export interface Asked {
+  readonly method: string;
+  /** The request target as it came. */
+  readonly target: string;
+  /** Every value of each header that came, by its name in lower case. */
+  readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
+}
+
+/** A refusal: the status, and one line that says why. */
+export interface Refusal {
+  readonly status: 400 | 403 | 404 | 405 | 413 | 417;
+  readonly why: string;
+}
+
+/** Where a request leads: a path of the map of pages, or a file of the user's by its id. */
+export type Route = { readonly kind: "page"; readonly path: string } | { readonly kind: "data"; id: string };
+
+/** The names under which a server on `port` is reached; `host` is a further one that was asked for. */
+export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
+  const names = hosts.map((host) => (host.includes(":") ? `[${host}]` : host).toLowerCase());
+  return new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])));
+}
+
+const DATA = "/data/";
+
+/**
+ * Whether a request may be answered, and by what: the route, or a refusal. `own` are the server's authorities,
+ * `matches` compares a token with the server's.
+ */
+export function decide(
+  { method, target, headers }: Asked,
+  own: ReadonlySet<string>,
+  matches: (token: string) => boolean,
+): Route | Refusal {
+  const host = headers["host"];
+  if (host?.length !== 1 || !own.has(host[0].toLowerCase()))
+    return { status: 403, why: "this server answers only under its own address" };
+  const origin = headers["origin"];
+  const here = `http://${host[0].toLowerCase()}`;
+  if (origin !== undefined && (origin.length !== 1 || origin[0].toLowerCase() !== here))
+    return { status: 403, why: "a page of another origin may not ask" };
+  if (method !== "GET" && method !== "HEAD") return { status: 405, why: "only GET and HEAD are answered" };
+  if (
+    headers["transfer-encoding"] !== undefined ||
+    (headers["content-length"] ?? ["0"]).some((n) => n !== "0")
+  )
+    return { status: 413, why: "a request with a body is not read" };
+  if (headers["expect"] !== undefined) return { status: 417, why: "Expect is not supported" };
+  if (!target.startsWith("/")) return { status: 400, why: "the request target must be a path" };
+
+  const question = target.indexOf("?");
+  const path = question < 0 ? target : target.slice(0, question);
+  const site = headers["sec-fetch-site"];
+  if (path.startsWith(DATA)) {
+    const same = site === undefined ? origin !== undefined : site.length === 1 && site[0] === "same-origin";
+    if (!same) return { status: 403, why: "data is given to this server's own page only" };
+    const token = /^token=([\w-]+)$/.exec(question < 0 ? "" : target.slice(question + 1));
+    if (token === null || !matches(token[1]))
+      return { status: 403, why: "the address lacks its token: open the one that heed printed" };
+    return { kind: "data", id: path.slice(DATA.length) };
+  }
+  // A link on another site may lead here; nothing else of another site may ask.
+  const followed = path === "/" && headers["sec-fetch-mode"]?.[0] === "navigate";
+  if (site !== undefined && !followed && !(site.length === 1 && /^(same-origin|none)$/.test(site[0])))
+    return { status: 403, why: "a page of another site may not ask" };
+  return { kind: "page", path };
+}
+
+/** The bytes a Range header asks for (RFC 9110 §14.2): `[from, to)`, "unsatisfiable", or undefined: all of them. */
+export function rangeOf(
+  header: readonly string[] | undefined,
+  size: number,
+): readonly [number, number] | "unsatisfiable" | undefined {
+  const match = header?.length === 1 ? /^bytes=(\d{0,16})-(\d{0,16})$/.exec(header[0]) : null;
+  if (match === null || (match[1] === "" && match[2] === "")) return undefined;
+  const [first, last] = [Number(match[1]), Number(match[2])];
+  const from = match[1] === "" ? Math.max(0, size - last) : first;
+  const to = match[1] === "" || match[2] === "" ? size : Math.min(size, last + 1);
+  if (match[1] !== "" && match[2] !== "" && last < first) return undefined;
+  return from < to ? [from, to] : "unsatisfiable";
+}

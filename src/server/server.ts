@@ -1,0 +1,232 @@
+/**
+ * The local server of the explorer: a map of pages that was built at the start, and files of the user's by opaque id.
+ * No path of a request is ever joined to a folder, so there is nothing to traverse. It listens on loopback, on a free
+ * port, and gives data only for the token of the address it prints. Node only.
+ *
+ * Parsing is Node's (llhttp, strict); what may be asked is policy.ts's. Leaves to others: which pages there are
+ * (assets.ts), which files are given (the command line).
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { OptionError } from "../core/errors.ts";
+import { openSource, type Source, type SourceLike } from "../io/source.ts";
+import { authorities, decide, HEADERS, type Refusal, rangeOf } from "./policy.ts";
+
+/** A page, script or style: its media type and its bytes. */
+export interface Page {
+  readonly type: string;
+  readonly body: Uint8Array;
+}
+
+/** What a server gives. */
+export interface ServerContent {
+  /** By path: `/` and the files it needs. */
+  readonly pages: ReadonlyMap<string, Page>;
+  /** Files of the user's, by an id of letters, digits, `-` and `_`: asked for as `/data/ID?token=…`, whole or by byte range. */
+  readonly data?: ReadonlyMap<string, SourceLike>;
+}
+
+/** Where a server listens, and its limits. */
+export interface ServerOptions {
+  /** Port; a free one by default. */
+  readonly port?: number;
+  /** An address besides loopback, which others can reach: `0.0.0.0`, or one of this machine's. Loopback alone by default. */
+  readonly host?: string;
+  /** Most connections at a time, 64 by default. */
+  readonly connections?: number;
+  /** Milliseconds a request's headers may take (5,000), and a connection may lie idle (30,000). */
+  readonly headerTimeout?: number;
+  readonly idleTimeout?: number;
+}
+
+/** A server that runs. */
+export interface LocalServer {
+  readonly port: number;
+  readonly token: string;
+  /** The address to open, token included. */
+  readonly url: string;
+  /** Stops listening, ends every connection, and closes the user's files. */
+  close(): Promise<void>;
+}
+
+/** Bytes of a user's file that are held at once. */
+const PIECE = 2 ** 20;
+const MAX_HEADER = 16 * 1024;
+
+/** Starts a server on loopback (IPv4, and IPv6 where there is one). Throws an OptionError where it cannot listen. */
+export async function startServer(content: ServerContent, options: ServerOptions = {}): Promise<LocalServer> {
+  const { host, connections = 64 } = options;
+  const token = randomBytes(24).toString("base64url");
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(token);
+  const matches = (text: string) => timingSafeEqual(digest(text), expected);
+
+  const data = new Map<string, Source>();
+  const servers: Server[] = [];
+  const sockets = new Set<Socket>();
+  /** Sockets with an answer that is not whole yet: no error may be written into it. */
+  const busy = new WeakMap<Socket, number>();
+  let own: ReadonlySet<string> = new Set();
+
+  const close = async () => {
+    const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(closed);
+    for (const source of data.values()) await source.close();
+  };
+
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    busy.set(socket, (busy.get(socket) ?? 0) + 1);
+    response.on("close", () => busy.set(socket, (busy.get(socket) ?? 1) - 1));
+    const { method = "", url: target = "", headersDistinct: headers } = request;
+    const route = decide({ method, target, headers }, own, matches);
+    if ("status" in route) return refuse(response, route);
+    if (route.kind === "page") {
+      const page = content.pages.get(route.path);
+      if (page === undefined) return refuse(response, { status: 404, why: "there is no such page" });
+      response.writeHead(200, { ...HEADERS, "Content-Type": page.type, "Content-Length": page.body.length });
+      response.end(method === "HEAD" ? undefined : page.body);
+      return;
+    }
+    const source = data.get(route.id);
+    if (source === undefined) return refuse(response, { status: 404, why: "there is no such file" });
+    // A file that ends early or a reader that goes away: nothing can be said any more.
+    give(response, source, method === "HEAD", headers["range"]).catch(() => socket.destroy());
+  };
+
+  const listen = async (address: string, port: number): Promise<number> => {
+    const server = createServer({
+      maxHeaderSize: MAX_HEADER,
+      headersTimeout: options.headerTimeout ?? 5000,
+      requestTimeout: options.headerTimeout ?? 5000,
+      keepAliveTimeout: options.idleTimeout ?? 30_000,
+      connectionsCheckingInterval: Math.min(1000, (options.headerTimeout ?? 5000) / 2),
+      insecureHTTPParser: false,
+      requireHostHeader: false,
+    });
+    server.timeout = options.idleTimeout ?? 30_000;
+    server.on("request", answer).on("checkContinue", answer).on("checkExpectation", answer);
+    server.on("connection", (socket: Socket) => {
+      if (sockets.size >= connections) return socket.destroy();
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+    });
+    server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (socket.writable && !busy.get(socket)) socket.end(rawRefusal(error.code));
+      socket.destroySoon();
+    });
+    servers.push(server);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ port, host: address, ipv6Only: address.includes(":") }, resolve);
+    });
+    // A connection that cannot be accepted (no file descriptor left) is no reason to end.
+    server.on("error", () => {});
+    return (server.address() as AddressInfo).port;
+  };
+
+  try {
+    for (const [id, source] of content.data ?? []) data.set(id, await openSource("startServer", source));
+    const port = await listen(host ?? "127.0.0.1", options.port ?? 0);
+    // IPv6 loopback too, so that "localhost" leads here; where there is none, or the port is taken there, IPv4 does.
+    if (host === undefined) await listen("::1", port).catch(() => servers.pop());
+    const names = host === undefined ? ["127.0.0.1", "::1", "localhost"] : reachable(host);
+    own = authorities(port, names);
+    const shown = names[0].includes(":") ? `[${names[0]}]` : names[0];
+    return { port, token, url: `http://${shown}:${port}/?token=${token}`, close };
+  } catch (error) {
+    await close();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!/^E[A-Z]+$/.test(code ?? "")) throw error;
+    const place = `${host ?? "127.0.0.1"} port ${options.port ?? "of its own"}`;
+    const why = code === "EADDRINUSE" ? "another program listens there" : message;
+    throw new OptionError("listen", `cannot listen on ${place}: ${why}`, {
+      host,
+      port: options.port,
+      errno: code,
+    });
+  }
+}
+
+/** The names under which a server on `host` is reached: addresses only, since a name may be anybody's. */
+function reachable(host: string): string[] {
+  if (host !== "0.0.0.0" && host !== "::") return [host];
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const found = all.filter(
+    ({ family, address }) => (host === "::" || family === "IPv4") && !address.includes("%"),
+  );
+  // What others reach first, loopback last.
+  const addresses = found
+    .sort((a, b) => Number(a.internal) - Number(b.internal))
+    .map(({ address }) => address);
+  return [...new Set([...addresses, "127.0.0.1", "localhost"])];
+}
+
+function refuse(response: ServerResponse, { status, why }: Refusal): void {
+  const body = `${status} ${why}\n`;
+  const allow = status === 405 ? { Allow: "GET, HEAD" } : {};
+  // Whatever follows on this connection was meant for a server that would have read a body.
+  const end = status === 404 ? {} : { Connection: "close" };
+  const facts = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": Buffer.byteLength(body) };
+  response.writeHead(status, { ...HEADERS, ...facts, ...allow, ...end });
+  response.end(body);
+}
+
+/** The answer to bytes that are no request. */
+function rawRefusal(code: string | undefined): string {
+  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const body = `${status} ${STATUS_CODES[status]}\n`;
+  const facts = {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Length": body.length,
+    Connection: "close",
+  };
+  const lines = Object.entries({ ...HEADERS, ...facts }).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+}
+
+async function give(
+  response: ServerResponse,
+  source: Source,
+  headOnly: boolean,
+  asked: readonly string[] | undefined,
+): Promise<void> {
+  const { size } = source;
+  const range = rangeOf(asked, size);
+  const facts = { ...HEADERS, "Content-Type": "application/octet-stream", "Accept-Ranges": "bytes" };
+  if (range === "unsatisfiable") {
+    response.writeHead(416, { ...facts, "Content-Range": `bytes */${size}`, "Content-Length": 0 });
+    response.end();
+    return;
+  }
+  const [from, to] = range ?? [0, size];
+  const part = range === undefined ? {} : { "Content-Range": `bytes ${from}-${to - 1}/${size}` };
+  response.writeHead(range === undefined ? 200 : 206, { ...facts, ...part, "Content-Length": to - from });
+  for (let at = from; !headOnly && at < to; ) {
+    const piece = await source.read(at, Math.min(PIECE, to - at));
+    at += piece.length;
+    if (response.destroyed) return;
+    if (!response.write(piece)) await drained(response);
+  }
+  response.end();
+}
+
+/** Waits until a response takes more, or is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+}
