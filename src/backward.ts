@@ -5,11 +5,12 @@
  * work is a backend's; this file checks what came back from the forward pass and hands out tensors.
  */
 import { backendFor } from "./backends.ts";
-import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "./core/dtype.ts";
-import { came, DTypeError, OptionError, ShapeError, show } from "./core/errors.ts";
-import { batchBases, type Operand, operandOf, outputShape, rowShape, type Shape } from "./core/shape.ts";
-import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+import type { FloatDType } from "./core/dtype.ts";
+import { came, OptionError } from "./core/errors.ts";
+import { batchBases, type Shape } from "./core/shape.ts";
+import { rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
 import type { Gradients, MaskGradient } from "./plan/backend.ts";
+import { asInput, likeOutput, lseReader, rounded } from "./plan/gradients.ts";
 import { type AttentionOptions, checkNames, type MaskTensor, type Problem, resolve } from "./plan/problem.ts";
 import { type Table, tablesOf } from "./score/expr.ts";
 
@@ -90,39 +91,6 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
       );
 }
 
-function likeOutput(what: string, name: string, like: TensorLike, problem: Problem): Operand {
-  const t = asTensor(`${what}: ${name}`, like);
-  const want = outputShape(problem.shape);
-  if (t.shape.join() !== want.join())
-    throw new ShapeError(
-      name,
-      `${what}: ${name} must have the shape of the output, [${want.join(", ")}], got ${show(name, t)}`,
-      { got: t.shape, want },
-    );
-  if (!isFloat(t.dtype) || (t.dtype === "float64") !== (problem.dtype === "float64"))
-    throw new DTypeError(
-      name,
-      `${what}: ${name} must be ${problem.dtype === "float64" ? "float64" : "float32, float16 or bfloat16"} as the call is, got ${show(name, t)}`,
-      { got: t.dtype, want: problem.dtype },
-    );
-  return operandOf(problem.shape, t);
-}
-
-function lseReader(what: string, like: TensorLike, problem: Problem) {
-  const t = asTensor(`${what}: lse`, like);
-  const { shape } = problem;
-  const want = rowShape(shape);
-  const dtype = problem.dtype === "float64" ? "float64" : "float32";
-  if (t.shape.join() !== want.join() || t.dtype !== dtype)
-    throw new ShapeError("lse", `${what}: lse must be [${want.join(", ")}] ${dtype}, got ${show("lse", t)}`, {
-      got: t.shape,
-      dtype: t.dtype,
-    });
-  const dense = t.isContiguous() ? t : t.contiguous();
-  const read = readerOf(dense.dtype, dense.data);
-  return (b: number, h: number, row: number) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
-}
-
 /** Arrays for all gradients, zero. */
 function room(problem: Problem, wanted: readonly Extra[]): Gradients {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
@@ -200,41 +168,3 @@ function byMember(list: readonly unknown[], masks: readonly (Tensor | undefined)
 }
 
 const isExpression = (x: unknown): boolean => typeof x === "object" && x !== null && "op" in x && "args" in x;
-
-/** The gradient of one input: in its layout, in its dtype, summed over the batch axes it was broadcast along. */
-function asInput(
-  full: Float32Array | Float64Array,
-  shape: Shape,
-  input: Operand,
-  H: number,
-  N: number,
-  D: number,
-): Tensor<FloatDType> {
-  const own = input.tensor.shape;
-  const dtype = input.tensor.dtype as FloatDType;
-  const each = H * N * D;
-  const lead = own.slice(0, Math.max(0, own.length - (shape.heads ? 3 : 2)));
-  const bases = batchBases(0, lead, rowMajor([...lead, each]).slice(0, lead.length), shape.batch);
-  const count = sizeOf(lead);
-  const plain = full.length === count * each && shape.layout === "bhsd";
-  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, own, dtype);
-  const sum = full.length === count * each ? full : new Float64Array(count * each);
-  if (sum !== full)
-    for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
-  const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
-  const turned = shape.layout === "bshd" ? source.transpose(1, 2).contiguous() : source;
-  return rounded(turned.data as Float64Array, own, dtype);
-}
-
-/** Numbers in a dtype, rounded once. */
-function rounded(
-  data: Float32Array | Float64Array,
-  shape: readonly number[],
-  dtype: FloatDType,
-): Tensor<FloatDType> {
-  if (dtype === "float64" && data instanceof Float64Array) return new Tensor(data, shape, dtype);
-  const out = arrayFor(dtype, data.length);
-  const write = writerOf(dtype, out);
-  for (let n = 0; n < data.length; n++) write(n, data[n]);
-  return new Tensor(out, shape, dtype);
-}

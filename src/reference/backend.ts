@@ -9,6 +9,8 @@ import type { Problem } from "../plan/problem.ts";
 import { backward } from "./gradients.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
+export { matmul } from "./matmul.ts";
+
 /** Fills the output and lse of a problem. */
 export function forward(problem: Problem, out: Result): void {
   const { B, Hq, Nq, Nk, dv, G, value } = problem.shape;

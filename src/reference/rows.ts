@@ -82,29 +82,34 @@ export function rowsOf(problem: Problem): RowWalker {
 /**
  * The weights of a row from its scores and a given lse: p = exp(s − lse), without dropout. A float32 lse of 10⁴ is
  * rounded by up to 5e-4, and every weight would show it: where it is the lse of these keys, and not of more that were
- * merged (`whole`), its parts are at hand unrounded. Returns that lse.
+ * merged (`whole`), its parts are at hand unrounded. Returns that lse. Without a given one it is that of these keys.
  */
 export function rowWeights(
   problem: Problem,
   h: number,
-  given: number,
+  given: number | undefined,
   highest: number,
   scores: Float64Array,
   p: Float64Array,
 ): { lse: number; whole: boolean } {
-  if (given === -Infinity) {
-    p.fill(0);
-    return { lse: given, whole: true };
-  }
   const sink = problem.sinks ? problem.sinks[h] : -Infinity;
   const m = Math.max(highest, sink);
   let l = sink === -Infinity ? 0 : Math.exp(sink - m);
   for (let k = 0; k < scores.length; k++) if (scores[k] !== -Infinity) l += Math.exp(scores[k] - m);
-  const own = m + Math.log(l);
+  const own = l === 0 ? -Infinity : m + Math.log(l);
+  if (given === -Infinity || (given === undefined && own === -Infinity)) {
+    p.fill(0);
+    return { lse: -Infinity, whole: true };
+  }
   // Within the rounding of the given one: what other keys could have added to it is no more than that.
   const rounding = problem.dtype === "float64" ? 2 ** -50 : 2 ** -22;
-  const whole = Math.abs(own - given) <= rounding * (1 + Math.abs(own));
+  const whole = given === undefined || Math.abs(own - given) <= rounding * (1 + Math.abs(own));
   for (let k = 0; k < scores.length; k++)
-    p[k] = scores[k] === -Infinity ? 0 : whole ? Math.exp(scores[k] - m) / l : Math.exp(scores[k] - given);
-  return { lse: whole ? own : given, whole };
+    p[k] =
+      scores[k] === -Infinity
+        ? 0
+        : whole
+          ? Math.exp(scores[k] - m) / l
+          : Math.exp(scores[k] - (given as number));
+  return { lse: whole ? own : (given as number), whole };
 }

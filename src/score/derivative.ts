@@ -85,25 +85,33 @@ function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberE
   switch (node.op) {
     case "float":
     case "add": return adjoint;
-    case "sub": return n === 0 ? adjoint : adjoint.neg();
+    case "sub": return n === 0 ? adjoint : on(adjoint, (x) => x.neg());
     case "mul": return times(adjoint, n === 0 ? b : a);
-    case "div": return n === 0 ? adjoint.div(b) : times(adjoint, self.div(b)).neg();
+    case "div": return n === 0 ? on(adjoint, (x) => x.div(b)) : times(adjoint, self.div(b).neg());
     case "min": return where(a.le(b), n === 0, adjoint);
     case "max": return where(a.ge(b), n === 0, adjoint);
-    case "neg": return adjoint.neg();
+    case "neg": return on(adjoint, (x) => x.neg());
     case "abs": return a.lt(0).select(adjoint.neg(), lift(0).lt(a).select(adjoint, ZERO));
     case "exp": return times(adjoint, self);
-    case "log": return adjoint.div(a);
+    case "log": return on(adjoint, (x) => x.div(a));
     case "tanh": return times(adjoint, ONE.sub(self.mul(self)));
-    case "sqrt": return adjoint.div(self.mul(2));
+    case "sqrt": return on(adjoint, (x) => x.div(self.mul(2)));
     case "select": return n === 0 ? undefined : where(node.args[0] as BoolExpression, n === 1, adjoint);
     default: return undefined;
   } // biome-ignore format: a row an operation
 }
 
-const times = (adjoint: NumberExpression, x: NumberExpression): NumberExpression =>
-  adjoint === ONE ? x : adjoint.mul(x);
+/** Takes an adjoint on: into the side of a choice that is not 0, so that 0·∞ of the side that was not chosen stays out. */
+function on(adjoint: NumberExpression, f: (x: NumberExpression) => NumberExpression): NumberExpression {
+  if (adjoint.op !== "select") return f(adjoint);
+  const [statement, yes, no] = adjoint.args as [BoolExpression, NumberExpression, NumberExpression];
+  if (no === ZERO) return statement.select(on(yes, f), ZERO);
+  return yes === ZERO ? statement.select(ZERO, on(no, f)) : f(adjoint);
+}
 
-/** The adjoint where the statement says so: chosen, not multiplied, so that an infinity on the other side stays out. */
+const times = (adjoint: NumberExpression, x: NumberExpression): NumberExpression =>
+  on(adjoint, (a) => (a === ONE ? x : a.mul(x)));
+
+/** The adjoint where the statement says so. */
 const where = (statement: BoolExpression, holds: boolean, adjoint: NumberExpression): NumberExpression =>
   holds ? statement.select(adjoint, ZERO) : statement.select(ZERO, adjoint);

@@ -1,0 +1,99 @@
+/**
+ * Gradients of attention, one head, in float64: the formula of `forward.ts` run backwards.
+ *
+ * A loss L hands over dO = ∂L/∂O. Going back through O = P·V, P = softmax(S), S = Q·Kᵀ·scale:
+ *
+ *   dV = Pᵀ·dO      dP = dO·Vᵀ      dS = P ∘ (dP − δ),  δ = rowsum(P ∘ dP) = rowsum(O ∘ dO)
+ *   dQ = scale·dS·K      dK = scale·dSᵀ·Q
+ *
+ * The softmax's part is the middle one: pⱼ grows by pⱼ·(1 − pⱼ) when its own score grows and shrinks by pⱼ·pᵢ when
+ * another's does; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022)
+ * rebuild P from lse one tile at a time and never hold it whole. docs/06-gradients.md derives it step by step.
+ */
+import { came, ShapeError } from "../core/errors.ts";
+import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";
+
+/** Options of `forward`, and the derivative of its score change. */
+export interface BackwardOptions extends ForwardOptions {
+  /** Derivative of `score` by the score it is given: f′(s). Needed where `score` is given. Default: 1. */
+  readonly slope?: (s: number, i: number, j: number) => number;
+}
+
+/** Everything the formula computes on its way back. */
+export interface Backward {
+  /** [Nq, dk] */
+  readonly dQuery: Float64Array;
+  /** [Nk, dk] */
+  readonly dKey: Float64Array;
+  /** [Nk, dv] */
+  readonly dValue: Float64Array;
+  /** [Nq, Nk]: the gradient of the scores after every change, which is that of anything added to them. */
+  readonly dScores: Float64Array;
+}
+
+/**
+ * Gradients of Σ output·dOutput of one head.
+ *
+ * @param dOutput [Nq, dv]
+ * @param q       [Nq, dk], as in `forward`; k [Nk, dk], v [Nk, dv]
+ * @throws ShapeError where an array has not the length its sizes ask for
+ */
+export function backward(
+  dOutput: Float64Array,
+  q: Float64Array,
+  k: Float64Array,
+  v: Float64Array,
+  sizes: Sizes,
+  options: BackwardOptions = {},
+): Backward {
+  checkSizes("backward", q, k, v, sizes);
+  const { Nq, Nk, dk, dv } = sizes;
+  if (dOutput?.length !== Nq * dv)
+    throw new ShapeError(
+      "sizes",
+      `backward: dOutput must hold Nq × dv = ${Nq * dv} numbers, got ${came(dOutput)}`,
+      { name: "dOutput", length: Nq * dv },
+    );
+  const { scale = scaleOf(dk), slope } = options;
+  const { weights }: Forward = forward(q, k, v, sizes, options);
+  const dQuery = new Float64Array(Nq * dk);
+  const dKey = new Float64Array(Nk * dk);
+  const dValue = new Float64Array(Nk * dv);
+  const dScores = new Float64Array(Nq * Nk);
+  const dp = new Float64Array(Nk);
+
+  for (let i = 0; i < Nq; i++) {
+    const p = weights.subarray(i * Nk, (i + 1) * Nk);
+    const dO = dOutput.subarray(i * dv, (i + 1) * dv);
+
+    // 1. Through o = Σ p·v: each value gets its share of dO, each weight learns how much its value would have helped.
+    let delta = 0;
+    for (let j = 0; j < Nk; j++) {
+      dp[j] = 0;
+      if (p[j] === 0) continue; // unseen is not read
+      for (let e = 0; e < dv; e++) {
+        dp[j] += dO[e] * v[j * dv + e];
+        dValue[j * dv + e] += p[j] * dO[e];
+      }
+      delta += p[j] * dp[j];
+    }
+
+    // 2. Through the softmax: better than the row's average δ pulls the score up, worse pushes it down.
+    // 3. Through s = q·k·scale (and a change of the score, whose slope multiplies).
+    for (let j = 0; j < Nk; j++) {
+      if (p[j] === 0) continue;
+      let ds = p[j] * (dp[j] - delta);
+      dScores[i * Nk + j] = ds;
+      if (slope) {
+        let dot = 0;
+        for (let d = 0; d < dk; d++) dot += q[i * dk + d] * k[j * dk + d];
+        ds *= slope(dot * scale, i, j);
+      }
+      for (let d = 0; d < dk; d++) {
+        dQuery[i * dk + d] += ds * scale * k[j * dk + d];
+        dKey[j * dk + d] += ds * scale * q[i * dk + d];
+      }
+    }
+  }
+  return { dQuery, dKey, dValue, dScores };
+}
