@@ -1,7 +1,8 @@
 /** The backends, in the order they are tried, and what the front door needs of them. */
+import type { Product } from "./core/product.ts";
 import type { Backend } from "./plan/backend.ts";
 import type { Problem } from "./plan/problem.ts";
-import { reference } from "./reference/backend.ts";
+import { matmul as plainMatmul, reference } from "./reference/backend.ts";
 import { wasm } from "./wasm/backend.ts";
 
 export { empty, prepare } from "./wasm/backend.ts";
@@ -21,4 +22,9 @@ export function backendFor(
     because ??= reason;
   }
   return { backend: reference, because };
+}
+
+/** Fills the result of a matrix product. */
+export function multiply(product: Product): void {
+  plainMatmul(product);
 }

@@ -1,0 +1,30 @@
+/**
+ * Matrix products, the one call: C = A·B over the last two axes. Shapes are resolved in core/product.ts, the backend is
+ * chosen in backends.ts. Layers (nn) and their gradients are made of this.
+ */
+import { multiply } from "./backends.ts";
+import { type MatmulOptions, resolveProduct } from "./core/product.ts";
+import type { Tensor, TensorLike } from "./core/tensor.ts";
+
+export type { MatmulOptions } from "./core/product.ts";
+
+/**
+ * a·b over the last two axes, a [..., M, K] and b [..., K, N] to [..., M, N], plus a bias [N] on every row.
+ *
+ * Leading axes are equal, or one of the two has none and serves all. float32 and 16-bit operands, which are widened,
+ * give float32 sums of float32 products; float64 operands give float64. M, N and K may be 0: an empty sum is 0.
+ *
+ * Float32 sums go in blocks of 256 along K, each from 0 in order of k, the blocks then added in order: the result has
+ * the same bits whatever the number of threads, and a row of it the same bits in a product of any number of rows.
+ *
+ * @throws ShapeError, DTypeError, OptionError before any work
+ */
+export function matmul(
+  a: TensorLike,
+  b: TensorLike,
+  options: MatmulOptions = {},
+): Tensor<"float32" | "float64"> {
+  const { product, result } = resolveProduct("matmul", a, b, options);
+  multiply(product);
+  return result;
+}
