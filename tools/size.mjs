@@ -21,6 +21,7 @@ const PROGRAMS = {
   "heed/io": 'import * as heed from "heed/io"; globalThis.x = heed;',
   "heed/models": 'import * as heed from "heed/models"; globalThis.x = heed;',
   "heed/view": 'import * as heed from "heed/view"; globalThis.x = heed;',
+  "heed/train": 'import * as heed from "heed/train"; globalThis.x = heed;',
 };
 
 /** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
@@ -33,6 +34,7 @@ export const LIMITS = {
   "heed/io": 18_000,
   "heed/models": 50_000,
   "heed/view": 12_000,
+  "heed/train": 30_000,
 };
 
 /** @returns {Promise<{ name: string, minified: number, gzip: number }[]>} */

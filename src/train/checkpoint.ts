@@ -1,0 +1,114 @@
+/**
+ * Checkpoints: all that a run needs to go on as if it had never stopped, in one safetensors file that is written whole or
+ * not at all (`io/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and `adamw.v.NAME`, the
+ * losses so far, and as texts the number of steps done and the run's own description. Data order and
+ * masks are functions of the seed and the step, so there is no generator to keep.
+ */
+import { came, FormatError, OptionError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { type FileTensor, readSafetensors, writeSafetensors } from "../io/index.ts";
+import type { AdamW } from "./adamw.ts";
+
+/** The version of the layout below. */
+const VERSION = "1";
+const WHAT = "readCheckpoint";
+
+/** What a run has come to. */
+export interface Progress {
+  /** Steps done. */
+  readonly step: number;
+  /** Loss of each step done. */
+  readonly losses: readonly number[];
+  /** Held-out losses: steps done, and the loss then. */
+  readonly heldOut: readonly (readonly [step: number, loss: number])[];
+}
+
+/** A checkpoint that was read. */
+export interface Checkpoint extends Progress {
+  /** What `writeCheckpoint` was given. */
+  readonly config: string;
+  /** Puts the numbers into a run's parameters and optimiser. */
+  restore(parameters: ReadonlyMap<string, Tensor>, optimiser: AdamW): void;
+}
+
+/** The bytes of a checkpoint. `config` is a text of the caller's own: what the run was started with. */
+export function writeCheckpoint(
+  parameters: ReadonlyMap<string, Tensor>,
+  optimiser: AdamW,
+  progress: Progress,
+  config: string,
+): Uint8Array<ArrayBuffer> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
+  for (const [name, tensor] of optimiser.moments()) tensors.set(`adamw.${name}`, tensor);
+  const list = (values: readonly number[], shape: number[]) =>
+    new Tensor(Float64Array.from(values), shape, "float64");
+  tensors.set("losses", list(progress.losses, [progress.losses.length]));
+  tensors.set("heldOut", list(progress.heldOut.flat(), [progress.heldOut.length, 2]));
+  return writeSafetensors(tensors, {
+    metadata: {
+      "heed.checkpoint": VERSION,
+      step: String(progress.step),
+      "adamw.steps": String(optimiser.steps),
+      config,
+    },
+  });
+}
+
+/** Reads a checkpoint. Throws FormatError where the file is none. */
+export function readCheckpoint(bytes: Uint8Array): Checkpoint {
+  const { tensors, metadata } = readSafetensors(bytes);
+  const refuse = (code: string, text: string, fields = {}): never => {
+    throw new FormatError(code, `${WHAT}: ${text}`, fields);
+  };
+  const version = metadata.get("heed.checkpoint");
+  if (version !== VERSION)
+    refuse("checkpoint", `not a checkpoint of version ${VERSION}: heed.checkpoint is ${came(version)}`);
+  const whole = (name: string): number => {
+    const value = Number(metadata.get(name) ?? Number.NaN);
+    if (!(Number.isSafeInteger(value) && value >= 0))
+      refuse("checkpoint", `${name} must be an integer ≥ 0, got ${came(metadata.get(name))}`);
+    return value;
+  };
+  const numbers = (name: string, rank: number): Float64Array => {
+    const tensor = tensors.get(name);
+    if (tensor?.dtype !== "float64" || tensor.shape.length !== rank)
+      refuse("tensor", `tensor ${came(name)} must be float64 of ${rank} axes`, { tensor: name });
+    return (tensor as FileTensor).data as Float64Array;
+  };
+  const step = whole("step");
+  const adamwSteps = whole("adamw.steps");
+  const losses = Array.from(numbers("losses", 1));
+  const pairs = numbers("heldOut", 2);
+  const heldOut = Array.from(
+    { length: pairs.length / 2 },
+    (_, i) => [pairs[2 * i], pairs[2 * i + 1]] as const,
+  );
+  return {
+    step,
+    losses,
+    heldOut,
+    config: metadata.get("config") ?? "",
+    restore(parameters, optimiser) {
+      const targets = new Map<string, Tensor>();
+      for (const [name, tensor] of parameters) targets.set(`model.${name}`, tensor);
+      for (const [name, tensor] of optimiser.moments()) targets.set(`adamw.${name}`, tensor);
+      for (const [name, target] of targets) {
+        const found = tensors.get(name);
+        if (found === undefined || found.dtype !== target.dtype || found.shape.join() !== target.shape.join())
+          throw new OptionError(
+            "checkpoint",
+            `${WHAT}: the model has ${name} [${target.shape.join(", ")}] ${target.dtype}, the checkpoint ${
+              found ? `[${found.shape.join(", ")}] ${found.dtype}` : "has none of that name"
+            }`,
+            { tensor: name },
+          );
+      }
+      for (const [name, target] of targets) {
+        const found = (tensors.get(name) as FileTensor).data as Float32Array;
+        (target.data as Float32Array).set(found, target.offset);
+      }
+      optimiser.steps = adamwSteps;
+    },
+  };
+}

@@ -1,0 +1,238 @@
+/**
+ * From token ids to batches. A text is cut into blocks; every so many blocks one is held out, so that what the model
+ * is judged on never stood in a training window. Training windows lie on a grid over the rest, which moves from epoch
+ * to epoch, and are read in a new random order each epoch.
+ *
+ * A batch is a pure function of the seed and its number: there is no state to keep, and a run that resumes at step s
+ * reads what the unbroken run would have read.
+ *
+ * An optional share of sequences is a span said again and again. Predicting the second copy needs a head that finds
+ * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but needs longer.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { IGNORE_INDEX } from "./loss.ts";
+import { Generator, permutation } from "./random.ts";
+
+/** Token ids `start` to `end` (not included) of a corpus. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A corpus in two parts. */
+export interface Split {
+  readonly train: readonly Span[];
+  readonly heldOut: readonly Span[];
+}
+
+/** What a model learns from at once: row r of `inputs` belongs to row r of `targets`. */
+export interface Batch {
+  /** [B, T] int32 */
+  readonly inputs: Tensor<"int32">;
+  /** [B, T] int32: what should come out at each position, −100 where nothing is asked. */
+  readonly targets: Tensor<"int32">;
+  /** Targets that count. */
+  readonly count: number;
+}
+
+/** How a corpus is split. */
+export interface SplitOptions {
+  /** Tokens a sequence needs; no part is shorter. */
+  readonly window: number;
+  /** Share held out, default 0.1; 0 holds nothing out. */
+  readonly share?: number;
+  /** Tokens of a block; by default 16 windows, fewer in a short corpus. */
+  readonly block?: number;
+}
+
+/** Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbours are joined. Throws OptionError. */
+export function splitBlocks(length: number, options: SplitOptions): Split {
+  const { window, share = 0.1 } = options;
+  if (!(share >= 0 && share <= 0.5))
+    throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${came(share)}`);
+  const least = share === 0 ? window : 2 * window;
+  if (length < least)
+    throw new OptionError(
+      "text",
+      `splitBlocks: the text has ${length} tokens; a sequence takes ${window}${share === 0 ? "" : ", and one more is held out"}`,
+      { tokens: length, window },
+    );
+  if (share === 0) return { train: [{ start: 0, end: length }], heldOut: [] };
+  const period = Math.max(2, Math.round(1 / share));
+  const block = Math.max(window, options.block ?? Math.min(16 * window, Math.floor(length / period)));
+  const blocks = Math.floor(length / block);
+  const train: Span[] = [];
+  const heldOut: Span[] = [];
+  // The last block of each group is held out, and the very last one where the text is shorter than a group.
+  const held = (i: number) => i % period === period - 1 || (blocks <= period && i === blocks - 1);
+  for (let i = 0; i < blocks; i++) {
+    const parts = held(i) ? heldOut : train;
+    const [start, end] = [i * block, i === blocks - 1 ? length : (i + 1) * block];
+    const last = parts[parts.length - 1];
+    if (last?.end === start) parts[parts.length - 1] = { start: last.start, end };
+    else parts.push({ start, end });
+  }
+  return { train, heldOut };
+}
+
+/** How windows are drawn. */
+export interface WindowOptions {
+  /** Tokens of a window. */
+  readonly window: number;
+  readonly seed: number;
+  /** Tokens that neighbouring windows share: 1 where each token is to be a target once. Default 0. */
+  readonly overlap?: number;
+  /** Share of sequences that repeat a span; default 0. */
+  readonly repeats?: number;
+}
+
+const STREAM = { order: 1, shift: 2, repeat: 3 } as const;
+
+/** Windows of a corpus in an endless seeded order. */
+export class Windows {
+  /** Windows of one epoch. */
+  readonly perEpoch: number;
+  readonly #ids: Int32Array;
+  readonly #spans: readonly { readonly start: number; readonly count: number; readonly slack: number }[];
+  readonly #options: WindowOptions;
+  #epoch = -1;
+  #order: Uint32Array = new Uint32Array(0);
+  #starts: Uint32Array = new Uint32Array(0);
+
+  constructor(ids: Int32Array, spans: readonly Span[], options: WindowOptions) {
+    const { window, overlap = 0, repeats = 0 } = options;
+    if (!(Number.isSafeInteger(window) && window > overlap))
+      throw new OptionError("window", `Windows: window must be an integer > ${overlap}, got ${came(window)}`);
+    if (!(repeats >= 0 && repeats <= 1))
+      throw new OptionError("repeats", `Windows: repeats must be a share from 0 to 1, got ${came(repeats)}`);
+    const stride = window - overlap;
+    this.#ids = ids;
+    this.#options = options;
+    this.#spans = spans
+      .filter(({ start, end }) => end - start >= window)
+      .map(({ start, end }) => {
+        const most = Math.floor((end - start - window) / stride) + 1;
+        // One window fewer leaves room for the grid to move.
+        const count = Math.max(1, most - 1);
+        return { start, count, slack: end - start - window - (count - 1) * stride };
+      });
+    this.perEpoch = this.#spans.reduce((sum, { count }) => sum + count, 0);
+    if (this.perEpoch === 0)
+      throw new OptionError("text", `Windows: no part of the text has the ${window} tokens of a window`);
+  }
+
+  /** Token ids of sequence `n`, n = 0, 1, …: a function of the seed and n. */
+  sequence(n: number): Int32Array {
+    const { window, seed, repeats = 0 } = this.#options;
+    const start = this.#startOf(n);
+    const ids = this.#ids.slice(start, start + window);
+    if (repeats === 0) return ids;
+    const generator = new Generator(seed, STREAM.repeat, 4 * n);
+    if (generator.uniform() >= repeats) return ids;
+    const least = Math.min(8, Math.max(1, window >> 2));
+    const period = least + generator.below(Math.max(1, (window >> 1) - least + 1));
+    for (let i = period; i < window; i++) ids[i] = ids[i - period];
+    return ids;
+  }
+
+  #startOf(n: number): number {
+    const epoch = Math.floor(n / this.perEpoch);
+    if (epoch !== this.#epoch) this.#enter(epoch);
+    return this.#starts[this.#order[n % this.perEpoch]];
+  }
+
+  #enter(epoch: number): void {
+    const { window, overlap = 0, seed } = this.#options;
+    const shift = new Generator(seed, STREAM.shift + 16 * epoch);
+    this.#starts = new Uint32Array(this.perEpoch);
+    let next = 0;
+    for (const { start, count, slack } of this.#spans) {
+      const offset = start + shift.below(slack + 1);
+      for (let i = 0; i < count; i++) this.#starts[next++] = offset + i * (window - overlap);
+    }
+    this.#order = permutation(this.perEpoch, new Generator(seed, STREAM.order + 16 * epoch));
+    this.#epoch = epoch;
+  }
+}
+
+/** Windows of spans one after the other, without overlap beyond `overlap` and in order: what a loss is measured on. */
+export function windowsInOrder(
+  ids: Int32Array,
+  spans: readonly Span[],
+  window: number,
+  overlap = 0,
+): Int32Array[] {
+  const list: Int32Array[] = [];
+  for (const { start, end } of spans)
+    for (let at = start; at + window <= end; at += window - overlap) list.push(ids.subarray(at, at + window));
+  return list;
+}
+
+/** A batch for next-token prediction from sequences of T + 1 tokens: inputs are the first T, targets the last T. */
+export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
+  const length = sequences[0].length - 1;
+  const inputs = new Int32Array(sequences.length * length);
+  const targets = new Int32Array(sequences.length * length);
+  sequences.forEach((ids, row) => {
+    inputs.set(ids.subarray(0, length), row * length);
+    targets.set(ids.subarray(1), row * length);
+  });
+  return batch(inputs, targets, sequences.length, targets.length);
+}
+
+/** How tokens are masked (Devlin et al. 2018, arXiv 1810.04805, section 3.1). */
+export interface MaskingOptions {
+  /** Id of the mask token. */
+  readonly mask: number;
+  /** Number of token ids: a random one stands in for a tenth of the chosen. */
+  readonly vocabulary: number;
+  /** Ids that are never chosen and never stand in: [CLS], [SEP] … */
+  readonly special: ReadonlySet<number>;
+  readonly seed: number;
+  /** Share of tokens chosen; default 0.15. */
+  readonly share?: number;
+}
+
+/**
+ * A batch for masked-token prediction. Of the tokens chosen, 80 % become the mask token, 10 % a random one and
+ * 10 % stay; they are the targets. Each sequence has at least one. Sequence r is masked as number `first + r`: the same
+ * number, the same masks.
+ */
+export function maskedBatch(sequences: readonly Int32Array[], first: number, options: MaskingOptions): Batch {
+  const { mask, vocabulary, special, seed, share = 0.15 } = options;
+  const length = sequences[0].length;
+  const inputs = new Int32Array(sequences.length * length);
+  const targets = new Int32Array(sequences.length * length).fill(IGNORE_INDEX);
+  let count = 0;
+  const choose = (at: number, id: number, generator: Generator) => {
+    const fate = generator.uniform();
+    targets[at] = id;
+    count++;
+    if (fate < 0.8) inputs[at] = mask;
+    else if (fate < 0.9) {
+      do inputs[at] = generator.below(vocabulary);
+      while (special.has(inputs[at]));
+    }
+  };
+  sequences.forEach((ids, row) => {
+    inputs.set(ids, row * length);
+    const generator = new Generator(seed, first + row);
+    const before = count;
+    const free: number[] = [];
+    for (let i = 0; i < length; i++) {
+      if (special.has(ids[i])) continue;
+      free.push(i);
+      if (generator.uniform() < share) choose(row * length + i, ids[i], generator);
+    }
+    if (count > before || free.length === 0) return;
+    const i = free[generator.below(free.length)];
+    choose(row * length + i, ids[i], generator);
+  });
+  return batch(inputs, targets, sequences.length, count);
+}
+
+function batch(inputs: Int32Array, targets: Int32Array, rows: number, count: number): Batch {
+  const shape = [rows, inputs.length / rows];
+  return { inputs: new Tensor(inputs, shape, "int32"), targets: new Tensor(targets, shape, "int32"), count };
+}

@@ -1,0 +1,227 @@
+/**
+ * The training loop: for each step the loss and its gradients over one or more micro-batches, the norm clipped, one
+ * update of AdamW; now and then the held-out loss and a checkpoint. The same call with a checkpoint in place goes on
+ * where that one stopped and gives the same bits as a run that never did.
+ *
+ * What the model is, is the caller's business: parameters by name, and the loss of a batch.
+ */
+import { came, HeedError, OptionError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { saveFile } from "../io/index.ts";
+import { recording } from "../nn/record.ts";
+import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
+import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
+import type { Batch } from "./data.ts";
+import type { Schedule } from "./schedule.ts";
+import { addTo, type Gradients, Tape } from "./tape.ts";
+import { allFinite, findNonFinite } from "./trace.ts";
+
+/** A model that can be trained on batches of type B. */
+export interface Trainable<B = Batch> {
+  /** Every parameter by name, row-major float32 or float64; they are updated in place. */
+  readonly parameters: ReadonlyMap<string, Tensor>;
+  /** The mean loss over the targets of a batch that count: one number. */
+  loss(batch: B): Tensor;
+}
+
+/** What is known after a step. */
+export interface StepReport {
+  /** Steps done, this one included. */
+  readonly step: number;
+  readonly loss: number;
+  readonly lr: number;
+  /** Norm of the gradients before clipping. */
+  readonly norm: number;
+  /** Held-out loss, where it was measured after this step. */
+  readonly heldOut?: number;
+}
+
+/** Where and when a run saves itself. Paths need Node. */
+export interface CheckpointOptions {
+  readonly path: string;
+  /** Steps between two checkpoints; default 100. One is written at the end and at an interruption in any case. */
+  readonly every?: number;
+  /** A text to keep with it: what the run was started with. */
+  readonly config?: string;
+  /** Writes the file; `saveFile` by default, which is atomic. */
+  readonly save?: (path: string, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
+}
+
+/** How to train. */
+export interface TrainOptions<B = Batch> {
+  readonly model: Trainable<B>;
+  /** The micro-batches of step s = 0, 1, …: a function of s alone, so that a run can resume. */
+  readonly data: (step: number) => readonly B[];
+  /** Targets of a batch that count; its share of the step's loss. By default all batches count the same. */
+  readonly countOf?: (batch: B) => number;
+  /** Steps in all. */
+  readonly steps: number;
+  /** Learning rate of step s; by default that of `adamw`. */
+  readonly schedule?: Schedule;
+  readonly adamw?: AdamWOptions;
+  /** Gradients are scaled down to this norm where theirs is larger; default 1, Infinity to never. */
+  readonly maxNorm?: number;
+  /** Batches on which the held-out loss is measured after every `every` steps and at the end. */
+  readonly heldOut?: { readonly batches: readonly B[]; readonly every: number };
+  readonly checkpoint?: CheckpointOptions;
+  /** A checkpoint to go on from (`readCheckpoint`). */
+  readonly resume?: Checkpoint;
+  /** Stops the run after the step it is in; a checkpoint is saved. */
+  readonly signal?: AbortSignal;
+  /** Told after each step. */
+  readonly onStep?: (report: StepReport) => void;
+}
+
+/** What a run came to. */
+export interface TrainResult {
+  /** Steps done in all. */
+  readonly step: number;
+  /** True where `signal` stopped it. */
+  readonly interrupted: boolean;
+  /** Loss of each step, from step 0 on, also of those before a resume. */
+  readonly losses: readonly number[];
+  /** Steps done, and the held-out loss then. */
+  readonly heldOut: readonly (readonly [step: number, loss: number])[];
+}
+
+/**
+ * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the
+ * step, the layer and the tensor, and neither the model nor the checkpoint has seen the step.
+ */
+export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
+  const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
+  check(options);
+  const { parameters } = model;
+  const optimiser = new AdamW(parameters, options.adamw);
+  resume?.restore(parameters, optimiser);
+  let step = resume?.step ?? 0;
+  let saved = resume?.step;
+  const losses = [...(resume?.losses ?? [])];
+  const measured = [...(resume?.heldOut ?? [])];
+  const sums: Gradients = new Map();
+
+  const save = async () => {
+    if (checkpoint === undefined || saved === step) return;
+    const { path, config = "", save: write = saveFile } = checkpoint;
+    await write(path, writeCheckpoint(parameters, optimiser, { step, losses, heldOut: measured }, config));
+    saved = step;
+  };
+
+  while (step < steps && !signal?.aborted) {
+    const batches = data(step);
+    const lr = schedule?.(step);
+    const { loss, gradients } = differentiate(model, batches, options.countOf, sums);
+    const norm = gradientNorm(gradients);
+    if (!Number.isFinite(loss) || !Number.isFinite(norm)) throw nonFinite(model, batches, step, loss, saved);
+    optimiser.step(gradients, {
+      lr,
+      scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
+    });
+    losses.push(loss);
+    step++;
+    let now: number | undefined;
+    if (heldOut !== undefined && (step % heldOut.every === 0 || step === steps)) {
+      now = meanLoss(model, heldOut.batches, options.countOf);
+      measured.push([step, now]);
+    }
+    onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: now });
+    if (checkpoint !== undefined && step % (checkpoint.every ?? 100) === 0) await save();
+    // Lets signals and timers in.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  await save();
+  return { step, interrupted: step < steps, losses, heldOut: measured };
+}
+
+/** The mean loss over batches, nothing recorded. */
+export function meanLoss<B>(
+  model: Trainable<B>,
+  batches: readonly B[],
+  countOf: (batch: B) => number = () => 1,
+): number {
+  let sum = 0;
+  let total = 0;
+  for (const batch of batches) {
+    const count = countOf(batch);
+    sum += count * recording(undefined, () => model.loss(batch)).toFloat64()[0];
+    total += count;
+  }
+  return sum / total;
+}
+
+/** Loss and gradients of a step: the sum over micro-batches, each with its share of the targets. */
+function differentiate<B>(
+  model: Trainable<B>,
+  batches: readonly B[],
+  countOf: (batch: B) => number = () => 1,
+  sums: Gradients,
+): { loss: number; gradients: Gradients } {
+  const wanted = [...model.parameters.values()];
+  const total = batches.reduce((sum, batch) => sum + countOf(batch), 0);
+  for (const sum of sums.values()) (sum.data as Float32Array).fill(0);
+  let loss = 0;
+  let gradients: Gradients = new Map();
+  for (const batch of batches) {
+    const share = countOf(batch) / total;
+    const tape = new Tape();
+    const part = tape.run(() => model.loss(batch));
+    loss += share * part.toFloat64()[0];
+    // No gradients of what is NaN already: `nonFinite` looks for its origin.
+    if (!Number.isFinite(loss)) return { loss, gradients };
+    gradients = tape.gradients(part, wanted, share);
+    if (batches.length === 1) return { loss, gradients };
+    for (const [parameter, gradient] of gradients) {
+      const sum = sums.get(parameter);
+      if (sum) addTo(sum, gradient);
+      else sums.set(parameter, gradient.contiguous());
+    }
+  }
+  return { loss, gradients: sums };
+}
+
+function nonFinite<B>(
+  model: Trainable<B>,
+  batches: readonly B[],
+  step: number,
+  loss: number,
+  saved: number | undefined,
+): HeedError {
+  let found: ReturnType<typeof findNonFinite>;
+  for (const batch of batches) found ??= findNonFinite(model.parameters, () => model.loss(batch));
+  const what = Number.isFinite(loss) ? "a gradient is not finite" : `loss is ${loss}`;
+  const origin = found ? `; first non-finite: ${found.text}` : "";
+  const kept = saved === undefined ? "" : `; the last checkpoint is of step ${saved}`;
+  return new HeedError("non-finite", `train: ${what} at step ${step}${origin}${kept}`, {
+    step,
+    loss,
+    kind: found?.kind,
+    layer: found?.layer,
+    operation: found?.step,
+  });
+}
+
+function check<B>(options: TrainOptions<B>): void {
+  const { model, steps, heldOut, checkpoint, resume } = options;
+  const refuse = (name: string, expected: string, got: unknown): never => {
+    throw new OptionError(name, `train: ${name} must be ${expected}, got ${came(got)}`, { got });
+  };
+  if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
+  const positive = (name: string, every: unknown) =>
+    (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);
+  if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
+  if (heldOut) positive("heldOut.every", heldOut.every);
+  if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);
+  if (options.maxNorm !== undefined && !(options.maxNorm > 0))
+    refuse("maxNorm", "a number > 0", options.maxNorm);
+  if (resume && resume.step > steps)
+    throw new OptionError(
+      "steps",
+      `train: the checkpoint is of step ${resume.step}, and only ${steps} steps are asked for`,
+      { step: resume.step, steps },
+    );
+  for (const [name, parameter] of model.parameters)
+    if (!allFinite(parameter))
+      throw new OptionError("parameters", `train: parameter ${name} is not finite before the first step`, {
+        name,
+      });
+}

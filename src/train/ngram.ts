@@ -1,0 +1,170 @@
+/**
+ * What counting alone can do: an n-gram model with interpolated Kneser–Ney smoothing (Kneser and Ney 1995; Chen and
+ * Goodman 1998, section 2.7), the baseline a trained model has to beat on the same tokens.
+ *
+ *     P_k(w | h) = max(c(hw) − D_k, 0) / c(h·) + D_k · types(h·) / c(h·) · P_{k−1}(w | h without its first token)
+ *
+ * c counts occurrences at the highest order and distinct left neighbours below it; P_0 is uniform; D_k = n₁ / (n₁ + 2·n₂),
+ * where n_r n-grams of order k have c = r.
+ *
+ * All n-grams up to the order are nodes of one trie: a node is its parent and a token, found by one hash table.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import { mix } from "../core/random.ts";
+import type { Span } from "./data.ts";
+
+/** An n-gram model over token ids. */
+export class Ngram {
+  /** Tokens of the longest n-gram, the predicted one included. */
+  readonly order: number;
+  /** Number of token ids. */
+  readonly vocabulary: number;
+  readonly #trie: Trie;
+  /** By node: c of its n-gram; over its children, the sum of their c and how many have any. */
+  readonly #count: Uint32Array;
+  readonly #total: Float64Array;
+  readonly #types: Uint32Array;
+  /** D by order. */
+  readonly #discount: Float64Array;
+
+  /** Counts the n-grams of `spans` of `ids`, none across two spans. */
+  constructor(order: number, vocabulary: number, ids: Int32Array, spans: readonly Span[]) {
+    if (!(Number.isSafeInteger(order) && order >= 1 && order <= 8))
+      throw new OptionError("order", `Ngram: order must be an integer from 1 to 8, got ${came(order)}`);
+    this.order = order;
+    this.vocabulary = vocabulary;
+    const trie = new Trie(vocabulary);
+    this.#trie = trie;
+    // ends[k]: the node of the k-gram that ends at the last token; the root, and none of the others, at a span's start.
+    const ends = new Int32Array(order + 1);
+    for (const { start, end } of spans)
+      for (let i = start; i < end; i++) {
+        const longest = Math.min(order, i - start + 1);
+        let fresh = 0; // bit k: this k-gram is new
+        for (let k = longest; k >= 1; k--) {
+          const known = trie.size;
+          ends[k] = trie.enter(ends[k - 1], ids[i], k);
+          if (ends[k] === known) fresh |= 1 << k;
+        }
+        if (longest === order) trie.count[ends[order]]++;
+        for (let k = longest; k >= 2; k--) if (fresh & (1 << k)) trie.count[ends[k - 1]]++;
+      }
+    this.#count = trie.count;
+    this.#total = new Float64Array(trie.size);
+    this.#types = new Uint32Array(trie.size);
+    const once = new Float64Array(order + 1);
+    const twice = new Float64Array(order + 1);
+    for (let node = 1; node < trie.size; node++) {
+      const [c, depth, parent] = [trie.count[node], trie.depth[node], trie.parent[node]];
+      if (c === 0) continue;
+      this.#total[parent] += c;
+      this.#types[parent]++;
+      if (c === 1) once[depth]++;
+      if (c === 2) twice[depth]++;
+    }
+    this.#discount = once.map((n1, k) => (n1 === 0 ? 0.5 : n1 / (n1 + 2 * twice[k])));
+  }
+
+  /** ln P(ids[i] | what stands before it in `ids`), for each i. */
+  logProbabilities(ids: Int32Array): Float64Array {
+    const trie = this.#trie;
+    const ends = new Int32Array(this.order + 1);
+    const logs = new Float64Array(ids.length);
+    for (let i = 0; i < ids.length; i++) {
+      const longest = Math.min(this.order, i + 1);
+      let p = 1 / this.vocabulary;
+      for (let k = 1; k <= longest; k++) {
+        const context = ends[k - 1]; // of the k − 1 tokens before
+        const total = context < 0 ? 0 : this.#total[context];
+        if (total === 0) continue;
+        const node = trie.find(context, ids[i]);
+        const c = node < 0 ? 0 : this.#count[node];
+        const discount = this.#discount[k];
+        p = (Math.max(c - discount, 0) + discount * this.#types[context] * p) / total;
+      }
+      logs[i] = Math.log(p);
+      for (let k = longest; k >= 1; k--) ends[k] = ends[k - 1] < 0 ? -1 : trie.find(ends[k - 1], ids[i]);
+    }
+    return logs;
+  }
+
+  /**
+   * Mean −ln P in nats over the tokens of `sequences` for which `counts` is true, each given those before it in its
+   * sequence; by default over all but the first of each, as a model of next tokens is judged.
+   */
+  loss(
+    sequences: readonly Int32Array[],
+    counts: (sequence: number, i: number) => boolean = (_, i) => i > 0,
+  ): number {
+    let sum = 0;
+    let n = 0;
+    sequences.forEach((ids, sequence) => {
+      const logs = this.logProbabilities(ids);
+      for (let i = 0; i < logs.length; i++)
+        if (counts(sequence, i)) {
+          sum -= logs[i];
+          n++;
+        }
+    });
+    return sum / n;
+  }
+}
+
+/** A trie in flat arrays. Node 0 is the root. */
+class Trie {
+  size = 1;
+  parent = new Int32Array(1 << 12);
+  depth = new Uint8Array(1 << 12);
+  count = new Uint32Array(1 << 12);
+  readonly #vocabulary: number;
+  /** parent · vocabulary + token by node, an exact integer below 2⁵³. */
+  #key = new Float64Array(1 << 12);
+  /** Open addressing: nodes, 0 where a place is free. At most half full. */
+  #places = new Int32Array(1 << 13);
+
+  constructor(vocabulary: number) {
+    this.#vocabulary = vocabulary;
+  }
+
+  /** The child of `parent` under `token`, or −1. */
+  find(parent: number, token: number): number {
+    return this.#places[this.#place(parent * this.#vocabulary + token)] || -1;
+  }
+
+  /** The child of `parent` under `token`, made where there is none. */
+  enter(parent: number, token: number, depth: number): number {
+    const key = parent * this.#vocabulary + token;
+    const place = this.#place(key);
+    if (this.#places[place] !== 0) return this.#places[place];
+    if (this.size === this.parent.length) this.#grow();
+    const node = this.size++;
+    this.parent[node] = parent;
+    this.depth[node] = depth;
+    this.#key[node] = key;
+    this.#places[this.#place(key)] = node;
+    return node;
+  }
+
+  /** Where `key` is, or the free place where it belongs. */
+  #place(key: number): number {
+    const mask = this.#places.length - 1;
+    let at = mix((key | 0) ^ Math.imul(Math.floor(key / 2 ** 32), 0x9e3779b1)) & mask;
+    while (this.#places[at] !== 0 && this.#key[this.#places[at]] !== key) at = (at + 1) & mask;
+    return at;
+  }
+
+  #grow(): void {
+    const length = 2 * this.parent.length;
+    this.parent = moved(this.parent, new Int32Array(length));
+    this.depth = moved(this.depth, new Uint8Array(length));
+    this.count = moved(this.count, new Uint32Array(length));
+    this.#key = moved(this.#key, new Float64Array(length));
+    this.#places = new Int32Array(2 * length);
+    for (let node = 1; node < this.size; node++) this.#places[this.#place(this.#key[node])] = node;
+  }
+}
+
+function moved<T extends Int32Array | Uint8Array | Uint32Array | Float64Array>(from: T, to: T): T {
+  to.set(from as never);
+  return to;
+}

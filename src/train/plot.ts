@@ -1,0 +1,87 @@
+/**
+ * A loss curve as text: dots of Braille patterns (2 × 4 to a character, Unicode U+2800), with a scale on the left and the
+ * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are ringed.
+ */
+
+/** What is drawn. */
+export interface LossCurve {
+  /** Loss of each step. */
+  readonly losses: readonly number[];
+  /** Held-out losses: steps done, and the loss then. */
+  readonly heldOut?: readonly (readonly [step: number, loss: number])[];
+  /** Lines across: a name and the loss it stands for, baselines. */
+  readonly lines?: readonly (readonly [name: string, loss: number])[];
+}
+
+/** Bits of a Braille character by dot row and column. */
+const DOTS = [
+  [0x01, 0x08],
+  [0x02, 0x10],
+  [0x04, 0x20],
+  [0x40, 0x80],
+] as const;
+
+/** Draws a curve in `columns` by `rows` characters, the scale included; ASCII only where asked. */
+export function renderLoss(
+  curve: LossCurve,
+  { columns = 72, rows = 12, ascii = false }: { columns?: number; rows?: number; ascii?: boolean } = {},
+): string[] {
+  const { losses, heldOut = [], lines = [] } = curve;
+  const values = [...losses, ...heldOut.map(([, loss]) => loss), ...lines.map(([, loss]) => loss)].filter(
+    Number.isFinite,
+  );
+  if (values.length === 0) return [];
+  const margin = 8;
+  const width = Math.max(8, columns - margin);
+  const low = Math.min(...sampled(values));
+  const high = Math.max(...sampled(values), low + 1e-9);
+  const steps = Math.max(1, losses.length, ...heldOut.map(([step]) => step));
+  const [across, down] = ascii ? [1, 1] : [2, 4];
+  const height = rows * down;
+  const y = (loss: number) => Math.round((1 - (loss - low) / (high - low)) * (height - 1));
+  const cells = Array.from({ length: rows }, () => new Array<number | string>(width).fill(0));
+  const dot = (x: number, at: number) => {
+    const [row, column] = [Math.floor(at / down), Math.floor(x / across)];
+    const cell = cells[row][column];
+    if (typeof cell === "number") cells[row][column] = ascii ? "*" : cell | DOTS[at % down][x % across];
+  };
+  for (const [, loss] of lines) {
+    const at = y(loss);
+    for (let x = 0; x < width * across; x += 4 * across) dot(x, at);
+  }
+  const points = width * across;
+  for (let x = 0; x < points; x++) {
+    const from = Math.floor((x * steps) / points);
+    const to = Math.max(from + 1, Math.floor(((x + 1) * steps) / points));
+    const part = losses.slice(from, to);
+    if (part.length > 0) dot(x, y(part.reduce((sum, loss) => sum + loss, 0) / part.length));
+  }
+  for (const [step, loss] of heldOut) {
+    const column = Math.min(width - 1, Math.floor(((step - 0.5) / steps) * width));
+    cells[Math.floor(y(loss) / down)][column] = "o";
+  }
+  const label = (row: number) => {
+    if (row === 0) return high.toFixed(2);
+    if (row === rows - 1) return low.toFixed(2);
+    const line = lines.find(([, loss]) => Math.floor(y(loss) / down) === row);
+    return line ? line[0].slice(0, margin - 2) : "";
+  };
+  const bar = ascii ? "|" : "│";
+  const drawn = cells.map((row, i) => {
+    const text = row
+      .map((cell) =>
+        typeof cell === "string" ? cell : cell === 0 ? " " : String.fromCharCode(0x2800 + cell),
+      )
+      .join("");
+    return `${label(i).padStart(margin - 2)} ${bar}${text}`.trimEnd();
+  });
+  const last = String(steps);
+  drawn.push(`${" ".repeat(margin)}0${last.padStart(width - 1)}`);
+  return drawn;
+}
+
+/** At most a few thousand of the values: `Math.min` takes so many arguments. */
+function sampled(values: readonly number[]): readonly number[] {
+  const stride = Math.ceil(values.length / 4096);
+  return stride === 1 ? values : values.filter((_, i) => i % stride === 0);
+}

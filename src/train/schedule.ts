@@ -1,0 +1,44 @@
+/**
+ * Learning rates over time: a linear warm-up, then constant, or a linear or cosine decay (Loshchilov and Hutter 2016,
+ * arXiv 1608.03983, without restarts). Steps count from 0.
+ */
+import { came, OptionError } from "../core/errors.ts";
+
+/** The learning rate of a step. */
+export type Schedule = (step: number) => number;
+
+/** How a learning rate runs. */
+export interface ScheduleOptions {
+  /** The highest rate. */
+  readonly lr: number;
+  /** What it does after the warm-up; default `constant`. */
+  readonly decay?: "constant" | "linear" | "cosine";
+  /** Steps until `lr` is reached, rising linearly: step s has lr · (s + 1) / warmup. Default 0. */
+  readonly warmup?: number;
+  /** Steps in all; a decay ends there. Needed for `linear` and `cosine`. */
+  readonly steps?: number;
+  /** Where a decay ends, as a share of `lr`; default 0. */
+  readonly floor?: number;
+}
+
+/** A schedule from its parts. Throws OptionError. */
+export function schedule(options: ScheduleOptions): Schedule {
+  const { lr, decay = "constant", warmup = 0, steps, floor = 0 } = options;
+  const refuse = (name: string, expected: string, got: unknown): never => {
+    throw new OptionError(name, `schedule: ${name} must be ${expected}, got ${came(got)}`, { got });
+  };
+  if (!(Number.isFinite(lr) && lr >= 0)) refuse("lr", "a number ≥ 0", lr);
+  if (!["constant", "linear", "cosine"].includes(decay)) refuse("decay", "constant, linear or cosine", decay);
+  if (!(Number.isSafeInteger(warmup) && warmup >= 0)) refuse("warmup", "an integer ≥ 0", warmup);
+  if (!(floor >= 0 && floor <= 1)) refuse("floor", "a share from 0 to 1", floor);
+  if (decay !== "constant" && !(Number.isSafeInteger(steps) && (steps as number) > warmup))
+    refuse("steps", `an integer above the warm-up of ${warmup} for a ${decay} decay`, steps);
+  const length = (steps as number) - warmup;
+  return (step) => {
+    if (step < warmup) return (lr * (step + 1)) / warmup;
+    if (decay === "constant") return lr;
+    const done = Math.min(1, (step - warmup) / length);
+    const left = decay === "linear" ? 1 - done : 0.5 * (1 + Math.cos(Math.PI * done));
+    return lr * (floor + (1 - floor) * left);
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * Reverse-mode differentiation over whole tensors, in one sitting.
+ *
+ * While `tape.run(work)` runs, every operation of heed/nn and heed/train hands over a Step: the tensors it read, the
+ * tensors it made, and a function that turns gradients of the latter into gradients of the former. The chain rule is
+ * then a walk over the steps, last one first:
+ *
+ *     dL/dinput += stepᵀ(dL/doutput)        starting with dL/dL = 1
+ *
+ * A tensor that several steps read gets the sum of what each gives. Which steps matter is found by a walk forward
+ * first: only those between the wanted tensors and the loss are run. Steps are dropped as soon as they were run
+ * backwards, and with them what they kept of the forward pass, so memory falls from the first step of the walk on.
+ *
+ * What an operation's own derivative is, stands beside the operation. Finding the first number that is no longer
+ * finite: `trace.ts`.
+ */
+import { arrayFor } from "../core/dtype.ts";
+import { HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { recording, type Step } from "../nn/record.ts";
+
+/** Gradients by the tensor they belong to; a tensor that is not there has a gradient of zeros. */
+export type Gradients = Map<Tensor, Tensor>;
+
+/** Records what happens in `run`, and differentiates it once. */
+export class Tape {
+  #steps: Step[] = [];
+  #spent = false;
+
+  /** The steps so far, in the order they happened. */
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
+  /** Runs `work`, which is synchronous, and records its steps. Several runs go onto one tape. */
+  run<T>(work: () => T): T {
+    return recording((step) => this.#steps.push(step), work);
+  }
+
+  /**
+   * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
+   * tensor's shape and dtype. Read them; two may share their data. The tape is spent afterwards.
+   *
+   * @param scale what the loss counts, 1 by default: a micro-batch's share of its batch
+   */
+  gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Gradients {
+    const targets = new Set(wanted);
+    if (this.#spent)
+      throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");
+    if (loss.size !== 1)
+      throw new ShapeError(
+        "loss",
+        `Tape.gradients: loss must be one number, got [${loss.shape.join(", ")}] ${loss.dtype}; sum or average it first`,
+        { shape: loss.shape },
+      );
+    const { steps, needed } = this.#between(targets);
+    if (!targets.has(loss) && !steps.some(({ outputs }) => outputs.includes(loss)))
+      throw new OptionError(
+        "loss",
+        "Tape.gradients: the loss does not depend on any wanted tensor; compute it inside tape.run, from them",
+      );
+    this.#steps = [];
+    this.#spent = true;
+
+    const sums = new Sums();
+    sums.add(loss, filled(loss, scale));
+    for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+      // A step's outputs are read by later steps only: their gradients are complete, and not needed again.
+      const dOutputs = step.outputs.map((output) =>
+        targets.has(output) ? sums.get(output) : sums.take(output),
+      );
+      if (dOutputs.every((gradient) => gradient === undefined)) continue;
+      const dInputs = step.backward(dOutputs);
+      step.inputs.forEach((input, i) => {
+        const gradient = dInputs[i];
+        if (gradient === undefined || !needed.has(input)) return;
+        checkGradient(step.name, i, input, gradient);
+        sums.add(input, gradient);
+      });
+    }
+    return sums.of(targets);
+  }
+
+  /** The steps through which a wanted tensor acts, and every tensor that depends on one, itself included. */
+  #between(targets: ReadonlySet<Tensor>): { steps: Step[]; needed: Set<Tensor> } {
+    const needed = new Set(targets);
+    const steps = this.#steps.filter(({ inputs, outputs }) => {
+      const acts = inputs.some((input) => needed.has(input));
+      if (acts) for (const output of outputs) needed.add(output);
+      return acts;
+    });
+    return { steps, needed };
+  }
+}
+
+/** Gradients on their way: the first one that comes is kept as it is, a second one starts a sum of its own. */
+class Sums {
+  readonly #gradients: Gradients = new Map();
+  /** Sums made here, which nobody else reads and which may therefore grow in place. */
+  readonly #own = new Set<Tensor>();
+
+  get(tensor: Tensor): Tensor | undefined {
+    return this.#gradients.get(tensor);
+  }
+
+  take(tensor: Tensor): Tensor | undefined {
+    const gradient = this.#gradients.get(tensor);
+    this.#gradients.delete(tensor);
+    if (gradient) this.#own.delete(gradient);
+    return gradient;
+  }
+
+  add(tensor: Tensor, gradient: Tensor): void {
+    const before = this.#gradients.get(tensor);
+    if (before === undefined) {
+      this.#gradients.set(tensor, gradient);
+      return;
+    }
+    const sum = this.#own.has(before) ? before : before.contiguous();
+    addTo(sum, gradient);
+    this.#own.add(sum);
+    this.#gradients.set(tensor, sum);
+  }
+
+  of(tensors: ReadonlySet<Tensor>): Gradients {
+    const wanted: Gradients = new Map();
+    for (const tensor of tensors) {
+      const gradient = this.#gradients.get(tensor);
+      if (gradient) wanted.set(tensor, gradient);
+    }
+    return wanted;
+  }
+}
+
+/** sum += scale · gradient; `sum` is row-major and starts at its array's first element. */
+export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
+  const from = gradient.isContiguous() ? gradient : gradient.contiguous();
+  const to = sum.data as Float32Array;
+  const values = from.data as Float32Array;
+  const { offset, size } = from;
+  if (scale === 1) for (let i = 0; i < size; i++) to[i] += values[offset + i];
+  else for (let i = 0; i < size; i++) to[i] += scale * values[offset + i];
+}
+
+function filled(loss: Tensor, value: number): Tensor {
+  const data = arrayFor(loss.dtype, 1);
+  data[0] = value;
+  return new Tensor(data, loss.shape, loss.dtype);
+}
+
+function checkGradient(step: string, i: number, input: Tensor, gradient: Tensor): void {
+  const fits =
+    gradient.dtype === input.dtype &&
+    gradient.shape.length === input.shape.length &&
+    gradient.shape.every((n, axis) => n === input.shape[axis]);
+  if (!fits)
+    throw new HeedError(
+      "gradient",
+      `Tape.gradients: ${step} gave a gradient [${gradient.shape.join(", ")}] ${gradient.dtype} for its input ${i}, which is [${input.shape.join(", ")}] ${input.dtype}`,
+      { step, input: i, shape: gradient.shape, expected: input.shape },
+    );
+}

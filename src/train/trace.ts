@@ -1,0 +1,86 @@
+/**
+ * Where a number stopped being finite. After a loss or a gradient came out as NaN or infinite, the same work is done
+ * again with an eye on every tensor: the parameters, then what each step makes, then the gradients, last layer first. The
+ * first one that is not finite is the culprit; all after it only inherit.
+ */
+import type { Tensor } from "../core/tensor.ts";
+import { recording, type Step } from "../nn/record.ts";
+import { addTo } from "./tape.ts";
+
+/** The first tensor that is not finite. */
+export interface NonFinite {
+  /** A parameter, what a step makes of it, or a gradient. */
+  readonly kind: "parameter" | "value" | "gradient";
+  /** The parameter's name, or that of the last parameter read before the step. */
+  readonly layer: string;
+  /** The operation, where it is one. */
+  readonly step?: string;
+  /** In words, for an error message. */
+  readonly text: string;
+}
+
+/** True where every element is finite. */
+export function allFinite(tensor: Tensor): boolean {
+  const { data, offset, size } = tensor.isContiguous() ? tensor : tensor.contiguous();
+  const values = data as Float32Array;
+  // x − x is 0 for a finite x and NaN otherwise, and NaN stays in a sum.
+  let sum = 0;
+  for (let i = offset; i < offset + size; i++) sum += values[i] - values[i];
+  return sum === 0;
+}
+
+/**
+ * Does `work` again and names the first tensor that is not finite; undefined where all are.
+ *
+ * @param parameters by name, the gradients of which are wanted
+ * @param work       computes the loss, synchronously
+ */
+export function findNonFinite(
+  parameters: ReadonlyMap<string, Tensor>,
+  work: () => Tensor,
+): NonFinite | undefined {
+  for (const [name, parameter] of parameters)
+    if (!allFinite(parameter)) return { kind: "parameter", layer: name, text: `parameter ${name}` };
+
+  const names = new Map([...parameters].map(([name, tensor]) => [tensor, name]));
+  const steps: { step: Step; layer: string }[] = [];
+  let layer = "";
+  let found: NonFinite | undefined;
+  const loss = recording((step) => {
+    for (const input of step.inputs) layer = names.get(input) ?? layer;
+    steps.push({ step, layer });
+    if (found === undefined && !step.outputs.every(allFinite))
+      found = { kind: "value", layer, step: step.name, text: `the output of ${where(step, layer)}` };
+  }, work);
+  if (found) return found;
+
+  const gradients = new Map<Tensor, Tensor>();
+  const seed = loss.contiguous();
+  (seed.data as Float32Array).fill(1);
+  gradients.set(loss, seed);
+  for (const { step, layer: at } of steps.reverse()) {
+    const dOutputs = step.outputs.map((output) => gradients.get(output));
+    if (dOutputs.every((gradient) => gradient === undefined)) continue;
+    for (const [i, gradient] of step.backward(dOutputs).entries()) {
+      if (gradient === undefined) continue;
+      const input = step.inputs[i];
+      if (!allFinite(gradient)) {
+        const name = names.get(input) ?? at;
+        const text = names.has(input) ? name : `the input of ${where(step, at)}`;
+        return { kind: "gradient", layer: name, step: step.name, text: `the gradient of ${text}` };
+      }
+      const before = gradients.get(input);
+      if (before === undefined) gradients.set(input, gradient);
+      else {
+        const sum = before.contiguous();
+        addTo(sum, gradient);
+        gradients.set(input, sum);
+      }
+    }
+  }
+  return undefined;
+}
+
+function where(step: Step, layer: string): string {
+  return layer === "" ? step.name : `${step.name} at ${layer}`;
+}
