@@ -1,0 +1,63 @@
+/**
+ * Random backward calls against float64, over every level and 1, 2, 3 and 7 threads, each within a bound that has no
+ * factor to tune (tests/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
+ */
+import { afterAll, describe, expect, it } from "vitest";
+import { checkBackward } from "../backward-oracle.ts";
+import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
+import { draw } from "./draw.ts";
+
+const CASES = Number(process.env.HEED_CASES ?? 1500);
+const SEED = Number(process.env.HEED_SEED ?? 31_121);
+/** A slow machine stops here, and fails where it got through less than 80 %. */
+const SECONDS = Math.max(150, CASES / 10);
+
+const runs = LEVELS.filter(has).flatMap((level) =>
+  THREADS.filter((threads) => level !== "reference" || threads === 1).map((threads) => ({ level, threads })),
+);
+const share = Math.ceil(CASES / runs.length);
+let [done, bounded, worst] = [0, 0, 0];
+
+afterAll(restore);
+
+/** The smallest of the failing sizes of a seed, or the first failure. */
+function smallest(seed: number, failure: unknown): unknown {
+  for (const most of [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48])
+    try {
+      checkBackward(draw(seed, most));
+    } catch (error) {
+      return error;
+    }
+  return failure;
+}
+
+describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
+  runs.forEach(({ level, threads }, n) => {
+    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases lie within the bound`, {
+      timeout: (SECONDS + 60) * 1000,
+    }, () => {
+      use(level, threads);
+      const end = Date.now() + (SECONDS * 1000) / runs.length;
+      let ran = 0;
+      for (; ran < share && Date.now() < end; ran++) {
+        const seed = SEED + n * share + ran;
+        try {
+          const measure = checkBackward(draw(seed, 100));
+          worst = Math.max(worst, measure.use);
+          if (measure.bounded) bounded++;
+        } catch (error) {
+          throw smallest(seed, error);
+        }
+      }
+      done += ran;
+      expect(ran).toBeGreaterThanOrEqual(0.8 * share);
+    });
+  });
+
+  it("nearly all cases have a bound", () => {
+    console.log(
+      `${done} backward cases, ${bounded} with a bound: at most ${(100 * worst).toFixed(0)} % of it`,
+    );
+    expect(bounded).toBeGreaterThan(0.8 * done);
+  });
+});
