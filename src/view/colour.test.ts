@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { colourAt, hex, levelOf, lightness, placeOf, type Rgb, xterm256 } from "./colour.ts";
+import { colourAt, colourTable, hex, levelOf, lightness, placeOf, type Rgb, xterm256 } from "./colour.ts";
 
 const steps = Array.from({ length: 256 }, (_, i) => i / 255);
 
@@ -17,6 +17,33 @@ test("lightness never turns back: plum falls, magma rises", () => {
       lightness(colourAt(steps[i - 1], "magma")) - 2e-3,
     );
   }
+});
+
+test("every scale of one direction runs one way in lightness, and the signed ones fall or rise away from 0", () => {
+  const light = (ramp: Parameters<typeof colourTable>[0]) => colourTable(ramp).map(lightness);
+  for (const ramp of ["plum", "plum-dark", "grey", "grey-dark", "cividis", "magma"] as const) {
+    const all = light(ramp);
+    const sign = Math.sign(all[255] - all[0]);
+    for (let i = 1; i < 256; i++) expect(sign * (all[i] - all[i - 1]), `${ramp} ${i}`).toBeGreaterThan(-2e-3);
+  }
+  for (const [ramp, sign] of [
+    ["signed", -1],
+    ["signed-dark", 1],
+  ] as const) {
+    const all = light(ramp);
+    for (let i = 129; i < 256; i++)
+      expect(sign * (all[i] - all[i - 1]), `${ramp} ${i}`).toBeGreaterThan(-2e-3);
+    for (let i = 0; i < 128; i++) expect(sign * (all[i] - all[i + 1]), `${ramp} ${i}`).toBeGreaterThan(-2e-3);
+  }
+});
+
+test("on the signed scales colour 128 is the paper, and the ends are the colours of keys and queries", () => {
+  expect([0, 128, 255].map((i) => hex(colourTable("signed")[i]))).toEqual(["#7d2900", "#fbfaf7", "#12299c"]);
+  expect([0, 128, 255].map((i) => hex(colourTable("signed-dark")[i]))).toEqual([
+    "#fe9932",
+    "#14151a",
+    "#42acff",
+  ]);
 });
 
 test("in 256 colours magma does not get darker by more than a hair, and keeps at least 12 steps", () => {

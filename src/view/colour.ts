@@ -2,9 +2,11 @@
  * Colour scales for attention weights, 0 to 1, and how a weight becomes a place on the scale.
  *
  * `plum` (paper to dark) is for pages: five steps chosen by hand, in between interpolated in OKLab, so that equal
- * differences look equal. `magma` (black to light) is for terminals and other dark places: Stéfan van der Walt and
- * Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colours, in between linear in sRGB, at
- * most 3 of 255 away from the original. Both run through one hue and never turn back in lightness.
+ * differences look equal; `plum-dark` is its twin for dark pages. `signed` runs from rust through paper to indigo, for
+ * numbers around 0. `grey` is for print. `magma` (black to light) is for terminals and other dark places: Stéfan van
+ * der Walt and Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colours, in between linear in
+ * sRGB, at most 3 of 255 away from the original. `cividis`, after Nuñez, Anderton and Renslow (2018), looks nearly
+ * the same to every kind of colour vision. All but `signed` run one way in lightness and never turn back.
  *
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
  */
@@ -12,28 +14,53 @@
 /** Red, green and blue, integers 0 to 255. */
 export type Rgb = readonly [red: number, green: number, blue: number];
 /** A colour scale. */
-export type Ramp = "plum" | "magma";
+export type Ramp =
+  | "plum"
+  | "plum-dark"
+  | "grey"
+  | "grey-dark"
+  | "cividis"
+  | "magma"
+  | "signed"
+  | "signed-dark";
 
 /** How weights become places on the scale: `sqrt` shows small weights without changing their order. */
 export type Transfer = "sqrt" | "linear";
 
-const MAGMA =
-  "000004 0a0822 1d1147 36106b 51127c 6a1c81 832681 9c2e7f b73779 d0416f e75263 f56b5c fc8961 fea772 fec488 fde2a3 fcfdbf";
-const PLUM = "fbfaf7 e9ddea c9a9cb 9a6aa0 6b3470 3f0538";
+/** What each scale is made of, evenly spaced. */
+const POINTS: Readonly<Record<Ramp, string>> = {
+  plum: "fbfaf7 e9ddea c9a9cb 9a6aa0 6b3470 3f0538",
+  "plum-dark": "14151a 2f2138 573465 8a5696 c38fc6 fed4fc",
+  grey: "fbfaf7 1b1a17",
+  "grey-dark": "14151a eceae3",
+  cividis:
+    "002051 012b65 11366c 26426e 3c4d6e 51586e 62646f 727071 7f7c75 8c8877 9a9478 a9a177 bbaf71 cebd68 e2cb5c f3da4f fdea45",
+  magma:
+    "000004 0a0822 1d1147 36106b 51127c 6a1c81 832681 9c2e7f b73779 d0416f e75263 f56b5c fc8961 fea772 fec488 fde2a3 fcfdbf",
+  signed: "7d2900 fbfaf7 12299c",
+  "signed-dark": "fe9932 14151a 42acff",
+};
 
 /** 256 colours of each scale, made at first use. */
 const tables = new Map<Ramp, readonly Rgb[]>();
 
-/** The colour of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
-export function colourAt(place: number, ramp: Ramp): Rgb {
+/** The 256 colours of a scale. Of the signed ones, colour 128 is 0: the paper itself. */
+export function colourTable(ramp: Ramp): readonly Rgb[] {
   let table = tables.get(ramp);
   if (table === undefined) {
-    const steps = ramp === "magma" ? MAGMA : PLUM;
-    const points = steps.split(" ").map((hex) => parseHex(hex));
-    table = Array.from({ length: 256 }, (_, i) => between(points, i / 255, ramp === "plum"));
+    const points = POINTS[ramp].split(" ").map((hex) => parseHex(hex));
+    const signed = ramp.startsWith("signed");
+    const place = (i: number) => (signed ? (i < 128 ? i / 256 : 0.5 + (i - 128) / 254) : i / 255);
+    const perceptual = ramp !== "magma" && ramp !== "cividis";
+    table = Array.from({ length: 256 }, (_, i) => between(points, place(i), perceptual));
     tables.set(ramp, table);
   }
-  return table[levelOf(place)];
+  return table;
+}
+
+/** The colour of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
+export function colourAt(place: number, ramp: Ramp): Rgb {
+  return colourTable(ramp)[levelOf(place)];
 }
 
 /** The step, 0 to 255, of a place on a scale. */

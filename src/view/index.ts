@@ -2,7 +2,17 @@
  * `heed/view`: pictures of attention without a browser: heat maps for terminals, SVG files, and the measures they show.
  * Pure functions from data to text.
  */
-export { colourAt, hex, lightness, placeOf, type Ramp, type Rgb, type Transfer, xterm256 } from "./colour.ts";
+export {
+  colourAt,
+  colourTable,
+  hex,
+  lightness,
+  placeOf,
+  type Ramp,
+  type Rgb,
+  type Transfer,
+  xterm256,
+} from "./colour.ts";
 export { distinctLabels, pieceLabel, truncate, widthOf } from "./label.ts";
 export {
   entropyOf,
