@@ -1,0 +1,192 @@
+/**
+ * Sums, differences and products, number by number, and sums along axes. Two tensors broadcast as in NumPy: shapes are
+ * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
+ * the sum over its repetitions.
+ */
+import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { eachRow, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import { axisOf, type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
+
+/** x + y, broadcast. */
+export function add(x: TensorLike, y: TensorLike): FloatTensor {
+  const [a, b, shape] = pair("add", x, y);
+  const out = numbers(a.dtype, sizeOf(shape));
+  const [p, q] = [spread(a, shape), spread(b, shape)];
+  for (let n = 0; n < out.length; n++) out[n] = p[n] + q[n];
+  const z = made(out, shape);
+  record({
+    name: "add",
+    inputs: [a, b],
+    outputs: [z],
+    backward: ([d]) => [d && gathered(d, a.shape), d && gathered(d, b.shape)],
+  });
+  return z;
+}
+
+/** x − y, broadcast. */
+export function sub(x: TensorLike, y: TensorLike): FloatTensor {
+  const [a, b, shape] = pair("sub", x, y);
+  const out = numbers(a.dtype, sizeOf(shape));
+  const [p, q] = [spread(a, shape), spread(b, shape)];
+  for (let n = 0; n < out.length; n++) out[n] = p[n] - q[n];
+  const z = made(out, shape);
+  record({
+    name: "sub",
+    inputs: [a, b],
+    outputs: [z],
+    backward: ([d]) => [d && gathered(d, a.shape), d && gathered(scaled(d, -1), b.shape)],
+  });
+  return z;
+}
+
+/** x · y number by number, broadcast. */
+export function multiply(x: TensorLike, y: TensorLike): FloatTensor {
+  const [a, b, shape] = pair("multiply", x, y);
+  const [p, q] = [spread(a, shape), spread(b, shape)];
+  const z = made(product(p, q), shape);
+  record({
+    name: "multiply",
+    inputs: [a, b],
+    outputs: [z],
+    backward: ([d], wanted = [true, true]) => {
+      if (!d) return [undefined, undefined];
+      const g = numbersOf(d);
+      return [
+        wanted[0] ? gathered(made(product(g, q), shape), a.shape) : undefined,
+        wanted[1] ? gathered(made(product(g, p), shape), b.shape) : undefined,
+      ];
+    },
+  });
+  return z;
+}
+
+/** factor · x, for a number that no gradient flows to. */
+export function scale(x: TensorLike, factor: number): FloatTensor {
+  const a = operand("scale", "x", x);
+  if (typeof factor !== "number" || factor !== factor)
+    throw new OptionError("factor", `scale: factor must be a number, got ${came(factor)}`, { got: factor });
+  const z = scaled(a, factor);
+  record({ name: "scale", inputs: [a], outputs: [z], backward: ([d]) => [d && scaled(d, factor)] });
+  return z;
+}
+
+/** The sum over one axis, which goes (or stays with length 1: `keepAxis`); over all axes, shape [], where none is named. */
+export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+  return reduce("sum", x, axis, options.keepAxis ?? false, false);
+}
+
+/** The mean over one axis, or over all of them, as `sum`. */
+export function mean(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+  return reduce("mean", x, axis, options.keepAxis ?? false, true);
+}
+
+function reduce(
+  name: string,
+  x: TensorLike,
+  axis: number | undefined,
+  keepAxis: boolean,
+  isMean: boolean,
+): FloatTensor {
+  const from = operand(name, "x", x);
+  const rank = from.shape.length;
+  const at = axis === undefined ? undefined : axisOf(name, axis, rank);
+  // With the summed axes at length 1 the result broadcasts back over x, which is also its gradient.
+  const kept = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
+  const factor = isMean ? sizeOf(kept) / from.size : 1;
+  const total = numbersOf(gathered(from, kept));
+  const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
+  const z = isMean ? scaled(made(total, shape), factor) : made(total, shape);
+  record({
+    name,
+    inputs: [from],
+    outputs: [z],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const each = scaled(made(numbersOf(d), kept), factor);
+      return [made(spread(each, from.shape), from.shape)];
+    },
+  });
+  return z;
+}
+
+/** The two operands of one dtype, and the shape they broadcast to. */
+function pair(what: string, x: TensorLike, y: TensorLike): [FloatTensor, FloatTensor, number[]] {
+  const a = operand(what, "x", x);
+  const b = operand(what, "y", y, a);
+  return [a, b, broadcastShape(what, a, b)];
+}
+
+/** The shape two tensors broadcast to, aligned at their last axes. */
+export function broadcastShape(what: string, a: Tensor, b: Tensor): number[] {
+  const rank = Math.max(a.shape.length, b.shape.length);
+  return Array.from({ length: rank }, (_, i) => {
+    const n = a.shape[i - rank + a.shape.length] ?? 1;
+    const m = b.shape[i - rank + b.shape.length] ?? 1;
+    if (n !== m && n !== 1 && m !== 1)
+      throw new ShapeError(
+        "broadcast",
+        `${what}: shapes do not broadcast at their last axes; ${show("x", a)}, ${show("y", b)}`,
+        { x: a.shape, y: b.shape },
+      );
+    return n === 1 ? m : n;
+  });
+}
+
+/** `t` repeated to `shape`, as numbers in row-major order. For reading only: the tensor's own where nothing repeats. */
+export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
+  const size = sizeOf(shape);
+  const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
+  if (t.size === size) return numbersOf(t);
+  const out = numbers(t.dtype, size);
+  const from = t.data;
+  const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
+  if (isSuffix && t.size > 0) {
+    // A bias: the same row over and over. Each copy doubles what is there.
+    const row = numbersOf(t);
+    if (size > 0) out.set(row);
+    for (let n = row.length; n < size; n *= 2) out.copyWithin(n, 0, Math.min(n, size - n));
+    return out;
+  }
+  const strides = shape.map((_, i) => {
+    const axis = i - shape.length + t.shape.length;
+    return axis < 0 || t.shape[axis] === 1 ? 0 : t.strides[axis];
+  });
+  let next = 0;
+  eachRow(shape, strides, t.offset, (start, count, step) => {
+    for (let n = 0; n < count; n++) out[next++] = from[start + n * step];
+  });
+  return out;
+}
+
+/** The sum over what `spread` repeated: `t` brought to `shape`. The tensor itself where nothing was repeated. */
+export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
+  const from = t as FloatTensor;
+  const size = sizeOf(shape);
+  if (from.size === size) return from.shape.length === shape.length ? from : from.reshape(shape);
+  const total = new Float64Array(size);
+  const own = rowMajor(shape);
+  const strides = from.shape.map((_, i) => {
+    const axis = i - from.shape.length + shape.length;
+    return axis < 0 || shape[axis] === 1 ? 0 : own[axis];
+  });
+  const x = numbersOf(from);
+  let next = 0;
+  eachRow(from.shape, strides, 0, (start, count, step) => {
+    for (let n = 0; n < count; n++) total[start + n * step] += x[next++];
+  });
+  return made(from.dtype === "float64" ? total : Float32Array.from(total), shape);
+}
+
+function product(x: Numbers, y: Numbers): Numbers {
+  const out = x instanceof Float64Array ? new Float64Array(x.length) : new Float32Array(x.length);
+  for (let n = 0; n < out.length; n++) out[n] = x[n] * y[n];
+  return out;
+}
+
+function scaled(x: Tensor, factor: number): FloatTensor {
+  const from = numbersOf(x);
+  const out = numbers((x as FloatTensor).dtype, from.length);
+  for (let n = 0; n < out.length; n++) out[n] = from[n] * factor;
+  return made(out, x.shape);
+}

@@ -1,0 +1,84 @@
+/**
+ * Dropout: a share p of the numbers becomes 0, the others grow by 1/(1 − p) (Srivastava et al. 2014). Which ones is
+ * decided by key, not by sequence: (seed, position), as attention's own dropout, so that the backward pass and a run that
+ * is resumed draw the same.
+ *
+ * Layers drop out inside `withDropout` only; elsewhere they compute as in use. There is no mode to switch: a training
+ * step is `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
+ */
+import { came, OptionError } from "../../core/errors.ts";
+import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import { type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
+
+/** Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens. */
+export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
+  const { seed = 0 } = options;
+  checkDropout("dropout", p);
+  if (!Number.isSafeInteger(seed))
+    throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${came(seed)}`, {
+      got: seed,
+    });
+  const from = operand("dropout", "x", x);
+  if (p === 0) return from;
+  const y = made(kept(numbersOf(from), p, seed), from.shape);
+  record({
+    name: "dropout",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => [d && made(kept(numbersOf(d), p, seed), from.shape)],
+  });
+  return y;
+}
+
+/** Throws unless p is a share in [0, 1). */
+export function checkDropout(what: string, p: number): void {
+  if (!(typeof p === "number" && p >= 0 && p < 1))
+    throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${came(p)}`, { got: p });
+}
+
+function kept(x: Numbers, p: number, seed: number): Numbers {
+  const out = numbers(x instanceof Float64Array ? "float64" : "float32", x.length);
+  const head = headKey(seed, 0, 0);
+  const threshold = dropoutThreshold(p);
+  const growth = 1 / (1 - p);
+  // A row of keys has 2^16 cells.
+  for (let first = 0; first < x.length; first += 65536) {
+    const row = rowKey(head, first / 65536);
+    const end = Math.min(first + 65536, x.length);
+    for (let n = first; n < end; n++) out[n] = cellBits(row, n - first) >= threshold ? x[n] * growth : 0;
+  }
+  return out;
+}
+
+let current: { readonly seed: number; next: number } | undefined;
+
+/** Runs `work` with the dropout of layers on: same seed and same calls, same numbers dropped. `undefined` turns it off. */
+export function withDropout<T>(seed: number | undefined, work: () => T): T {
+  if (seed !== undefined && !Number.isSafeInteger(seed))
+    throw new OptionError("seed", `withDropout: seed must be an integer below 2^53, got ${came(seed)}`, {
+      got: seed,
+    });
+  const outer = current;
+  current = seed === undefined ? undefined : { seed, next: 0 };
+  try {
+    return work();
+  } finally {
+    current = outer;
+  }
+}
+
+/** The seed of the next dropout of a layer, or undefined where nothing is dropped at the moment. */
+export function dropoutSeed(): number | undefined {
+  if (!current) return undefined;
+  // 53 bits out of two keyed draws: calls of one step, and steps of neighbouring seeds, share nothing.
+  const row = rowKey(headKey(current.seed, 1, 0), current.next++);
+  return (cellBits(row, 0) >>> 11) * 2 ** 32 + cellBits(row, 1);
+}
+
+/** `dropout` as a layer has it: inside `withDropout` only. */
+export function layerDropout(x: TensorLike, p: number): FloatTensor {
+  const seed = p > 0 ? dropoutSeed() : undefined;
+  return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });
+}

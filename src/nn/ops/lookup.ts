@@ -1,0 +1,69 @@
+/** Rows of a table by number: how tokens and positions become vectors. The gradient adds up at each row that was read. */
+import { readerOf } from "../../core/dtype.ts";
+import { came, DTypeError, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import { type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+
+/** Numbers of rows: a tensor of int32 or int64, or a flat list. */
+export type Ids = TensorLike | Tensor | ArrayLike<number>;
+
+/**
+ * table[id] for every id: ids [...], table [V, D], result [..., D].
+ *
+ * @throws OptionError for an id outside 0 … V − 1
+ */
+export function embedding(ids: Ids, table: TensorLike): FloatTensor {
+  const rows = operand("embedding", "table", table);
+  if (rows.shape.length !== 2)
+    throw new ShapeError("table", `embedding: the table must be [V, D], got ${show("table", rows)}`, {
+      shape: rows.shape,
+    });
+  const [V, D] = rows.shape;
+  const { list, shape } = idsOf("embedding", ids);
+  for (const [n, id] of list.entries())
+    if (!(Number.isInteger(id) && id >= 0 && id < V))
+      throw new OptionError(
+        "id",
+        `embedding: id ${came(id)} at position ${n}; the table has rows 0 to ${V - 1}`,
+        { got: id, position: n, rows: V },
+      );
+  const from = numbersOf(rows);
+  const out = numbers(rows.dtype, list.length * D);
+  for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
+  const y = made(out, [...shape, D]);
+  record({
+    name: "embedding",
+    inputs: [rows],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const dy = numbersOf(d);
+      const total = numbers(rows.dtype, V * D);
+      for (let n = 0; n < list.length; n++)
+        for (let e = 0, to = list[n] * D, at = n * D; e < D; e++) total[to + e] += dy[at + e];
+      return [made(total, rows.shape)];
+    },
+  });
+  return y;
+}
+
+/** Ids as numbers in row-major order, with their shape. */
+export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: readonly number[] } {
+  if (Array.isArray(ids) || ArrayBuffer.isView(ids)) {
+    const list = Float64Array.from(ids as ArrayLike<number>);
+    return { list, shape: [list.length] };
+  }
+  const t = asTensor(`${what}: ids`, ids as TensorLike);
+  if (t.dtype !== "int32" && t.dtype !== "int64")
+    throw new DTypeError("ids", `${what}: ids must be int32 or int64, got ${show("ids", t)}`, {
+      dtype: t.dtype,
+    });
+  const read = readerOf(t.dtype, t.data);
+  const list = new Float64Array(t.size);
+  let next = 0;
+  eachRow(t.shape, t.strides, t.offset, (start, count, step) => {
+    for (let n = 0; n < count; n++) list[next++] = read(start + n * step);
+  });
+  return { list, shape: t.shape };
+}

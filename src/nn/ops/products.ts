@@ -1,0 +1,92 @@
+/**
+ * Matrix products and the linear map, by the engine's own kernels (matmul.ts), and their gradients, which are products
+ * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
+ */
+import { ShapeError, show } from "../../core/errors.ts";
+import { sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { matmul as product } from "../../matmul.ts";
+import { record } from "../record.ts";
+import { gathered } from "./arithmetic.ts";
+import { checkShapeIs, type FloatTensor, made, numbersOf, operand } from "./operand.ts";
+
+/** Which of the two operands of `matmul` are given transposed in their last two axes. */
+export interface ProductOptions {
+  /** `a` is [..., K, M]. Default false. */
+  transposeA?: boolean;
+  /** `b` is [..., N, K]. Default false. */
+  transposeB?: boolean;
+}
+
+/** a·b over the last two axes: [..., M, K] and [..., K, N] to [..., M, N]. Leading axes are equal, or one of the two has none. */
+export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {}): FloatTensor {
+  const { transposeA = false, transposeB = false } = options;
+  const x = operand("matmul", "a", a);
+  const y = operand("matmul", "b", b, x);
+  const z = product(x, y, { transposeA, transposeB });
+  record({
+    name: "matmul",
+    inputs: [x, y],
+    outputs: [z],
+    backward: ([d], wanted = [true, true]) => {
+      if (!d) return [undefined, undefined];
+      // dA is [M, K] or, where A came transposed, [K, M]; dB likewise.
+      const dx = () =>
+        transposeA
+          ? product(y, d, { transposeA: transposeB, transposeB: true })
+          : product(d, y, { transposeB: !transposeB });
+      const dy = () =>
+        transposeB
+          ? product(d, x, { transposeA: true, transposeB: transposeA })
+          : product(x, d, { transposeA: !transposeA });
+      return [
+        wanted[0] ? gathered(dx(), x.shape) : undefined,
+        wanted[1] ? gathered(dy(), y.shape) : undefined,
+      ];
+    },
+  });
+  return z;
+}
+
+/** x·Wᵀ + b over the last axis: x [..., in], weight [out, in], bias [out], as PyTorch has them. */
+export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): FloatTensor {
+  const from = operand("linear", "x", x);
+  const w = operand("linear", "weight", weight, from);
+  const rank = from.shape.length;
+  if (w.shape.length !== 2 || rank === 0 || w.shape[1] !== from.shape[rank - 1])
+    throw new ShapeError(
+      "linear",
+      `linear: weight must be [out, in] with in = the last axis of x; ${show("x", from)}, ${show("weight", w)}`,
+      { x: from.shape, weight: w.shape },
+    );
+  const [out, width] = w.shape;
+  const b = bias && operand("linear", "bias", bias, from);
+  if (b) checkShapeIs("linear", "bias", b, [out]);
+  const rows = asRows(from, width);
+  const z = product(rows, w, { transposeB: true, ...(b && { bias: b }) }).reshape([
+    ...from.shape.slice(0, -1),
+    out,
+  ]);
+  record({
+    name: "linear",
+    inputs: b ? [from, w, b] : [from, w],
+    outputs: [z],
+    backward: ([d], wanted = [true, true, true]) => {
+      if (!d) return [];
+      const dy = asRows(d, out);
+      return [
+        wanted[0] ? product(dy, w).reshape(from.shape) : undefined,
+        wanted[1] ? product(dy, rows, { transposeA: true }) : undefined,
+        ...(b ? [wanted[2] ? gathered(dy, [out]) : undefined] : []),
+      ];
+    },
+  });
+  return z;
+}
+
+/** [..., C] as [rows, C]; a view where the leading axes follow on from one another. */
+function asRows(x: Tensor, C: number): FloatTensor {
+  const t = x as FloatTensor;
+  if (t.shape.length === 2) return t;
+  const shape = [sizeOf(t.shape.slice(0, -1)), C];
+  return t.isContiguous() ? t.reshape(shape) : made(numbersOf(t), shape);
+}

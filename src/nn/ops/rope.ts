@@ -1,0 +1,175 @@
+/**
+ * Positions as rotations and as waves.
+ *
+ * Rotary positions (Su et al. 2021): pair i of a head's numbers, at position n, turns by the angle n·base^(−2i/R), so
+ * that q·k depends on the distance of their positions alone. Two layouts are in use, and a checkpoint needs its own:
+ *
+ *   "half"         pair i is (x[i], x[i + R/2])     Llama, GPT-NeoX, Hugging Face's rotate_half
+ *   "interleaved"  pair i is (x[2i], x[2i + 1])     the paper, GPT-J
+ *
+ * The first R of a head's D numbers turn (R = D by default), the rest stays. A rotation keeps lengths; its gradient is
+ * the rotation back.
+ *
+ * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
+ */
+import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import {
+  axisOf,
+  type FloatTensor,
+  made,
+  type Numbers,
+  numbers,
+  numbersOf,
+  operand,
+  type Precision,
+} from "./operand.ts";
+
+/** Which two numbers of a head make a pair. */
+export type RopeLayout = "half" | "interleaved";
+
+/** Options of `rope`; all optional. */
+export interface RopeOptions {
+  /** Which numbers make a pair. Default "half". */
+  layout?: RopeLayout;
+  /** The slowest pair turns by about 1/base a position. Default 10,000. */
+  base?: number;
+  /** Position of row 0. Default 0. */
+  offset?: number;
+  /** Numbers of each head that turn, from the first on; even. Default all. */
+  rotaryDim?: number;
+  /** Angle a position of each pair, [rotaryDim/2], in place of base^(−2i/rotaryDim): scaled variants give their own. */
+  frequencies?: ArrayLike<number>;
+  /** Axis of positions: −2 for [..., H, N, D] (default), −3 for [..., N, H, D]. */
+  axis?: number;
+}
+
+/** Turns every pair of x [..., N, D] by its position's angle. */
+export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
+  const from = operand("rope", "x", x);
+  const rank = from.shape.length;
+  const { layout = "half", base = 10_000, offset = 0, axis = -2 } = options;
+  const at = axisOf("rope", axis, rank);
+  const D = from.shape[rank - 1];
+  const { rotaryDim = D } = options;
+  if (layout !== "half" && layout !== "interleaved")
+    throw new OptionError("layout", `rope: layout must be "half" or "interleaved", got ${came(layout)}`, {
+      got: layout,
+    });
+  if (
+    at === rank - 1 ||
+    !(Number.isInteger(rotaryDim) && rotaryDim >= 0 && rotaryDim % 2 === 0 && rotaryDim <= D)
+  )
+    throw new ShapeError(
+      "rotary",
+      `rope: rotaryDim must be even and at most the last axis, got ${came(rotaryDim)}; ${show("x", from)}`,
+      { rotaryDim, shape: from.shape },
+    );
+  if (!Number.isFinite(offset))
+    throw new OptionError("offset", `rope: offset must be a number, got ${came(offset)}`, { got: offset });
+  const N = from.shape[at];
+  const angles = rotations(N, rotaryDim, base, offset, options.frequencies);
+  // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
+  const repeat = sizeOf(from.shape.slice(at + 1, -1));
+  const turn = (source: Numbers, sign: number) =>
+    made(rotated(source, D, N, repeat, rotaryDim, layout, angles, sign), from.shape);
+  const y = turn(numbersOf(from), 1);
+  record({
+    name: "rope",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => [d && turn(numbersOf(d), -1)],
+  });
+  return y;
+}
+
+/** cos and sin of every position and pair, [N, R/2] each. */
+interface Rotations {
+  readonly cos: Float64Array;
+  readonly sin: Float64Array;
+}
+
+function rotations(
+  N: number,
+  R: number,
+  base: number,
+  offset: number,
+  given: ArrayLike<number> | undefined,
+): Rotations {
+  const frequencies = given ? Float64Array.from(given) : waves(R, base, "rope");
+  if (frequencies.length !== R / 2)
+    throw new ShapeError(
+      "frequencies",
+      `rope: frequencies must be one for each of ${R / 2} pairs, got ${came(given)}`,
+      { got: frequencies.length, want: R / 2 },
+    );
+  const cos = new Float64Array((N * R) / 2);
+  const sin = new Float64Array((N * R) / 2);
+  for (let n = 0, at = 0; n < N; n++)
+    for (let i = 0; i < R / 2; i++, at++) {
+      const angle = (offset + n) * frequencies[i];
+      cos[at] = Math.cos(angle);
+      sin[at] = Math.sin(angle);
+    }
+  return { cos, sin };
+}
+
+/** base^(−2i/C) for i < C/2. */
+function waves(C: number, base: number, what: string): Float64Array {
+  if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
+    throw new OptionError("base", `${what}: base must be a number above 0, got ${came(base)}`, { got: base });
+  return Float64Array.from({ length: C / 2 }, (_, i) => base ** ((-2 * i) / C));
+}
+
+function rotated(
+  x: Numbers,
+  D: number,
+  N: number,
+  repeat: number,
+  R: number,
+  layout: RopeLayout,
+  { cos, sin }: Rotations,
+  sign: number,
+): Numbers {
+  const out = x.slice();
+  const half = R / 2;
+  // Pair i is (first + i·step, the same + apart).
+  const [step, apart] = layout === "half" ? [1, half] : [2, 1];
+  const count = D === 0 ? 0 : x.length / D;
+  for (let row = 0; row < count; row++) {
+    const angle = (Math.floor(row / repeat) % N) * half;
+    for (let i = 0, a = row * D; i < half; i++, a += step) {
+      const [u, v] = [x[a], x[a + apart]];
+      const [c, s] = [cos[angle + i], sign * sin[angle + i]];
+      out[a] = u * c - v * s;
+      out[a + apart] = u * s + v * c;
+    }
+  }
+  return out;
+}
+
+/** Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones. */
+export function sinusoidalPositions(
+  N: number,
+  C: number,
+  options: { base?: number; offset?: number; dtype?: Precision } = {},
+): FloatTensor {
+  const { base = 10_000, offset = 0, dtype = "float32" } = options;
+  if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))
+    throw new ShapeError(
+      "positions",
+      `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${came(N)} and ${came(C)}`,
+      { N, C },
+    );
+  const frequencies = waves(C, base, "sinusoidalPositions");
+  const out = numbers(dtype, N * C);
+  eachRow([N, C], [C, 1], 0, (start) => {
+    for (let i = 0; i < C / 2; i++) {
+      const angle = (offset + start / C) * frequencies[i];
+      out[start + 2 * i] = Math.sin(angle);
+      out[start + 2 * i + 1] = Math.cos(angle);
+    }
+  });
+  return made(out, [N, C]);
+}

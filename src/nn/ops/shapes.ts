@@ -1,0 +1,193 @@
+/**
+ * Operations that move numbers and change none: reshape, transpose, slice, split, concat, and the two that part heads
+ * and join them. All but `concat` are views where strides allow it: nothing is copied, and a gradient goes back the way
+ * the numbers came.
+ */
+import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import { axisOf, type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+
+/** The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it. */
+export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
+  const from = operand("reshape", "x", x);
+  const y = from.reshape(shape);
+  record({ name: "reshape", inputs: [from], outputs: [y], backward: ([d]) => [d?.reshape(from.shape)] });
+  return y;
+}
+
+/** A view with two axes exchanged, the last two by default. */
+export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
+  const from = operand("transpose", "x", x);
+  const y = from.transpose(
+    axisOf("transpose", a, from.shape.length),
+    axisOf("transpose", b, from.shape.length),
+  );
+  record({ name: "transpose", inputs: [from], outputs: [y], backward: ([d]) => [d?.transpose(a, b)] });
+  return y;
+}
+
+/** A view of positions `start` (included) to `end` (left out) of one axis; negative numbers count from the end. */
+export function slice(x: TensorLike, axis: number, start: number, end?: number): FloatTensor {
+  const from = operand("slice", "x", x);
+  const at = axisOf("slice", axis, from.shape.length);
+  const length = from.shape[at];
+  const [first, last] = [start, end ?? length].map((n) => (n < 0 ? n + length : n));
+  if (!(Number.isInteger(first) && Number.isInteger(last) && 0 <= first && first <= last && last <= length))
+    throw new ShapeError(
+      "slice",
+      `slice: from ${came(start)} to ${came(end)} of axis ${axis} of length ${length}; ${show("x", from)}`,
+      { axis, start, end, length },
+    );
+  const y = part(from, at, first, last - first);
+  record({
+    name: "slice",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const dx = made(numbers(from.dtype, from.size), from.shape);
+      place(dx, at, first, d);
+      return [dx];
+    },
+  });
+  return y;
+}
+
+/** Views of consecutive parts of one axis, `sizes[n]` positions each; their sum is the length of the axis. */
+export function split(x: TensorLike, sizes: readonly number[], axis = -1): FloatTensor[] {
+  const from = operand("split", "x", x);
+  const at = axisOf("split", axis, from.shape.length);
+  const total = sizes.reduce((sum, n) => sum + n, 0);
+  if (total !== from.shape[at] || sizes.some((n) => !(Number.isInteger(n) && n >= 0)))
+    throw new ShapeError(
+      "split",
+      `split: sizes ${came(sizes)} do not make up axis ${axis} of length ${from.shape[at]}; ${show("x", from)}`,
+      { sizes, axis },
+    );
+  let start = 0;
+  const parts = sizes.map((n) => part(from, at, (start += n) - n, n));
+  record({
+    name: "split",
+    inputs: [from],
+    outputs: parts,
+    backward: (ds) => {
+      if (ds.every((d) => d === undefined)) return [undefined];
+      const dx = made(numbers(from.dtype, from.size), from.shape);
+      let next = 0;
+      for (const [n, d] of ds.entries()) {
+        if (d) place(dx, at, next, d);
+        next += sizes[n];
+      }
+      return [dx];
+    },
+  });
+  return parts;
+}
+
+/** The tensors one after the other along one axis; all other axes agree. */
+export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
+  if (!Array.isArray(xs) || xs.length === 0)
+    throw new OptionError("concat", `concat: expected a list of one or more tensors, got ${came(xs)}`, {
+      got: xs,
+    });
+  const first = operand("concat", "x[0]", xs[0]);
+  const all = xs.map((x, n) => operand("concat", `x[${n}]`, x, first));
+  const at = axisOf("concat", axis, first.shape.length);
+  for (const [n, x] of all.entries())
+    if (x.shape.length !== first.shape.length || x.shape.some((m, i) => i !== at && m !== first.shape[i]))
+      throw new ShapeError(
+        "concat",
+        `concat: all axes but ${axis} must agree; ${show("x[0]", first)}, ${show(`x[${n}]`, x)}`,
+        { shapes: all.map((t) => t.shape), axis },
+      );
+  const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));
+  const y = made(numbers(first.dtype, sizeOf(shape)), shape);
+  let next = 0;
+  for (const x of all) {
+    place(y, at, next, x);
+    next += x.shape[at];
+  }
+  record({
+    name: "concat",
+    inputs: all,
+    outputs: [y],
+    backward: ([d]) => {
+      let start = 0;
+      return all.map((x) => d && part(d, at, (start += x.shape[at]) - x.shape[at], x.shape[at]));
+    },
+  });
+  return y;
+}
+
+/** [..., N, heads·D] as [..., heads, N, D]: a view. Head h holds columns h·D … h·D + D − 1. */
+export function splitHeads(x: TensorLike, heads: number): FloatTensor {
+  const from = operand("splitHeads", "x", x);
+  const rank = from.shape.length;
+  const width = from.shape[rank - 1];
+  if (rank < 2 || !(Number.isInteger(heads) && heads > 0 && width % heads === 0))
+    throw new ShapeError(
+      "heads",
+      `splitHeads: ${came(heads)} heads do not divide the last axis; ${show("x", from)}`,
+      {
+        heads,
+        shape: from.shape,
+      },
+    );
+  const D = width / heads;
+  const [row, column] = from.strides.slice(-2);
+  const y = new Tensor(
+    from.data,
+    [...from.shape.slice(0, -2), heads, from.shape[rank - 2], D],
+    from.dtype,
+    [...from.strides.slice(0, -2), D * column, row, column],
+    from.offset,
+  );
+  record({
+    name: "splitHeads",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => [d && joined(d as FloatTensor)],
+  });
+  return y;
+}
+
+/** [..., heads, N, D] as [..., N, heads·D]; a view where the numbers already lie so (a result in layout `bshd`). */
+export function mergeHeads(x: TensorLike): FloatTensor {
+  const from = operand("mergeHeads", "x", x);
+  const rank = from.shape.length;
+  if (rank < 3)
+    throw new ShapeError("rank", `mergeHeads: expected [..., heads, N, D], got ${show("x", from)}`, {
+      shape: from.shape,
+    });
+  const heads = from.shape[rank - 3];
+  const y = joined(from);
+  record({
+    name: "mergeHeads",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => [d?.reshape([...d.shape.slice(0, -1), heads, from.shape[rank - 1]]).transpose(-3, -2)],
+  });
+  return y;
+}
+
+function joined(x: FloatTensor): FloatTensor {
+  const [heads, N, D] = x.shape.slice(-3);
+  return x.transpose(-3, -2).reshape([...x.shape.slice(0, -3), N, heads * D]);
+}
+
+/** A view of `count` positions of an axis. */
+function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
+  const shape = x.shape.map((n, i) => (i === axis ? count : n));
+  return new Tensor(x.data, shape, x.dtype, x.strides, x.offset + start * x.strides[axis]) as T;
+}
+
+/** Writes `x` into the row-major `target` from position `start` of an axis on. */
+function place(target: FloatTensor, axis: number, start: number, x: Tensor): void {
+  const from = numbersOf(x);
+  const inner = sizeOf(target.shape.slice(axis + 1));
+  const [block, step] = [x.shape[axis] * inner, target.shape[axis] * inner];
+  const outer = sizeOf(target.shape.slice(0, axis));
+  for (let n = 0; n < outer; n++)
+    target.data.set(from.subarray(n * block, (n + 1) * block), n * step + start * inner);
+}
