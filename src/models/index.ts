@@ -9,6 +9,7 @@ export {
   type WeightEntry,
   type WeightsManifest,
 } from "./tfjs.ts";
+export * from "./tokenizer/index.ts";
 export { type Token, type Tokens, type Unigram, unigram, type VocabularyEntry } from "./unigram.ts";
 export {
   type Encoded,

@@ -1,0 +1,244 @@
+/**
+ * `tokenizer.json`, Hugging Face's format of a tokeniser, for the two kinds that heed has: byte-level BPE (GPT-2) and
+ * WordPiece (BERT). Read strictly: what heed would do differently from the library that wrote it is refused by name.
+ * A pattern in a file is compared with the known one as text and never compiled; duplicate keys, depth and size are
+ * limited by heed/io's scanner. `truncation` and `padding` belong to a call, not to a vocabulary, and are not read.
+ * https://github.com/huggingface/tokenizers (tokenizers/src, `Serialize` of each part).
+ */
+import { type Json, scanObject } from "../../io/json.ts";
+import { asBytes, quote, refuser } from "../../io/refuse.ts";
+import type { AddedToken } from "./added.ts";
+import { GPT2_PATTERN } from "./bytes.ts";
+import type { Slot, Template } from "./template.ts";
+import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
+
+/** Largest file read, in bytes. */
+const MAX_FILE = 64 * 2 ** 20;
+
+/** Says no: names the place in the file, and what was wrong there. */
+type No = (what: string) => never;
+
+/** Reads a `tokenizer.json`. Throws a FormatError that names the part it cannot take. */
+export function readTokenizer(json: Uint8Array | ArrayBuffer | string): Tokenizer {
+  const bytes = typeof json === "string" ? new TextEncoder().encode(json) : asBytes("readTokenizer", json);
+  const refuse = refuser("readTokenizer");
+  if (bytes.length > MAX_FILE)
+    refuse("tokenizer-size", 0, `a file of ${bytes.length} bytes; at most ${MAX_FILE} are read`);
+  const parts = new Map<string, Part>();
+  scanObject(bytes, refuse, (name, value, at) => parts.set(name, { name, value, at }), { numbers: "finite" });
+  const part = <T>(name: string, read: (value: Json, no: No) => T): T => {
+    const { value, at } = parts.get(name) ?? { value: null, at: bytes.length };
+    return read(value, (what) => refuse("tokenizer", at, `${name}: ${what}`));
+  };
+
+  part("version", (value, no) => {
+    if (value !== null && value !== "1.0") no(`expected "1.0", got ${shown(value)}`);
+  });
+  const model = part("model", readModel);
+  const added = part("added_tokens", (value, no) => readAdded(value, model, no));
+  const template = part("post_processor", readTemplate);
+  if (model.kind === "bpe") {
+    part("normalizer", (value, no) => {
+      if (value !== null) no(`expected null beside a BPE model, got ${typeName(value)}`);
+    });
+    const addPrefixSpace = part("pre_tokenizer", readByteLevel);
+    part("decoder", (value, no) => {
+      fields(value, "ByteLevel", no);
+    });
+    return new Tokenizer({ ...model, addPrefixSpace, added, template });
+  }
+  const normalizer = part("normalizer", (value, no) => {
+    const it = fields(value, "BertNormalizer", no);
+    return {
+      cleanText: flag(it, "clean_text", no),
+      handleChineseChars: flag(it, "handle_chinese_chars", no),
+      stripAccents: it.get("strip_accents") === null ? null : flag(it, "strip_accents", no),
+      lowercase: flag(it, "lowercase", no),
+    };
+  });
+  part("pre_tokenizer", (value, no) => {
+    fields(value, "BertPreTokenizer", no);
+  });
+  const cleanup = part("decoder", (value, no) => {
+    const it = fields(value, "WordPiece", no);
+    if (it.get("prefix") !== model.prefix) no(`prefix must be the model's, ${quote(model.prefix)}`);
+    return flag(it, "cleanup", no);
+  });
+  return new Tokenizer({ ...model, normalizer, cleanup, added, template });
+}
+
+interface Part {
+  readonly name: string;
+  readonly value: Json;
+  readonly at: number;
+}
+
+type BpeModel = Pick<TokenizerSpec & { kind: "bpe" }, "kind" | "vocab" | "merges">;
+type WordPieceModel = Pick<
+  TokenizerSpec & { kind: "wordpiece" },
+  "kind" | "vocab" | "unknown" | "prefix" | "maxCharacters"
+>;
+
+function readModel(value: Json, no: No): BpeModel | WordPieceModel {
+  const it = object(value, no);
+  // Files of early versions have no type: a model is known by its fields.
+  const type =
+    it.get("type") ??
+    (it.has("merges") ? "BPE" : it.has("max_input_chars_per_word") ? "WordPiece" : undefined);
+  const vocab = readVocabulary(it.get("vocab"), no);
+  if (type === "WordPiece") {
+    const prefix = it.get("continuing_subword_prefix");
+    const unknown = it.get("unk_token");
+    const maxCharacters = it.get("max_input_chars_per_word");
+    if (typeof prefix !== "string") return no("continuing_subword_prefix must be a text");
+    if (typeof unknown !== "string") return no("unk_token must be a text");
+    if (typeof maxCharacters !== "number" || !Number.isInteger(maxCharacters) || maxCharacters < 1)
+      return no("max_input_chars_per_word must be an integer ≥ 1");
+    return { kind: "wordpiece", vocab, unknown, prefix, maxCharacters };
+  }
+  if (type !== "BPE") return no(`type ${shown(type)}; heed reads BPE over bytes and WordPiece`);
+  for (const [name, allowed] of BPE_SETTINGS)
+    if (it.has(name) && !allowed.includes(it.get(name) as null))
+      no(
+        `${name} must be ${allowed.map((one) => JSON.stringify(one)).join(" or ")}, got ${shown(it.get(name))}`,
+      );
+  const merges = it.get("merges");
+  if (!Array.isArray(merges)) return no("merges must be a list");
+  return { kind: "bpe", vocab, merges: merges.map((merge, i) => readMerge(merge, i, no)) };
+}
+
+/** What of BPE heed does: no dropout, no marks inside words, no fall-back, since every byte is a token. */
+const BPE_SETTINGS: readonly (readonly [string, readonly (null | string | boolean)[]])[] = [
+  ["dropout", [null]],
+  ["continuing_subword_prefix", [null, ""]],
+  ["end_of_word_suffix", [null, ""]],
+  ["fuse_unk", [false]],
+  ["byte_fallback", [false]],
+  ["ignore_merges", [false]],
+];
+
+function readVocabulary(value: Json | undefined, no: No): Map<string, number> {
+  if (!(value instanceof Map)) return no("vocab must be an object");
+  for (const [token, id] of value)
+    if (typeof id !== "number" || !Number.isInteger(id))
+      no(`vocab: the id of ${quote(token)} is ${shown(id)}`);
+  return value as Map<string, number>;
+}
+
+/** A merge, `"a b"` or `["a", "b"]`. */
+function readMerge(value: Json, place: number, no: No): readonly [string, string] {
+  const pair = typeof value === "string" ? value.split(" ") : value;
+  if (Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string" && one !== ""))
+    return pair as [string, string];
+  return no(`merge ${place} must be two tokens, got ${shown(value)}`);
+}
+
+/** Whether a space is put in front, from GPT-2's pre-tokeniser, whole or as a split with the same pattern. */
+function readByteLevel(value: Json, no: No): boolean {
+  if (value instanceof Map && value.get("type") === "Sequence") {
+    const steps = value.get("pretokenizers");
+    if (!Array.isArray(steps) || steps.length !== 2) return no("expected a Split and a ByteLevel");
+    const split = fields(steps[0], "Split", no);
+    const pattern = split.get("pattern");
+    const regex = pattern instanceof Map ? pattern.get("Regex") : undefined;
+    if (regex !== GPT2_PATTERN)
+      no(`the pattern ${shown(regex)} is not one heed knows; it knows ${GPT2_PATTERN}`);
+    if (split.get("behavior") !== "Isolated" || split.get("invert") !== false)
+      no("Split must be Isolated and not inverted");
+    const level = fields(steps[1], "ByteLevel", no);
+    if (flag(level, "use_regex", no) || flag(level, "add_prefix_space", no))
+      no("the ByteLevel behind a Split must not split or add a space itself");
+    return false;
+  }
+  const level = fields(value, "ByteLevel", no);
+  if (level.has("use_regex") && !flag(level, "use_regex", no))
+    no("ByteLevel without use_regex splits nothing");
+  return flag(level, "add_prefix_space", no);
+}
+
+function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[] {
+  if (value === null) return [];
+  if (!Array.isArray(value)) return no("expected a list");
+  return value.map((one, i) => {
+    const it = object(one, (what) => no(`token ${i}: ${what}`));
+    const [id, content] = [it.get("id"), it.get("content")];
+    if (typeof id !== "number" || typeof content !== "string")
+      return no(`token ${i} has no id or no content`);
+    const inside: No = (what) => no(`${quote(content)}: ${what}`);
+    // Without a normaliser a normalised text is the text.
+    if (flag(it, "normalized", inside) && kind !== "bpe")
+      inside("normalized tokens are looked for in another text");
+    return {
+      id,
+      content,
+      special: flag(it, "special", inside),
+      singleWord: flag(it, "single_word", inside),
+      lstrip: flag(it, "lstrip", inside),
+      rstrip: flag(it, "rstrip", inside),
+    };
+  });
+}
+
+/** The template; none where the post-processor is null or only trims offsets. */
+function readTemplate(value: Json, no: No): Template | undefined {
+  if (value === null) return undefined;
+  if (value instanceof Map && value.get("type") === "ByteLevel") return undefined;
+  const it = fields(value, "TemplateProcessing", no);
+  const special = it.get("special_tokens");
+  if (!(special instanceof Map)) return no("special_tokens must be an object");
+  const slots = (name: "single" | "pair"): Slot[] => {
+    const list = it.get(name);
+    if (!Array.isArray(list)) return no(`${name} must be a list`);
+    const made = list.map((slot) => readSlot(slot, special, (what) => no(`${name}: ${what}`)));
+    for (const sequence of name === "single" ? [0] : [0, 1])
+      if (made.filter((slot) => "sequence" in slot && slot.sequence === sequence).length !== 1)
+        no(`${name} must have the ${sequence === 0 ? "first" : "second"} text once`);
+    if (name === "single" && made.some((slot) => "sequence" in slot && slot.sequence === 1))
+      no("single has a second text");
+    return made;
+  };
+  return { single: slots("single"), pair: slots("pair") };
+}
+
+function readSlot(value: Json, special: ReadonlyMap<string, Json>, no: No): Slot {
+  const [entry, ...more] = object(value, no);
+  if (entry === undefined || more.length > 0) return no("expected one of Sequence and SpecialToken");
+  const [kind, body] = entry;
+  const it = object(body, no);
+  const [id, typeId] = [it.get("id"), it.get("type_id")];
+  if (typeof typeId !== "number" || !Number.isInteger(typeId) || typeId < 0)
+    return no("type_id must be an integer ≥ 0");
+  if (kind === "Sequence" && (id === "A" || id === "B")) return { sequence: id === "A" ? 0 : 1, typeId };
+  if (kind !== "SpecialToken" || typeof id !== "string")
+    return no(`expected a Sequence A or B or a SpecialToken`);
+  const ids = object(special.get(id) ?? null, no).get("ids");
+  if (!Array.isArray(ids) || ids.some((one) => typeof one !== "number")) return no(`${quote(id)} has no ids`);
+  return { special: id, ids: ids as number[], typeId };
+}
+
+/** The fields of a part that must be of type `type`. */
+function fields(value: Json, type: string, no: No): ReadonlyMap<string, Json> {
+  if (!(value instanceof Map) || value.get("type") !== type)
+    return no(`expected ${type}, got ${typeName(value)}`);
+  return value;
+}
+
+function object(value: Json, no: No): ReadonlyMap<string, Json> {
+  return value instanceof Map ? value : no(`expected an object, got ${shown(value)}`);
+}
+
+function flag(it: ReadonlyMap<string, Json>, name: string, no: No): boolean {
+  const value = it.get(name);
+  return typeof value === "boolean" ? value : no(`${name} must be true or false, got ${shown(value)}`);
+}
+
+function typeName(value: Json): string {
+  return value instanceof Map ? `type ${shown(value.get("type"))}` : shown(value);
+}
+
+/** A value of the file as a message shows it. */
+function shown(value: Json | undefined): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "string") return quote(value);
+  return value instanceof Map ? "an object" : Array.isArray(value) ? "a list" : String(value);
+}

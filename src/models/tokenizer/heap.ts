@@ -1,0 +1,44 @@
+/** A binary heap: the item that stands before all others is always at hand. Merging symbols asks for nothing else. */
+
+/** A queue by rank; `before(a, b)` says whether `a` comes out before `b`. */
+export class Heap<T> {
+  readonly #items: T[] = [];
+  readonly #before: (a: T, b: T) => boolean;
+
+  constructor(before: (a: T, b: T) => boolean) {
+    this.#before = before;
+  }
+
+  push(item: T): void {
+    const items = this.#items;
+    let at = items.length;
+    items.push(item);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#before(item, items[parent])) break;
+      items[at] = items[parent];
+      at = parent;
+    }
+    items[at] = item;
+  }
+
+  /** Takes out the first item; undefined where there is none. */
+  pop(): T | undefined {
+    const items = this.#items;
+    const first = items[0];
+    const last = items.pop();
+    const n = items.length;
+    if (n === 0 || last === undefined) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= n) break;
+      if (child + 1 < n && this.#before(items[child + 1], items[child])) child++;
+      if (!this.#before(items[child], last)) break;
+      items[at] = items[child];
+      at = child;
+    }
+    items[at] = last;
+    return first;
+  }
+}

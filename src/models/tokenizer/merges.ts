@@ -1,0 +1,113 @@
+/**
+ * Learning merges (Sennrich et al. 2016, arXiv 1508.07909, algorithm 1): of all pairs of neighbouring symbols in the words
+ * of a corpus the most frequent one becomes a symbol, again and again. Equal counts go to the pair with the smaller ids, so one
+ * corpus gives one vocabulary.
+ *
+ * Counts are kept, not taken anew: a merge changes only the pairs beside it, and each pair knows the words it is in.
+ */
+import { Heap } from "./heap.ts";
+
+/** A word of the corpus: its symbols as places in `tokens`, and how often it comes. */
+export interface Word {
+  readonly symbols: number[];
+  readonly count: number;
+}
+
+/** What to learn from, and how much. */
+export interface MergeTask {
+  /** Each word once; their symbols are merged in place. */
+  readonly words: readonly Word[];
+  /** The vocabulary so far, which the new tokens are added to. */
+  readonly tokens: string[];
+  /** Tokens in the end; fewer where no pair comes `minCount` times. */
+  readonly size: number;
+  readonly minCount: number;
+  /** Spells what two tokens make. */
+  readonly join: (a: string, b: string) => string;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Learns merges until the vocabulary is full. Returns them in order, as places in `tokens`. */
+export function learnMerges(task: MergeTask): [number, number][] {
+  const { words, tokens, size, minCount, join, onProgress } = task;
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const counts = new Map<number, number>();
+  const places = new Map<number, number[]>();
+  const change = (left: number, right: number, by: number, word: number): number => {
+    const pair = left * size + right;
+    counts.set(pair, (counts.get(pair) ?? 0) + by);
+    if (by > 0) {
+      const known = places.get(pair);
+      if (known === undefined) places.set(pair, [word]);
+      else if (known[known.length - 1] !== word) known.push(word);
+    }
+    return pair;
+  };
+  words.forEach(({ symbols, count }, word) => {
+    for (let i = 1; i < symbols.length; i++) change(symbols[i - 1], symbols[i], count, word);
+  });
+  const queue = new Heap<Entry>((a, b) => a.count > b.count || (a.count === b.count && a.pair < b.pair));
+  for (const [pair, count] of counts) queue.push({ pair, count });
+
+  const merges: [number, number][] = [];
+  const done = new Int32Array(words.length).fill(-1);
+  const start = tokens.length;
+  while (tokens.length < size) {
+    const top = queue.pop();
+    if (top === undefined) break;
+    const { pair } = top;
+    const count = counts.get(pair) as number;
+    // Counts that fell since are put back with what they are now; those that rose were put in again then.
+    if (count !== top.count) {
+      if (count > 0 && count < top.count) queue.push({ pair, count });
+      continue;
+    }
+    if (count < minCount) break;
+    const right = pair % size;
+    const left = (pair - right) / size;
+    const spelling = join(tokens[left], tokens[right]);
+    if (spelling === "__proto__") continue; // A key that careful readers of JSON refuse: such a file could not be read.
+    // Two ways may lead to one spelling: both merges are kept, the token is one.
+    const made = ids.get(spelling) ?? tokens.push(spelling) - 1;
+    ids.set(spelling, made);
+    merges.push([left, right]);
+    const grown = new Set<number>();
+    for (const word of places.get(pair) ?? []) {
+      if (done[word] === merges.length) continue;
+      done[word] = merges.length;
+      const { symbols, count: times } = words[word];
+      let end = 0; // symbols[0 … end) are the word after this merge
+      for (let i = 0; i < symbols.length; i++) {
+        const here = symbols[i] === left && i + 1 < symbols.length && symbols[i + 1] === right;
+        if (here) {
+          if (end > 0) {
+            change(symbols[end - 1], left, -times, word);
+            grown.add(change(symbols[end - 1], made, times, word));
+          }
+          if (i + 2 < symbols.length) {
+            change(right, symbols[i + 2], -times, word);
+            grown.add(change(made, symbols[i + 2], times, word));
+          }
+          i++;
+        }
+        symbols[end++] = here ? made : symbols[i];
+      }
+      symbols.length = end;
+    }
+    counts.set(pair, 0);
+    places.delete(pair);
+    grown.delete(pair);
+    for (const changed of grown) {
+      const now = counts.get(changed) as number;
+      if (now > 0) queue.push({ pair: changed, count: now });
+    }
+    if (merges.length % 256 === 0) onProgress?.(tokens.length - start, size - start);
+  }
+  onProgress?.(tokens.length - start, tokens.length - start);
+  return merges;
+}
+
+interface Entry {
+  readonly pair: number;
+  readonly count: number;
+}

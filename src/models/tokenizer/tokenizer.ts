@@ -1,0 +1,294 @@
+/**
+ * A tokeniser: text to ids and back. Added tokens are split off (added.ts), the rest is cut into chunks and those into
+ * tokens (bpe.ts, wordpiece.ts), and the template puts special tokens around (template.ts). Every token knows the
+ * characters of the text it stands for. Learning one is train.ts, files are file.ts.
+ */
+import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { type AddedToken, type Part, splitter } from "./added.ts";
+import { type BpeVocabulary, bpe } from "./bpe.ts";
+import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
+import type { Cutter } from "./cutter.ts";
+import { PLAIN, type Slot, type Template } from "./template.ts";
+import { joinPieces, type WordPieceVocabulary, wordPiece } from "./wordpiece.ts";
+
+/** All that a tokeniser is. */
+export type TokenizerSpec = {
+  /** Tokens outside the learnt vocabulary, special or not; their ids may be in the vocabulary too. */
+  readonly added: readonly AddedToken[];
+  /** What is put around texts; by default nothing. */
+  readonly template?: Template;
+} & (
+  | (BpeVocabulary & {
+      readonly kind: "bpe";
+      /** Puts a space before a text that begins without one. */
+      readonly addPrefixSpace: boolean;
+    })
+  | (WordPieceVocabulary & {
+      readonly kind: "wordpiece";
+      /** Decoding removes the spaces before English punctuation. */
+      readonly cleanup: boolean;
+    })
+);
+
+/** Ids are below this. */
+export const MAX_VOCABULARY = 1 << 22;
+
+/** How to encode. */
+export interface EncodeOptions {
+  /** Puts the template's special tokens around; default true. */
+  readonly addSpecialTokens?: boolean;
+  /** Reads special tokens that are written out in the text as plain text; default false: "[MASK]" is the token. */
+  readonly splitSpecialTokens?: boolean;
+}
+
+/** An encoded text, or two of them. One entry a token in each list. */
+export interface Encoding {
+  readonly ids: Int32Array;
+  /** As the vocabulary spells them: `Ġtime`, `##s`, `[SEP]`. */
+  readonly tokens: readonly string[];
+  /** `[start, end)` in the token's own text, in UTF-16 units; of a token of the template [0, 0]. */
+  readonly offsets: readonly (readonly [start: number, end: number])[];
+  /** Which text the token is of: 0, 1, or −1 for a token of the template. */
+  readonly sequences: Int8Array;
+  /** True for special tokens, of the template or written in the text. */
+  readonly special: readonly boolean[];
+  /** Token types: 0 for the first text and what the template puts around it, 1 for the second. */
+  readonly typeIds: Int32Array;
+}
+
+/** Puts ids together to text, one by one. */
+export interface TextStream {
+  /** The text that is certain once this id is there; "" while a character is incomplete. */
+  push(id: number): string;
+  /** What is left: U+FFFD where the last character never became whole. */
+  end(): string;
+}
+
+/** A tokeniser, ready to use. */
+export class Tokenizer {
+  readonly spec: TokenizerSpec;
+  /** One more than the largest id: rows of an embedding that has room for every token. */
+  readonly size: number;
+  readonly #cutter: Cutter;
+  readonly #split: (text: string) => Iterable<Part>;
+  readonly #splitPlain: (text: string) => Iterable<Part>;
+  readonly #tokens = new Map<number, string>();
+  readonly #ids = new Map<string, number>();
+  readonly #added: ReadonlyMap<number, AddedToken>;
+
+  /** Throws a FormatError where the parts do not fit: a merge or a special token without an id, an id taken twice. */
+  constructor(spec: TokenizerSpec) {
+    this.spec = spec;
+    this.#added = new Map(spec.added.map((token) => [token.id, token]));
+    for (const [token, id] of spec.vocab) this.#enter(token, id);
+    for (const { content, id } of spec.added)
+      if (this.#ids.get(content) !== id || content === "") this.#enter(content, id);
+    if (this.#added.size !== spec.added.length) bad("added-tokens", "two added tokens have one id");
+    let size = 0;
+    for (const id of this.#tokens.keys()) size = Math.max(size, id + 1);
+    this.size = size;
+    check(spec, this.#ids);
+    this.#cutter = spec.kind === "bpe" ? bpe(spec) : wordPiece(spec);
+    this.#split = splitter(spec.added);
+    this.#splitPlain = splitter(spec.added.filter(({ special }) => !special));
+  }
+
+  get kind(): "bpe" | "wordpiece" {
+    return this.spec.kind;
+  }
+
+  #enter(token: string, id: number): void {
+    if (!(Number.isInteger(id) && id >= 0 && id < MAX_VOCABULARY))
+      bad("token-id", `token ${came(token)} has id ${came(id)}; expected 0 ≤ id < ${MAX_VOCABULARY}`);
+    const other = this.#tokens.get(id);
+    if (token === "" || this.#ids.has(token) || other !== undefined)
+      bad(
+        "token-id",
+        `token ${came(token)} of id ${id} is empty, listed twice, or its id is that of ${came(other)}`,
+      );
+    this.#tokens.set(id, token);
+    this.#ids.set(token, id);
+  }
+
+  /** The id of a token in the vocabulary's spelling, or undefined. */
+  id(token: string): number | undefined {
+    return this.#ids.get(token);
+  }
+
+  /** The vocabulary's spelling of an id, or undefined. */
+  token(id: number): string | undefined {
+    return this.#tokens.get(id);
+  }
+
+  /** True for an id that stands for no text: `[SEP]`, `<|endoftext|>`. */
+  isSpecial(id: number): boolean {
+    return this.#added.get(id)?.special === true;
+  }
+
+  /** What a person reads for an id: the text it stands for (bytes of part of a character as \xE2), `##` kept. */
+  display(id: number): string {
+    const token = this.#known(id);
+    if (this.kind === "wordpiece" || this.#added.has(id)) return token;
+    const bytes = bytesOfToken(token) as Uint8Array;
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      return [...bytes].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+    }
+  }
+
+  /** The ids of a text alone, without a template: what a corpus is turned into. */
+  ids(
+    text: string,
+    { splitSpecialTokens = false }: Pick<EncodeOptions, "splitSpecialTokens"> = {},
+  ): Int32Array {
+    const ids: number[] = [];
+    this.#cut("ids", text, splitSpecialTokens, (id) => ids.push(id));
+    return Int32Array.from(ids);
+  }
+
+  /** Encodes a text, or two as a pair. */
+  encode(text: string, pair?: string, options: EncodeOptions = {}): Encoding {
+    const { addSpecialTokens = true, splitSpecialTokens = false } = options;
+    const { spec } = this;
+    const texts = pair === undefined ? [text] : [text, pair];
+    const sequences = texts.map((one) => {
+      const found: { id: number; start: number; end: number }[] = [];
+      this.#cut("encode", one, splitSpecialTokens, (id, start, end) => found.push({ id, start, end }));
+      return found;
+    });
+    const template = (addSpecialTokens && spec.template) || PLAIN;
+    const ids: number[] = [];
+    const offsets: [number, number][] = [];
+    const from: number[] = [];
+    const typeIds: number[] = [];
+    const put = (id: number, start: number, end: number, sequence: number, slot: Slot) => {
+      ids.push(id);
+      offsets.push([start, end]);
+      from.push(sequence);
+      typeIds.push(slot.typeId);
+    };
+    for (const slot of texts.length === 1 ? template.single : template.pair)
+      if ("sequence" in slot)
+        for (const { id, start, end } of sequences[slot.sequence]) put(id, start, end, slot.sequence, slot);
+      else for (const id of slot.ids) put(id, 0, 0, -1, slot);
+    return {
+      ids: Int32Array.from(ids),
+      tokens: ids.map((id) => this.#known(id)),
+      offsets,
+      sequences: Int8Array.from(from),
+      special: ids.map((id) => this.isSpecial(id)),
+      typeIds: Int32Array.from(typeIds),
+    };
+  }
+
+  #cut(
+    what: string,
+    text: string,
+    plain: boolean,
+    put: (id: number, start: number, end: number) => void,
+  ): void {
+    if (typeof text !== "string")
+      throw new OptionError("text", `Tokenizer.${what}: text must be a string, got ${came(text)}`, {
+        got: text,
+      });
+    const { spec } = this;
+    for (const part of plain ? this.#splitPlain(text) : this.#split(text)) {
+      if (part.id !== undefined) {
+        put(part.id, part.start, part.end);
+        continue;
+      }
+      let piece = text.slice(part.start, part.end);
+      let base = part.start;
+      if (spec.kind === "bpe" && spec.addPrefixSpace && !piece.startsWith(" ")) {
+        piece = ` ${piece}`;
+        base--; // The space put in front has no place in the text.
+      }
+      for (const { 0: chunk, index } of piece.matchAll(this.#cutter.chunks)) {
+        const { ids, starts, ends } = this.#cutter.cut(chunk);
+        for (let i = 0; i < ids.length; i++)
+          put(
+            ids[i],
+            Math.max(part.start, base + index + starts[i]),
+            Math.max(part.start, base + index + ends[i]),
+          );
+      }
+    }
+  }
+
+  /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text they came from. */
+  decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
+    const stream = this.stream(options);
+    let text = "";
+    for (let i = 0; i < ids.length; i++) text += stream.push(ids[i]);
+    return text + stream.end();
+  }
+
+  /** Decodes ids as they come, as a model writes them. */
+  stream({ skipSpecialTokens = true }: { readonly skipSpecialTokens?: boolean } = {}): TextStream {
+    const { spec } = this;
+    const skip = (id: number) => skipSpecialTokens && this.isSpecial(id);
+    if (spec.kind === "bpe") {
+      const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      return {
+        push: (id) => {
+          const token = this.#known(id);
+          if (skip(id)) return "";
+          const bytes = this.#added.has(id) ? undefined : bytesOfToken(token);
+          return decoder.decode(bytes ?? new TextEncoder().encode(token), { stream: true });
+        },
+        end: () => decoder.decode(),
+      };
+    }
+    let first = true;
+    return {
+      push: (id) => {
+        const token = this.#known(id);
+        if (skip(id)) return "";
+        // The pieces before decide nothing but whether this one is the first.
+        const text = joinPieces(first ? [token] : ["", token], spec.prefix, spec.cleanup);
+        first = false;
+        return text;
+      },
+      end: () => "",
+    };
+  }
+
+  #known(id: number): string {
+    const token = this.#tokens.get(id);
+    if (token === undefined)
+      throw new OptionError(
+        "token-id",
+        `Tokenizer: no token has id ${came(id)}; ids are below ${this.size}`,
+        {
+          id,
+        },
+      );
+    return token;
+  }
+}
+
+/** Throws unless the parts of `spec` fit each other. */
+function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
+  if (spec.kind === "bpe") {
+    const missing = BYTE_CHARACTERS.findIndex((character) => !spec.vocab.has(character));
+    if (missing >= 0) bad("vocabulary", `no token for byte ${missing}; a byte-level vocabulary has all 256`);
+    for (const token of spec.vocab.keys())
+      if (bytesOfToken(token) === undefined && !spec.added.some(({ content }) => content === token))
+        bad("vocabulary", `token ${came(token)} is not spelt in the byte alphabet`);
+    for (const [a, b] of spec.merges)
+      for (const token of [a, b, a + b])
+        if (!spec.vocab.has(token))
+          bad("merges", `the merge of ${came(a)} and ${came(b)}: ${came(token)} is no token`);
+  } else if (!spec.vocab.has(spec.unknown))
+    bad("vocabulary", `no token ${came(spec.unknown)} for unknown words`);
+  const { single, pair } = spec.template ?? PLAIN;
+  const known = new Set(ids.values());
+  for (const slot of [...single, ...pair])
+    if ("special" in slot && !(slot.ids.length > 0 && slot.ids.every((id) => known.has(id))))
+      bad("template", `the template's token ${came(slot.special)} has ids ${came(slot.ids)}, no tokens`);
+}
+
+function bad(code: string, what: string): never {
+  throw new FormatError(code, `Tokenizer: ${what}`);
+}

@@ -1,0 +1,190 @@
+/**
+ * Learning a tokeniser from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learnt by frequency of pairs, as
+ * Hugging Face's trainer does, not by likelihood). The same texts and options give the same vocabulary, byte for byte.
+ */
+import { came, OptionError } from "../../core/errors.ts";
+import type { AddedToken } from "./added.ts";
+import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
+import { learnMerges, type Word } from "./merges.ts";
+import { normalize } from "./normalize.ts";
+import { bertTemplate } from "./template.ts";
+import { MAX_VOCABULARY, Tokenizer } from "./tokenizer.ts";
+import { CHUNKS, words as wordsOf } from "./wordpiece.ts";
+
+/** What to learn. */
+export interface TrainTokenizerOptions {
+  /** `"bpe"`: GPT-2's byte-level pairs, decodes exactly. `"wordpiece"`: BERT's. */
+  readonly kind: "bpe" | "wordpiece";
+  /** Tokens in all, special ones and the alphabet included; fewer where the texts do not give as many. */
+  readonly vocabSize: number;
+  /** Pairs that come less often are not merged; default 2. */
+  readonly minCount?: number;
+  /** WordPiece: without capitals and accents; default true. Byte-level BPE keeps every byte. */
+  readonly lowercase?: boolean;
+  /** WordPiece: the most frequent characters that get a token; words with others are unknown. Default 1,000. */
+  readonly alphabetSize?: number;
+  /** Special tokens, with ids from 0 on. Default `<|endoftext|>`; for WordPiece, and there always, `[PAD] [UNK] [CLS] [SEP] [MASK]`. */
+  readonly specialTokens?: readonly string[];
+  /** Hears how many of the tokens to learn are there. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** BERT's special tokens, in the order of their ids. */
+const BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+const PREFIX = "##";
+/** Longer words are unknown to BERT's tokeniser, so nothing is learnt of them. */
+const MAX_CHARACTERS = 100;
+
+/**
+ * Learns a tokeniser from texts; a chunk (word) never crosses from one text to the next.
+ *
+ * Throws an OptionError where `vocabSize` has no room for the special tokens and the alphabet (256 bytes for BPE).
+ */
+export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
+  const { kind, vocabSize, minCount = 2, alphabetSize = 1000 } = options;
+  const refuse = (name: string, expected: string, got: unknown): never => {
+    throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${came(got)}`, { got });
+  };
+  if (kind !== "bpe" && kind !== "wordpiece") refuse("kind", '"bpe" or "wordpiece"', kind);
+  if (!(Number.isInteger(vocabSize) && vocabSize > 0 && vocabSize <= MAX_VOCABULARY))
+    refuse("vocabSize", `an integer from 1 to ${MAX_VOCABULARY}`, vocabSize);
+  if (!(Number.isInteger(minCount) && minCount > 0)) refuse("minCount", "an integer ≥ 1", minCount);
+  if (!(Number.isInteger(alphabetSize) && alphabetSize > 0))
+    refuse("alphabetSize", "an integer ≥ 1", alphabetSize);
+  if (typeof texts === "string" || typeof texts?.[Symbol.iterator] !== "function")
+    refuse("texts", "a list of strings", texts);
+  const special = [...(options.specialTokens ?? (kind === "bpe" ? ["<|endoftext|>"] : BERT_TOKENS))];
+  if (
+    special.some((token) => typeof token !== "string" || token === "") ||
+    new Set(special).size < special.length
+  )
+    refuse("specialTokens", "different texts, none empty", special);
+  if (kind === "wordpiece" && !BERT_TOKENS.every((token) => special.includes(token)))
+    refuse("specialTokens", `a list with ${BERT_TOKENS.join(" ")}`, special);
+  return (kind === "bpe" ? trainBpe : trainWordPiece)(texts, {
+    ...options,
+    minCount,
+    alphabetSize,
+    lowercase: options.lowercase ?? true,
+    specialTokens: special,
+  });
+}
+
+function trainBpe(
+  texts: Iterable<string>,
+  options: Required<Omit<TrainTokenizerOptions, "onProgress">>,
+): Tokenizer {
+  const { specialTokens } = options;
+  const tokens = [...specialTokens, ...BYTE_CHARACTERS.toSorted()];
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const words: Word[] = [];
+  for (const [chunk, count] of countChunks(texts, GPT2_CHUNKS))
+    words.push({ symbols: Array.from(byteSpelling(chunk), (byte) => ids.get(byte) as number), count });
+  const merges = learn(words, tokens, options, (a, b) => a + b);
+  return new Tokenizer({
+    kind: "bpe",
+    vocab: new Map(tokens.map((token, id) => [token, id])),
+    merges: merges.map(([a, b]) => [tokens[a], tokens[b]] as const),
+    addPrefixSpace: false,
+    added: addedTokens(specialTokens),
+  });
+}
+
+function trainWordPiece(
+  texts: Iterable<string>,
+  options: Required<Omit<TrainTokenizerOptions, "onProgress">>,
+): Tokenizer {
+  const { specialTokens, alphabetSize, lowercase } = options;
+  const normalizer = { cleanText: true, handleChineseChars: true, stripAccents: null, lowercase };
+  const counts = new Map<string, number>();
+  for (const [chunk, count] of countChunks(texts, CHUNKS)) {
+    const normalized = normalize(chunk, normalizer);
+    for (const { from, to } of wordsOf(normalized)) {
+      if (to - from > MAX_CHARACTERS) continue;
+      const word = normalized.characters.slice(from, to).join("");
+      counts.set(word, (counts.get(word) ?? 0) + count);
+    }
+  }
+  // How often each character begins a word, and how often it stands inside.
+  const alphabet = new Map<string, { total: number; first: boolean; inside: boolean }>();
+  for (const [word, count] of counts) {
+    let first = true;
+    for (const character of word) {
+      const known = alphabet.get(character) ?? { total: 0, first: false, inside: false };
+      known.total += count;
+      if (first) known.first = true;
+      else known.inside = true;
+      alphabet.set(character, known);
+      first = false;
+    }
+  }
+  const kept = [...alphabet]
+    .sort(([a, { total: x }], [b, { total: y }]) => y - x || (a < b ? -1 : 1))
+    .slice(0, alphabetSize)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const tokens = [
+    ...specialTokens,
+    ...kept.filter(([, { first }]) => first).map(([character]) => character),
+    ...kept.filter(([, { inside }]) => inside).map(([character]) => PREFIX + character),
+  ];
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const words: Word[] = [];
+  for (const [word, count] of counts) {
+    const symbols = Array.from(word, (character, i) => ids.get(i === 0 ? character : PREFIX + character));
+    // A word with a character outside the alphabet will be unknown: nothing is learnt of it.
+    if (!symbols.includes(undefined)) words.push({ symbols: symbols as number[], count });
+  }
+  learn(words, tokens, options, (a, b) => a + b.slice(PREFIX.length));
+  const vocab = new Map(tokens.map((token, id) => [token, id]));
+  const named = (token: string) => [token, vocab.get(token) as number] as const;
+  return new Tokenizer({
+    kind: "wordpiece",
+    vocab,
+    unknown: "[UNK]",
+    prefix: PREFIX,
+    maxCharacters: MAX_CHARACTERS,
+    normalizer,
+    cleanup: true,
+    added: addedTokens(specialTokens),
+    template: bertTemplate(named("[CLS]"), named("[SEP]")),
+  });
+}
+
+function learn(
+  words: readonly Word[],
+  tokens: string[],
+  { vocabSize, minCount, onProgress }: TrainTokenizerOptions & { minCount: number },
+  join: (a: string, b: string) => string,
+): [number, number][] {
+  if (tokens.length > vocabSize)
+    throw new OptionError(
+      "vocabSize",
+      `trainTokenizer: vocabSize must be at least ${tokens.length}, for the special tokens and the alphabet; got ${vocabSize}`,
+      { got: vocabSize, least: tokens.length },
+    );
+  return learnMerges({ words, tokens, size: vocabSize, minCount, join, onProgress });
+}
+
+/** The different chunks of all texts with their counts, in the order in which they first come. */
+function countChunks(texts: Iterable<string>, chunks: RegExp): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    if (typeof text !== "string")
+      throw new OptionError("texts", `trainTokenizer: texts must be strings, got ${came(text)}`, {
+        got: text,
+      });
+    for (const [chunk] of text.matchAll(chunks)) counts.set(chunk, (counts.get(chunk) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function addedTokens(special: readonly string[]): AddedToken[] {
+  return special.map((content, id) => ({
+    id,
+    content,
+    special: true,
+    singleWord: false,
+    lstrip: false,
+    rstrip: false,
+  }));
+}

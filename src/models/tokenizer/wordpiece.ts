@@ -1,0 +1,115 @@
+/**
+ * WordPiece as BERT uses it (Devlin et al. 2018, arXiv 1810.04805; google-research/bert, tokenization.py): the
+ * normalised text is cut at spaces and around every punctuation character; each word is then read from the left, the longest piece of
+ * the vocabulary first, pieces inside a word marked by "##". A word that cannot be read to its end is one unknown token.
+ */
+import { type Cuts, type Cutter, remembering } from "./cutter.ts";
+import { type BertNormalizer, type Normalized, normalize } from "./normalize.ts";
+
+/** The learnt part of a WordPiece tokeniser, and how it reads a word. */
+export interface WordPieceVocabulary {
+  /** Id of each piece. */
+  readonly vocab: ReadonlyMap<string, number>;
+  /** The token for a word that cannot be read: "[UNK]". */
+  readonly unknown: string;
+  /** What marks a piece inside a word: "##". */
+  readonly prefix: string;
+  /** Words of more characters are unknown: 100. */
+  readonly maxCharacters: number;
+  readonly normalizer: BertNormalizer;
+}
+
+/** White space that cuts a text whatever the normaliser does: all but the control characters, which it may drop. */
+export const CHUNKS = /[^\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
+
+/** The tokeniser over a vocabulary that is known to be sound. */
+export function wordPiece(of: WordPieceVocabulary): Cutter {
+  const { vocab, prefix, maxCharacters, normalizer } = of;
+  const unknown = vocab.get(of.unknown) as number;
+  let longest = 0;
+  for (const piece of vocab.keys()) longest = Math.max(longest, piece.length);
+
+  /** Reads characters `from` … `to` of a word into `ids` and the places where the pieces end; false where it cannot. */
+  function read(characters: readonly string[], from: number, to: number, ids: number[], stops: number[]) {
+    if (to - from > maxCharacters) return false;
+    for (let at = from; at < to; ) {
+      let piece = at === from ? "" : prefix;
+      let [id, stop] = [-1, at];
+      for (let end = at; end < to && piece.length <= longest; ) {
+        piece += characters[end++];
+        const found = vocab.get(piece);
+        if (found !== undefined) [id, stop] = [found, end];
+      }
+      if (id < 0) return false;
+      ids.push(id);
+      stops.push(stop);
+      at = stop;
+    }
+    return true;
+  }
+
+  function cut(chunk: string): Cuts {
+    const normalized = normalize(chunk, normalizer);
+    const ids: number[] = [];
+    const starts: number[] = [];
+    const ends: number[] = [];
+    for (const { from, to } of words(normalized)) {
+      let made: number[] = [];
+      let stops: number[] = [];
+      if (!read(normalized.characters, from, to, made, stops)) [made, stops] = [[unknown], [to]];
+      let at = from;
+      made.forEach((id, i) => {
+        ids.push(id);
+        starts.push(normalized.starts[at]);
+        at = stops[i];
+        ends.push(normalized.ends[at - 1]);
+      });
+    }
+    return { ids, starts, ends };
+  }
+
+  return { chunks: CHUNKS, cut: remembering(cut) };
+}
+
+/** BERT's words: cut at white space, every punctuation character a word of its own; as ranges of characters. */
+export function* words({ characters }: Normalized): Generator<{ from: number; to: number }> {
+  let from = 0;
+  for (let at = 0; at <= characters.length; at++) {
+    const kind = at === characters.length ? "space" : kindOf(characters[at]);
+    if (kind === "letter") continue;
+    if (at > from) yield { from, to: at };
+    if (kind === "punctuation") yield { from: at, to: at + 1 };
+    from = at + 1;
+  }
+}
+
+function kindOf(character: string): "letter" | "space" | "punctuation" {
+  if (/^[a-zA-Z0-9]/.test(character)) return "letter";
+  if (/^[!-/:-@[-`{-~]|^\p{P}/u.test(character)) return "punctuation";
+  return /^\p{White_Space}/u.test(character) ? "space" : "letter";
+}
+
+/** How a sequence of pieces reads as text: pieces inside a word joined on, spaces between words, English tidied where asked. */
+export function joinPieces(pieces: readonly string[], prefix: string, cleanup: boolean): string {
+  return pieces
+    .map((piece, i) => {
+      const joined = i === 0 ? piece : piece.startsWith(prefix) ? piece.slice(prefix.length) : ` ${piece}`;
+      return cleanup ? TIDY.reduce((text, [from, to]) => text.replaceAll(from, to), joined) : joined;
+    })
+    .join("");
+}
+
+/** What the published decoder does to each piece, in this order. */
+const TIDY = [
+  [" .", "."],
+  [" ?", "?"],
+  [" !", "!"],
+  [" ,", ","],
+  [" ' ", "'"],
+  [" n't", "n't"],
+  [" 'm", "'m"],
+  [" do not", " don't"],
+  [" 's", "'s"],
+  [" 've", "'ve"],
+  [" 're", "'re"],
+] as const;
