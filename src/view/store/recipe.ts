@@ -1,7 +1,9 @@
 /**
  * How scores were made, as data: what a file must say so that its weights can be computed again from q and k. Positions
- * count as in heed: query i stands at i + queryOffset, key j at j; true means attend.
+ * count as in heed: query i stands at i + queryOffset, key j at j; true means attend. A field nobody here knows is an
+ * error that names it: weights computed by half of a recipe would be wrong in silence.
  */
+import { came, FormatError } from "../../core/errors.ts";
 
 /** A score recipe. Everything is optional; the defaults are plain scaled dot products. Tensors are named, `NAME.L` before `NAME`. */
 export interface ScoreRecipe {
@@ -40,3 +42,177 @@ export type RecipeBias =
   | { readonly alibi: readonly number[] }
   | { readonly relative: string; readonly maxDistance?: number; readonly bidirectional?: boolean }
   | { readonly dense: string };
+
+/** What one layer does: the recipe with its override in force. */
+export type LayerRecipe = Omit<ScoreRecipe, "layerOverrides">;
+
+const FIELDS = ["scale", "mask", "keyLengths", "queryOffset", "softcap", "bias", "sinks"] as const;
+
+/** Reads a recipe out of a file, field by field; `where` begins its errors ("recipe of `self`"). */
+export function parseRecipe(value: unknown, where = "recipe"): ScoreRecipe {
+  const given = record(value, where);
+  known(given, [...FIELDS, "layerOverrides"], where);
+  const recipe = fields(given, where);
+  if (given.layerOverrides === undefined) return recipe;
+  const overrides: Record<string, LayerRecipe> = {};
+  for (const [layer, change] of Object.entries(record(given.layerOverrides, `${where}: layerOverrides`))) {
+    const here = `${where}: layerOverrides.${layer}`;
+    if (!/^(0|[1-9]\d*)$/.test(layer)) refuse(here, "a layer's number", layer);
+    const held = record(change, here);
+    known(held, FIELDS, here);
+    overrides[layer] = fields(held, here);
+  }
+  return { ...recipe, layerOverrides: overrides };
+}
+
+/** The recipe of one layer. */
+export function recipeOfLayer({ layerOverrides, ...rest }: ScoreRecipe, layer: number): LayerRecipe {
+  return { ...rest, ...layerOverrides?.[String(layer)] };
+}
+
+/** Names of the tensors a recipe reads. */
+export function tensorsOf({ mask, bias, sinks }: LayerRecipe): string[] {
+  const names: string[] = [];
+  if (typeof mask === "object" && "tensor" in mask) names.push(mask.tensor);
+  if (bias && "relative" in bias) names.push(bias.relative);
+  if (bias && "dense" in bias) names.push(bias.dense);
+  if (sinks !== undefined) names.push(sinks);
+  return names;
+}
+
+/** The recipe in words: "scale 0.125, causal, soft cap 30". */
+export function describeRecipe(recipe: ScoreRecipe, d: number): string {
+  const { mask = "none", bias, keyLengths, queryOffset, softcap, sinks, layerOverrides } = recipe;
+  const parts = [recipe.scale === undefined ? `scale 1/√${d}` : `scale ${recipe.scale}`];
+  if (mask === "none") parts.push("no mask");
+  else if (mask === "causal") parts.push("causal");
+  else if ("window" in mask) {
+    parts.push(`${mask.causal ? "causal window of" : "window of ±"}${mask.causal ? " " : ""}${mask.window}`);
+    if (mask.globals?.length) parts.push(`${mask.globals.length} global tokens`);
+  } else if ("prefix" in mask) parts.push(`prefix of ${mask.prefix}, then causal`);
+  else parts.push(`mask \`${mask.tensor}\` (nonzero = ${mask.polarity})`);
+  if (keyLengths !== undefined)
+    parts.push(
+      typeof keyLengths === "number" ? `${keyLengths} real keys` : `real keys ${keyLengths.join(", ")}`,
+    );
+  if (queryOffset) parts.push(`query 0 at position ${queryOffset}`);
+  if (softcap !== undefined) parts.push(`soft cap ${softcap}`);
+  if (bias)
+    parts.push(
+      "alibi" in bias
+        ? "ALiBi"
+        : "relative" in bias
+          ? `relative bias \`${bias.relative}\``
+          : `bias \`${bias.dense}\``,
+    );
+  if (sinks !== undefined) parts.push(`sinks \`${sinks}\``);
+  const layers = Object.keys(layerOverrides ?? {});
+  if (layers.length) parts.push(`layers ${layers.join(", ")} of their own`);
+  return parts.join(", ");
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+function fields(given: Given, where: string): LayerRecipe {
+  const out: { -readonly [K in keyof LayerRecipe]: LayerRecipe[K] } = {};
+  const { scale, softcap, queryOffset, sinks } = given;
+  if (scale !== undefined) out.scale = finite(scale, `${where}: scale`);
+  if (softcap !== undefined) {
+    out.softcap = finite(softcap, `${where}: softcap`);
+    if (out.softcap <= 0) refuse(`${where}: softcap`, "a number above 0", softcap);
+  }
+  if (queryOffset !== undefined) out.queryOffset = integer(queryOffset, `${where}: queryOffset`, -(2 ** 30));
+  if (sinks !== undefined) out.sinks = text(sinks, `${where}: sinks`);
+  if (given.keyLengths !== undefined)
+    out.keyLengths = Array.isArray(given.keyLengths)
+      ? given.keyLengths.map((n) => integer(n, `${where}: keyLengths`))
+      : integer(given.keyLengths, `${where}: keyLengths`);
+  if (given.mask !== undefined) out.mask = maskOf(given.mask, `${where}: mask`);
+  if (given.bias !== undefined) out.bias = biasOf(given.bias, `${where}: bias`);
+  return out;
+}
+
+function maskOf(value: unknown, where: string): RecipeMask {
+  if (value === "none" || value === "causal") return value;
+  if (typeof value === "string")
+    refuse(where, '"none", "causal", { window, causal }, { prefix } or { tensor, polarity }', value);
+  const given = record(value, where);
+  if ("window" in given) {
+    known(given, ["window", "causal", "globals"], where);
+    if (typeof given.causal !== "boolean") refuse(`${where}: causal`, "true or false", given.causal);
+    const window = integer(given.window, `${where}: window`);
+    const causal = given.causal as boolean;
+    if (given.globals === undefined) return { window, causal };
+    return { window, causal, globals: list(given.globals, `${where}: globals`, (n, at) => integer(n, at)) };
+  }
+  if ("prefix" in given) {
+    known(given, ["prefix"], where);
+    return { prefix: integer(given.prefix, `${where}: prefix`) };
+  }
+  known(given, ["tensor", "polarity"], where);
+  const { polarity } = given;
+  if (polarity !== "keep" && polarity !== "drop")
+    return refuse(`${where}: polarity`, '"keep" or "drop"', polarity);
+  return { tensor: text(given.tensor, `${where}: tensor`), polarity };
+}
+
+function biasOf(value: unknown, where: string): RecipeBias {
+  const given = record(value, where);
+  if ("alibi" in given) {
+    known(given, ["alibi"], where);
+    return { alibi: list(given.alibi, `${where}: alibi`, finite) };
+  }
+  if ("relative" in given) {
+    known(given, ["relative", "maxDistance", "bidirectional"], where);
+    const { maxDistance, bidirectional } = given;
+    if (bidirectional !== undefined && typeof bidirectional !== "boolean")
+      refuse(`${where}: bidirectional`, "true or false", bidirectional);
+    return {
+      relative: text(given.relative, `${where}: relative`),
+      ...(maxDistance === undefined ? {} : { maxDistance: integer(maxDistance, `${where}: maxDistance`, 1) }),
+      ...(bidirectional === undefined ? {} : { bidirectional: bidirectional as boolean }),
+    };
+  }
+  known(given, ["dense"], where);
+  return { dense: text(given.dense, `${where}: dense`) };
+}
+
+function refuse(where: string, expected: string, got: unknown): never {
+  throw new FormatError("recipe", `${where}: expected ${expected}, got ${came(got)}`, { where, got });
+}
+
+function record(value: unknown, where: string): Given {
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return refuse(where, "an object", value);
+  return value as Given;
+}
+
+function known(given: Given, names: readonly string[], where: string): void {
+  for (const name of Object.keys(given))
+    if (!names.includes(name))
+      throw new FormatError(
+        "recipe-field",
+        `${where}: the field ${came(name)} is not known here, so its scores cannot be computed; known are ${names.join(", ")}. Give the weights instead of q and k, or leave the field out where it changes nothing`,
+        { where, field: name },
+      );
+}
+
+function finite(value: unknown, where: string): number {
+  return typeof value === "number" && Number.isFinite(value)
+    ? value
+    : refuse(where, "a finite number", value);
+}
+
+function integer(value: unknown, where: string, least = 0): number {
+  return typeof value === "number" && Number.isInteger(value) && value >= least && value < 2 ** 31
+    ? value
+    : refuse(where, `an integer from ${least}`, value);
+}
+
+function text(value: unknown, where: string): string {
+  return typeof value === "string" && value !== "" ? value : refuse(where, "the name of a tensor", value);
+}
+
+function list(value: unknown, where: string, read: (x: unknown, where: string) => number): number[] {
+  return Array.isArray(value) ? value.map((x) => read(x, where)) : refuse(where, "a list of numbers", value);
+}
