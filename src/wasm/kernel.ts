@@ -10,7 +10,6 @@ import type { Runnable } from "./threads.ts";
 /** A kernel ready to run on this thread. */
 export interface Kernel extends Runnable {
   readonly key: string;
-  readonly spec: Spec;
   /** Bytes a thread needs to run it. */
   readonly workspaceBytes: number;
 }
@@ -40,22 +39,20 @@ export class KernelCache {
 
   /** The kernel of a spec, built if it is not there. */
   get(spec: Spec): Kernel {
-    const key = keyOf(spec);
+    return this.keep(keyOf(spec), spec.kind === "pack" ? 64 : workspaceOf(spec).size, () => codeOf(spec));
+  }
+
+  /** The kernel of a key, built from the code that `write` gives if it is not there. */
+  keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): Kernel {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);
     else {
-      const code = codeOf(spec);
+      const code = write();
       const instance = new WebAssembly.Instance(new WebAssembly.Module(code), {
         env: { memory: this.memory.memory },
       });
-      kernel = {
-        key,
-        id: ++count,
-        spec,
-        code,
-        workspaceBytes: spec.kind === "pack" ? 64 : workspaceOf(spec).size,
-        run: instance.exports.run as Kernel["run"],
-      };
+      const run = instance.exports.run as Kernel["run"];
+      kernel = { key, id: ++count, code, workspaceBytes, run };
       if (this.kernels.size >= KEPT) this.kernels.delete(this.kernels.keys().next().value as string);
     }
     this.kernels.set(key, kernel);
