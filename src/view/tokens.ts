@@ -1,0 +1,84 @@
+/**
+ * What tokens are called on screen: white space, control and direction marks made visible (␠ ⏎ ⇥), nothing left that
+ * could reorder or hide what stands beside it, and nothing cut away but by an ellipsis. Tokens only ever become text.
+ *
+ * Byte-level pieces (GPT-2's) write a space as Ġ, a line break as Ċ and a tab as ĉ; SentencePiece writes ▁ and WordPiece
+ * marks what continues a word with ##. Which of them a list is, is told from the list.
+ */
+import { graphemes } from "./label.ts";
+
+const BYTE_LEVEL: Readonly<Record<string, string>> = { Ġ: " ", Ċ: "\n", ĉ: "\t", č: "\r" };
+const VISIBLE: Readonly<Record<string, string>> = {
+  " ": "␠",
+  "\n": "⏎",
+  "\r": "␍",
+  "\t": "⇥",
+  "\u007f": "␡",
+};
+
+/** How a list of tokens marks words. */
+export type Pieces = "byte-level" | "sentencepiece" | "spaced" | "wordpiece" | "plain";
+
+/** Told from the marks that most of a list's tokens carry. */
+export function piecesOf(tokens: readonly string[]): Pieces {
+  const share = (mark: RegExp) => tokens.filter((token) => mark.test(token)).length / (tokens.length || 1);
+  if (share(/^[ĠĊ]/) > 0.1) return "byte-level";
+  if (share(/^▁/) > 0.1) return "sentencepiece";
+  if (share(/^ \S/) > 0.1) return "spaced";
+  return share(/^##./) > 0 ? "wordpiece" : "plain";
+}
+
+/** A token with everything in it visible, at most `most` characters as a reader counts them. */
+export function visible(token: string, pieces: Pieces = "plain", most = 200): string {
+  const text = pieces === "byte-level" ? token.replace(/[ĠĊĉč]/g, (mark) => BYTE_LEVEL[mark]) : token;
+  if (text === "") return "⟨empty⟩";
+  // Only as much as could be shown is looked at: a token may be a book.
+  const seen = text.slice(0, most * 16).replace(/\r\n/g, "⏎");
+  const shown = graphemes(
+    seen.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\uFFFE\uFFFF]/gu, show),
+  );
+  if (shown.length <= most && text.length <= most * 16) return shown.join("");
+  return `${shown.slice(0, Math.max(1, most - 1)).join("")}…`;
+}
+
+function show(mark: string): string {
+  const code = mark.codePointAt(0)!;
+  if (VISIBLE[mark] !== undefined) return VISIBLE[mark];
+  return code < 32
+    ? String.fromCharCode(0x2400 + code)
+    : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}
+
+/** A token as running text has it: its marks taken away, its white space kept. */
+export function plainText(token: string, pieces: Pieces): string {
+  if (pieces === "byte-level") return token.replace(/[ĠĊĉč]/g, (mark) => BYTE_LEVEL[mark]);
+  if (pieces === "sentencepiece") return token.replace(/▁/g, " ");
+  return pieces === "wordpiece" ? token.replace(/^##(?=.)/, "") : token;
+}
+
+/** Whether a token goes on with the word before it. */
+export function continues(token: string, pieces: Pieces): boolean {
+  if (pieces === "wordpiece") return /^##./.test(token);
+  if (pieces === "plain" || isSpecial(token)) return false;
+  const text = plainText(token, pieces);
+  return text !== "" && !/^\s/.test(text);
+}
+
+/** Marks of a model's own, not of the text: `[CLS]`, `<s>`, `<|endoftext|>`. */
+export function isSpecial(token: string): boolean {
+  return /^(?:\[[A-Z]+\d*\]|<\/?[a-z_]+\d*>|<\|[^|]*\|>|<[^<>\s]*(?:begin|end|start|turn)[^<>\s]*>)$/.test(
+    token,
+  );
+}
+
+/** Tokens joined to words: for each word, the tokens from `start` up to `end`. */
+export function wordsOf(tokens: readonly string[], pieces: Pieces): { start: number; end: number }[] {
+  const words: { start: number; end: number }[] = [];
+  tokens.forEach((token, i) => {
+    const last = words[words.length - 1];
+    if (last !== undefined && i > 0 && continues(token, pieces) && !isSpecial(tokens[i - 1]))
+      last.end = i + 1;
+    else words.push({ start: i, end: i + 1 });
+  });
+  return words;
+}
