@@ -82,7 +82,7 @@ function rowLoss(
     for (let i = start; i < end; i++) slopes[i] *= factor;
     slopes[start + target] -= weight;
   }
-  return max + Math.log(sum) - x[start + target];
+  return Math.log(sum) + (max - x[start + target]);
 }
 
 function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {

@@ -1,0 +1,255 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Tensor, tensor } from "../core/tensor.ts";
+import { add, multiply } from "../nn/ops/arithmetic.ts";
+import { embedding } from "../nn/ops/lookup.ts";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { type Batch, nextTokenBatch, Windows } from "./data.ts";
+import { meanLoss, type Trainable, type TrainOptions, train } from "./loop.ts";
+import { crossEntropy } from "./loss.ts";
+import { renderLoss } from "./plot.ts";
+import { Generator } from "./random.ts";
+import { findNonFinite } from "./trace.ts";
+
+const V = 12;
+
+/** A model of pairs: logits are a row of a table, plus a bias. */
+function pairs(dtype: "float32" | "float64" = "float32"): Trainable {
+  const generator = new Generator(1);
+  const values = Array.from({ length: V * V }, () => generator.uniform() - 0.5);
+  const data = dtype === "float32" ? Float32Array.from(values) : Float64Array.from(values);
+  const table = tensor(data, [V, V], dtype);
+  const bias = tensor(dtype === "float32" ? new Float32Array(V) : new Float64Array(V), [V], dtype);
+  return {
+    parameters: new Map<string, Tensor>([
+      ["table.weight", table],
+      ["bias", bias],
+    ]),
+    loss: ({ inputs, targets }) => crossEntropy(add(embedding(inputs, table), bias), targets),
+  };
+}
+
+/** Text in which each token says the next with 80 %. */
+const text = (() => {
+  const generator = new Generator(3);
+  const ids = new Int32Array(4000);
+  for (let i = 1; i < ids.length; i++)
+    ids[i] = generator.uniform() < 0.8 ? (5 * ids[i - 1] + 1) % V : generator.below(V);
+  return ids;
+})();
+const windows = new Windows(text, [{ start: 0, end: 3600 }], { window: 17, overlap: 1, seed: 5 });
+const batchOf = (first: number, rows: number): Batch =>
+  nextTokenBatch(Array.from({ length: rows }, (_, r) => windows.sequence(first + r)));
+const data = (step: number) => [batchOf(8 * step, 8)];
+const heldOut = { batches: [nextTokenBatch([text.subarray(3600)])], every: 10 };
+
+const run = (model: Trainable, options: Partial<TrainOptions> = {}) =>
+  train({ model, data, steps: 30, adamw: { lr: 0.1 }, heldOut, ...options });
+const bits = (model: Trainable) =>
+  [...model.parameters.values()].map((t) =>
+    Buffer.from((t.data as Float32Array).slice().buffer).toString("hex"),
+  );
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "heed-train-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("train", () => {
+  test("the loss falls to what the text allows, on held-out text too", async () => {
+    const model = pairs();
+    const before = meanLoss(model, heldOut.batches);
+    const { losses, heldOut: measured, step, interrupted } = await run(model, { steps: 100 });
+    expect(step).toBe(100);
+    expect(interrupted).toBe(false);
+    expect(losses.length).toBe(100);
+    expect(measured.map(([at]) => at)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+    expect(before).toBeGreaterThan(2.4);
+    // The text's entropy: 0.8167 go to one token, the rest evenly to eleven.
+    expect(measured.at(-1)?.[1]).toBeLessThan(1.1);
+    expect(measured.at(-1)?.[1]).toBe(meanLoss(model, heldOut.batches));
+  });
+
+  test.each([1, 7, 15, 29, 30])(
+    "stopped after step %d and resumed gives the bits of the unbroken run",
+    async (at) => {
+      const whole = pairs();
+      const unbroken = await run(whole);
+      const path = join(folder, "checkpoint.safetensors");
+      const stop = new AbortController();
+      const first = await run(pairs(), {
+        checkpoint: { path, every: 4, config: "mine" },
+        signal: stop.signal,
+        onStep: ({ step }) => step === at && stop.abort(),
+      });
+      expect(first).toMatchObject({ step: at, interrupted: at < 30 });
+      const resume = readCheckpoint(await readFile(path));
+      expect(resume).toMatchObject({ step: at, config: "mine" });
+      const model = pairs();
+      const second = await run(model, { resume, checkpoint: { path } });
+      expect(bits(model)).toEqual(bits(whole));
+      expect(second).toEqual(unbroken);
+      expect(await readdir(folder)).toEqual(["checkpoint.safetensors"]);
+    },
+  );
+
+  test("micro-batches add up to the batch, by their share of the targets", async () => {
+    const [big, small] = [pairs("float64"), pairs("float64")];
+    const ragged = (step: number) => [
+      batchOf(8 * step, 1),
+      batchOf(8 * step + 1, 5),
+      batchOf(8 * step + 6, 2),
+    ];
+    const one = await run(big, { steps: 10 });
+    const three = await run(small, { steps: 10, data: ragged, countOf: ({ count }) => count });
+    one.losses.forEach((loss, i) => expect(three.losses[i]).toBeCloseTo(loss, 12));
+    const [a, b] = [big, small].map((model) =>
+      [...model.parameters.values()].flatMap((t) => [...t.toFloat64()]),
+    );
+    a.forEach((value, i) => expect(b[i]).toBeCloseTo(value, 10));
+  });
+
+  test("gradients are clipped to the norm, and reports say what it was", async () => {
+    const norms: number[] = [];
+    const clipped = pairs();
+    await run(clipped, { steps: 3, maxNorm: 1e-3, onStep: ({ norm }) => norms.push(norm) });
+    expect(norms.length).toBe(3);
+    expect(Math.min(...norms)).toBeGreaterThan(1e-3);
+    const free = pairs();
+    await run(free, { steps: 3, maxNorm: Number.POSITIVE_INFINITY });
+    expect(bits(free)).not.toEqual(bits(clipped));
+  });
+
+  test("a schedule names the rate of each step", async () => {
+    const rates: number[] = [];
+    await run(pairs(), { steps: 3, schedule: (step) => 0.5 ** step, onStep: ({ lr }) => rates.push(lr) });
+    expect(rates).toEqual([1, 0.5, 0.25]);
+  });
+
+  test.each<[string, Partial<TrainOptions>]>([
+    ["steps", { steps: 1.5 }],
+    ["checkpoint.every", { checkpoint: { path: "x", every: 0 } }],
+    ["heldOut.every", { heldOut: { batches: heldOut.batches, every: 0 } }],
+    ["heldOut.batches", { heldOut: { batches: [], every: 1 } }],
+    ["maxNorm", { maxNorm: -1 }],
+  ])("refuses wrong %s before any work", async (code, options) => {
+    const model = pairs();
+    const before = bits(model);
+    await expect(run(model, options)).rejects.toMatchObject({ name: "OptionError", code });
+    expect(bits(model)).toEqual(before);
+  });
+});
+
+describe("a loss that is not finite", () => {
+  /** Goes wrong at a step: the named parameter's factor becomes NaN. */
+  function spoilt(at: number, where: "value" | "gradient") {
+    const model = pairs();
+    const factor = tensor(new Float32Array(V).fill(1), [V]);
+    let step = 0;
+    const trainable: Trainable = {
+      parameters: new Map([...model.parameters, ["scale.weight", factor]]),
+      loss({ inputs, targets }) {
+        const [table, bias] = [...model.parameters.values()];
+        const logits = add(embedding(inputs, table), bias);
+        if (step >= at && where === "value") logits.data[3] = Number.POSITIVE_INFINITY;
+        const scaled = multiply(logits, factor);
+        if (step >= at && where === "gradient") logits.data[3] = Number.POSITIVE_INFINITY;
+        return crossEntropy(scaled, targets);
+      },
+    };
+    const options: Partial<TrainOptions> = {
+      data: (n) => {
+        step = n;
+        return data(n);
+      },
+    };
+    return { trainable, options };
+  }
+
+  test("stops the run, names step, layer and tensor, and the checkpoint stays", async () => {
+    const path = join(folder, "c.safetensors");
+    const { trainable, options } = spoilt(12, "value");
+    const failed = run(trainable, { ...options, checkpoint: { path, every: 5 } });
+    await expect(failed).rejects.toMatchObject({
+      name: "HeedError",
+      code: "non-finite",
+      message:
+        "train: loss is NaN at step 12; first non-finite: the output of multiply at scale.weight; the last checkpoint is of step 10",
+      fields: { step: 12, layer: "scale.weight", operation: "multiply", kind: "value" },
+    });
+    expect(readCheckpoint(await readFile(path)).step).toBe(10);
+    expect([...trainable.parameters.values()].every((t) => t.toFloat64().every(Number.isFinite))).toBe(true);
+  });
+
+  test("a gradient that is not finite under a finite loss is named too", async () => {
+    const { trainable, options } = spoilt(2, "gradient");
+    await expect(run(trainable, options)).rejects.toMatchObject({
+      code: "non-finite",
+      message: "train: a gradient is not finite at step 2; first non-finite: the gradient of scale.weight",
+    });
+  });
+
+  test("a parameter that is not finite is named before the first step", async () => {
+    const model = pairs();
+    (model.parameters.get("bias")?.data as Float32Array)[4] = Number.NaN;
+    await expect(run(model)).rejects.toMatchObject({ code: "parameters", fields: { name: "bias" } });
+    expect(findNonFinite(model.parameters, () => model.loss(data(0)[0]))?.text).toBe("parameter bias");
+  });
+
+  test("where all is finite nothing is found", () => {
+    const model = pairs();
+    expect(findNonFinite(model.parameters, () => model.loss(data(0)[0]))).toBeUndefined();
+  });
+});
+
+describe("checkpoints", () => {
+  test("of another model are refused before anything is changed", async () => {
+    const path = join(folder, "c.safetensors");
+    await run(pairs("float64"), { steps: 1, checkpoint: { path } });
+    const resume = readCheckpoint(await readFile(path));
+    const model = pairs();
+    const before = bits(model);
+    await expect(run(model, { resume })).rejects.toMatchObject({ name: "OptionError", code: "checkpoint" });
+    expect(bits(model)).toEqual(before);
+    await expect(run(pairs("float64"), { resume, steps: 0 })).rejects.toMatchObject({ code: "steps" });
+  });
+
+  test("other files are refused", async () => {
+    const { AdamW } = await import("./adamw.ts");
+    const { writeSafetensors } = await import("../io/index.ts");
+    expect(() => readCheckpoint(writeSafetensors({}))).toThrow(
+      expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
+    );
+    const none = new Map<string, Tensor>();
+    const bytes = writeCheckpoint(none, new AdamW(none), { step: -1, losses: [], heldOut: [] }, "");
+    expect(() => readCheckpoint(bytes)).toThrow(expect.objectContaining({ code: "checkpoint" }));
+  });
+});
+
+describe("renderLoss", () => {
+  const curve = {
+    losses: Array.from({ length: 500 }, (_, i) => 6 - Math.log(1 + i) / 2),
+    heldOut: [[250, 3.5], [500, 3.2]] as const, // biome-ignore format: one line
+    lines: [["bigram", 4.2]] as const,
+  };
+
+  test("a falling curve goes from the upper left to the lower right, in the room it has", () => {
+    const lines = renderLoss(curve, { columns: 60, rows: 8 });
+    expect(lines.length).toBe(9);
+    for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);
+    expect(lines[0]).toContain("6.00");
+    expect(lines[7]).toContain("2.89");
+    expect(lines[0].search(/[\u2801-\u28ff]/)).toBeLessThan(lines[7].search(/[\u2801-\u28ff]/));
+    expect(lines.join("").match(/o/g)?.length).toBe(2);
+    expect(lines.join("")).toContain("bigram");
+  });
+
+  test("ASCII where asked, nothing where there is nothing", () => {
+    expect(renderLoss(curve, { ascii: true }).join("")).toMatch(/^[ -~]*$/);
+    expect(renderLoss({ losses: [] })).toEqual([]);
+    expect(renderLoss({ losses: [2] }).length).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { Tensor, tensor } from "../core/tensor.ts";
+import { add, mean, multiply, scale, sum } from "../nn/ops/arithmetic.ts";
+import { reshape } from "../nn/ops/shapes.ts";
+import { record } from "../nn/record.ts";
+import { addTo, Tape } from "./tape.ts";
+
+const of = (...values: number[]) => tensor(Float64Array.from(values), [values.length]);
+const values = (t: Tensor | undefined) => t && Array.from(t.toFloat64());
+
+/** Loss and gradients of work. */
+function differentiate(work: () => Tensor, wanted: Tensor[]) {
+  const tape = new Tape();
+  const loss = tape.run(work);
+  return tape.gradients(loss, wanted);
+}
+
+describe("Tape", () => {
+  test("a tensor that is read several times gets the sum of its gradients", () => {
+    const x = of(1, -2, 3);
+    const y = of(5, 7, 11);
+    // sum(x·x + x·y + x): 2x + y + 1
+    const loss = () => sum(add(add(multiply(x, x), multiply(x, y)), x));
+    const gradients = differentiate(loss, [x, y]);
+    expect(values(gradients.get(x))).toEqual([8, 4, 18]);
+    expect(values(gradients.get(y))).toEqual([1, -2, 3]);
+  });
+
+  test("a gradient that came in is not written: two readers of one sum do not disturb each other", () => {
+    const x = of(1, 2);
+    const y = of(3, 4);
+    // add hands the same gradient to both of its inputs; x then gets more.
+    const gradients = differentiate(() => sum(add(add(x, y), scale(x, 10))), [x, y]);
+    expect(values(gradients.get(x))).toEqual([11, 11]);
+    expect(values(gradients.get(y))).toEqual([1, 1]);
+  });
+
+  test("a tensor in the middle can be wanted too", () => {
+    const x = of(2, 3);
+    let middle: Tensor | undefined;
+    const tape = new Tape();
+    const loss = tape.run(() => sum(multiply((middle = scale(x, 4)), x)));
+    const gradients = tape.gradients(loss, [middle as unknown as Tensor, x]);
+    expect(values(gradients.get(middle as unknown as Tensor))).toEqual([2, 3]);
+    expect(values(gradients.get(x))).toEqual([16, 24]);
+  });
+
+  test("only steps between the wanted tensors and the loss run backwards", () => {
+    const ran: string[] = [];
+    const step = (name: string, inputs: Tensor[]) => {
+      const output = of(1);
+      const backward = ([d]: readonly (Tensor | undefined)[]) => {
+        ran.push(name);
+        return inputs.map(() => d);
+      };
+      record({ name, inputs, outputs: [output], backward });
+      return output;
+    };
+    const [wanted, other] = [of(1), of(2)];
+    const gradients = differentiate(() => {
+      const constant = step("of another tensor", [other]);
+      step("of nobody's use", [wanted]);
+      return step("last", [step("first", [wanted]), constant]);
+    }, [wanted]);
+    expect(ran).toEqual(["last", "first"]);
+    expect([...gradients.keys()]).toEqual([wanted]);
+  });
+
+  test("a tensor that the loss does not depend on has no gradient", () => {
+    const [x, y] = [of(1), of(2)];
+    const gradients = differentiate(() => sum(x), [x, y]);
+    expect(gradients.has(y)).toBe(false);
+  });
+
+  test("a scale multiplies the gradients", () => {
+    const x = of(1, 2, 3, 4);
+    const tape = new Tape();
+    const loss = tape.run(() => mean(multiply(x, x)));
+    expect(values(tape.gradients(loss, [x], 10).get(x))).toEqual([5, 10, 15, 20]);
+  });
+
+  test("views are tensors of their own, with gradients in their source's shape", () => {
+    const x = tensor(Float64Array.of(1, 2, 3, 4), [2, 2]);
+    const gradients = differentiate(() => sum(multiply(reshape(x, [4]), of(1, 10, 100, 1000))), [x]);
+    expect(gradients.get(x)?.shape).toEqual([2, 2]);
+    expect(values(gradients.get(x))).toEqual([1, 10, 100, 1000]);
+  });
+
+  test("steps are let go as they are run backwards", () => {
+    const x = of(1);
+    const tape = new Tape();
+    const loss = tape.run(() => sum(scale(x, 2)));
+    expect(tape.steps.length).toBeGreaterThan(0);
+    tape.gradients(loss, [x]);
+    expect(tape.steps).toEqual([]);
+    expect(() => tape.gradients(loss, [x])).toThrow(
+      expect.objectContaining({ name: "OptionError", code: "tape" }),
+    );
+  });
+
+  test("refuses a loss of several numbers, and one made outside", () => {
+    const x = of(1, 2);
+    const tape = new Tape();
+    const many = tape.run(() => scale(x, 2));
+    expect(() => tape.gradients(many, [x])).toThrow(
+      expect.objectContaining({ name: "ShapeError", code: "loss" }),
+    );
+    expect(() => tape.gradients(of(1), [x])).toThrow(
+      expect.objectContaining({ name: "OptionError", code: "loss" }),
+    );
+  });
+
+  test("names the step whose gradient has another shape than its input", () => {
+    const x = of(1, 2);
+    const wrong = () => {
+      const output = of(3);
+      record({ name: "bend", inputs: [x], outputs: [output], backward: ([d]) => [d] });
+      return output;
+    };
+    expect(() => differentiate(wrong, [x])).toThrow(
+      /bend gave a gradient \[1\] float64 for its input 0, which is \[2\]/,
+    );
+  });
+
+  test("strided gradients add up by place, not by memory", () => {
+    const total = new Tensor(new Float64Array(4), [2, 2], "float64");
+    addTo(total, tensor(Float64Array.of(1, 2, 3, 4), [2, 2]).transpose());
+    addTo(total, tensor(Float64Array.of(1, 1, 1, 1), [2, 2]), 0.5);
+    expect(values(total)).toEqual([1.5, 3.5, 2.5, 4.5]);
+  });
+});
