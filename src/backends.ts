@@ -3,7 +3,7 @@ import type { Product } from "./core/product.ts";
 import type { Backend } from "./plan/backend.ts";
 import type { Problem } from "./plan/problem.ts";
 import { matmul as plainMatmul, reference } from "./reference/backend.ts";
-import { wasm } from "./wasm/backend.ts";
+import { wasm, matmul as wasmMatmul } from "./wasm/backend.ts";
 
 export { empty, prepare } from "./wasm/backend.ts";
 
@@ -24,7 +24,7 @@ export function backendFor(
   return { backend: reference, because };
 }
 
-/** Fills the result of a matrix product. */
+/** Fills the result of a matrix product: on the engine, or in plain loops. */
 export function multiply(product: Product): void {
-  plainMatmul(product);
+  if (!wasmMatmul(product)) plainMatmul(product);
 }

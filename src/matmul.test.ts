@@ -1,7 +1,8 @@
 /** The product against Σ a·b in float64, over shapes, views, dtypes and options; what is refused; at every level and number of threads. */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, use } from "../tests/levels.ts";
+import { has, LEVELS, restore, THREADS, use } from "../tests/levels.ts";
 import { type Random, random } from "../tests/random.ts";
+import { empty, prepare } from "./backends.ts";
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from "./core/dtype.ts";
 import { DTypeError, OptionError, ShapeError } from "./core/errors.ts";
 import { sizeOf, Tensor, tensor, zeros } from "./core/tensor.ts";
@@ -60,6 +61,19 @@ function worst(a: Tensor, b: Tensor, options: MatmulOptions = {}): number {
   }
   return most;
 }
+
+it("relaxed and wide have the same bits", () => {
+  if (!has("wide")) return;
+  const r = random(19);
+  for (const [M, K, N] of [[100, 520, 77], [5, 64, 300]]) {
+    const [a, b] = [normal(r, [M, K]), normal(r, [K, N])];
+    const [wide, relaxed] = (["wide", "relaxed"] as const).map((level) => {
+      use(level, 1);
+      return [...matmul(a, b).data];
+    });
+    expect(wide).toEqual(relaxed);
+  }
+}); // biome-ignore format: rows of sizes
 
 describe("refused before any work:", () => {
   const a = zeros([2, 3]);
@@ -181,9 +195,9 @@ for (const level of LEVELS.filter(has))
 
     it("random shapes, views, batches, dtypes and options", () => {
       const r = random(11);
-      for (let n = 0; n < 150; n++) {
+      for (let n = 0; n < 90; n++) {
         use(level, r.pick([1, 2, 3]));
-        const [M, N, K] = [r.size(150), r.size(150), r.size(700)];
+        const [M, N, K] = [r.size(120), r.size(120), r.size(700)];
         const [transposeA, transposeB] = [r.chance(0.4), r.chance(0.4)];
         const lead = r.pick([[], [], [3], [2, 2]]);
         const operand = (rows: number, columns: number, own: number[]) => {
@@ -209,6 +223,54 @@ for (const level of LEVELS.filter(has))
         expect(worst(a, b, { transposeA, transposeB, bias, accumulate }), what).toBeLessThanOrEqual(1);
       }
     }, 60_000);
+
+    it("the same bits on one, two, three and seven threads, and for a row alone", async () => {
+      const r = random(13);
+      const sizes = [
+        { M: 301, K: 270, N: 130 },
+        { M: 12, K: 700, N: 1000 },
+        { M: 130, K: 2500, N: 70, transposeA: true },
+        { M: 90, K: 33, N: 50, lead: [5] },
+      ];
+      for (const { M, K, N, lead = [], transposeA = false } of sizes) {
+        const a = normal(r, [...lead, ...(transposeA ? [K, M] : [M, K])]);
+        const b = normal(r, [...lead, N, K]);
+        const bias = normal(r, [N]);
+        const results: Int32Array[] = [];
+        for (const threads of THREADS) {
+          use(level, threads);
+          expect(await prepare()).toBeGreaterThanOrEqual(level === "reference" ? 1 : threads);
+          const { data } = matmul(a, b, { transposeA, transposeB: true, bias });
+          results.push(new Int32Array(data.buffer));
+        }
+        for (const bits of results) expect(bits).toEqual(results[0]);
+        if (lead.length > 0) continue;
+        const whole = transposeA ? a.transpose() : a;
+        const row = new Tensor(whole.data, [1, K], "float32", whole.strides, whole.strides[0] * 7);
+        const { data } = matmul(row, b, { transposeB: true, bias });
+        expect(new Int32Array(data.buffer)).toEqual(results[0].slice(7 * N, 8 * N));
+      }
+    });
+
+    it("operands and sums in the engine's memory give the same bits", () => {
+      use(level, 2);
+      const r = random(17);
+      const [M, K, N] = [70, 300, 90];
+      for (const [transposeA, transposeB] of [[false, true], [true, false]]) {
+        const a = normal(r, transposeA ? [K, M] : [M, K]);
+        const b = normal(r, transposeB ? [N, K] : [K, N]);
+        const c = normal(r, [M, N]);
+        const there = [a, b, c].map((x) => {
+          const y = empty(x.shape);
+          y.data.set(x.data as Float32Array);
+          return y;
+        });
+        const want = matmul(a, b, { transposeA, transposeB, accumulate: c });
+        const got = matmul(there[0], there[1], { transposeA, transposeB, accumulate: there[2] });
+        expect(got).toBe(there[2]);
+        expect([...got.data]).toEqual([...want.data]);
+      }
+    });
 
     it("16-bit operands are widened exactly", () => {
       use(level, 1);

@@ -6,6 +6,7 @@
 
 import type { TypedData } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
+import type { Product } from "../core/product.ts";
 import type { Backend, LseReader, Result } from "../plan/backend.ts";
 import { settings, warnOnce } from "../plan/configure.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -15,10 +16,11 @@ import { Regions, writeCall } from "./call.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
 import { workspaceOf } from "./layout.ts";
+import { matmul as multiply } from "./matmul.ts";
 import { type Piece, type Placed, placePieces, placeWhole } from "./place.ts";
 import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./prepare.ts";
 import { collect } from "./results.ts";
-import { agrees } from "./selftest.ts";
+import { agrees, productsAgree } from "./selftest.ts";
 import { keyOf, packing, panelOf } from "./spec.ts";
 import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
 import { ThreadLost } from "./threads.ts";
@@ -34,7 +36,11 @@ const MOST_KEYS = 2 ** 31 - 2 ** 12;
 
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
 const levelNow = (): KernelLevel =>
-  currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
+  currentLevel(
+    (engine) =>
+      agrees((problem, out, level) => run(engine, problem, out, level, true)) &&
+      productsAgree((product, level) => multiply(engine, product, level, 1, { collected: 0 })),
+  );
 
 /** How many threads a job may use now; starts them where there is work for them. */
 function threadsFor(engine: Engine, work: number, alone: boolean): number {
@@ -161,6 +167,20 @@ function surviving(work: (engine: Engine, alone: boolean) => void): void {
     abandonEngine();
     work(theEngine() as Engine, true);
   }
+}
+
+/** Fills the result of a float32 product; returns false where there is no engine for it. */
+export function matmul(product: Product): boolean {
+  if (product.dtype === "float64" || settings().simd === "reference" || whyNot() !== undefined) return false;
+  const { batch, M, N, K } = product;
+  if (K === 0 || Math.max(M, N, K) > MOST_KEYS) return false;
+  if (batch * M * N === 0) return true;
+  const progress = { collected: 0 };
+  const work = 2 * batch * M * N * K;
+  surviving((engine, alone) =>
+    multiply(engine, product, levelNow(), threadsFor(engine, work, alone), progress),
+  );
+  return true;
 }
 
 /**

@@ -1,0 +1,354 @@
+/**
+ * The matrix product kernel: C = start + A·B for a block of rows and some panels of columns (Goto & van de Geijn 2008).
+ *
+ *   for each block of at most 256 along K:
+ *     A's rows into strips [strip][k][rows of a register tile]                   packed in the thread's workspace
+ *     for each panel of B [k][columns of a register tile]:                        packed before, or here
+ *       for each strip: a register tile of sums, from 0 in order of k; C = C + sums
+ *
+ * Both operands are read strictly in order, A broadcast number by number. C has whole tiles: rows and columns behind its
+ * last are written too, and nobody reads them. Operands may lie along K or across it, so no transpose is ever made.
+ */
+import {
+  type Func,
+  type FunctionBuilder,
+  f32x4,
+  type I32Value,
+  i32,
+  type Local,
+  ModuleBuilder,
+  shuffle32,
+  type V128Value,
+  v128,
+  ZERO,
+} from "../assembler/index.ts";
+import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../math.ts";
+import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../spec.ts";
+import { memoryImport } from "./forward.ts";
+
+/** What a product's kernel is specialised on; sizes are not among it. */
+export interface ProductSpec {
+  /** Multiply and add in one rounding (relaxed_madd) or two. */
+  readonly fused: boolean;
+  /** Written so that V8 widens pairs of vectors to 256 bits. */
+  readonly wide: boolean;
+  readonly tile: Tile;
+  readonly a: Storage;
+  readonly b: Storage;
+  readonly shared: boolean;
+}
+
+/** Longest run of k summed from 0: a panel of B is then 8 or 16 KB, half of a first cache. Results depend on it. */
+export const DEPTH = 256;
+
+/** Rows of A a task packs at a time. */
+export const blockRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
+
+/** Words of a task. */
+export const PRODUCT = {
+  /** 0: a product; 1: pack B. */
+  kind: 0,
+  /** First element of A, bytes from row to row and from k to k; not 0 where rows are neighbours and not k. */
+  a: 4,
+  aRow: 8,
+  aDeep: 12,
+  aAcross: 16,
+  /** First panel of packed B and bytes from panel to panel; or, where `b` is 0, B as it lies. */
+  b: 20,
+  bPanel: 24,
+  bSource: 28,
+  bColumn: 32,
+  bDeep: 36,
+  bAcross: 40,
+  /** Rows, columns, and the length of the sums. */
+  rows: 44,
+  columns: 48,
+  depth: 52,
+  c: 56,
+  cRow: 60,
+  /** What the first block's sums are added to, and bytes from row to row of it: 0 for a bias. */
+  from: 64,
+  fromRow: 68,
+  size: 80,
+} as const;
+
+/** A thread's workspace: A's packed rows, one panel of B. */
+export function productWorkspace(spec: ProductSpec): { a: number; b: number; size: number } {
+  const b = roundUp(blockRows(spec.tile) * DEPTH * 4 + 64, 64);
+  return { a: 0, b, size: b + panelOf(spec.tile) * DEPTH * 4 + 64 };
+}
+
+/** The readable key of a kernel: `matmul fma 6x2 f32`. */
+export function productKey(spec: ProductSpec): string {
+  const short: Record<Storage, string> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+  const { tile } = spec;
+  const storage = spec.a === spec.b ? short[spec.a] : `${short[spec.a]}/${short[spec.b]}`;
+  return `matmul ${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"} ${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""} ${storage}${spec.shared ? "" : " unshared"}`;
+}
+
+/** Bytes of the module; it exports `run(task, workspace)`. */
+export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const { tile } = spec;
+  const space = productWorkspace(spec);
+  const [strip, panel] = [tile.rows, panelOf(tile)];
+  const packA = packing(module, spec, spec.a, strip);
+  const packB = packing(module, spec, spec.b, panel);
+  const multiply = product(module, spec);
+
+  module.func(
+    "run",
+    ["i32", "i32"],
+    (f, task, ws) => {
+      const word = (at: number): Local<"i32"> => f.int(i32.load(task, at));
+      const depth = word(PRODUCT.depth);
+      const columns = word(PRODUCT.columns);
+      const source = word(PRODUCT.bSource);
+      const [bColumn, bDeep, bAcross] = [word(PRODUCT.bColumn), word(PRODUCT.bDeep), word(PRODUCT.bAcross)];
+      const packed = word(PRODUCT.b);
+      const bringB = (from: Local<"i32">, count: Local<"i32">, length: Local<"i32">, to: Local<"i32">) =>
+        f.when(
+          bAcross,
+          () => f.call(packB.across, from, bDeep, count, length, to),
+          () => f.call(packB.along, from, bColumn, count, length, to),
+        );
+      f.when(
+        i32.load(task, PRODUCT.kind),
+        () => bringB(source, columns, depth, packed),
+        () => {
+          const rows = word(PRODUCT.rows);
+          const [a, aRow, aDeep, aAcross] = [
+            word(PRODUCT.a),
+            word(PRODUCT.aRow),
+            word(PRODUCT.aDeep),
+            word(PRODUCT.aAcross),
+          ];
+          const bPanel = word(PRODUCT.bPanel);
+          const [c, cRow] = [word(PRODUCT.c), word(PRODUCT.cRow)];
+          const [from, fromRow] = [word(PRODUCT.from), word(PRODUCT.fromRow)];
+          const strips = f.int(i32.div_s(i32.add(rows, strip - 1), strip));
+          const length = f.local("i32");
+          const left = f.local("i32");
+          const [bAt, cAt, fromAt, sourceAt, panelB] = Array.from({ length: 5 }, () => f.local("i32"));
+          f.loop(
+            () => i32.gt_s(depth, 0),
+            () => {
+              f.set(length, depth);
+              f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
+              f.when(
+                aAcross,
+                () => f.call(packA.across, a, aDeep, rows, length, ws),
+                () => f.call(packA.along, a, aRow, rows, length, ws),
+              );
+              f.set(left, columns);
+              f.set(bAt, packed);
+              f.set(cAt, c);
+              f.set(fromAt, from);
+              f.set(sourceAt, source);
+              f.loop(
+                () => i32.gt_s(left, 0),
+                () => {
+                  f.set(panelB, bAt);
+                  f.when(i32.eqz(packed), () => {
+                    const count = f.int(left);
+                    f.when(i32.gt_s(count, panel), () => f.set(count, panel));
+                    f.set(panelB, i32.add(ws, space.b));
+                    bringB(sourceAt, count, length, panelB);
+                    f.step(sourceAt, i32.mul(bColumn, panel));
+                  });
+                  f.call(multiply, ws, panelB, length, cAt, cRow, fromAt, fromRow, strips);
+                  f.step(left, -panel);
+                  f.step(bAt, bPanel);
+                  f.step(cAt, 4 * panel);
+                  f.step(fromAt, 4 * panel);
+                },
+              );
+              // The next block is added to what is there.
+              f.set(from, c);
+              f.set(fromRow, cRow);
+              f.step(a, i32.mul(aDeep, DEPTH));
+              f.step(packed, i32.mul(i32.ne(packed, 0), 4 * panel * DEPTH));
+              f.step(source, i32.mul(bDeep, DEPTH));
+              f.step(depth, -DEPTH);
+            },
+          );
+        },
+      );
+    },
+    { exported: true },
+  );
+  return module.encode();
+}
+
+/** product(a, b, length, c, cRow, from, fromRow, strips): C = from + A·B for packed strips of A and one packed panel of B. */
+function product(module: ModuleBuilder, spec: ProductSpec): Func {
+  const { rows, vectors, unroll } = spec.tile;
+  const panel = panelOf(spec.tile);
+  const madd = maddOf(spec.fused);
+  return module.func(
+    "product",
+    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
+    (f, a, b, length, c, cRow, from, fromRow, strips) => {
+      const acc = Array.from({ length: rows }, () => Array.from({ length: vectors }, () => f.local("v128")));
+      const columns = acc[0].map(() => f.local("v128"));
+      const bAt = f.local("i32");
+      const end = f.local("i32");
+      /** Steps along k, `times` written out, until `a` is at `end`. */
+      const steps = (times: number) =>
+        f.repeat(() => {
+          for (let u = 0; u < times; u++) {
+            columns.forEach((x, j) => f.set(x, v128.load(bAt, u * 4 * panel + 16 * j)));
+            acc.forEach((row, r) => {
+              const one = f.let(v128.load32_splat(a, 4 * (u * rows + r)));
+              row.forEach((x, j) => f.set(x, madd(one, columns[j], x)));
+            });
+          }
+          f.step(a, times * 4 * rows);
+          f.step(bAt, times * 4 * panel);
+          return i32.ne(a, end);
+        });
+      f.repeat(() => {
+        f.set(bAt, b);
+        for (const row of acc) for (const x of row) f.set(x, ZERO);
+        if (unroll > 1) {
+          f.set(end, i32.add(a, i32.mul(i32.and(length, -unroll), 4 * rows)));
+          f.when(i32.ne(a, end), () => steps(unroll));
+          f.set(end, i32.add(a, i32.mul(i32.and(length, unroll - 1), 4 * rows)));
+          f.when(i32.ne(a, end), () => steps(1));
+        } else {
+          f.set(end, i32.add(a, i32.mul(length, 4 * rows)));
+          steps(1);
+        }
+        // All of a row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
+        for (const row of acc) {
+          const old = row.map((_, j) => f.let(v128.load(from, 16 * j)));
+          const next = row.map((x, j) => f.let(f32x4.add(old[j], x)));
+          next.forEach((x, j) => f.storeVector(c, x, 16 * j));
+          f.step(c, cRow);
+          f.step(from, fromRow);
+        }
+        f.step(strips, -1);
+        return strips;
+      });
+    },
+  );
+}
+
+/**
+ * Packing of `count` lines into strips of `width`: [strip][k][width]. `along(source, line, count, length, target)` reads
+ * lines whose k are neighbours, `line` bytes apart; `across(source, deep, count, length, target)` reads neighbouring
+ * lines, k for k, `deep` bytes apart. The lines that a last strip lacks hold what happens to be there.
+ */
+function packing(
+  module: ModuleBuilder,
+  spec: ProductSpec,
+  storage: Storage,
+  width: number,
+): { along: Func; across: Func } {
+  const bytes = BYTES_OF[storage];
+  const groups = Math.ceil(width / 4);
+  const name = `${width} ${storage}`;
+
+  /** Whole strips and the last: `body` packs one and leaves `target` behind it. */
+  const strips = (f: FunctionBuilder, count: Local<"i32">, body: () => void) =>
+    f.loop(
+      () => i32.gt_s(count, 0),
+      () => {
+        body();
+        f.step(count, -width);
+      },
+    );
+
+  const across = module.func(
+    `across ${name}`,
+    ["i32", "i32", "i32", "i32", "i32"],
+    (f, source, deep, count, length, target) =>
+      withConstants(f, spec, (m) =>
+        strips(f, count, () => {
+          const at = f.int(source);
+          const left = f.int(length);
+          f.repeat(() => {
+            // The last vector of a width that is no multiple of four runs over into the next k, which is written after it.
+            const all = Array.from({ length: groups }, (_, g) =>
+              f.let(loadFloats(f, m, storage, at, 4 * bytes * g)),
+            );
+            all.forEach((x, g) => f.storeVector(target, x, 16 * g));
+            f.step(at, deep);
+            f.step(target, 4 * width);
+            f.step(left, -1);
+            return left;
+          });
+          f.step(source, width * bytes);
+        }),
+      ),
+  );
+
+  const along = module.func(
+    `along ${name}`,
+    ["i32", "i32", "i32", "i32", "i32"],
+    (f, source, line, count, length, target) =>
+      withConstants(f, spec, (m) => {
+        const at = Array.from({ length: width }, () => f.local("i32"));
+        const last = f.local("i32");
+        const end = f.local("i32");
+        strips(f, count, () => {
+          // Lines behind the last one read that one.
+          f.set(last, i32.add(source, i32.mul(line, i32.sub(count, 1))));
+          at.forEach((x, n) => {
+            f.set(x, n === 0 ? source : i32.add(at[n - 1], line));
+            if (n > 0) f.when(i32.le_s(count, n), () => f.set(x, last));
+          });
+          const tail = f.int(i32.and(length, 3));
+          f.set(end, i32.add(at[0], i32.mul(i32.sub(length, tail), bytes)));
+          f.when(i32.ne(at[0], end), () =>
+            f.repeat(() => {
+              transposed(f, m, storage, at, target, width);
+              f.step(target, 16 * width);
+              return i32.ne(at[0], end);
+            }),
+          );
+          f.loop(
+            () => tail,
+            () => {
+              at.forEach((x, n) => {
+                f.store("f32.store", target, f32x4.extract_lane(loadOne(f, m, storage, x), 0), 4 * n);
+                f.step(x, bytes);
+              });
+              f.step(target, 4 * width);
+              f.step(tail, -1);
+            },
+          );
+          f.step(source, i32.mul(line, width));
+        });
+      }),
+  );
+  return { along, across };
+}
+
+/** Four k of each line, turned: four vectors along k become four along the lines. Leaves the lines behind them. */
+function transposed(
+  f: FunctionBuilder,
+  m: Arithmetic,
+  storage: Storage,
+  at: readonly Local<"i32">[],
+  target: I32Value,
+  width: number,
+): void {
+  const turned: V128Value[][] = [];
+  for (let n = 0; n < width; n += 4) {
+    const four = [0, 1, 2, 3].map((i) => at[Math.min(n + i, width - 1)]);
+    const [a, b, c, d] = four.map((x) => f.let(loadFloats(f, m, storage, x)));
+    const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
+    const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
+    turned.push([
+      f.let(shuffle32(ab0, cd0, [0, 1, 4, 5])),
+      f.let(shuffle32(ab0, cd0, [2, 3, 6, 7])),
+      f.let(shuffle32(ab1, cd1, [0, 1, 4, 5])),
+      f.let(shuffle32(ab1, cd1, [2, 3, 6, 7])),
+    ]);
+  }
+  // In order of k: where the width is no multiple of four, each k's last vector runs over into the next one.
+  for (let k = 0; k < 4; k++)
+    turned.forEach((four, g) => f.storeVector(target, four[k], 4 * width * k + 16 * g));
+  for (const x of at) f.step(x, 4 * BYTES_OF[storage]);
+}
