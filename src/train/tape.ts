@@ -70,7 +70,10 @@ export class Tape {
         targets.has(output) ? sums.get(output) : sums.take(output),
       );
       if (dOutputs.every((gradient) => gradient === undefined)) continue;
-      const dInputs = step.backward(dOutputs);
+      const dInputs = step.backward(
+        dOutputs,
+        step.inputs.map((input) => needed.has(input)),
+      );
       step.inputs.forEach((input, i) => {
         const gradient = dInputs[i];
         if (gradient === undefined || !needed.has(input)) return;
