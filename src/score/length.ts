@@ -8,14 +8,17 @@ export type PerBatch = number | ArrayLike<number> | TensorLike;
 
 /** `n` as an expression: a constant, or a table read by batch entry. */
 export function perBatch(what: string, n: PerBatch): NumberExpression | number {
-  if (typeof n !== "number") return integers(what, n).at(VARS.b);
-  if (!(Number.isInteger(n) && Math.abs(n) < 2 ** 31))
+  const refuse = (got: unknown): never => {
     throw new OptionError(
       "length",
-      `${what}: expected an integer or one for each batch entry, got ${came(n)}`,
-      { got: n },
+      `${what}: expected an integer ≥ 0 or one for each batch entry, got ${came(got)}`,
+      { got },
     );
-  return n;
+  };
+  if (typeof n === "number") return Number.isInteger(n) && n >= 0 && n < 2 ** 31 ? n : refuse(n);
+  const held = integers(what, n);
+  for (const length of held.table.data) if (length < 0) refuse(length);
+  return held.at(VARS.b);
 }
 
 /** Keys before `n`; the rest is padding and is not read. */

@@ -100,6 +100,8 @@ describe("keyLengths, queryLengths, prefixLm", () => {
   it("queryLengths counts rows, whatever the offset", () => same(queryLengths(2), ({ i }) => i < 2, [100]));
   it("refuse fractions and lists of floats", () => {
     refuses(OptionError, "length", /keyLengths: expected an integer .* got 2.5/, () => keyLengths(2.5));
+    refuses(OptionError, "length", /keyLengths: .* got -1/, () => keyLengths(-1));
+    refuses(OptionError, "length", /prefixLm: .* got -3/, () => prefixLm([2, -3]));
     refuses(OptionError, "length", /queryLengths: .* got NaN/, () => queryLengths(Number.NaN));
     refuses(DTypeError, "dtype", /prefixLm: expected integers/, () => prefixLm([1, 2.5]));
     refuses(DTypeError, "dtype", /keyLengths: expected integers/, () => keyLengths(Float32Array.of(1, 2)));

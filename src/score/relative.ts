@@ -16,6 +16,13 @@ export interface RelativeBiasOptions {
 /** Adds table[bucket(key position − query position), h]; the table is [numBuckets, Hq]. */
 export function relativeBias(values: TensorLike, options: RelativeBiasOptions = {}): ScoreMod {
   const source = asTensor("relativeBias", values);
+  for (const name of Object.keys(options))
+    if (name !== "numBuckets" && name !== "maxDistance" && name !== "bidirectional")
+      throw new OptionError(
+        "option-name",
+        `relativeBias: no option ${came(name)}; the options are numBuckets, maxDistance, bidirectional`,
+        { option: name },
+      );
   const { numBuckets = source.shape[0], maxDistance = 128, bidirectional = true } = options;
   if (source.shape.length !== 2 || source.shape[0] !== numBuckets)
     throw new ShapeError(
