@@ -1,0 +1,193 @@
+/**
+ * GPT-2 (Radford et al. 2019), a decoder: every token attends to itself and to those before it, and the last layer says which
+ * token comes next. Parameters have the names and layouts of Hugging Face's GPT2LMHeadModel.
+ *
+ *     x = embedding[id] + position
+ *     x = x + W·heads(softmax(q·kᵀ / √d, causal)·v)        with q, k, v = W·norm(x)
+ *     x = x + W₂·gelu(W₁·norm(x))                          gelu by tanh
+ *     logits = embedding·norm(x)                           one matrix for both ends
+ *
+ * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (`Conv1D` there): a linear map with
+ * its matrix transposed.
+ */
+import { came, OptionError, ShapeError } from "../core/errors.ts";
+import type { AttentionOptions } from "../index.ts";
+import {
+  activate,
+  add,
+  attention,
+  dropoutSeed,
+  embedding,
+  type FloatTensor,
+  type Ids,
+  layerNorm,
+  linear,
+  mergeHeads,
+  type Precision,
+  split,
+  splitHeads,
+  transpose,
+} from "../nn/index.ts";
+import { layerDropout } from "../nn/ops/dropout.ts";
+import { KeyValueCache } from "./cache.ts";
+import { activationNamed, checkConfig, type Gpt2Config } from "./config.ts";
+import { makeParameters, type Plan, type Planned, type StartOptions } from "./parameters.ts";
+
+/** What a layer's attention read and how: all it takes to compute it again, or to draw it. */
+export interface LayerAttention {
+  /** [..., H, N, d]: views of the projections, not copies. */
+  readonly query: FloatTensor;
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
+  /** Natural log of Σ exp of each row, [..., H, N]. */
+  readonly lse: FloatTensor;
+  /** The options of the call. */
+  readonly options: AttentionOptions;
+}
+
+/** How to run a model. */
+export interface ForwardOptions {
+  /** Told what each layer's attention read, as it happens. */
+  readonly onAttention?: (layer: number, seen: LayerAttention) => void;
+}
+
+/** The decoder. */
+export class Gpt2 {
+  readonly config: Gpt2Config;
+  readonly dtype: Precision;
+  readonly #parameters: ReadonlyMap<string, FloatTensor>;
+
+  /** A model with the weights given, or with new ones from a seed: normal of deviation 0.02, as GPT-2 began. */
+  constructor(config: Gpt2Config, options: StartOptions = {}) {
+    checkConfig({ type: "gpt2", config });
+    this.config = { ...config };
+    this.dtype = options.dtype ?? "float32";
+    this.#parameters = makeParameters("Gpt2", gpt2Plan(config), options);
+  }
+
+  /** Every parameter by its Hugging Face name; training updates them in place. */
+  parameters(): ReadonlyMap<string, FloatTensor> {
+    return this.#parameters;
+  }
+
+  /** An empty cache for one sequence of up to `capacity` tokens; by default as many as there are positions. */
+  cache(capacity = this.config.n_positions): KeyValueCache {
+    const { n_layer: layers, n_head: heads, n_embd } = this.config;
+    return new KeyValueCache({ layers, heads, d: n_embd / heads, capacity, dtype: this.dtype });
+  }
+
+  /** The logits of the token after each: ids [B, N] or [N], result [..., N, vocab_size]. */
+  forward(ids: Ids, options: ForwardOptions & { readonly cache?: KeyValueCache } = {}): FloatTensor {
+    return this.logits(this.hidden(ids, options));
+  }
+
+  /**
+   * The last layer's states, normalised: [..., N, C]. With a `cache`, ids [N] are the tokens behind those it holds, and
+   * join them.
+   */
+  hidden(ids: Ids, options: ForwardOptions & { readonly cache?: KeyValueCache } = {}): FloatTensor {
+    const { cache } = options;
+    const { n_positions, n_layer, embd_pdrop = 0 } = this.config;
+    const tokens = embedding(ids, this.#get("transformer.wte.weight")); // [..., N, C]
+    const N = tokens.shape[tokens.shape.length - 2];
+    const start = cache?.length ?? 0;
+    if (start + N > n_positions)
+      throw new OptionError("length", `Gpt2: ${start + N} tokens; the model has ${n_positions} positions`, {
+        got: start + N,
+        most: n_positions,
+      });
+    if (cache !== undefined && tokens.shape.length !== 2)
+      throw new ShapeError(
+        "ids",
+        `Gpt2: with a cache ids must be one sequence [N], got ${came(tokens.shape.slice(0, -1))}`,
+      );
+    const places = Int32Array.from({ length: N }, (_, i) => start + i);
+    let x = layerDropout(add(tokens, embedding(places, this.#get("transformer.wpe.weight"))), embd_pdrop);
+    for (let layer = 0; layer < n_layer; layer++) {
+      x = add(x, this.#attend(layer, this.#norm(`transformer.h.${layer}.ln_1`, x), options));
+      x = add(x, this.#feedForward(layer, this.#norm(`transformer.h.${layer}.ln_2`, x)));
+    }
+    cache?.advance(N);
+    return this.#norm("transformer.ln_f", x);
+  }
+
+  /** Logits of states [..., C]: their products with every row of the embedding. */
+  logits(hidden: FloatTensor): FloatTensor {
+    return linear(hidden, this.#parameters.get("lm_head.weight") ?? this.#get("transformer.wte.weight"));
+  }
+
+  #attend(
+    layer: number,
+    x: FloatTensor,
+    options: ForwardOptions & { readonly cache?: KeyValueCache },
+  ): FloatTensor {
+    const { n_embd: C, n_head: H, attn_pdrop = 0, resid_pdrop = 0 } = this.config;
+    const name = `transformer.h.${layer}.attn`;
+    const [q, k, v] = split(this.#conv1d(`${name}.c_attn`, x), [C, C, C]); // [..., N, C] each
+    const query = splitHeads(q, H); // [..., H, N, d]
+    const { cache, onAttention } = options;
+    const [key, value] = cache?.append(layer, splitHeads(k, H), splitHeads(v, H)) ?? [
+      splitHeads(k, H),
+      splitHeads(v, H),
+    ];
+    const how: AttentionOptions = { isCausal: true, ...(cache && { queryOffset: cache.length }) };
+    const seed = attn_pdrop > 0 ? dropoutSeed() : undefined;
+    const drop = seed === undefined ? {} : { dropoutP: attn_pdrop, seed };
+    const { output, lse } = attention(query, key, value, { ...how, ...drop });
+    onAttention?.(layer, { query, key, value, lse, options: how });
+    return layerDropout(this.#conv1d(`${name}.c_proj`, mergeHeads(output)), resid_pdrop);
+  }
+
+  #feedForward(layer: number, x: FloatTensor): FloatTensor {
+    const { activation_function = "gelu_new", resid_pdrop = 0 } = this.config;
+    const name = `transformer.h.${layer}.mlp`;
+    const inner = activate(this.#conv1d(`${name}.c_fc`, x), activationNamed(activation_function));
+    return layerDropout(this.#conv1d(`${name}.c_proj`, inner), resid_pdrop);
+  }
+
+  /** x·W + b, W [in, out]. */
+  #conv1d(name: string, x: FloatTensor): FloatTensor {
+    return linear(x, transpose(this.#get(`${name}.weight`)), this.#get(`${name}.bias`));
+  }
+
+  #norm(name: string, x: FloatTensor): FloatTensor {
+    const eps = this.config.layer_norm_epsilon ?? 1e-5;
+    return layerNorm(x, this.#get(`${name}.weight`), this.#get(`${name}.bias`), { eps });
+  }
+
+  #get(name: string): FloatTensor {
+    return this.#parameters.get(name) as FloatTensor;
+  }
+}
+
+/** Every parameter of a GPT-2 with its shape and how it begins. */
+export function gpt2Plan(config: Gpt2Config): Plan {
+  const { vocab_size, n_positions, n_embd: C, n_layer, initializer_range: std = 0.02 } = config;
+  const inner = config.n_inner ?? 4 * C;
+  const plan = new Map<string, Planned>();
+  const conv1d = (name: string, rows: number, columns: number, deviation = std) => {
+    plan.set(`${name}.weight`, { shape: [rows, columns], start: deviation });
+    plan.set(`${name}.bias`, { shape: [columns], start: "zeros" });
+  };
+  const norm = (name: string) => {
+    plan.set(`${name}.weight`, { shape: [C], start: "ones" });
+    plan.set(`${name}.bias`, { shape: [C], start: "zeros" });
+  };
+  plan.set("transformer.wte.weight", { shape: [vocab_size, C], start: std });
+  plan.set("transformer.wpe.weight", { shape: [n_positions, C], start: std });
+  // What is added to the residual stream begins smaller, as there are 2·n_layer of them (Radford et al. 2019, 2.3).
+  const residual = std / Math.sqrt(2 * n_layer);
+  for (let layer = 0; layer < n_layer; layer++) {
+    const name = `transformer.h.${layer}`;
+    norm(`${name}.ln_1`);
+    conv1d(`${name}.attn.c_attn`, C, 3 * C);
+    conv1d(`${name}.attn.c_proj`, C, C, residual);
+    norm(`${name}.ln_2`);
+    conv1d(`${name}.mlp.c_fc`, C, inner);
+    conv1d(`${name}.mlp.c_proj`, inner, C, residual);
+  }
+  norm("transformer.ln_f");
+  if (config.tie_word_embeddings === false)
+    plan.set("lm_head.weight", { shape: [vocab_size, C], start: std });
+  return plan;
+}
