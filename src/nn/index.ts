@@ -1,3 +1,27 @@
 /** heed/nn: operations and layers, each of which hands its derivative to whoever records. */
+export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
+export { Embedding } from "./embedding.ts";
+export {
+  fill,
+  fillLinear,
+  fillNormal,
+  fillUniform,
+  fillXavierUniform,
+  type LayerOptions,
+  parameter,
+  RandomNumbers,
+} from "./initialise.ts";
+export { Linear } from "./linear.ts";
+export { MLP, SwiGLU } from "./mlp.ts";
+export { type Loaded, Module } from "./module.ts";
+export {
+  type AttendOptions,
+  type AttendResult,
+  MultiHeadAttention,
+  type MultiHeadOptions,
+} from "./multi-head.ts";
+export { LayerNorm, RMSNorm } from "./norm.ts";
 export * from "./ops/index.ts";
+export { LearnedPositions, Rope, SinusoidalPositions } from "./positions.ts";
 export { isRecording, type Recorder, record, recording, type Step } from "./record.ts";
+export { SelfAttention } from "./self-attention.ts";

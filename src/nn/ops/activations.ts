@@ -103,14 +103,19 @@ const ACTIVATIONS = {
 /** The name of an activation: what blocks take as `activation`. */
 export type ActivationName = keyof typeof ACTIVATIONS;
 
-/** One of the activations by its name. */
-export function activate(x: TensorLike, name: ActivationName): FloatTensor {
+/** Throws unless there is an activation of this name. */
+export function checkActivation(what: string, name: string): void {
   if (!Object.hasOwn(ACTIVATIONS, name))
     throw new OptionError(
       "activation",
-      `activation must be one of ${Object.keys(ACTIVATIONS).join(", ")}, got ${came(name)}`,
+      `${what}: activation must be one of ${Object.keys(ACTIVATIONS).join(", ")}, got ${came(name)}`,
       { got: name },
     );
+}
+
+/** One of the activations by its name. */
+export function activate(x: TensorLike, name: ActivationName): FloatTensor {
+  checkActivation("activate", name);
   const { forward, backward }: Activation = ACTIVATIONS[name];
   const from = operand(name, "x", x);
   const input = numbersOf(from);

@@ -1,0 +1,22 @@
+/** A table of vectors by number, as a layer. */
+import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialise.ts";
+import { Module } from "./module.ts";
+import { embedding, type Ids } from "./ops/lookup.ts";
+import type { FloatTensor } from "./ops/operand.ts";
+
+/** One vector of C numbers for each of V ids. Starts with normal numbers of standard deviation `std` (1). */
+export class Embedding extends Module {
+  /** [V, C] */
+  readonly weight: FloatTensor;
+
+  constructor(count: number, size: number, options: LayerOptions & { std?: number } = {}) {
+    super();
+    checkSizes("Embedding", { count, size });
+    this.weight = fillNormal(parameter([count, size], options.dtype), options.seed, options.std);
+  }
+
+  /** ids [...] to [..., C]. */
+  forward(ids: Ids): FloatTensor {
+    return embedding(ids, this.weight);
+  }
+}

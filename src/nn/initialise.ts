@@ -1,0 +1,103 @@
+/**
+ * First values of parameters, from a seed, by PyTorch's rules. Every number is a float32 number, in float64 tensors too:
+ * a float64 model of the same seed is the oracle of its float32 self.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import { cellBits, headKey, rowKey } from "../core/random.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { type FloatTensor, made, numbers, type Precision } from "./ops/operand.ts";
+
+/** Options that all layers with parameters take. */
+export interface LayerOptions {
+  /** Dtype of the parameters, and so of what the layer computes. Default "float32". */
+  dtype?: Precision;
+  /** Seed of the first values: an integer, or random numbers that a larger module shares among its parts. Default 0. */
+  seed?: number | RandomNumbers;
+}
+
+/** A sequence of random numbers: the same for the same seed, on every machine. */
+export class RandomNumbers {
+  readonly #key: number;
+  #drawn = 0;
+
+  constructor(seed = 0) {
+    if (!Number.isSafeInteger(seed))
+      throw new OptionError("seed", `seed must be an integer below 2^53, got ${came(seed)}`, { got: seed });
+    this.#key = headKey(seed, 2, 0);
+  }
+
+  /** Uniform in (0, 1), both ends left out. */
+  uniform(): number {
+    const n = this.#drawn++;
+    return (cellBits(rowKey(this.#key, Math.floor(n / 65536)), n % 65536) + 0.5) / 2 ** 32;
+  }
+
+  /** Standard normal (Box & Muller 1958). */
+  normal(): number {
+    return Math.sqrt(-2 * Math.log(this.uniform())) * Math.cos(2 * Math.PI * this.uniform());
+  }
+}
+
+/** The random numbers that `seed` stands for. */
+export const randomNumbers = (seed: LayerOptions["seed"] = 0): RandomNumbers =>
+  seed instanceof RandomNumbers ? seed : new RandomNumbers(seed);
+
+/** A parameter of zeros. */
+export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>
+  made(
+    numbers(
+      dtype,
+      shape.reduce((a, b) => a * b, 1),
+    ),
+    shape,
+  );
+
+/** Fills a row-major tensor with one number. Returns it. */
+export function fill<T extends Tensor>(t: T, value: number): T {
+  (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
+  return t;
+}
+
+/** Fills a row-major tensor with numbers uniform in (low, high). Returns it. */
+export function fillUniform<T extends Tensor>(
+  t: T,
+  seed: LayerOptions["seed"],
+  low: number,
+  high: number,
+): T {
+  const random = randomNumbers(seed);
+  return draw(t, () => low + (high - low) * random.uniform());
+}
+
+/** Fills a row-major tensor with normal numbers of mean 0 and standard deviation `std`. Returns it. */
+export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
+  const random = randomNumbers(seed);
+  return draw(t, () => std * random.normal());
+}
+
+/** Uniform within ±√(6/(in + out)) for a weight [out, in]: Glorot & Bengio 2010. Returns it. */
+export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
+  const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
+  return fillUniform(t, seed, -bound, bound);
+}
+
+/** Uniform within ±1/√fanIn: what PyTorch's Linear does for weight and bias (He et al. 2015 with slope √5). Returns it. */
+export function fillLinear<T extends Tensor>(t: T, seed: LayerOptions["seed"], fanIn: number): T {
+  const bound = 1 / Math.sqrt(Math.max(1, fanIn));
+  return fillUniform(t, seed, -bound, bound);
+}
+
+function draw<T extends Tensor>(t: T, next: () => number): T {
+  const data = t.data as Float32Array;
+  for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
+  return t;
+}
+
+/** Throws unless each named size is an integer ≥ 1. */
+export function checkSizes(what: string, sizes: Readonly<Record<string, number>>): void {
+  for (const [name, n] of Object.entries(sizes))
+    if (!(Number.isInteger(n) && n >= 1))
+      throw new OptionError("size", `${what}: ${name} must be an integer ≥ 1, got ${came(n)}`, {
+        [name]: n,
+      });
+}

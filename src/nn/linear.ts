@@ -1,0 +1,29 @@
+/** The linear map as a layer: y = x·Wᵀ + b. */
+import type { TensorLike } from "../core/tensor.ts";
+import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { Module } from "./module.ts";
+import type { FloatTensor } from "./ops/operand.ts";
+import { linear } from "./ops/products.ts";
+
+/** y = x·Wᵀ + b over the last axis. Weight and bias start uniform within ±1/√in. */
+export class Linear extends Module {
+  /** [out, in] */
+  readonly weight: FloatTensor;
+  /** [out] */
+  readonly bias?: FloatTensor;
+
+  /** @param options `bias: false` leaves the bias out */
+  constructor(inputs: number, outputs: number, options: LayerOptions & { bias?: boolean } = {}) {
+    super();
+    checkSizes("Linear", { inputs, outputs });
+    const { dtype, bias = true } = options;
+    const seed = randomNumbers(options.seed);
+    this.weight = fillLinear(parameter([outputs, inputs], dtype), seed, inputs);
+    if (bias) this.bias = fillLinear(parameter([outputs], dtype), seed, inputs);
+  }
+
+  /** x [..., in] to [..., out]. */
+  forward(x: TensorLike): FloatTensor {
+    return linear(x, this.weight, this.bias);
+  }
+}

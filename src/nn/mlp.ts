@@ -1,0 +1,68 @@
+/** What each position does by itself between two attentions: one hidden layer, plain or gated. */
+import type { TensorLike } from "../core/tensor.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { type ActivationName, activate, checkActivation, silu } from "./ops/activations.ts";
+import { multiply } from "./ops/arithmetic.ts";
+import { checkDropout, layerDropout } from "./ops/dropout.ts";
+import type { FloatTensor } from "./ops/operand.ts";
+
+/** linear2(activation(linear1(x))): Vaswani et al. 2017, equation 2, with GELU in place of ReLU by default. */
+export class MLP extends Module {
+  readonly linear1: Linear;
+  readonly linear2: Linear;
+  readonly activation: ActivationName;
+  readonly dropoutP: number;
+
+  /** @param options `hidden` size, default 4·size; `activation`, default "gelu"; `dropoutP` of the hidden layer, default 0; `bias`, default true */
+  constructor(
+    size: number,
+    options: LayerOptions & {
+      hidden?: number;
+      activation?: ActivationName;
+      dropoutP?: number;
+      bias?: boolean;
+    } = {},
+  ) {
+    super();
+    const { hidden = 4 * size, activation = "gelu", dropoutP = 0, bias, dtype } = options;
+    checkSizes("MLP", { size, hidden });
+    checkActivation("MLP", activation);
+    checkDropout("MLP", dropoutP);
+    const seed = randomNumbers(options.seed);
+    this.linear1 = new Linear(size, hidden, { bias, dtype, seed });
+    this.linear2 = new Linear(hidden, size, { bias, dtype, seed });
+    this.activation = activation;
+    this.dropoutP = dropoutP;
+  }
+
+  /** x [..., C] to [..., C]. */
+  forward(x: TensorLike): FloatTensor {
+    const inner = activate(this.linear1.forward(x), this.activation);
+    return this.linear2.forward(layerDropout(inner, this.dropoutP));
+  }
+}
+
+/** down_proj(silu(gate_proj(x)) · up_proj(x)): Shazeer 2020, with Llama's names. */
+export class SwiGLU extends Module {
+  readonly gate_proj: Linear;
+  readonly up_proj: Linear;
+  readonly down_proj: Linear;
+
+  /** @param options `hidden` size, default 8/3·size rounded up; `bias`, default false */
+  constructor(size: number, options: LayerOptions & { hidden?: number; bias?: boolean } = {}) {
+    super();
+    const { hidden = Math.ceil((8 * size) / 3), bias = false, dtype } = options;
+    checkSizes("SwiGLU", { size, hidden });
+    const seed = randomNumbers(options.seed);
+    this.gate_proj = new Linear(size, hidden, { bias, dtype, seed });
+    this.up_proj = new Linear(size, hidden, { bias, dtype, seed });
+    this.down_proj = new Linear(hidden, size, { bias, dtype, seed });
+  }
+
+  /** x [..., C] to [..., C]. */
+  forward(x: TensorLike): FloatTensor {
+    return this.down_proj.forward(multiply(silu(this.gate_proj.forward(x)), this.up_proj.forward(x)));
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A module is a layer with parameters, or made of such layers. Its parameters are its public fields: a Tensor is a
+ * parameter under the field's name, a Module contributes its own behind `name.`, a list of modules behind `name.0.`,
+ * `name.1.` … Fields carry the names that checkpoints have (`in_proj_weight`, `self_attn`), PyTorch's where there are
+ * such, so that a state loads without a table of translations. What is no parameter is kept in a `#private` field.
+ */
+import { readerOf } from "../core/dtype.ts";
+import { came, FormatError, ShapeError, show } from "../core/errors.ts";
+import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
+
+/** Names that did not meet when a state was loaded. */
+export interface Loaded {
+  /** Parameters that the state has nothing for; they keep their values. */
+  readonly missing: readonly string[];
+  /** Names of the state that no parameter has. */
+  readonly unexpected: readonly string[];
+}
+
+/** A layer with parameters. */
+export abstract class Module {
+  /** Every parameter by its dotted name. A tensor with several names (tied weights) comes once, under the first. */
+  parameters(): Map<string, Tensor> {
+    const all = new Map<string, Tensor>();
+    const seen = new Set<Tensor>();
+    for (const [name, t] of named(this)) {
+      if (!seen.has(t)) all.set(name, t);
+      seen.add(t);
+    }
+    return all;
+  }
+
+  /** A copy of every parameter: training that goes on does not change it. */
+  state(): Map<string, Tensor> {
+    return new Map([...this.parameters()].map(([name, t]) => [name, t.contiguous()]));
+  }
+
+  /**
+   * Takes the values of a state, in place: of any float dtype, widened or rounded to the parameter's own. Either all of
+   * it fits and is taken, or nothing changes.
+   *
+   * @param options `strict: false` leaves out what does not meet by name, and says what; by default it is an error
+   * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
+   */
+  load(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): Loaded {
+    const { strict = true } = options;
+    const what = `${this.constructor.name}.load`;
+    if (!(state instanceof Map))
+      throw new FormatError("state", `${what}: expected a Map of tensors by name, got ${came(state)}`);
+    const names = named(this);
+    const given = names.filter(([name]) => state.has(name));
+    const filled = new Set(given.map(([, t]) => t));
+    const known = new Set(names.map(([name]) => name));
+    const missing = [...this.parameters()].filter(([, t]) => !filled.has(t)).map(([name]) => name);
+    const unexpected = [...state.keys()].filter((name) => !known.has(name));
+    if (strict && missing.length + unexpected.length > 0)
+      throw new FormatError(
+        "state",
+        `${what}: the state does not fit; missing: ${list(missing)}; unexpected: ${list(unexpected)}`,
+        { missing, unexpected },
+      );
+    const sources = given.map(([name, t]) => {
+      const source = asTensor(`${what}: ${name}`, state.get(name)!);
+      if (source.shape.join() !== t.shape.join())
+        throw new ShapeError(
+          "state",
+          `${what}: ${name} must be [${t.shape.join(", ")}], got ${show(name, source)}`,
+          { name, got: source.shape, want: t.shape },
+        );
+      return [t, source] as const;
+    });
+    for (const [t, source] of sources) copy(source, t);
+    return { missing, unexpected };
+  }
+}
+
+/** Every name of every parameter, tied ones under each of their names. */
+function named(module: Module, prefix = ""): [string, Tensor][] {
+  return Object.entries(module).flatMap(([name, value]) => inside(value, prefix + name));
+}
+
+function inside(value: unknown, name: string): [string, Tensor][] {
+  if (value instanceof Tensor) return [[name, value]];
+  if (value instanceof Module) return named(value, `${name}.`);
+  if (Array.isArray(value)) return value.flatMap((member, n) => inside(member, `${name}.${n}`));
+  return [];
+}
+
+function copy(from: Tensor, to: Tensor): void {
+  const read = readerOf(from.dtype, from.data);
+  const data = to.data as Float32Array;
+  let next = to.offset;
+  eachRow(from.shape, from.strides, from.offset, (start, count, step) => {
+    for (let n = 0; n < count; n++) data[next++] = read(start + n * step);
+  });
+}
+
+const list = (names: readonly string[]): string =>
+  names.length === 0
+    ? "none"
+    : names.length > 20
+      ? `${names.slice(0, 20).join(", ")} … (${names.length})`
+      : names.join(", ");

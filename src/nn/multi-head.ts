@@ -1,0 +1,213 @@
+/**
+ * Multi-head attention (Vaswani et al. 2017, section 3.2.2) under PyTorch's names and shapes:
+ *
+ *   headₕ = Attention(Q·Wₕ^q, K·Wₕ^k, V·Wₕ^v)      output = [head₀ … head_{H−1}]·W^o
+ *
+ * Head h uses rows h·D … h·D + D − 1 of each projection, D = embedDim/numHeads; scores are scaled by 1/√D. With fewer
+ * key heads than query heads (grouped or multi-query attention) the key and value projections have Hkv·D rows.
+ */
+import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
+import type { AttentionOptions, MaskLike } from "../plan/problem.ts";
+import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { attention } from "./ops/attend.ts";
+import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
+import { type FloatTensor, operand } from "./ops/operand.ts";
+import { linear } from "./ops/products.ts";
+import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
+import type { Rope } from "./positions.ts";
+
+/** How a `MultiHeadAttention` is built; all optional. */
+export interface MultiHeadOptions extends LayerOptions {
+  /** Size of the keys' vectors. Default embedDim. */
+  kdim?: number;
+  /** Size of the values' vectors. Default embedDim. */
+  vdim?: number;
+  /** Heads of keys and values; they divide numHeads. Default numHeads. */
+  numKvHeads?: number;
+  /** Biases of all four projections. Default true. */
+  bias?: boolean;
+  /** Share of weights dropped inside `withDropout`. Default 0. */
+  dropoutP?: number;
+  /** Rotary positions for queries and keys. Default none. */
+  rope?: Rope;
+}
+
+/** What one call of attention may be told: as `scaledDotProductAttention`, and which keys are real. */
+export interface AttendOptions
+  extends Pick<
+    AttentionOptions,
+    "attnMask" | "isCausal" | "queryOffset" | "scoreMod" | "sinks" | "returnWeights"
+  > {
+  /** bool [..., Nk], **true = attend**: which keys are real. (PyTorch's `key_padding_mask` means the opposite.) */
+  keyMask?: TensorLike | Tensor;
+  /** Keys and values of earlier positions, as an earlier call returned them; the new ones follow. Sets `queryOffset`. */
+  past?: { readonly key: Tensor; readonly value: Tensor };
+}
+
+/** Attention of a layer: its result, and all that its weights can be rebuilt from (`attentionWeights`). */
+export interface AttendResult {
+  /** [..., Nq, embedDim] */
+  readonly output: FloatTensor;
+  /** [..., H, Nq] */
+  readonly lse: FloatTensor;
+  /** Projected queries [..., H, Nq, D], keys and values [..., Hkv, Nk, D]: what attention saw. */
+  readonly query: FloatTensor;
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
+  /** Where asked for: [..., H, Nq, Nk], every head its own, not averaged. */
+  readonly weights?: FloatTensor;
+}
+
+/** Multi-head attention with its four projections. */
+export class MultiHeadAttention extends Module {
+  /** Rows of W^q, W^k, W^v: [embedDim + 2·Hkv·D, embedDim]; where kdim and vdim are embedDim. */
+  readonly in_proj_weight?: FloatTensor;
+  /** [embedDim, embedDim]; where kdim or vdim differ. */
+  readonly q_proj_weight?: FloatTensor;
+  /** [Hkv·D, kdim] */
+  readonly k_proj_weight?: FloatTensor;
+  /** [Hkv·D, vdim] */
+  readonly v_proj_weight?: FloatTensor;
+  /** [embedDim + 2·Hkv·D] */
+  readonly in_proj_bias?: FloatTensor;
+  readonly out_proj: Linear;
+  readonly embedDim: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  readonly dropoutP: number;
+  readonly rope?: Rope;
+
+  constructor(embedDim: number, numHeads: number, options: MultiHeadOptions = {}) {
+    super();
+    const { kdim = embedDim, vdim = embedDim, numKvHeads = numHeads, bias = true, dtype } = options;
+    checkSizes("MultiHeadAttention", { embedDim, numHeads, kdim, vdim, numKvHeads });
+    checkDropout("MultiHeadAttention", options.dropoutP ?? 0);
+    if (embedDim % numHeads !== 0 || numHeads % numKvHeads !== 0)
+      throw new OptionError(
+        "heads",
+        `MultiHeadAttention: numHeads must divide embedDim, and numKvHeads numHeads; got embedDim ${embedDim}, numHeads ${numHeads}, numKvHeads ${numKvHeads}`,
+        { embedDim, numHeads, numKvHeads },
+      );
+    const seed = randomNumbers(options.seed);
+    const width = (embedDim / numHeads) * numKvHeads;
+    const drawn = (rows: number, columns: number) =>
+      fillXavierUniform(parameter([rows, columns], dtype), seed);
+    if (kdim === embedDim && vdim === embedDim) this.in_proj_weight = drawn(embedDim + 2 * width, embedDim);
+    else {
+      this.q_proj_weight = drawn(embedDim, embedDim);
+      this.k_proj_weight = drawn(width, kdim);
+      this.v_proj_weight = drawn(width, vdim);
+    }
+    if (bias) this.in_proj_bias = parameter([embedDim + 2 * width], dtype);
+    this.out_proj = new Linear(embedDim, embedDim, { bias, dtype, seed });
+    this.out_proj.bias?.data.fill(0);
+    this.embedDim = embedDim;
+    this.numHeads = numHeads;
+    this.numKvHeads = numKvHeads;
+    this.dropoutP = options.dropoutP ?? 0;
+    if (options.rope) this.rope = options.rope;
+  }
+
+  /**
+   * Attention of `query` [..., Nq, embedDim] over `key` [..., Nk, kdim] and `value` [..., Nk, vdim]. One tensor alone is
+   * self-attention; without `value`, keys are the values too.
+   */
+  forward(
+    query: TensorLike,
+    key: TensorLike = query,
+    value: TensorLike = key,
+    options: AttendOptions = {},
+  ): AttendResult {
+    const what = "MultiHeadAttention";
+    const x = operand(what, "query", query);
+    // Heads need an axis of batches before them.
+    if (x.shape.length === 2) {
+      const batched = (t: TensorLike) => (t === query ? whole : reshape(t, [1, ...asTensor(what, t).shape]));
+      const whole = reshape(x, [1, ...x.shape]);
+      const result = this.forward(
+        whole,
+        batched(key),
+        key === value ? batched(key) : batched(value),
+        options,
+      );
+      return Object.fromEntries(
+        Object.entries(result).map(([name, t]) => [name, reshape(t, t.shape.slice(1))]),
+      ) as unknown as AttendResult;
+    }
+    const { past, keyMask, attnMask, queryOffset = past?.key.shape.at(-2), ...rest } = options;
+    const projected = this.#project(x, key, value);
+    const [q, k, v] = projected.map((t, n) => splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads));
+    const [turnedQ, turnedK] = this.#turn(q, k, queryOffset);
+    const [allK, allV] = past ? [concat([past.key, turnedK], -2), concat([past.value, v], -2)] : [turnedK, v];
+    const masks: MaskLike[] = attnMask === undefined ? [] : ([attnMask].flat() as MaskLike[]);
+    if (keyMask) masks.push(keysOnly(what, keyMask, allK));
+    const seed = this.dropoutP > 0 ? dropoutSeed() : undefined;
+    const attended = attention(turnedQ, allK, allV, {
+      ...rest,
+      ...(queryOffset !== undefined && { queryOffset }),
+      ...(masks.length > 0 && { attnMask: masks.length === 1 ? masks[0] : masks }),
+      ...(seed !== undefined && { dropoutP: this.dropoutP, seed }),
+    });
+    return {
+      ...attended,
+      output: this.out_proj.forward(mergeHeads(attended.output)),
+      query: turnedQ,
+      key: allK,
+      value: allV,
+    };
+  }
+
+  /** Queries, keys and values [..., N, heads·D]; one product where all three come from one tensor. */
+  #project(query: FloatTensor, key: TensorLike, value: TensorLike): FloatTensor[] {
+    const width = (this.embedDim / this.numHeads) * this.numKvHeads;
+    const sizes = [this.embedDim, width, width];
+    const { in_proj_weight: weight, in_proj_bias: bias } = this;
+    if (weight && key === query && value === query) return split(linear(query, weight, bias), sizes);
+    const rows = (t: FloatTensor, n: number) =>
+      n === 0 ? slice(t, 0, 0, sizes[0]) : slice(t, 0, sizes[0] + (n - 1) * width, sizes[0] + n * width);
+    const weights = [this.q_proj_weight, this.k_proj_weight, this.v_proj_weight];
+    return [query, key, value].map((x, n) =>
+      linear(x, weights[n] ?? rows(weight!, n), bias && rows(bias, n)),
+    );
+  }
+
+  #turn(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {
+    if (!this.rope) return [q, k];
+    if (queryOffset !== undefined && typeof queryOffset !== "number")
+      throw new OptionError(
+        "query-offset",
+        `MultiHeadAttention: with rotary positions queryOffset must be one number, got ${came(queryOffset)}`,
+        { got: queryOffset },
+      );
+    return [this.rope.forward(q, queryOffset ?? 0), this.rope.forward(k, queryOffset ?? 0)];
+  }
+}
+
+/** A mask of keys [..., Nk] as one of scores: [..., 1, 1, Nk]. */
+export function keysOnly(what: string, keyMask: TensorLike, key: Tensor, heads = true): Tensor {
+  const mask = asTensor(`${what}: keyMask`, keyMask);
+  const lead = key.shape.slice(0, heads ? -3 : -2);
+  const Nk = key.shape[key.shape.length - 2];
+  if (mask.dtype !== "bool")
+    throw new DTypeError(
+      "key-mask",
+      `${what}: keyMask must be bool, true where a key is attended to, got ${show("keyMask", mask)}`,
+      {
+        dtype: mask.dtype,
+      },
+    );
+  const want = [...lead, Nk];
+  const own = mask.shape.length === 1 ? [...lead.map(() => 1), ...mask.shape] : mask.shape;
+  const fits =
+    own.length === want.length && own.every((n, i) => n === want[i] || (i < lead.length && n === 1));
+  if (!fits)
+    throw new ShapeError(
+      "key-mask",
+      `${what}: keyMask must be [${want.join(", ")}], one for each key, got ${show("keyMask", mask)}`,
+      { got: mask.shape, want },
+    );
+  return mask.reshape([...own.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);
+}

@@ -1,0 +1,47 @@
+/** Layer norm and RMS norm as layers, with a weight for each of C numbers. */
+import type { TensorLike } from "../core/tensor.ts";
+import { checkSizes, fill, type LayerOptions, parameter } from "./initialise.ts";
+import { Module } from "./module.ts";
+import { layerNorm, rmsNorm } from "./ops/normalise.ts";
+import type { FloatTensor } from "./ops/operand.ts";
+
+/** (x − mean)/√(variance + eps)·weight + bias over the last axis. Weight starts at 1, bias at 0; `eps` is 1e-5. */
+export class LayerNorm extends Module {
+  /** [C] */
+  readonly weight: FloatTensor;
+  /** [C] */
+  readonly bias?: FloatTensor;
+  readonly eps: number;
+
+  /** @param options `bias: false` leaves the bias out */
+  constructor(size: number, options: LayerOptions & { eps?: number; bias?: boolean } = {}) {
+    super();
+    checkSizes("LayerNorm", { size });
+    const { dtype, eps = 1e-5, bias = true } = options;
+    this.weight = fill(parameter([size], dtype), 1);
+    if (bias) this.bias = parameter([size], dtype);
+    this.eps = eps;
+  }
+
+  forward(x: TensorLike): FloatTensor {
+    return layerNorm(x, this.weight, this.bias, { eps: this.eps });
+  }
+}
+
+/** x/√(mean(x²) + eps)·weight over the last axis. Weight starts at 1; `eps` is 1e-6. */
+export class RMSNorm extends Module {
+  /** [C] */
+  readonly weight: FloatTensor;
+  readonly eps: number;
+
+  constructor(size: number, options: LayerOptions & { eps?: number } = {}) {
+    super();
+    checkSizes("RMSNorm", { size });
+    this.weight = fill(parameter([size], options.dtype), 1);
+    this.eps = options.eps ?? 1e-6;
+  }
+
+  forward(x: TensorLike): FloatTensor {
+    return rmsNorm(x, this.weight, { eps: this.eps });
+  }
+}

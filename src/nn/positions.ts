@@ -1,0 +1,69 @@
+/** What tells a model where a token stands: learned vectors, sinusoids, rotations. Formulas: ops/rope.ts. */
+import { came, OptionError } from "../core/errors.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialise.ts";
+import { Module } from "./module.ts";
+import type { FloatTensor, Precision } from "./ops/operand.ts";
+import { type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
+import { slice } from "./ops/shapes.ts";
+
+/** One learned vector a position. Starts with normal numbers of standard deviation `std` (1). */
+export class LearnedPositions extends Module {
+  /** [length, C] */
+  readonly weight: FloatTensor;
+
+  constructor(length: number, size: number, options: LayerOptions & { std?: number } = {}) {
+    super();
+    checkSizes("LearnedPositions", { length, size });
+    this.weight = fillNormal(parameter([length, size], options.dtype), options.seed, options.std);
+  }
+
+  /** Vectors of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
+  forward(N: number, offset = 0): FloatTensor {
+    const length = this.weight.shape[0];
+    if (!(Number.isInteger(N) && Number.isInteger(offset) && offset >= 0 && N >= 0 && offset + N <= length))
+      throw new OptionError(
+        "positions",
+        `LearnedPositions: there are ${length} positions, asked for ${came(N)} from ${came(offset)} on`,
+        { length, N, offset },
+      );
+    return slice(this.weight, 0, offset, offset + N);
+  }
+}
+
+/** Sinusoids of C numbers a position; nothing is learned. */
+export class SinusoidalPositions extends Module {
+  readonly size: number;
+  readonly base: number;
+  readonly dtype: Precision;
+
+  constructor(size: number, options: { base?: number; dtype?: Precision } = {}) {
+    super();
+    const { base = 10_000, dtype = "float32" } = options;
+    checkSizes("SinusoidalPositions", { size });
+    this.size = size;
+    this.base = base;
+    this.dtype = dtype;
+  }
+
+  /** Waves of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
+  forward(N: number, offset = 0): FloatTensor {
+    return sinusoidalPositions(N, this.size, { base: this.base, dtype: this.dtype, offset });
+  }
+}
+
+/** Rotary positions for queries and keys; nothing is learned. */
+export class Rope extends Module {
+  readonly options: Readonly<Omit<RopeOptions, "offset">>;
+
+  /** @param options as `rope` takes them: layout, base, rotaryDim, frequencies, axis */
+  constructor(options: Omit<RopeOptions, "offset"> = {}) {
+    super();
+    this.options = options;
+  }
+
+  /** x [..., H, N, D], row 0 at position `offset`, each pair turned by its position's angle. */
+  forward(x: TensorLike, offset = 0): FloatTensor {
+    return rope(x, { ...this.options, offset });
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Attention as it is first met: one head, three maps of one input.
+ *
+ *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
+ */
+import type { TensorLike } from "../core/tensor.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
+import { attention } from "./ops/attend.ts";
+import { operand } from "./ops/operand.ts";
+
+/** A single head: X [..., N, inputs] to [..., N, dv]. */
+export class SelfAttention extends Module {
+  /** W^q, [dk, inputs] as PyTorch has it: Q = X·W^qᵀ in its letters. */
+  readonly q_proj: Linear;
+  /** W^k, [dk, inputs] */
+  readonly k_proj: Linear;
+  /** W^v, [dv, inputs] */
+  readonly v_proj: Linear;
+
+  /** @param options `dk` size of queries and keys, `dv` of values, both default `inputs`; `bias`, default false */
+  constructor(inputs: number, options: LayerOptions & { dk?: number; dv?: number; bias?: boolean } = {}) {
+    super();
+    const { dk = inputs, dv = inputs, bias = false, dtype } = options;
+    checkSizes("SelfAttention", { inputs, dk, dv });
+    const seed = randomNumbers(options.seed);
+    this.q_proj = new Linear(inputs, dk, { bias, dtype, seed });
+    this.k_proj = new Linear(inputs, dk, { bias, dtype, seed });
+    this.v_proj = new Linear(inputs, dv, { bias, dtype, seed });
+  }
+
+  /** Output [..., N, dv]; query, key, value, lse and weights without an axis of heads. */
+  forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
+    const from = operand("SelfAttention", "x", x);
+    const { keyMask, attnMask, ...rest } = options;
+    const query = this.q_proj.forward(from);
+    const key = this.k_proj.forward(from);
+    const value = this.v_proj.forward(from);
+    const masks = [attnMask ?? [], keyMask ? keysOnly("SelfAttention", keyMask, key, false) : []].flat();
+    const attended = attention(query, key, value, { ...rest, ...(masks.length > 0 && { attnMask: masks }) });
+    return { ...attended, query, key, value };
+  }
+}
