@@ -1,0 +1,115 @@
+/**
+ * Long work on one thread without blocking it: the most urgent piece runs for a slice of a few milliseconds, then the
+ * thread is given back for frames, clicks and messages. The same runner serves workers, where the pause lets a
+ * cancellation in.
+ */
+import type { Progress, Work } from "./work.ts";
+
+/** How a piece of work is run. */
+export interface Job<T> {
+  readonly work: () => Work<T>;
+  /** Lower runs first; asked again before every slice. */
+  readonly urgency: () => number;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+interface Running<T> extends Job<T> {
+  steps?: Work<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Milliseconds of a slice. */
+const SLICE = 8;
+
+/** Runs jobs, the most urgent first. */
+export class Runner {
+  private readonly jobs: Running<unknown>[] = [];
+  private readonly slice: number;
+  private channel: MessageChannel | undefined;
+  private waiting = false;
+
+  constructor(slice = SLICE) {
+    this.slice = slice;
+  }
+
+  /** Adds a job; the promise is rejected with what `cancel` was given, or with what the work throws. */
+  add<T>(job: Job<T>): { readonly result: Promise<T>; cancel(reason: unknown): void } {
+    let running!: Running<T>;
+    const result = new Promise<T>((resolve, reject) => {
+      running = { ...job, resolve, reject };
+    });
+    this.jobs.push(running as Running<unknown>);
+    this.wake();
+    return {
+      result,
+      cancel: (reason) => {
+        if (this.remove(running as Running<unknown>)) running.reject(reason);
+      },
+    };
+  }
+
+  /** Gives up all that is under way. */
+  stop(reason: unknown): void {
+    for (const job of this.jobs.splice(0)) job.reject(reason);
+    this.sleep();
+  }
+
+  private remove(job: Running<unknown>): boolean {
+    const at = this.jobs.indexOf(job);
+    if (at >= 0) this.jobs.splice(at, 1);
+    return at >= 0;
+  }
+
+  /** Asks for a slice behind whatever the thread has to do: a message to oneself comes sooner than a timer. */
+  private wake(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    if (!this.channel) {
+      this.channel = new MessageChannel();
+      this.channel.port1.onmessage = () => {
+        this.waiting = false;
+        this.run();
+      };
+    }
+    this.channel.port2.postMessage(0);
+  }
+
+  /** An open channel would keep the process alive. */
+  private sleep(): void {
+    this.channel?.port1.close();
+    this.channel = undefined;
+    this.waiting = false;
+  }
+
+  private run(): void {
+    const end = performance.now() + this.slice;
+    do {
+      const job = this.next();
+      if (!job) break;
+      try {
+        job.steps ??= job.work();
+        const step = job.steps.next();
+        if (step.done) {
+          this.remove(job);
+          job.resolve(step.value);
+        } else job.onProgress?.(step.value);
+      } catch (error) {
+        this.remove(job);
+        job.reject(error);
+      }
+    } while (performance.now() < end);
+    if (this.jobs.length > 0) this.wake();
+    else this.sleep();
+  }
+
+  /** The most urgent job; of equals the one that came first. */
+  private next(): Running<unknown> | undefined {
+    let [best, least] = [undefined as Running<unknown> | undefined, Infinity];
+    for (const job of this.jobs) {
+      const urgency = job.urgency();
+      if (best === undefined || urgency < least) [best, least] = [job, urgency];
+    }
+    return best;
+  }
+}
