@@ -8,18 +8,20 @@
 import { came, HeedError, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
+import { withDropout } from "../nn/ops/dropout.ts";
 import { recording } from "../nn/record.ts";
 import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { Batch } from "./data.ts";
+import { Generator } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
 import { addTo, type Gradients, Tape } from "./tape.ts";
-import { allFinite, findNonFinite } from "./trace.ts";
+import { allFinite, findNonFinite, type NonFinite } from "./trace.ts";
 
 /** A model that can be trained on batches of type B. */
 export interface Trainable<B = Batch> {
-  /** Every parameter by name, row-major float32 or float64; they are updated in place. */
-  readonly parameters: ReadonlyMap<string, Tensor>;
+  /** Every parameter by name, row-major float32 or float64; they are updated in place. `Module` of heed/nn has this. */
+  parameters(): ReadonlyMap<string, Tensor>;
   /** The mean loss over the targets of a batch that count: one number. */
   loss(batch: B): Tensor;
 }
@@ -61,6 +63,8 @@ export interface TrainOptions<B = Batch> {
   readonly adamw?: AdamWOptions;
   /** Gradients are scaled down to this norm where theirs is larger; default 1, Infinity to never. */
   readonly maxNorm?: number;
+  /** Seed of the dropout of layers (`withDropout`): step and micro-batch are keyed into it. Default 0. */
+  readonly seed?: number;
   /** Batches on which the held-out loss is measured after every `every` steps and at the end. */
   readonly heldOut?: { readonly batches: readonly B[]; readonly every: number };
   readonly checkpoint?: CheckpointOptions;
@@ -90,8 +94,9 @@ export interface TrainResult {
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
+  const { countOf = () => 1, seed = 0 } = options;
   check(options);
-  const { parameters } = model;
+  const parameters = model.parameters();
   const optimiser = new AdamW(parameters, options.adamw);
   resume?.restore(parameters, optimiser);
   let step = resume?.step ?? 0;
@@ -110,9 +115,14 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   while (step < steps && !signal?.aborted) {
     const batches = data(step);
     const lr = schedule?.(step);
-    const { loss, gradients } = differentiate(model, batches, options.countOf, sums);
+    const parts: Part[] = batches.map((batch, m) => ({
+      count: countOf(batch),
+      loss: () => withDropout(dropoutSeed(seed, step, m), () => model.loss(batch)),
+    }));
+    const { loss, gradients } = differentiate(parts, parameters, sums);
     const norm = gradientNorm(gradients);
-    if (!Number.isFinite(loss) || !Number.isFinite(norm)) throw nonFinite(model, batches, step, loss, saved);
+    if (!Number.isFinite(loss) || !Number.isFinite(norm))
+      throw nonFinite(parts, parameters, step, loss, saved);
     optimiser.step(gradients, {
       lr,
       scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
@@ -121,7 +131,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     step++;
     let now: number | undefined;
     if (heldOut !== undefined && (step % heldOut.every === 0 || step === steps)) {
-      now = meanLoss(model, heldOut.batches, options.countOf);
+      now = meanLoss(model, heldOut.batches, countOf);
       measured.push([step, now]);
     }
     onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: now });
@@ -149,27 +159,30 @@ export function meanLoss<B>(
   return sum / total;
 }
 
+/** One micro-batch: targets that count, and its loss. */
+interface Part {
+  readonly count: number;
+  readonly loss: () => Tensor;
+}
+
 /** Loss and gradients of a step: the sum over micro-batches, each with its share of the targets. */
-function differentiate<B>(
-  model: Trainable<B>,
-  batches: readonly B[],
-  countOf: (batch: B) => number = () => 1,
+function differentiate(
+  parts: readonly Part[],
+  parameters: ReadonlyMap<string, Tensor>,
   sums: Gradients,
 ): { loss: number; gradients: Gradients } {
-  const wanted = [...model.parameters.values()];
-  const total = batches.reduce((sum, batch) => sum + countOf(batch), 0);
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
   for (const sum of sums.values()) (sum.data as Float32Array).fill(0);
   let loss = 0;
-  let gradients: Gradients = new Map();
-  for (const batch of batches) {
-    const share = countOf(batch) / total;
+  for (const part of parts) {
+    const share = part.count / total;
     const tape = new Tape();
-    const part = tape.run(() => model.loss(batch));
-    loss += share * part.toFloat64()[0];
+    const mean = tape.run(part.loss);
+    loss += share * mean.toFloat64()[0];
     // No gradients of what is NaN already: `nonFinite` looks for its origin.
-    if (!Number.isFinite(loss)) return { loss, gradients };
-    gradients = tape.gradients(part, wanted, share);
-    if (batches.length === 1) return { loss, gradients };
+    if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
+    const gradients = tape.gradients(mean, parameters.values(), share);
+    if (parts.length === 1) return { loss, gradients };
     for (const [parameter, gradient] of gradients) {
       const sum = sums.get(parameter);
       if (sum) addTo(sum, gradient);
@@ -179,15 +192,20 @@ function differentiate<B>(
   return { loss, gradients: sums };
 }
 
-function nonFinite<B>(
-  model: Trainable<B>,
-  batches: readonly B[],
+/** Seed of the dropout of a micro-batch. */
+function dropoutSeed(seed: number, step: number, part: number): number {
+  return new Generator(seed, 7 + 16 * step, part).bits();
+}
+
+function nonFinite(
+  parts: readonly Part[],
+  parameters: ReadonlyMap<string, Tensor>,
   step: number,
   loss: number,
   saved: number | undefined,
 ): HeedError {
-  let found: ReturnType<typeof findNonFinite>;
-  for (const batch of batches) found ??= findNonFinite(model.parameters, () => model.loss(batch));
+  let found: NonFinite | undefined;
+  for (const part of parts) found ??= findNonFinite(parameters, part.loss);
   const what = Number.isFinite(loss) ? "a gradient is not finite" : `loss is ${loss}`;
   const origin = found ? `; first non-finite: ${found.text}` : "";
   const kept = saved === undefined ? "" : `; the last checkpoint is of step ${saved}`;
@@ -219,7 +237,7 @@ function check<B>(options: TrainOptions<B>): void {
       `train: the checkpoint is of step ${resume.step}, and only ${steps} steps are asked for`,
       { step: resume.step, steps },
     );
-  for (const [name, parameter] of model.parameters)
+  for (const [name, parameter] of model.parameters())
     if (!allFinite(parameter))
       throw new OptionError("parameters", `train: parameter ${name} is not finite before the first step`, {
         name,

@@ -33,6 +33,12 @@ export class Generator {
     return this.bits() / 2 ** 32;
   }
 
+  /** Standard normal (Box and Muller 1958); takes two numbers. */
+  normal(): number {
+    const radius = Math.sqrt(-2 * Math.log((this.bits() + 0.5) / 2 ** 32));
+    return radius * Math.cos(2 * Math.PI * this.uniform());
+  }
+
   /** An integer in [0, n); draws again where the range would favour some. n ≤ 2³². */
   below(n: number): number {
     const fair = 2 ** 32 - (2 ** 32 % n);
