@@ -1,0 +1,177 @@
+/**
+ * Models as Hugging Face keeps them: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
+ * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
+ */
+import { FormatError, OptionError } from "../core/errors.ts";
+import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
+import { builtin, fileError, fileSystem } from "../io/node.ts";
+import type { Precision } from "../nn/index.ts";
+import { Bert, bertPlan } from "./bert.ts";
+import { configFields, type ModelConfig, readConfig } from "./config.ts";
+import { Gpt2, gpt2Plan } from "./gpt2.ts";
+import { checkBytes, MAX_BYTES } from "./parameters.ts";
+import { type TextModel, textModel } from "./text-model.ts";
+import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
+import { bertName, gpt2Name, readWeights, writeWeights } from "./weights.ts";
+
+/** How to open a model. */
+export interface ReadModelOptions {
+  /** Dtype to compute in; weights in 16 bits are widened. Default float32. */
+  readonly dtype?: Precision;
+  /** Most bytes of parameters; a larger model is refused before anything is allocated. Default 4 GiB. */
+  readonly maxBytes?: number;
+  /** What the model is called; by default the name of its folder, or its type. */
+  readonly name?: string;
+  /** Folder that shards may lie in once links are followed; by default the model's own. */
+  readonly within?: string;
+}
+
+/** How to write a model. */
+export interface WriteModelOptions {
+  /** Dtype of the weights in the file; default float16. */
+  readonly dtype?: "float32" | "float16" | "bfloat16";
+}
+
+const CONFIG = "config.json";
+const WEIGHTS = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+const TOKENIZER = "tokenizer.json";
+/** Largest config.json or tokenizer.json that is read into memory. */
+const MAX_TEXT = 64 * 2 ** 20;
+
+/** Opens the model in a folder (Node). Throws FormatError, OptionError or UnsupportedError, before any large allocation. */
+export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
+  const what = "readModel";
+  const fs = fileSystem(what);
+  const { basename, join, resolve } = builtin<typeof import("node:path")>("node:path")!;
+  const read = async (name: string): Promise<Uint8Array> => {
+    const path = join(directory, name);
+    try {
+      const { size } = await fs.stat(path);
+      if (size > MAX_TEXT)
+        throw new FormatError("size", `${what}: ${path} has ${size} bytes; at most ${MAX_TEXT} are read`, {
+          path,
+          size,
+        });
+      return await fs.readFile(path);
+    } catch (error) {
+      throw fileError(what, "read", path, error);
+    }
+  };
+  const parts = { config: readConfig(await read(CONFIG)), tokenizer: readTokenizer(await read(TOKENIZER)) };
+  const file = await openSafetensors(directory, { within: options.within });
+  return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
+}
+
+/** Opens a model from the bytes of its files, by file name: what a page has. */
+export async function modelFromFiles(
+  files: ReadonlyMap<string, Uint8Array>,
+  options: Omit<ReadModelOptions, "within"> = {},
+): Promise<TextModel> {
+  const what = "modelFromFiles";
+  const take = (name: string): Uint8Array => {
+    const bytes = files.get(name);
+    if (bytes === undefined)
+      throw new OptionError(
+        "files",
+        `${what}: ${name} is missing; there are ${[...files.keys()].join(", ") || "no files"}`,
+        {
+          name,
+        },
+      );
+    return bytes;
+  };
+  const parts = { config: readConfig(take(CONFIG)), tokenizer: readTokenizer(take(TOKENIZER)) };
+  const file = files.has(INDEX)
+    ? await openSafetensors(take(INDEX), { shard: take })
+    : await openSafetensors(take(WEIGHTS));
+  return assemble(what, parts, file, options);
+}
+
+async function assemble(
+  what: string,
+  { config, tokenizer }: { config: ModelConfig; tokenizer: Tokenizer },
+  file: SafetensorsFile,
+  { dtype = "float32", maxBytes = MAX_BYTES, name }: ReadModelOptions,
+): Promise<TextModel> {
+  try {
+    if (config.type === "gpt2") {
+      const plan = gpt2Plan(config.config);
+      const tied = config.config.tie_word_embeddings !== false;
+      checkBytes(what, plan, dtype, maxBytes);
+      const parameters = await readWeights(what, file, plan, (one) => gpt2Name(one, tied), dtype);
+      return textModel(new Gpt2(config.config, { dtype, parameters }), tokenizer, { name });
+    }
+    const hasHead = [...file.tensors.keys()].some((one) => one.startsWith("cls.predictions.transform."));
+    const plan = bertPlan(config.config, hasHead);
+    checkBytes(what, plan, dtype, maxBytes);
+    const parameters = await readWeights(what, file, plan, bertName, dtype);
+    return textModel(new Bert(config.config, { dtype, parameters, hasHead }), tokenizer, { name });
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Writes a model into a folder in Hugging Face's layout (Node): config.json, model.safetensors, tokenizer.json and
+ * tokenizer_config.json. Each file is written whole or not at all, config.json last.
+ */
+export async function writeModel(
+  directory: string,
+  model: Bert | Gpt2,
+  tokenizer: Tokenizer,
+  options: WriteModelOptions = {},
+): Promise<void> {
+  const files = modelToFiles(model, tokenizer, options);
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  try {
+    await fileSystem("writeModel").mkdir(directory, { recursive: true });
+  } catch (error) {
+    throw fileError("writeModel", "make the folder", directory, error);
+  }
+  for (const [name, bytes] of files) await saveFile(join(directory, name), bytes);
+}
+
+/** The files of a model by name, in the order in which they are best written. */
+export function modelToFiles(
+  model: Bert | Gpt2,
+  tokenizer: Tokenizer,
+  { dtype = "float16" }: WriteModelOptions = {},
+): Map<string, Uint8Array<ArrayBuffer>> {
+  const what = "writeModel";
+  if (dtype !== "float32" && dtype !== "float16" && dtype !== "bfloat16")
+    throw new OptionError("dtype", `${what}: dtype must be "float32", "float16" or "bfloat16"`, {
+      got: dtype,
+    });
+  textModel(model, tokenizer); // that they fit
+  const config = {
+    ...configFields(
+      model instanceof Bert ? { type: "bert", config: model.config } : { type: "gpt2", config: model.config },
+    ),
+    torch_dtype: dtype,
+  };
+  const json = (value: object) => new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
+  return new Map([
+    [WEIGHTS, writeWeights(what, model.parameters(), dtype)],
+    [TOKENIZER, writeTokenizer(tokenizer)],
+    ["tokenizer_config.json", json(tokenizerConfig(model, tokenizer))],
+    [CONFIG, json(config)],
+  ]);
+}
+
+/** Which token plays which part, for Hugging Face's tokenizers. */
+function tokenizerConfig(model: Bert | Gpt2, tokenizer: Tokenizer): object {
+  const named = (name: string, token: string) => (tokenizer.id(token) === undefined ? {} : { [name]: token });
+  const parts =
+    tokenizer.kind === "wordpiece"
+      ? {
+          ...named("unk_token", "[UNK]"),
+          ...named("sep_token", "[SEP]"),
+          ...named("pad_token", "[PAD]"),
+          ...named("cls_token", "[CLS]"),
+          ...named("mask_token", "[MASK]"),
+        }
+      : { ...named("bos_token", "<|endoftext|>"), ...named("eos_token", "<|endoftext|>") };
+  const most = model instanceof Bert ? model.config.max_position_embeddings : model.config.n_positions;
+  return { tokenizer_class: "PreTrainedTokenizerFast", model_max_length: most, ...parts };
+}
