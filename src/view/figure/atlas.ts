@@ -1,0 +1,92 @@
+/**
+ * Every head of a block at a glance: layers downwards, heads across, each pooled so that a line one token thick stays
+ * as dark as it is (the store's overviews). All thumbnails are one lossless PNG; labels and frames are drawn around it.
+ */
+import { writePng } from "../../io/png.ts";
+import { codeOf } from "../store/transfer.ts";
+import type { HeadRef, Overview } from "../store/types.ts";
+import { base64 } from "./base64.ts";
+import { type CellColours, cellColours, hatchOf, rampOf } from "./cells.ts";
+import type { Figure } from "./options.ts";
+import { element, type Part, type Theme, text } from "./sheet.ts";
+import { MARK } from "./shown.ts";
+
+const FONT = 6.5;
+const LEFT = 18;
+const GAP = 3;
+/** Pixels of a thumbnail's side, at most. */
+export const THUMBNAIL = 64;
+
+/** Draws the atlas at the top of a sheet `width` points wide. */
+export async function drawAtlas(
+  figure: Figure,
+  theme: Theme,
+  width: number,
+  seen: Set<number>,
+): Promise<Part> {
+  const { store, block, ref } = figure;
+  const { layers, heads, Nq, Nk } = block;
+  const side = Math.min(60, (width - LEFT - (heads - 1) * GAP) / Math.max(1, heads));
+  const most = Math.max(1, Nq, Nk);
+  const [wide, high] = [(side * Nk) / most, (side * Nq) / most];
+  const top = FONT + 4;
+  const lines: string[] = [];
+  const font = { "font-size": FONT, fill: theme.second };
+  const colours = cellColours(rampOf(figure, false), theme, false, true);
+  const codes = overviewCodes(figure.transfer);
+  for (let head = 0; head < heads; head++) {
+    const label = side < 9 && head % 2 === 1 ? "" : String(head);
+    lines.push(
+      text(LEFT + head * (side + GAP) + wide / 2, FONT, label, { ...font, "text-anchor": "middle" }),
+    );
+  }
+  for (const [row, layer] of layers.entries()) {
+    const y = top + row * (high + GAP);
+    lines.push(text(LEFT - 5, y + high / 2 + FONT * 0.35, String(layer), { ...font, "text-anchor": "end" }));
+    for (let head = 0; head < heads; head++) {
+      const x = LEFT + head * (side + GAP);
+      const one: HeadRef = { block: ref.block, layer, head };
+      const overview = await store.overview(one, THUMBNAIL);
+      const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colours, seen))}`;
+      const place = { x, y, width: wide, height: high };
+      const crisp = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
+      lines.push(element("image", { ...place, ...crisp, href }));
+      const chosen = figure.marked && layer === ref.layer && head === ref.head;
+      const frame = { stroke: chosen ? theme.query : theme.line, "stroke-width": chosen ? 1.2 : 0.5 };
+      lines.push(element("rect", { ...place, fill: "none", ...frame }));
+    }
+  }
+  const bottom = top + layers.length * (high + GAP) + FONT;
+  lines.push(text(LEFT, bottom, "layers downwards · heads across", { "font-size": FONT, fill: theme.third }));
+  // What is masked shows the hatch below it.
+  const hatch = hatchOf(theme, 1);
+  const ground = { x: LEFT, y: top, width: heads * (side + GAP) - GAP, height: bottom - top - FONT - GAP };
+  const under = seen.has(MARK.masked) ? [hatch.defs, element("rect", { ...ground, fill: hatch.fill })] : [];
+  return { svg: [...under, ...lines].join("\n"), height: bottom + 4 };
+}
+
+/** The code of a weight on the figure's scale, from its code in an overview, which is 255·√w. */
+export function overviewCodes(transfer: Figure["transfer"]): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, code) => codeOf((code / 255) ** 2, transfer, 1));
+}
+
+/** One thumbnail as a PNG; masked cells are transparent. */
+function thumbnail(
+  overview: Overview,
+  pool: "max" | "mean",
+  codes: Uint8Array,
+  colours: CellColours,
+  seen: Set<number>,
+): Uint8Array {
+  const { rows, columns, marks } = overview;
+  const empty = rows === 0 || columns === 0;
+  const png = writePng(empty ? 1 : columns, empty ? 1 : rows, colours.options);
+  for (let r = 0; r < (empty ? 1 : rows); r++) {
+    const part = (all: Uint8Array) =>
+      empty ? Uint8Array.of(MARK.masked) : all.subarray(r * columns, (r + 1) * columns);
+    const row = { codes: part(overview[pool]).map((code) => codes[code]), marks: part(marks) };
+    for (const mark of row.marks) seen.add(mark);
+    png.row(colours.pixels(row));
+  }
+  return png.finish();
+}

@@ -1,0 +1,153 @@
+/**
+ * What a figure shows, in words: its title, the line below it (stage, scale, what full colour stands for, what is hidden,
+ * pooled or joined), the description for those who do not see it, and a LaTeX figure to paste.
+ */
+import { wrap } from "../label.ts";
+import { formatNumber } from "../number.ts";
+import { describeHead } from "../store/sentence.ts";
+import type { HeadMeasures, Stage } from "../store/types.ts";
+import { joined } from "./cells.ts";
+import type { Kept } from "./lines.ts";
+import type { Figure } from "./options.ts";
+import { type Part, SANS_EM, type Theme, text } from "./sheet.ts";
+import type { Shown } from "./shown.ts";
+
+const STAGES: Readonly<Record<Stage, string>> = {
+  scores: "scores q·k",
+  scaled: "scaled scores",
+  masked: "scores after mask, cap and bias",
+  weights: "attention weights",
+  contribution: "contributions w·‖v‖",
+};
+
+/** "Layer 4, head 7", with the block's name where there are several, and the head's where it has one. */
+export function placeName({ store, block, layer, head, view }: Figure): string {
+  const name = block.headNames?.[head];
+  const where = view === "atlas" ? "All heads" : `Layer ${layer}, head ${head}${name ? ` (${name})` : ""}`;
+  return store.blocks.length > 1 ? `${where} of ${block.name}` : where;
+}
+
+/** What a figure shows, as parts of one sentence. */
+export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): string[] {
+  const { view, stage, block } = figure;
+  const facts = [placeName(figure)];
+  if (view === "atlas" || shown === undefined) {
+    const by = figure.pool === "max" ? "largest weight" : "mean weight";
+    facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full colour = 1");
+    return facts;
+  }
+  const unit = stage === "contribution" && block.has.wo ? "contributions w·‖v·W_O‖" : STAGES[stage];
+  facts.push(view === "row" ? "one weight step by step" : unit);
+  if (view !== "row")
+    facts.push(shown.signed ? "linear around 0" : scaleName(figure), fullColour(figure, shown));
+  const { querySegments, keySegments } = figure;
+  const part = querySegments.length > 0 || keySegments.length > 0 ? " shown" : "";
+  const count = (n: number, what: string) =>
+    `${n} ${n === 1 ? what.replace(/ies$/, "y").replace(/s$/, "") : what}`;
+  facts.push(`${count(shown.queries.length, "queries")} × ${count(shown.keys.length, "keys")}${part}`);
+  if (view === "lines" && kept !== undefined)
+    facts.push(
+      `${figure.keep === "top" ? `the ${figure.top} strongest keys of each query` : `${formatNumber(figure.mass, { style: "percent" })} of each row`}: ${formatNumber(kept.edges)} of ${formatNumber(kept.of)} edges, ${formatNumber(kept.mass, { style: "percent" })} of the mass`,
+    );
+  if (view === "text") facts.push(aggregateOf(figure, shown));
+  if (view === "matrix" && joined(shown) > 1)
+    facts.push(`each pixel the largest of ${joined(shown)} × ${joined(shown)} cells`);
+  facts.push(hiddenName(figure, shown));
+  return facts;
+}
+
+function scaleName({ transfer }: Figure): string {
+  return { sqrt: "square-root scale", linear: "linear scale", log: "logarithmic scale" }[transfer];
+}
+
+function fullColour(figure: Figure, { domain }: Shown): string {
+  if (domain === undefined) return "full colour = the row’s largest";
+  const whose = figure.domain === "head" ? " (the head’s largest)" : "";
+  return `full colour = ${formatNumber(domain)}${whose}`;
+}
+
+function aggregateOf(figure: Figure, shown: Shown): string {
+  const from = figure.direction === "from";
+  const names = from ? shown.queryNames : shown.keyNames;
+  const chosen = figure.rows.length > 0 ? figure.rows : [from ? figure.query : figure.key];
+  const list = chosen.slice(0, 4).map((i) => `“${names[i]}”`);
+  const more = chosen.length > 4 ? ` and ${chosen.length - 4} more` : "";
+  const how = chosen.length > 1 ? `, ${figure.aggregate} of ${chosen.length}` : "";
+  return `${from ? "from" : "to"} ${list.join(", ")}${more}${how}`;
+}
+
+function hiddenName(figure: Figure, { hiddenKeys }: Shown): string {
+  const n = hiddenKeys.size;
+  if (n === 0) return "no token hidden";
+  const what =
+    figure.hide === "special"
+      ? "special tokens"
+      : figure.hide === "first"
+        ? "the first token"
+        : "chosen tokens";
+  const keys = `${n} ${n === 1 ? "key" : "keys"}`;
+  return `${what} hidden (${keys}), ${figure.renormalise ? "rows renormalised" : "gaps left"}`;
+}
+
+/** The caption's lines at the top of a part of the sheet. */
+export function drawCaption(facts: readonly string[], theme: Theme, width: number): Part {
+  const size = 6.5;
+  const lines = wrap(`${facts.join(" · ")}.`, Math.floor(width / (size * SANS_EM)));
+  const font = { "font-size": size, fill: theme.second };
+  return {
+    svg: lines.map((line, n) => text(0, size + n * 9, line, font)).join("\n"),
+    height: lines.length * 9 + 2,
+  };
+}
+
+/** The description for those who do not see the figure. */
+export function altText(
+  figure: Figure,
+  facts: readonly string[],
+  measures: HeadMeasures | undefined,
+  strongest: string,
+): string {
+  const about = measures === undefined ? "" : ` ${describeHead(figure.block, measures)}`;
+  return `${facts.join("; ")}.${about}${strongest === "" ? "" : ` ${strongest}`}`;
+}
+
+const LATEX: Readonly<Record<string, string>> = {
+  "\\": "\\textbackslash{}",
+  "{": "\\{",
+  "}": "\\}",
+  $: "\\$",
+  "&": "\\&",
+  "#": "\\#",
+  "%": "\\%",
+  _: "\\_",
+  "^": "\\textasciicircum{}",
+  "~": "\\textasciitilde{}",
+  "×": "$\\times$",
+  "·": "$\\cdot$",
+  "√": "$\\surd$",
+  "‖": "$\\|$",
+  "−": "$-$",
+  "“": "``",
+  "”": "''",
+  "’": "'",
+  "\u202f": "\\,",
+};
+
+/** Text as LaTeX sets it. */
+export function latexText(said: string): string {
+  return said.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
+}
+
+/** A figure environment around a file; `name` is the file's, without its ending. */
+export function latexFigure(name: string, width: number, facts: readonly string[]): string {
+  const label = name.replace(/[^\w-]+/g, "-").replace(/^-|-$/g, "") || "attention";
+  return [
+    "\\begin{figure}",
+    "  \\centering",
+    `  \\includegraphics[width=${formatNumber(width)}mm]{${name}}`,
+    `  \\caption{${latexText(facts.join("; "))}.}`,
+    `  \\label{fig:${label}}`,
+    "\\end{figure}",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,226 @@
+/**
+ * The cells of a matrix: every one as itself up to 128 × 128, in paths of one colour each; beyond, one lossless PNG with a
+ * pixel a cell, masked ones transparent over a hatch. From 4,096 tokens a side on, neighbours are joined by the value
+ * farthest from 0.
+ */
+import { type PngOptions, writePng } from "../../io/png.ts";
+import { colourTable, hex, lightness, type Ramp, type Rgb } from "../colour.ts";
+import { formatNumber } from "../number.ts";
+import { base64 } from "./base64.ts";
+import type { Figure } from "./options.ts";
+import { coordinate, element, escapeXml, MONO, type Theme, text } from "./sheet.ts";
+import { MARK, type Shown, type ShownRow } from "./shown.ts";
+
+/** The longest side whose cells are drawn one by one, and the longest side of a picture of cells. */
+export const VECTOR_SIDE = 128;
+export const PICTURE_SIDE = 4096;
+/** A matrix of at most this many a side has a tooltip on each cell. */
+const TITLED = 32;
+/** Points: the smallest cell that shows its number. */
+const VALUED = 13;
+
+/** How many queries and keys one cell of a picture joins. */
+export function joined({ queries, keys }: Pick<Shown, "queries" | "keys">): number {
+  return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / PICTURE_SIDE));
+}
+
+/** The colour scale of a figure. */
+export function rampOf({ ramp, theme }: Pick<Figure, "ramp" | "theme">, signed: boolean): Ramp {
+  if (signed) return theme === "dark" ? "signed-dark" : "signed";
+  return theme === "dark" && ramp !== "cividis" ? `${ramp}-dark` : ramp;
+}
+
+/** Draws the cells with their upper left corner at the origin; `seen` collects the marks that came up. */
+export function drawCells(
+  figure: Figure,
+  shown: Shown,
+  theme: Theme,
+  cell: number,
+  seen: Set<number>,
+): string {
+  const { queries, keys } = shown;
+  if (queries.length === 0 || keys.length === 0) return "";
+  return keys.length <= VECTOR_SIDE && queries.length <= VECTOR_SIDE
+    ? vectorCells(figure, shown, theme, cell, seen)
+    : picture(figure, shown, theme, cell, seen);
+}
+
+function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
+  const { queries, keys } = shown;
+  const table = colourTable(rampOf(figure, shown.signed));
+  const small = queries.length <= TITLED && keys.length <= TITLED;
+  // Without gaps equal neighbours are one rectangle, so that no seam shows between them.
+  const gap = cell >= 6 ? 0.04 : 0;
+  const hatch = hatchOf(theme, 1 / cell);
+  const fillOf = (row: ShownRow, codes: Uint8Array, j: number) =>
+    row.marks[j] === MARK.value ? hex(table[codes[j]]) : markFill(row.marks[j], theme, hatch.fill);
+  const paths = new Map<string, string>();
+  const over: string[] = [];
+  for (let i = 0; i < queries.length; i++) {
+    const row = shown.row(i);
+    const codes = shown.codes(row);
+    for (let j = 0; j < keys.length; j++) {
+      seen.add(row.marks[j]);
+      if (small) over.push(tooltip(shown, row, i, j, cell));
+      if (figure.values && cell >= VALUED && row.marks[j] === MARK.value)
+        over.push(printed(row.values[j], shown.signed, table[codes[j]], (j + 0.5) * cell, (i + 0.5) * cell));
+    }
+    for (let j = 0, next = 0; j < keys.length; j = next) {
+      const fill = fillOf(row, codes, j);
+      next = j + 1;
+      if (gap === 0) while (next < keys.length && fillOf(row, codes, next) === fill) next++;
+      const [wide, high] = [coordinate(next - j - gap), coordinate(1 - gap)];
+      paths.set(fill, `${paths.get(fill) ?? ""}M${j} ${i}h${wide}v${high}h-${wide}z`);
+    }
+  }
+  return [
+    paths.has(hatch.fill) ? hatch.defs : "",
+    `<g transform="scale(${Number(cell.toFixed(6))})">`,
+    ...[...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([fill, d]) => `<path fill="${fill}" d="${d}"/>`),
+    "</g>",
+    ...over,
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+/** What is drawn where there is no value. */
+function markFill(mark: number, theme: Theme, hatch: string): string {
+  return mark === MARK.masked ? hatch : mark === MARK.hidden ? theme.line : theme.badge;
+}
+
+/** Lines at 45°, 4 points apart; `unit` is how many units of the drawing a point is. Its name says what it is, so that figures on one page share it. */
+export function hatchOf(theme: Theme, unit: number): { readonly fill: string; readonly defs: string } {
+  const [size, line] = [4 * unit, 0.5 * unit].map((n) => Number(n.toFixed(6)));
+  const id = `heed-masked-${theme.hatch.slice(1)}-${size}`;
+  const pattern = [
+    element("rect", { width: String(size), height: String(size), fill: theme.paper }),
+    element("path", { d: `M0 0v${size}`, stroke: theme.hatch, "stroke-width": String(line) }),
+  ].join("");
+  const frame = `id="${id}" width="${size}" height="${size}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"`;
+  return { fill: `url(#${id})`, defs: `<defs><pattern ${frame}>${pattern}</pattern></defs>` };
+}
+
+/** What a cell says: "sat to cat 0.412". */
+function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number, cell: number): string {
+  const names = `${shown.queryNames[shown.queries[i]]} to ${shown.keyNames[shown.keys[j]]}`;
+  const said = { [MARK.masked]: "masked", [MARK.hidden]: "hidden" }[marks[j]] ?? formatNumber(values[j]);
+  const place = { x: j * cell, y: i * cell, width: cell, height: cell, "fill-opacity": 0 };
+  return element("rect", place, `<title>${escapeXml(`${names} ${said}`)}</title>`);
+}
+
+/** The number in a cell. */
+function printed(value: number, signed: boolean, colour: Rgb, x: number, y: number): string {
+  const said = signed
+    ? formatNumber(value, { digits: 2 })
+    : value === 0
+      ? "0"
+      : value.toFixed(2).replace(/^0/, "");
+  return text(x, y + 1.8, said, {
+    "font-family": MONO,
+    "font-size": 5,
+    "text-anchor": "middle",
+    "pointer-events": "none",
+    fill: lightness(colour) < 0.62 ? "#fbfaf7" : "#1b1a17",
+  });
+}
+
+/** The cells as one picture of a pixel each, over a hatch that shows through where they are masked. */
+function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
+  const by = joined(shown);
+  const [columns, rows] = [Math.ceil(shown.keys.length / by), Math.ceil(shown.queries.length / by)];
+  const colours = cellColours(rampOf(figure, shown.signed), theme, shown.hiddenKeys.size > 0, true);
+  const png = writePng(columns, rows, colours.options);
+  for (const row of pooledRows(shown, by)) {
+    png.row(colours.pixels(row));
+    for (const mark of row.marks) seen.add(mark);
+  }
+  const hatch = hatchOf(theme, 1);
+  const size = { width: columns * by * cell, height: rows * by * cell };
+  const clip = { width: shown.keys.length * cell, height: shown.queries.length * cell };
+  const href = `data:image/png;base64,${base64(png.finish())}`;
+  return [
+    ...(seen.has(MARK.masked) ? [hatch.defs, element("rect", { ...clip, fill: hatch.fill })] : []),
+    element("image", { ...size, preserveAspectRatio: "none", "image-rendering": "pixelated", href }),
+  ].join("\n");
+}
+
+/** How cells become pixels: indices of a palette, or bytes of red, green, blue and alpha where colours are too many for one. */
+export interface CellColours {
+  readonly options: PngOptions;
+  pixels(row: CellRow): Uint8Array;
+}
+
+/** The colours of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent where asked. */
+export function cellColours(ramp: Ramp, theme: Theme, hides: boolean, transparent: boolean): CellColours {
+  const colours: Rgb[] = [];
+  const known = new Map<string, number>();
+  const indexOf = (colour: Rgb) => {
+    const name = hex(colour);
+    if (!known.has(name)) known.set(name, colours.push(colour) - 1);
+    return known.get(name)!;
+  };
+  // Masked has a place of its own, since it may be transparent. Hidden keys are where they are said to be.
+  const hidden = hides ? theme.line : theme.badge;
+  const ofMark = [theme.badge, theme.hatch, theme.badge, hidden].map((name, mark) =>
+    mark === MARK.masked ? colours.push(rgbOf(name)) - 1 : indexOf(rgbOf(name)),
+  );
+  const ofCode = colourTable(ramp).map(indexOf);
+  const index = ({ codes, marks }: CellRow, j: number) =>
+    marks[j] === MARK.value ? ofCode[codes[j]] : ofMark[marks[j]];
+  const masked = transparent ? ofMark[MARK.masked] : undefined;
+  if (colours.length <= 256)
+    return {
+      options: { palette: colours, transparent: masked },
+      pixels: (row) => row.codes.map((_, j) => index(row, j)),
+    };
+  return {
+    options: {},
+    pixels(row) {
+      const bytes = new Uint8Array(4 * row.codes.length);
+      for (let j = 0; j < row.codes.length; j++) {
+        const at = index(row, j);
+        bytes.set([...colours[at], at === masked ? 0 : 255], 4 * j);
+      }
+      return bytes;
+    },
+  };
+}
+
+/** `#rrggbb` as numbers. */
+export function rgbOf(name: string): Rgb {
+  const value = Number.parseInt(name.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+/** Codes and marks of one row of a picture. */
+export interface CellRow {
+  readonly codes: Uint8Array;
+  readonly marks: Uint8Array;
+}
+
+/** The rows of a picture: `by` × `by` cells are one, the value farthest from 0 before any mark. */
+export function* pooledRows(shown: Shown, by: number): Generator<CellRow> {
+  const columns = Math.ceil(shown.keys.length / by);
+  const rest = shown.signed ? 128 : 0;
+  for (let first = 0; first < shown.queries.length; first += by) {
+    const codes = new Uint8Array(columns);
+    const marks = new Uint8Array(columns);
+    const farthest = new Int16Array(columns).fill(-1);
+    for (let i = first; i < Math.min(shown.queries.length, first + by); i++) {
+      const row = shown.row(i);
+      const own = shown.codes(row);
+      for (let j = 0; j < own.length; j++) {
+        const c = by === 1 ? j : Math.floor(j / by);
+        if (row.marks[j] !== MARK.value) {
+          if (farthest[c] < 0) marks[c] = row.marks[j];
+          continue;
+        }
+        const far = Math.abs(own[j] - rest);
+        if (far <= farthest[c]) continue;
+        [farthest[c], codes[c], marks[c]] = [far, own[j], MARK.value];
+      }
+    }
+    yield { codes, marks };
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Figures for papers without a browser: a view of a head (or the atlas of all) as one SVG file. The same store, options
+ * and engine-independent arithmetic give the same bytes in Node and in a page. Leaves to others: each view (its own
+ * file), tables (table.ts), pictures of pixels (raster.ts).
+ */
+
+import { formatNumber } from "../number.ts";
+import type { HeadStore } from "../store/types.ts";
+import { drawAtlas } from "./atlas.ts";
+import { altText, drawCaption, factsOf, latexFigure, placeName } from "./caption.ts";
+import { drawLines, type Kept } from "./lines.ts";
+import { drawMatrix, drawScale } from "./matrix.ts";
+import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
+import { drawRow } from "./row.ts";
+import { drawText } from "./running-text.ts";
+import { type Part, POINT, svgFile, THEMES } from "./sheet.ts";
+import { type Shown, shownHead } from "./shown.ts";
+
+/** A drawn figure. */
+export interface DrawnFigure {
+  /** The file's text. */
+  readonly svg: string;
+  /** Millimetres. */
+  readonly width: number;
+  readonly height: number;
+  readonly title: string;
+  /** What it shows in one line, as below the figure. */
+  readonly caption: string;
+  /** The description for those who do not see it; also the file's `desc`. */
+  readonly alt: string;
+  /** A LaTeX figure environment that includes `name`. */
+  latex(name: string): string;
+}
+
+/** Points around a figure, and between its parts. */
+const EDGE = 6;
+const GAP = 5;
+
+/** Draws a figure. Throws OptionError for what the store does not have, before any work. */
+export async function renderFigure(store: HeadStore, options: FigureOptions = {}): Promise<DrawnFigure> {
+  const figure = resolveFigure(store, options);
+  const theme = THEMES[figure.theme];
+  const inner = figure.width * POINT - 2 * EDGE;
+  const seen = new Set<number>();
+  const shown = figure.view === "atlas" ? undefined : await shownHead(figure);
+  const parts: Part[] = [];
+  let kept: Kept | undefined;
+  if (shown === undefined) parts.push(await drawAtlas(figure, theme, inner, seen));
+  else if (figure.view === "matrix") parts.push(drawMatrix(figure, shown, theme, inner, seen));
+  else if (figure.view === "text") parts.push(drawText(figure, shown, theme, inner, seen));
+  else if (figure.view === "row") parts.push(drawRow(figure, shown, theme, inner));
+  else {
+    const lines = drawLines(figure, shown, theme, inner);
+    kept = lines.kept;
+    parts.push(lines);
+  }
+  if (figure.view === "matrix" || figure.view === "text" || figure.view === "atlas")
+    parts.push(drawScale(figure, shown ?? { signed: false, domain: 1 }, theme, seen));
+  const facts = factsOf(figure, shown, kept);
+  if (figure.caption) parts.push(drawCaption(facts, theme, inner));
+
+  const placed: string[] = [];
+  let y = EDGE;
+  for (const { svg, height } of parts) {
+    placed.push(`<g transform="translate(${EDGE} ${Number(y.toFixed(2))})">`, svg, "</g>");
+    y += height + GAP;
+  }
+  const height = y - GAP + EDGE;
+  const title = `${placeName(figure)}: ${figure.view}`;
+  const measures = shown === undefined ? undefined : await store.measures(figure.ref);
+  const alt = altText(figure, facts, measures, shown === undefined ? "" : cellSentence(figure, shown));
+  return {
+    svg: svgFile({ width: figure.width, height, theme, background: figure.background }, title, alt, placed),
+    width: figure.width,
+    height: height / POINT,
+    title,
+    caption: `${facts.join(" · ")}.`,
+    alt,
+    latex: (name) => latexFigure(name, figure.width, facts),
+  };
+}
+
+/** The outlined cell in words: "The outlined cell: sat to cat, 0.412." */
+function cellSentence(figure: Figure, shown: Shown): string {
+  if (!figure.marked) return "";
+  const [i, j] = [shown.queries.indexOf(figure.query), shown.keys.indexOf(figure.key)];
+  if (i < 0 || j < 0) return "";
+  const { values, marks } = shown.row(i);
+  const said = ["", "masked", "not a number", "hidden"][marks[j]] || formatNumber(values[j]);
+  return `The outlined cell: ${shown.queryNames[figure.query]} to ${shown.keyNames[figure.key]}, ${said}.`;
+}

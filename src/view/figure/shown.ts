@@ -1,0 +1,142 @@
+/**
+ * A head as a figure shows it: which tokens stand along its edges, and the numbers of a row after hiding, with the code
+ * (0 … 255) of each on the colour scale. Rows come from the store one at a time; no matrix is held.
+ */
+import { distinctLabels } from "../label.ts";
+import { codeOf, isSigned, signedCodeOf } from "../store/transfer.ts";
+import type { Block } from "../store/types.ts";
+import { type Pieces, piecesOf, visible } from "../tokens.ts";
+import type { Figure } from "./options.ts";
+
+/** What a cell is besides a number. */
+export const MARK = { value: 0, masked: 1, notNumber: 2, hidden: 3 } as const;
+
+/** One row along the keys shown. */
+export interface ShownRow {
+  readonly values: Float64Array;
+  readonly marks: Uint8Array;
+  /** Mass of the keys that are hidden, where the row is not renormalised. */
+  readonly missing: number;
+}
+
+/** A head ready to be drawn. */
+export interface Shown {
+  /** Tokens along the edges, by index. */
+  readonly queries: readonly number[];
+  readonly keys: readonly number[];
+  /** Names of all tokens, equal ones told apart, for sentences; and short ones, for axes. */
+  readonly queryNames: readonly string[];
+  readonly keyNames: readonly string[];
+  readonly queryLabels: readonly string[];
+  readonly keyLabels: readonly string[];
+  readonly hiddenKeys: ReadonlySet<number>;
+  /** True for scores: numbers around 0. */
+  readonly signed: boolean;
+  /** A row by its place along the queries. */
+  row(place: number): ShownRow;
+  /** The codes of a row on the colour scale; masked and hidden cells are 0. */
+  codes(row: ShownRow): Uint8Array;
+  /** Number at full colour; undefined where each row has its own. */
+  readonly domain: number | undefined;
+}
+
+/** Prepares the head of a figure: brings it into memory, and finds what full colour stands for. */
+export async function shownHead(figure: Figure): Promise<Shown> {
+  const { store, ref, block, stage, domain } = figure;
+  await store.load(ref);
+  const queries = indices(block.Nq, segmentsOf(block, figure.querySegments, "query"));
+  const keys = indices(block.Nk, segmentsOf(block, figure.keySegments, "key"));
+  const signed = isSigned(stage);
+  const hiddenKeys = signed ? new Set<number>() : hiddenOf(figure);
+
+  const row = (place: number): ShownRow => {
+    const i = queries[place];
+    const all = store.row(ref, i, stage);
+    const seen = store.visible(ref, i);
+    const values = new Float64Array(keys.length);
+    const marks = new Uint8Array(keys.length);
+    let missing = 0;
+    for (const j of hiddenKeys) if (seen[j] === 1) missing += all[j];
+    const part = figure.renormalise && stage === "weights" ? 1 / (1 - missing) : 1;
+    // Before the mask there is a score for every pair; from then on masked cells have no number.
+    const masks = stage !== "scores" && stage !== "scaled";
+    for (let n = 0; n < keys.length; n++) {
+      const j = keys[n];
+      if (masks && seen[j] === 0) marks[n] = MARK.masked;
+      else if (hiddenKeys.has(j)) marks[n] = MARK.hidden;
+      else if (!Number.isFinite(all[j])) marks[n] = MARK.notNumber;
+      // A row whose whole mass is hidden has nothing to be divided: its numbers stay 0.
+      else values[n] = Number.isFinite(part) ? all[j] * part : 0;
+    }
+    return { values, marks, missing: figure.renormalise ? 0 : missing };
+  };
+  const largest = (values: Float64Array) => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+
+  let whole: number | undefined;
+  if (domain === "head") {
+    whole = 0;
+    for (let place = 0; place < queries.length; place++) whole = Math.max(whole, largest(row(place).values));
+  } else if (domain === "absolute") {
+    const range = stage === "weights" ? [0, 1] : await store.range(ref, stage);
+    whole = Math.max(Math.abs(range[0]), Math.abs(range[1]));
+  }
+  const named = namesOf(block);
+  return {
+    queries,
+    keys,
+    ...named,
+    hiddenKeys,
+    signed,
+    row,
+    codes({ values, marks }) {
+      const codes = new Uint8Array(values.length);
+      const full = whole ?? largest(values);
+      for (let n = 0; n < codes.length; n++)
+        if (marks[n] === MARK.value)
+          codes[n] = signed ? signedCodeOf(values[n], full) : codeOf(values[n], figure.transfer, full);
+      return codes;
+    },
+    domain: whole,
+  };
+}
+
+/** Keys that are hidden, whatever the query. */
+export function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidden">): Set<number> {
+  if (hide === "chosen") return new Set(hidden);
+  if (hide === "first") return new Set(block.Nk > 0 ? [0] : []);
+  const special = block.special.key;
+  return new Set(hide === "special" ? [...special.keys()].filter((j) => special[j]) : []);
+}
+
+/** Ranges of the segments asked for, on one side. */
+function segmentsOf(
+  block: Block,
+  chosen: readonly number[],
+  side: "query" | "key",
+): readonly (readonly [number, number])[] | undefined {
+  if (chosen.length === 0) return undefined;
+  return chosen.flatMap((n) => (block.segments[n][side] ? [block.segments[n][side]] : []));
+}
+
+/** All indices below `count`, or those in any of the ranges, each once, ascending. */
+function indices(count: number, ranges?: readonly (readonly [number, number])[]): number[] {
+  const all = Array.from({ length: count }, (_, i) => i);
+  return ranges === undefined ? all : all.filter((i) => ranges.some(([from, to]) => i >= from && i < to));
+}
+
+/** What tokens are called: in sentences by distinct names, on axes by short ones. */
+export function namesOf(block: Block): Pick<Shown, "queryNames" | "keyNames" | "queryLabels" | "keyLabels"> {
+  const [query, key] = [block.queryTokens, block.keyTokens].map((tokens) => {
+    const pieces = piecesOf(tokens);
+    const labels = tokens.map((token) => label(token, pieces));
+    return { names: distinctLabels(labels), labels };
+  });
+  return { queryNames: query.names, keyNames: key.names, queryLabels: query.labels, keyLabels: key.labels };
+}
+
+/** A token's name on an axis: without the mark of a word's beginning, with the one of its continuation. */
+function label(token: string, pieces: Pieces): string {
+  const bare =
+    pieces === "sentencepiece" || pieces === "byte-level" ? token.replace(/^[▁Ġ](?=.)/u, "") : token;
+  return visible(pieces === "spaced" ? bare.replace(/^ (?=\S)/, "") : bare, pieces, 40);
+}
