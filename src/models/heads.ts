@@ -1,0 +1,166 @@
+/**
+ * What the heads of a language model do, in numbers a page can state: the share of attention that goes to the token before, to
+ * the token after an earlier copy of the current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and
+ * from a closing bracket or quote to the one that opened. Each is a mean over rows of weights rebuilt from Q, K and lse, and
+ * stands beside what attention spread evenly over the same rows would give.
+ */
+import { attentionWeights } from "../attention.ts";
+import { RandomNumbers } from "../nn/index.ts";
+import type { LayerAttention } from "./gpt2.ts";
+import type { AttentionModel, TextModel, TextTokens } from "./text-model.ts";
+
+/** Measures of one head, each a share in [0, 1]; NaN where no row of the texts could be asked. */
+export interface HeadScores {
+  readonly layer: number;
+  readonly head: number;
+  /** Weight on the token before: rows 1 … N − 1. */
+  readonly previous: number;
+  /** Weight on the tokens that followed earlier copies of the current one. */
+  readonly induction: number;
+  /** From a closing bracket or quote to its opening one. */
+  readonly matching: number;
+  /** Encoders: from an opening bracket or quote to its closing one. */
+  readonly matchingNext: number;
+  /** Weight on the first token. */
+  readonly first: number;
+  /** Weight on the token itself. */
+  readonly self: number;
+  /** What even attention would give: the same measures for weights 1/(tokens in sight). */
+  readonly even: { readonly previous: number; readonly induction: number; readonly matching: number };
+}
+
+const MEASURES = ["previous", "induction", "matching", "matchingNext", "first", "self"] as const;
+type Measure = (typeof MEASURES)[number];
+/** A row of attention that is asked, and the keys whose weights are added. */
+type Question = readonly [measure: Measure, row: number, keys: readonly number[]];
+
+/** Scores of every head over texts, layer by layer. */
+export function headScores(model: AttentionModel, texts: readonly string[]): HeadScores[] {
+  const sums = new Sums(model);
+  for (const text of texts) {
+    const seen = model.attention(text);
+    sums.add(seen.layers, questionsOf(seen, model.architecture === "decoder"));
+  }
+  return sums.scores();
+}
+
+/**
+ * Induction scores on tokens drawn at random and said twice, where nothing but the repetition tells what comes next.
+ * Only `induction` and `previous` are told.
+ */
+export function inductionScores(
+  model: TextModel,
+  { length = 24, sequences = 8, seed = 0 }: { length?: number; sequences?: number; seed?: number } = {},
+): HeadScores[] {
+  const { tokenizer } = model;
+  const plain = Array.from({ length: tokenizer.size }, (_, id) => id).filter(
+    (id) => tokenizer.token(id) !== undefined && !tokenizer.isSpecial(id),
+  );
+  const random = new RandomNumbers(seed);
+  const sums = new Sums(model);
+  const n = Math.min(length, model.maxTokens >> 1);
+  for (let i = 0; i < sequences; i++) {
+    const once = Array.from({ length: n }, () => plain[Math.floor(random.uniform() * plain.length)]);
+    const ids = [...once, ...once];
+    const second = Array.from({ length: n - 1 }, (_, at) => ["induction", n + at, [at + 1]] as const);
+    const before = Array.from({ length: 2 * n - 1 }, (_, at) => ["previous", at + 1, [at]] as const);
+    sums.add(model.attentionOf(ids), [...second, ...before]);
+  }
+  return sums.scores();
+}
+
+/** Means over the rows that were asked, for every head and for even attention. */
+class Sums {
+  readonly #model: AttentionModel;
+  readonly #sums: Map<Measure, number>[];
+  readonly #even = new Map<Measure, number>();
+  readonly #rows = new Map<Measure, number>();
+
+  constructor(model: AttentionModel) {
+    this.#model = model;
+    this.#sums = Array.from({ length: model.layers * model.heads }, () => new Map());
+  }
+
+  add(layers: readonly LayerAttention[], questions: readonly Question[]): void {
+    const { heads, architecture } = this.#model;
+    const more = (sums: Map<Measure, number>, measure: Measure, by: number) =>
+      sums.set(measure, (sums.get(measure) ?? 0) + by);
+    layers.forEach(({ query, key, lse, options }, layer) => {
+      const weights = attentionWeights(query, key, lse, options); // [H, N, N]
+      const N = weights.shape[2];
+      const all = weights.toFloat64();
+      for (let head = 0; head < heads; head++)
+        for (const [measure, row, keys] of questions) {
+          let share = 0;
+          for (const one of keys) share += all[(head * N + row) * N + one];
+          more(this.#sums[layer * heads + head], measure, share);
+        }
+      if (layer > 0) return;
+      for (const [measure, row, keys] of questions) {
+        more(this.#rows, measure, 1);
+        more(this.#even, measure, keys.length / (architecture === "decoder" ? row + 1 : N));
+      }
+    });
+  }
+
+  scores(): HeadScores[] {
+    const mean = (sums: ReadonlyMap<Measure, number>) => {
+      const of = (measure: Measure) => (sums.get(measure) ?? Number.NaN) / (this.#rows.get(measure) ?? 0);
+      return Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)])) as Record<Measure, number>;
+    };
+    const { previous, induction, matching } = mean(this.#even);
+    return this.#sums.map((sums, i) => ({
+      layer: Math.floor(i / this.#model.heads),
+      head: i % this.#model.heads,
+      ...mean(sums),
+      even: { previous, induction, matching },
+    }));
+  }
+}
+
+/** What a text asks of every head. */
+function questionsOf(seen: TextTokens, causal: boolean): Question[] {
+  const { ids } = seen;
+  const questions: Question[] = [];
+  const before = new Map<number, number[]>();
+  ids.forEach((id, row) => {
+    if (row > 0) questions.push(["previous", row, [row - 1]]);
+    questions.push(["first", row, [0]], ["self", row, [row]]);
+    const copies = before.get(id) ?? [];
+    const followers = copies.map((copy) => copy + 1).filter((key) => key < row);
+    if (followers.length > 0 && !seen.special[row]) questions.push(["induction", row, followers]);
+    before.set(id, [...copies, row]);
+  });
+  for (const [open, close] of matchingTokens(seen)) {
+    questions.push(["matching", close, [open]]);
+    if (!causal) questions.push(["matchingNext", open, [close]]);
+  }
+  return questions;
+}
+
+const CLOSING: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{", "”": "“", "»": "«" };
+
+/** Tokens that hold an opening bracket or quote, each with the token that holds its closing one. */
+function matchingTokens({ texts, offsets, sequences }: TextTokens): [open: number, close: number][] {
+  const pairs: [number, number][] = [];
+  texts.forEach((text, sequence) => {
+    const tokenAt = (place: number) =>
+      offsets.findIndex(([start, end], i) => sequences[i] === sequence && start <= place && place < end);
+    const stack: { readonly mark: string; readonly token: number }[] = [];
+    for (let place = 0; place < text.length; place++) {
+      const mark = text[place];
+      const straight = mark === '"';
+      const top = stack[stack.length - 1];
+      const closes = straight
+        ? top?.mark === '"'
+        : CLOSING[mark] !== undefined && top?.mark === CLOSING[mark];
+      if (closes) {
+        const token = tokenAt(place);
+        if (top.token >= 0 && token > top.token) pairs.push([top.token, token]);
+        stack.pop();
+      } else if (straight || Object.values(CLOSING).includes(mark))
+        stack.push({ mark, token: tokenAt(place) });
+    }
+  });
+  return pairs;
+}
