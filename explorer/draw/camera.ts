@@ -1,6 +1,9 @@
 /**
  * Where a picture of cells is looked at from: zooming about a point, panning, and staying inside. Lengths are CSS
  * pixels; a camera's x and y are the place (in cells) at the upper left corner of the area.
+ *
+ * Cells are square, but for pictures that are many times wider than high (a cached decode of one query) or the other way
+ * round: there the short side is stretched, up to the largest size of a cell.
  */
 import type { Camera } from "../state/state.ts";
 
@@ -16,10 +19,27 @@ export interface Scene {
 
 /** Cells grow up to this many pixels. */
 export const CLOSEST = 64;
+/** How many times longer one side is before the other is stretched. */
+const LONG = 6;
+
+/** Width and height of a cell at a camera's scale. */
+export function cellSize(
+  { columns, rows, largest }: Scene,
+  scale: number,
+): readonly [width: number, height: number] {
+  const stretched = (ratio: number) => Math.max(scale, Math.min(largest, (scale * ratio) / LONG));
+  return [stretched(rows / Math.max(1, columns)), stretched(columns / Math.max(1, rows))];
+}
 
 /** The camera that shows everything. */
-export function fitted({ width, height, columns, rows, largest }: Scene): Camera {
-  const scale = Math.min(largest, width / Math.max(1, columns), height / Math.max(1, rows));
+export function fitted(scene: Scene): Camera {
+  const { width, height, columns, rows, largest } = scene;
+  let scale = Math.min(largest, width / Math.max(1, columns), height / Math.max(1, rows));
+  for (let round = 0; round < 8; round++) {
+    const [w, h] = cellSize(scene, scale);
+    const over = Math.max((w * columns) / width, (h * rows) / height);
+    if (over > 1.0001) scale /= over;
+  }
   // Whole pixels, where a cell has several, keep gaps and labels even.
   return { scale: scale >= 4 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
 }
@@ -29,11 +49,11 @@ export function settle(scene: Scene, camera: Camera | null): Camera {
   const whole = fitted(scene);
   if (camera === null) return whole;
   const scale = Math.min(Math.max(CLOSEST, whole.scale), Math.max(whole.scale, camera.scale));
-  const most = (cells: number, pixels: number) => Math.max(0, cells - pixels / scale);
+  const [w, h] = cellSize(scene, scale);
   return {
     scale,
-    x: Math.min(most(scene.columns, scene.width), Math.max(0, camera.x)),
-    y: Math.min(most(scene.rows, scene.height), Math.max(0, camera.y)),
+    x: Math.min(Math.max(0, scene.columns - scene.width / w), Math.max(0, camera.x)),
+    y: Math.min(Math.max(0, scene.rows - scene.height / h), Math.max(0, camera.y)),
   };
 }
 
@@ -49,18 +69,17 @@ export function zoom(
   const whole = fitted(scene).scale;
   const scale = Math.min(Math.max(CLOSEST, whole), from.scale * factor);
   if (scale <= whole * 1.0001) return null;
-  return settle(scene, {
-    scale,
-    x: from.x + px / from.scale - px / scale,
-    y: from.y + py / from.scale - py / scale,
-  });
+  const [w0, h0] = cellSize(scene, from.scale);
+  const [w1, h1] = cellSize(scene, scale);
+  return settle(scene, { scale, x: from.x + px / w0 - px / w1, y: from.y + py / h0 - py / h1 });
 }
 
 /** Moved by pixels. */
 export function pan(scene: Scene, camera: Camera | null, dx: number, dy: number): Camera | null {
   if (camera === null) return null;
   const from = settle(scene, camera);
-  return settle(scene, { scale: from.scale, x: from.x - dx / from.scale, y: from.y - dy / from.scale });
+  const [w, h] = cellSize(scene, from.scale);
+  return settle(scene, { scale: from.scale, x: from.x - dx / w, y: from.y - dy / h });
 }
 
 /** Moved as little as shows the cell with a margin of cells about it. */
@@ -73,11 +92,15 @@ export function reveal(
 ): Camera | null {
   if (camera === null) return null;
   const from = settle(scene, camera);
-  const into = (at: number, place: number, pixels: number) => {
-    const seen = pixels / from.scale;
+  const [w, h] = cellSize(scene, from.scale);
+  const into = (at: number, place: number, seen: number) => {
     const edge = Math.min(margin, Math.max(0, (seen - 1) / 2));
     return Math.min(place - edge, Math.max(place + 1 + edge - seen, at));
   };
-  const moved = { ...from, x: into(from.x, column, scene.width), y: into(from.y, row, scene.height) };
+  const moved = {
+    ...from,
+    x: into(from.x, column, scene.width / w),
+    y: into(from.y, row, scene.height / h),
+  };
   return moved.x === from.x && moved.y === from.y ? camera : settle(scene, moved);
 }

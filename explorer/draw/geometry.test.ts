@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { axisOf, between, indexAt, nearest, placeOf, step } from "./axis.ts";
-import { fitted, pan, reveal, type Scene, settle, zoom } from "./camera.ts";
+import { cellSize, fitted, pan, reveal, type Scene, settle, zoom } from "./camera.ts";
 import { Lru } from "./lru.ts";
 
 describe("an axis", () => {
@@ -98,5 +98,15 @@ describe("the cache", () => {
     expect(["a", "b", "c", "d"].map((key) => lru.get(key))).toEqual([1, undefined, 1, 1]);
     lru.set("c", 2, 30);
     expect([lru.bytes, lru.get("c"), lru.get("a")]).toEqual([30, 2, undefined]);
+  });
+});
+
+describe("a picture of one query", () => {
+  it("is high enough to be seen, and its cells turn square close up", () => {
+    const scene: Scene = { width: 800, height: 600, columns: 4096, rows: 1, largest: 28 };
+    const [w, h] = cellSize(scene, fitted(scene).scale);
+    expect([w, h]).toEqual([800 / 4096, 28]);
+    expect(cellSize(scene, 40)).toEqual([40, 40]);
+    expect(cellSize({ ...scene, rows: 4096 }, 0.2)).toEqual([0.2, 0.2]);
   });
 });

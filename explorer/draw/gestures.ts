@@ -1,0 +1,114 @@
+/**
+ * What a pointer does to a picture: hovering, tapping, dragging, and zooming by wheel or by two fingers. One place for
+ * mouse, pen and touch; where a wheel belongs to the page, it is left to the page.
+ */
+
+export type Phase = "start" | "move" | "end" | "cancel";
+
+/** A point inside the element, CSS pixels. */
+export type Point = readonly [x: number, y: number];
+
+export interface Gestures {
+  point(at: Point, event: PointerEvent): void;
+  leave(): void;
+  tap(at: Point, event: PointerEvent): void;
+  double?(at: Point, event: MouseEvent): void;
+  drag(phase: Phase, from: Point, to: Point, event: PointerEvent): void;
+  zoom(factor: number, at: Point): void;
+  /** After the last zoom of a turn of the wheel or of two fingers. */
+  zoomed(): void;
+  /** Whether the wheel is the picture's. */
+  takesWheel(event: WheelEvent): boolean;
+}
+
+/** Pixels a pointer moves before it drags. */
+const THRESHOLD = 4;
+/** Milliseconds without a wheel event after which a turn is over. */
+const REST = 160;
+
+export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSignal): void {
+  const down = new Map<number, Point>();
+  let from: Point | undefined;
+  let dragging = false;
+  let spread = 0;
+  let rest: ReturnType<typeof setTimeout> | undefined;
+
+  const at = (event: MouseEvent): Point => {
+    const box = element.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  const on = <K extends keyof HTMLElementEventMap>(
+    name: K,
+    listener: (event: HTMLElementEventMap[K]) => void,
+    passive = true,
+  ) => element.addEventListener(name, listener, { signal, passive });
+  const pinch = () => {
+    const [[x1, y1], [x2, y2]] = [...down.values()];
+    return { middle: [(x1 + x2) / 2, (y1 + y2) / 2] as const, length: Math.hypot(x2 - x1, y2 - y1) };
+  };
+
+  on("pointerdown", (event) => {
+    if (event.button > 1) return;
+    down.set(event.pointerId, at(event));
+    if (down.size === 1) {
+      from = at(event);
+      dragging = false;
+    } else if (down.size === 2) {
+      if (dragging && from) gestures.drag("cancel", from, from, event);
+      from = undefined;
+      spread = pinch().length;
+    }
+  });
+  on("pointermove", (event) => {
+    const here = at(event);
+    if (down.has(event.pointerId)) down.set(event.pointerId, here);
+    if (down.size === 2) {
+      const { middle, length } = pinch();
+      if (spread > 0 && length > 0) gestures.zoom(length / spread, middle);
+      spread = length;
+      return;
+    }
+    if (from === undefined || down.size === 0) {
+      gestures.point(here, event);
+      return;
+    }
+    if (!dragging && Math.hypot(here[0] - from[0], here[1] - from[1]) < THRESHOLD) return;
+    if (!dragging) {
+      element.setPointerCapture(event.pointerId);
+      gestures.drag("start", from, here, event);
+    }
+    dragging = true;
+    gestures.drag("move", from, here, event);
+  });
+  const up = (event: PointerEvent) => {
+    if (!down.delete(event.pointerId)) return;
+    if (down.size === 1 && from === undefined) gestures.zoomed();
+    if (from === undefined || down.size > 0) return;
+    const start = from;
+    from = undefined;
+    if (dragging) gestures.drag(event.type === "pointerup" ? "end" : "cancel", start, at(event), event);
+    else if (event.type === "pointerup" && event.button === 0) gestures.tap(at(event), event);
+    dragging = false;
+  };
+  on("pointerup", up);
+  on("pointercancel", up);
+  on("pointerleave", () => {
+    if (!dragging) gestures.leave();
+  });
+  on("dblclick", (event) => gestures.double?.(at(event), event));
+  on(
+    "wheel",
+    (event) => {
+      if (!gestures.takesWheel(event)) return;
+      event.preventDefault();
+      const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+      // A pinch on a touch pad comes as a wheel with Control, in small steps.
+      const speed = event.ctrlKey ? 0.01 : 0.002;
+      gestures.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), at(event));
+      clearTimeout(rest);
+      rest = setTimeout(() => gestures.zoomed(), REST);
+    },
+    false,
+  );
+  signal.addEventListener("abort", () => clearTimeout(rest));
+}

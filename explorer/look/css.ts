@@ -1,0 +1,35 @@
+/**
+ * Styles set through the object model, one property at a time: pages with a strict policy refuse style attributes in
+ * markup, and refuse nothing here.
+ */
+import { type ElementPart, noChange } from "lit";
+import { Directive, directive } from "lit/directive.js";
+
+export type Styles = Readonly<Record<string, string | number | undefined>>;
+
+class Css extends Directive {
+  #last: Styles = {};
+
+  render(_styles: Styles): typeof noChange {
+    return noChange;
+  }
+
+  override update({ element }: ElementPart, [styles]: [Styles]): typeof noChange {
+    applyStyles(element as HTMLElement, styles, this.#last);
+    this.#last = styles;
+    return noChange;
+  }
+}
+
+/** `<div ${css({ left: "2px" })}>`; a number is a length in pixels. Names are as in style sheets. */
+export const css = directive(Css);
+
+/** Sets what differs from `last`; what is missing or undefined is taken away. */
+export function applyStyles({ style }: HTMLElement, styles: Styles, last: Styles = {}): void {
+  for (const name in last) if (styles[name] === undefined) style.removeProperty(name);
+  for (const name in styles) {
+    const value = styles[name];
+    if (value !== undefined && value !== last[name])
+      style.setProperty(name, typeof value === "number" ? `${value}px` : value);
+  }
+}

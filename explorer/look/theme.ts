@@ -1,0 +1,115 @@
+/**
+ * The look: warm paper, ink, one colour a role, hairlines. Every colour is a custom property that a page may set on the
+ * element; fonts are inherited, those for tokens and numbers named, none is loaded. Dark pages have their own set.
+ * The four role colours were searched for the greatest distance under normal and three kinds of colour-deficient vision.
+ */
+import { css, unsafeCSS } from "lit";
+
+/** Name, on light paper, on dark. */
+const COLOURS: readonly (readonly [name: string, light: string, dark: string])[] = [
+  ["paper", "#fbfaf7", "#14151a"],
+  ["raised", "#ffffff", "#1d1f26"],
+  ["line", "#e4e1d8", "#343741"],
+  ["ink", "#1b1a17", "#eceae3"],
+  ["second", "#55534e", "#b7b4ab"],
+  ["third", "#716e66", "#97948c"],
+  ["query", "#12299c", "#42acff"],
+  ["key", "#7d2900", "#fe9932"],
+  ["value", "#00827c", "#5fb09a"],
+  ["weight", "#3f0538", "#fed4fc"],
+  ["badge", "#8a5a00", "#e0aa3e"],
+  ["hatch", "#87837a", "#6f6c66"],
+  ["hover", "#f3f0e8", "#262932"],
+];
+
+const list = COLOURS.map(
+  ([name, light, dark]) => `--${name}: var(--heed-${name}, light-dark(${light}, ${dark}));`,
+).join("\n");
+
+export const theme = css`
+:host {
+  color-scheme: light dark;
+  ${unsafeCSS(list)}
+  --mono: var(--heed-mono, "JetBrains Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace);
+  display: block;
+  container-type: inline-size;
+  block-size: var(--heed-height, 760px);
+  color: var(--ink);
+  background: var(--paper);
+  font-size: 13px;
+  line-height: 20px;
+  font-variant-numeric: tabular-nums;
+  text-align: start;
+  -webkit-text-size-adjust: 100%;
+}
+:host([theme="light"]) { color-scheme: light; }
+:host([theme="dark"]) { color-scheme: dark; }
+:host([hidden]) { display: none; }
+*, *::before, *::after { box-sizing: border-box; }
+h2, h3, p, ul, ol, dl, dd, figure { margin: 0; padding: 0; }
+ul, ol { list-style: none; }
+h2, h3 {
+  font-size: 11px;
+  line-height: 16px;
+  font-weight: 600;
+  letter-spacing: .06em;
+  text-transform: uppercase;
+  color: var(--second);
+}
+.mono, .token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
+.num { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.token { unicode-bidi: isolate; overflow-wrap: anywhere; }
+.quiet { color: var(--second); }
+.hid {
+  position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap;
+}
+.badge {
+  display: inline-block; padding: 0 6px; border: 1px solid var(--badge); border-radius: 6px;
+  color: var(--badge); font-size: 11px; line-height: 16px; white-space: nowrap;
+}
+@media (forced-colors: active) {
+  :host { --line: CanvasText; --query: Highlight; --badge: CanvasText; }
+  canvas, .swatch { forced-color-adjust: none; }
+}
+`;
+
+export const controls = css`
+button, select, input, summary { font: inherit; color: inherit; }
+button, select, .field {
+  min-block-size: 28px; min-inline-size: 28px; padding: 0 8px;
+  background: none; border: 1px solid transparent; border-radius: 6px;
+  cursor: pointer;
+}
+button:hover, select:hover { background: var(--hover); }
+button:disabled { color: var(--third); cursor: default; background: none; }
+select, input[type="text"], input[type="search"], input[type="number"] {
+  border: 1px solid var(--line); border-radius: 6px; background: var(--raised); padding: 0 6px;
+  min-block-size: 28px; color: var(--ink); max-inline-size: 100%;
+}
+input[type="range"] { min-block-size: 24px; accent-color: var(--query); inline-size: 100%; margin: 0; }
+input[type="checkbox"] { inline-size: 16px; block-size: 16px; accent-color: var(--query); margin: 0; }
+label.check { display: inline-flex; align-items: center; gap: 6px; min-block-size: 28px; cursor: pointer; }
+.bordered { border-color: var(--line); background: var(--raised); }
+:focus { outline: none; }
+:focus-visible { outline: 2px solid var(--query); outline-offset: 1px; box-shadow: 0 0 0 1px var(--paper); }
+.choice { display: inline-flex; border: 1px solid var(--line); border-radius: 6px; background: var(--raised); }
+.choice button { border-radius: 5px; border: 0; color: var(--second); }
+.choice button[aria-pressed="true"] { background: var(--ink); color: var(--paper); }
+.choice button:disabled { color: var(--third); }
+kbd {
+  font-family: var(--mono); font-size: 11px; line-height: 16px; padding: 0 4px; border: 1px solid var(--line);
+  border-radius: 4px; background: var(--raised); white-space: nowrap;
+}
+dialog {
+  color: var(--ink); background: var(--raised); border: 1px solid var(--line); border-radius: 8px; padding: 20px;
+  inline-size: min(560px, calc(100vw - 32px)); max-block-size: min(640px, calc(100vh - 32px)); overflow: auto;
+  box-shadow: 0 8px 32px rgb(0 0 0 / .18);
+}
+dialog::backdrop { background: rgb(20 21 26 / .35); }
+dialog h2 { font-size: 16px; line-height: 24px; letter-spacing: 0; text-transform: none; color: var(--ink); margin-block-end: 8px; }
+@media (forced-colors: active) {
+  .choice button[aria-pressed="true"] { background: Highlight; color: HighlightText; forced-color-adjust: none; }
+  .bar { forced-color-adjust: none; }
+}
+`;

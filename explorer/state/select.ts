@@ -1,0 +1,58 @@
+/**
+ * What a click selects: one cell and it is held; with Control or Command a token more or less; with Shift all from the
+ * cursor to there. A rectangle selects its queries and its keys.
+ */
+import { indexSet, type State } from "./state.ts";
+
+export interface Clicked {
+  readonly add: boolean;
+  readonly range: boolean;
+}
+
+/** Every index from one to another, both included. */
+export function span(from: number, to: number): readonly number[] {
+  const low = Math.min(from, to);
+  return Array.from({ length: Math.abs(from - to) + 1 }, (_, i) => low + i);
+}
+
+/** With the index among them, or without it where it was. */
+export function toggled(values: readonly number[], index: number): readonly number[] {
+  return values.includes(index) ? values.filter((one) => one !== index) : indexSet([...values, index]);
+}
+
+export function clickCell(state: State, query: number, key: number, { add, range }: Clicked): Partial<State> {
+  if (range) return { rows: span(state.query, query), columns: span(state.key, key) };
+  if (add) {
+    const rows = state.rows.length > 0 ? state.rows : [state.query];
+    const columns = state.columns.length > 0 ? state.columns : [state.key];
+    return { rows: indexSet([...rows, query]), columns: indexSet([...columns, key]), query, key };
+  }
+  const { held } = state;
+  const again = held !== null && held[0] === query && held[1] === key;
+  return { query, key, held: again ? null : [query, key], rows: [], columns: [] };
+}
+
+export function clickToken(
+  state: State,
+  side: "rows" | "columns",
+  index: number,
+  { add, range }: Clicked,
+): Partial<State> {
+  const cursor = side === "rows" ? { query: index } : { key: index };
+  const from = side === "rows" ? state.query : state.key;
+  if (range) return { [side]: span(from, index) };
+  const before = state[side];
+  if (add) return { ...cursor, [side]: toggled(before.length > 0 ? before : [from], index) };
+  const again = before.length === 1 && before[0] === index;
+  return { ...cursor, [side]: again ? [] : [index] };
+}
+
+/** Esc, one step back at a time: the pin, the selection, then the view above; undefined where there is none. */
+export function stepBack(state: State): Partial<State> | undefined {
+  if (state.held !== null) return { held: null };
+  if (state.rows.length > 0 || state.columns.length > 0) return { rows: [], columns: [] };
+  if (state.table) return { table: false };
+  if (state.view === "row") return { view: "head" };
+  if (state.view === "head") return { view: "model" };
+  return undefined;
+}
