@@ -7,6 +7,7 @@ import { type Contents, saveFile } from "../io/save.ts";
 
 let handler: (() => void) | undefined;
 let saving = 0;
+let answering = 0;
 
 /** The process's handler of Ctrl-C, and the way to lay it down for a moment. */
 export const whileBlocking = {
@@ -30,6 +31,21 @@ export const whileBlocking = {
 /** True while a file is being saved. */
 export function isSaving(): boolean {
   return saving > 0;
+}
+
+/** True while work goes on that answers Ctrl-C itself. */
+export function isAnswering(): boolean {
+  return answering > 0;
+}
+
+/** Runs work that looks at the signal and ends in its own time, be it after more than a second: it has something to save. */
+export async function answers<T>(work: () => Promise<T>): Promise<T> {
+  answering++;
+  try {
+    return await work();
+  } finally {
+    answering--;
+  }
 }
 
 /** `saveFile`, which Ctrl-C does not tear. */

@@ -5,7 +5,7 @@
  */
 import { EXIT, type Io } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
-import { isSaving, whileBlocking } from "./interrupt.ts";
+import { isAnswering, isSaving, whileBlocking } from "./interrupt.ts";
 import { colourDepth } from "./terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -25,11 +25,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // Nothing is left to tell an error to.
 process.stderr.on("error", () => {});
 
-/** The first Ctrl-C asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first. */
+/** The first Ctrl-C asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first, and training saves itself. */
 const interrupt = () => {
   if (stop.signal.aborted && !isSaving()) process.exit(EXIT.interrupted);
   stop.abort();
-  setTimeout(() => isSaving() || process.exit(EXIT.interrupted), 1000).unref();
+  setTimeout(() => isSaving() || isAnswering() || process.exit(EXIT.interrupted), 1000).unref();
 };
 whileBlocking.listen(interrupt);
 

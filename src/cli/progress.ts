@@ -4,7 +4,8 @@ import { secondsText } from "./terminal.ts";
 
 /** A bar that is told the share done. */
 export interface Progress {
-  update(share: number): void;
+  /** `note` stands behind the bar. */
+  update(share: number, note?: string): void;
   end(): void;
 }
 
@@ -15,7 +16,7 @@ export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string)
   let drawn = Number.NEGATIVE_INFINITY;
   let shown = false;
   return {
-    update(share) {
+    update(share, note = "") {
       const now = performance.now();
       if (now - drawn < 100) return;
       drawn = now;
@@ -24,7 +25,9 @@ export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string)
       const left =
         share > 0 && share < 1 ? `${secondsText(((now - start) / 1e3) * (1 / share - 1))} left` : "";
       const bar = `${"█".repeat(full)}${"░".repeat(24 - full)}`;
-      io.stderr.write(`\r${what} ${bar} ${String(Math.floor(100 * share)).padStart(3)} %  ${left}\x1b[K`);
+      io.stderr.write(
+        `\r${what} ${bar} ${String(Math.floor(100 * share)).padStart(3)} %  ${note}${left}\x1b[K`,
+      );
     },
     end() {
       if (shown) io.stderr.write("\r\x1b[K");

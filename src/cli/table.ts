@@ -38,6 +38,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./convert.ts")),
   },
   {
+    name: "train",
+    summary: "train a small language model on text files",
+    load: () => from(import("./train.ts")),
+  },
+  {
     name: "bench",
     summary: "measure the engine on this machine",
     load: () => from(import("./bench.ts")),

@@ -4,6 +4,7 @@
  */
 export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+export { Corpus, type CorpusOptions } from "./corpus.ts";
 export {
   type Batch,
   type MaskingOptions,
@@ -17,6 +18,8 @@ export {
   Windows,
   windowsInOrder,
 } from "./data.ts";
+export { modelFiles, specialIds } from "./folder.ts";
+export { type LanguageKind, type LanguageModel, type LanguageOptions, languageModel } from "./language.ts";
 export {
   type CheckpointOptions,
   meanLoss,

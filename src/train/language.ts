@@ -1,14 +1,26 @@
 /**
- * The two models that `heed train` trains: what they share, and their sizes. decoder.ts is GPT-2's architecture,
- * encoder.ts is BERT's; both save under the names, shapes and configuration that Hugging Face's library has for them.
+ * The two models that `heed train` trains, from heed/models: a decoder of GPT-2's architecture that predicts the next
+ * token, and an encoder of BERT's that predicts masked ones; their losses, and their sizes in one vocabulary.
+ *
+ * An encoder's scores are computed at the positions that count only, an eighth of the work of its last layer.
  */
 import { came, OptionError } from "../core/errors.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
+import { Bert } from "../models/bert.ts";
+import type { BertConfig, Gpt2Config } from "../models/config.ts";
+import { Gpt2 } from "../models/gpt2.ts";
+import { embedding } from "../nn/ops/lookup.ts";
+import type { FloatTensor } from "../nn/ops/operand.ts";
+import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data.ts";
 import type { Trainable } from "./loop.ts";
+import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
-/** Sizes of a model. */
-export interface LanguageSizes {
+/** What kind of model: `decoder` predicts the next token, `encoder` masked ones. */
+export type LanguageKind = "decoder" | "encoder";
+
+/** Sizes of a model and how it starts. */
+export interface LanguageOptions {
   /** Token ids. */
   readonly vocabulary: number;
   /** Most tokens of a sequence. */
@@ -19,43 +31,106 @@ export interface LanguageSizes {
   readonly width: number;
   /** Numbers of the hidden layer between two attentions; default 4 · width. */
   readonly inner?: number;
-}
-
-/** How a model starts. */
-export interface LanguageOptions extends LanguageSizes {
+  /** Share dropped after embeddings, in attention and after each sub-layer, while training; default 0. */
+  readonly dropout?: number;
   /** Seed of the first weights; default 0. */
   readonly seed?: number;
-  /** Share dropped after embeddings, attention and each sub-layer, while training; default 0. */
-  readonly dropout?: number;
+  /** Default float32. */
   readonly dtype?: "float32" | "float64";
+  /** Ids of special tokens for config.json: `bos_token_id`, `eos_token_id`, `pad_token_id`. */
+  readonly ids?: Readonly<Record<string, number>>;
 }
 
-/** A model of text that can be trained and saved. */
+/** A model of text that can be trained, and saved under Hugging Face's names. */
 export interface LanguageModel extends Trainable<Batch> {
-  readonly kind: "decoder" | "encoder";
-  /** Scores of each token id at each position: inputs [B, T] int32, result [B, T, vocabulary]. */
-  logits(inputs: Tensor): Tensor;
-  /** config.json, by Hugging Face's names. `ids` are those of special tokens. */
-  config(ids: Readonly<Record<string, number>>): Record<string, unknown>;
-  /** Parameters by Hugging Face's names and in its shapes. */
-  tensors(): Map<string, Tensor>;
+  readonly kind: LanguageKind;
+  readonly model: Gpt2 | Bert;
+  /** config.json. */
+  readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Throws unless the sizes make a model. */
-export function checkSizes(what: string, options: LanguageOptions): Required<LanguageOptions> {
-  const { inner = 4 * options.width, seed = 0, dropout = 0, dtype = "float32" } = options;
-  const { vocabulary, context, layers, heads, width } = options;
+/** A new model. Throws OptionError where the sizes make none. */
+export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel {
+  const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
-      throw new OptionError(name, `${what}: ${name} must be an integer > 0, got ${came(value)}`, {
+      throw new OptionError(name, `languageModel: ${name} must be an integer > 0, got ${came(value)}`, {
         got: value,
       });
   if (width % heads !== 0)
-    throw new OptionError("heads", `${what}: ${heads} heads do not divide a width of ${width}`, {
+    throw new OptionError("heads", `languageModel: ${heads} heads do not divide a width of ${width}`, {
       heads,
       width,
     });
   if (!(dropout >= 0 && dropout < 1))
-    throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${came(dropout)}`);
-  return { vocabulary, context, layers, heads, width, inner, seed, dropout, dtype };
+    throw new OptionError("dropout", `languageModel: dropout must be in [0, 1), got ${came(dropout)}`, {
+      got: dropout,
+    });
+  if (kind === "decoder") {
+    const config: Gpt2Config = {
+      vocab_size: vocabulary,
+      n_positions: context,
+      n_embd: width,
+      n_layer: layers,
+      n_head: heads,
+      n_inner: inner,
+      activation_function: "gelu_new",
+      layer_norm_epsilon: 1e-5,
+      initializer_range: 0.02,
+      embd_pdrop: dropout,
+      attn_pdrop: dropout,
+      resid_pdrop: dropout,
+      tie_word_embeddings: true,
+      ...options.ids,
+    };
+    const model = new Gpt2(config, { seed, dtype });
+    return {
+      kind,
+      model,
+      config: { architectures: ["GPT2LMHeadModel"], model_type: "gpt2", ...config },
+      parameters: () => model.parameters(),
+      loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
+    };
+  }
+  if (kind !== "encoder")
+    throw new OptionError("kind", `languageModel: kind must be decoder or encoder, got ${came(kind)}`, {
+      got: kind,
+    });
+  const config: BertConfig = {
+    vocab_size: vocabulary,
+    hidden_size: width,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    intermediate_size: inner,
+    max_position_embeddings: context,
+    type_vocab_size: 2,
+    hidden_act: "gelu",
+    layer_norm_eps: 1e-12,
+    hidden_dropout_prob: dropout,
+    attention_probs_dropout_prob: dropout,
+    initializer_range: 0.02,
+    ...options.ids,
+  };
+  const model = new Bert(config, { seed, dtype });
+  return {
+    kind,
+    model,
+    config: { architectures: ["BertForMaskedLM"], model_type: "bert", ...config },
+    parameters: () => model.parameters(),
+    loss: (batch) => maskedLoss(model, batch),
+  };
+}
+
+/** Cross-entropy at the positions that have a target. */
+function maskedLoss(model: Bert, { inputs, targets }: Batch): Tensor {
+  const places: number[] = [];
+  const classes: number[] = [];
+  for (let i = 0; i < targets.size; i++)
+    if (targets.data[i] !== IGNORE_INDEX) {
+      places.push(i);
+      classes.push(targets.data[i]);
+    }
+  const states: FloatTensor = reshape(model.hidden(inputs), [targets.size, -1]);
+  const logits = model.logits(embedding(places, states));
+  return crossEntropy(logits, new Tensor(Int32Array.from(classes), [classes.length], "int32"));
 }

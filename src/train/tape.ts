@@ -39,7 +39,7 @@ export class Tape {
 
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
-   * tensor's shape and dtype. Read them; two may share their data. The tape is spent afterwards.
+   * tensor's shape and dtype, row-major. Read them; two may share their data. The tape is spent afterwards.
    *
    * @param scale what the loss counts, 1 by default: a micro-batch's share of its batch
    */
@@ -129,7 +129,7 @@ class Sums {
     const wanted: Gradients = new Map();
     for (const tensor of tensors) {
       const gradient = this.#gradients.get(tensor);
-      if (gradient) wanted.set(tensor, gradient);
+      if (gradient) wanted.set(tensor, gradient.isContiguous() ? gradient : gradient.contiguous());
     }
     return wanted;
   }

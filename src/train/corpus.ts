@@ -1,0 +1,185 @@
+/**
+ * Texts as the data of a language model: token ids joined into one sequence, a part held out, and for each step the
+ * batches of the two kinds of model: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import type { Tokenizer } from "../models/index.ts";
+import {
+  type Batch,
+  maskedBatch,
+  nextTokenBatch,
+  type Split,
+  splitBlocks,
+  Windows,
+  windowsInOrder,
+} from "./data.ts";
+import type { LanguageKind } from "./language.ts";
+import { IGNORE_INDEX } from "./loss.ts";
+import { Ngram } from "./ngram.ts";
+
+/** How texts become batches. */
+export interface CorpusOptions {
+  readonly kind: LanguageKind;
+  /** Tokens a model sees at once. */
+  readonly context: number;
+  /** Sequences of a step; default 16. */
+  readonly batch?: number;
+  /** Micro-batches a step is computed in; it divides `batch`. Default 1. */
+  readonly accumulate?: number;
+  /** Share of the text held out; default 0.1. */
+  readonly heldOut?: number;
+  /** Most tokens on which the held-out loss is measured, spread over what is held out; default 65,536. */
+  readonly heldOutTokens?: number;
+  /** Share of sequences that repeat a span; default 0. */
+  readonly repeats?: number;
+  readonly seed?: number;
+}
+
+/** Streams of masks: training's and, always the same, those of the held-out text. */
+const MASKS = { train: 0x1000_0000_0000, heldOut: 0x2000_0000_0000 } as const;
+
+/** Texts, ready to train on. */
+export class Corpus {
+  /** All token ids, texts joined by `<|endoftext|>` or [SEP] where the tokeniser has one. */
+  readonly ids: Int32Array;
+  readonly split: Split;
+  /** Token ids of the vocabulary. */
+  readonly vocabulary: number;
+  /** What the held-out loss is measured on. */
+  readonly heldOut: readonly Batch[];
+  readonly #options: Required<CorpusOptions>;
+  readonly #windows: Windows;
+  readonly #batchOf: (sequences: readonly Int32Array[], first: number) => Batch;
+  /** Held-out windows as they are in the text. */
+  readonly #held: readonly Int32Array[];
+
+  /** Throws OptionError where the texts are too short, or the tokeniser lacks a token that the kind of model needs. */
+  constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
+    const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
+    const { heldOutTokens = 65_536 } = options;
+    this.#options = { kind, context, batch, accumulate, heldOut, heldOutTokens, repeats, seed };
+    for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
+      if (!(Number.isSafeInteger(value) && value > 0))
+        throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${came(value)}`, {
+          got: value,
+        });
+    if (batch % accumulate !== 0)
+      throw new OptionError(
+        "accumulate",
+        `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
+        { batch, accumulate },
+      );
+    if (!(Number.isSafeInteger(context) && context > 2))
+      throw new OptionError("context", `Corpus: context must be an integer > 2, got ${came(context)}`);
+    const special = kind === "encoder" ? encoderTokens(tokenizer) : undefined;
+    const separator = special?.sep ?? tokenizer.id("<|endoftext|>");
+    this.ids = joined(
+      texts.map((text) => tokenizer.ids(text, { splitSpecialTokens: true })),
+      separator,
+    );
+    this.vocabulary = tokenizer.size;
+
+    // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
+    const [window, overlap] = kind === "decoder" ? [context + 1, 1] : [context - 2, 0];
+    this.split = splitBlocks(this.ids.length, { window, share: heldOut });
+    this.#windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
+    const masking = special && {
+      mask: special.mask,
+      vocabulary: tokenizer.size,
+      special: special.all,
+      seed,
+    };
+    this.#batchOf = masking
+      ? (sequences, first) =>
+          maskedBatch(
+            sequences.map((ids) => Int32Array.of(special.cls, ...ids, special.sep)),
+            first,
+            masking,
+          )
+      : (sequences) => nextTokenBatch(sequences);
+
+    const all = windowsInOrder(this.ids, this.split.heldOut, window, overlap);
+    const most = Math.max(1, Math.floor(heldOutTokens / context));
+    const stride = Math.max(1, all.length / most);
+    this.#held = Array.from({ length: Math.min(all.length, most) }, (_, i) => all[Math.floor(i * stride)]);
+    const rows = batch / accumulate;
+    this.heldOut = Array.from({ length: Math.ceil(this.#held.length / rows) }, (_, i) =>
+      this.#batchOf(this.#held.slice(i * rows, (i + 1) * rows), MASKS.heldOut + i * rows),
+    );
+  }
+
+  /** Sequences of one epoch. */
+  get perEpoch(): number {
+    return this.#windows.perEpoch;
+  }
+
+  /** The micro-batches of step s = 0, 1, …: a function of the seed and s. */
+  batches(step: number): Batch[] {
+    const { batch, accumulate } = this.#options;
+    const rows = batch / accumulate;
+    return Array.from({ length: accumulate }, (_, m) => {
+      const first = step * batch + m * rows;
+      const sequences = Array.from({ length: rows }, (_, r) => this.#windows.sequence(first + r));
+      return this.#batchOf(sequences, MASKS.train + first);
+    });
+  }
+
+  /**
+   * The held-out loss of an n-gram model of this order counted on the training part, in nats per token, over exactly the
+   * targets of `heldOut`. It reads what stands to the left in the same window; for an encoder that is the text
+   * without masks.
+   */
+  baseline(order: number): number {
+    const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
+    if (this.#options.kind === "decoder") return model.loss(this.#held);
+    const rows = this.#options.batch / this.#options.accumulate;
+    return model.loss(this.#held, (sequence, i) => {
+      const { targets } = this.heldOut[Math.floor(sequence / rows)];
+      return targets.data[(sequence % rows) * this.#options.context + i + 1] !== IGNORE_INDEX;
+    });
+  }
+
+  /** A fingerprint of the token ids: two runs on the same one read the same. */
+  get fingerprint(): string {
+    let [a, b] = [0x811c9dc5, 0x9e3779b9];
+    for (const id of this.ids) {
+      a = Math.imul(a ^ id, 0x01000193);
+      b = Math.imul(b + id, 0x85ebca6b) ^ (b >>> 13);
+    }
+    return [a, b].map((x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
+  }
+}
+
+/** Ids of the tokens that masked-token training needs. */
+function encoderTokens(tokenizer: Tokenizer) {
+  const id = (token: string): number => {
+    const found = tokenizer.id(token);
+    if (found === undefined)
+      throw new OptionError(
+        "tokenizer",
+        `Corpus: an encoder needs the token ${token}, the tokeniser has none`,
+        {
+          token,
+        },
+      );
+    return found;
+  };
+  const all = new Set<number>();
+  for (let i = 0; i < tokenizer.size; i++) if (tokenizer.isSpecial(i)) all.add(i);
+  return { mask: id("[MASK]"), cls: id("[CLS]"), sep: id("[SEP]"), all };
+}
+
+/** Texts one after the other, a separator behind each but the last. */
+function joined(parts: readonly Int32Array[], separator: number | undefined): Int32Array {
+  const gap = separator === undefined ? 0 : 1;
+  const ids = new Int32Array(
+    parts.reduce((sum, { length }) => sum + length + gap, parts.length > 0 ? -gap : 0),
+  );
+  let next = 0;
+  parts.forEach((part, i) => {
+    ids.set(part, next);
+    next += part.length;
+    if (separator !== undefined && i < parts.length - 1) ids[next++] = separator;
+  });
+  return ids;
+}
