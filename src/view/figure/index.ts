@@ -1,0 +1,12 @@
+/** Figures of a store without a browser: SVG, the numbers as a table, and cells as PNG. */
+export { base64 } from "./base64.ts";
+export { type DrawnFigure, renderFigure } from "./figure.ts";
+export {
+  type ExplorerState,
+  FIGURE_VIEWS,
+  type FigureOptions,
+  type FigureView,
+  figureOptions,
+} from "./options.ts";
+export { type RasterOptions, renderRaster } from "./raster.ts";
+export { csvLines, type FigureTable, figureTable, jsonLines, type TableValue } from "./table.ts";

@@ -1,0 +1,149 @@
+/**
+ * The numbers of a figure as a table: what the picture shows, one row a line, in full precision. Large tables come row by
+ * row, so nothing of N × N stands in memory. CSV is RFC 4180's; JSON is one object.
+ */
+import type { HeadStore } from "../store/types.ts";
+import { keptEdges } from "./lines.ts";
+import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
+import { tintedText } from "./running-text.ts";
+import { MARK, type Shown, shownHead } from "./shown.ts";
+
+/** A value of a table: a text, a number, or nothing. Numbers that are none are texts: `NaN`, `masked`. */
+export type TableValue = string | number | null;
+
+/** A table: the names of its columns, and its rows, made as they are asked for. */
+export interface FigureTable {
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly TableValue[]>;
+}
+
+/**
+ * The table of a figure. `matrix`: a row a query, its token first, then a column a key. `lines`: the edges kept. `text`: a
+ * row a token. `atlas`: a row a head, with its measures. `row`: the ledger.
+ */
+export async function figureTable(store: HeadStore, options: FigureOptions = {}): Promise<FigureTable> {
+  const figure = resolveFigure(store, options);
+  if (figure.view === "atlas") return atlasTable(figure);
+  const shown = await shownHead(figure);
+  switch (figure.view) {
+    case "matrix":
+      return matrixTable(figure, shown);
+    case "lines":
+      return linesTable(figure, shown);
+    case "text":
+      return textTable(figure, shown);
+    case "row":
+      return ledgerTable(figure, shown);
+  }
+}
+
+function cellValue(value: number, mark: number): TableValue {
+  if (mark === MARK.value) return value;
+  return mark === MARK.masked ? "masked" : mark === MARK.hidden ? "hidden" : String(value);
+}
+
+function matrixTable({ block }: Figure, shown: Shown): FigureTable {
+  return {
+    columns: ["query", ...shown.keys.map((j) => block.keyTokens[j])],
+    rows: mapped(shown.queries.length, (place) => {
+      const { values, marks } = shown.row(place);
+      return [
+        block.queryTokens[shown.queries[place]],
+        ...Array.from(values, (value, j) => cellValue(value, marks[j])),
+      ];
+    }),
+  };
+}
+
+function linesTable(figure: Figure, shown: Shown): FigureTable {
+  const { edges } = keptEdges(figure, shown);
+  const { queryTokens, keyTokens } = figure.block;
+  return {
+    columns: ["query index", "query", "key index", "key", figure.stage],
+    rows: mapped(edges.length, (n) => {
+      const [i, j] = [shown.queries[edges[n].query], shown.keys[edges[n].key]];
+      return [i, queryTokens[i], j, keyTokens[j], edges[n].weight];
+    }),
+  };
+}
+
+function textTable(figure: Figure, shown: Shown): FigureTable {
+  const { values, marks } = tintedText(figure, shown);
+  const from = figure.direction === "from";
+  const along = from ? shown.keys : shown.queries;
+  const tokens = from ? figure.block.keyTokens : figure.block.queryTokens;
+  return {
+    columns: ["index", "token", figure.stage],
+    rows: mapped(along.length, (n) => [along[n], tokens[along[n]], cellValue(values[n], marks[n])]),
+  };
+}
+
+function ledgerTable(figure: Figure, shown: Shown): FigureTable {
+  const { lines } = figure.store.ledger(figure.ref, figure.query, figure.key);
+  const { queryNames, keyNames } = shown;
+  return {
+    columns: ["query", "key", "step", "name", "formula", "value"],
+    rows: mapped(lines.length, (n) => {
+      const { step, name, formula, value } = lines[n];
+      const said = formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
+      const number = Number.isFinite(value.value) ? value.value : String(value.value);
+      return [queryNames[figure.query], keyNames[figure.key], step, name, said, number];
+    }),
+  };
+}
+
+const MEASURES = [
+  "entropy",
+  "effectiveKeys",
+  "distance",
+  "diagonal",
+  "previous",
+  "next",
+  "within",
+  "first",
+  "special",
+  "sameToken",
+  "induction",
+  "maxWeight",
+  "leak",
+  "rowSum",
+] as const;
+
+async function atlasTable({ store, ref, block }: Figure): Promise<FigureTable> {
+  const rows: TableValue[][] = [];
+  for (const layer of block.layers)
+    for (let head = 0; head < block.heads; head++) {
+      const measures = await store.measures({ block: ref.block, layer, head });
+      rows.push([layer, head, ...MEASURES.map((name) => measures[name] ?? null)]);
+    }
+  return { columns: ["layer", "head", ...MEASURES], rows };
+}
+
+function mapped(count: number, row: (n: number) => readonly TableValue[]): Iterable<readonly TableValue[]> {
+  return {
+    *[Symbol.iterator]() {
+      for (let n = 0; n < count; n++) yield row(n);
+    },
+  };
+}
+
+/** The table as CSV, line by line, the names of the columns first. */
+export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
+  const field = (value: TableValue) => {
+    const said = value === null ? "" : String(value);
+    return /[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said;
+  };
+  yield `${columns.map(field).join(",")}\r\n`;
+  for (const row of rows) yield `${row.map(field).join(",")}\r\n`;
+}
+
+/** The table as JSON, `{ "columns": […], "rows": [[…], …] }`, piece by piece. */
+export function* jsonLines({ columns, rows }: FigureTable): Generator<string> {
+  yield `{"columns":${JSON.stringify(columns)},"rows":[`;
+  let between = "\n";
+  for (const row of rows) {
+    yield between + JSON.stringify(row);
+    between = ",\n";
+  }
+  yield "\n]}\n";
+}
