@@ -93,7 +93,12 @@ export interface Stages {
 }
 
 /** Cuts what is staged so that it fits the budget: whole heads if they fit, else ranges of rows and keys of one head. */
-export function stages(problem: Problem, how: Cut, costs: Costs, budget: number): Stages {
+export function stages(
+  problem: Problem,
+  how: Pick<Cut, "blockRows" | "keyTile" | "splits">,
+  costs: Costs,
+  budget: number,
+): Stages {
   const { B, Hkv, G, Nq, Nk } = problem.shape;
   const all = B * Hkv;
   const headBytes = Nk * costs.key + G * Nq * costs.row + G * Nq * Nk * costs.cell;

@@ -5,13 +5,14 @@
  */
 
 import type { TypedData } from "../core/dtype.ts";
-import { UnsupportedError } from "../core/errors.ts";
 import type { Product } from "../core/product.ts";
-import type { Backend, LseReader, Result } from "../plan/backend.ts";
+import type { Backend, Gradients, LseReader, Result, Upstream } from "../plan/backend.ts";
 import { settings, warnOnce } from "../plan/configure.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problem } from "../plan/problem.ts";
 import { countTiles, TileMap } from "../plan/tiles.ts";
+import { tablesOf } from "../score/expr.ts";
+import { backward } from "./backward.ts";
 import { Regions, writeCall } from "./call.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
@@ -22,11 +23,22 @@ import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./p
 import { collect } from "./results.ts";
 import { agrees, productsAgree } from "./selftest.ts";
 import { keyOf, packing, panelOf } from "./spec.ts";
+import { type Stream, stream } from "./stream.ts";
 import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
 import { ThreadLost } from "./threads.ts";
 import { weights } from "./weights.ts";
 
 export { empty } from "./resident.ts";
+export {
+  type AdamWScalars,
+  adamwStream,
+  crossEntropyStream,
+  type MapName,
+  mapBackwardStream,
+  mapStream,
+  normBackwardStream,
+  normStream,
+} from "./rowwise.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const LONE_WORK = 4e6;
@@ -183,6 +195,18 @@ export function matmul(product: Product): boolean {
   return true;
 }
 
+/** Runs rowwise work; returns false where there is no engine for it. */
+export function flow(work: () => Stream): boolean {
+  if (settings().simd === "reference" || whyNot() !== undefined) return false;
+  const s = work();
+  if (s.rows === 0) return true;
+  const done = { rows: 0 };
+  surviving((engine, alone) =>
+    stream(engine, s, levelNow() !== "strict", threadsFor(engine, s.rows * s.rowWork, alone), done),
+  );
+  return true;
+}
+
 /**
  * Starts the engine's threads and its SIMD level ahead of the first call, and resolves, without blocking, to the number
  * of threads that are ready. Calls work without it; their first ones run on fewer threads.
@@ -268,8 +292,18 @@ export const wasm: Backend = {
       weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
     );
   },
-  refusesBackward: () => "there are no backward kernels here",
-  backward() {
-    throw new UnsupportedError("backward", "wasm: the backward pass is refused before it is asked for");
+  refusesBackward(problem) {
+    if (problem.tensors.some((t) => t.kind === "float"))
+      return "the backward kernels give no gradient of float masks";
+    if (problem.score && tablesOf(problem.score).some((t) => t.type === "float"))
+      return "the backward kernels give no gradient of tables";
+    return undefined;
+  },
+  backward(problem: Problem, upstream: Upstream, gradients: Gradients): void {
+    const { B, Hq, Nq, Nk } = problem.shape;
+    if (B * Hq * Nq * Nk === 0) return;
+    surviving((engine, alone) =>
+      backward(engine, problem, upstream, gradients, levelNow(), (work) => threadsFor(engine, work, alone)),
+    );
   },
 };

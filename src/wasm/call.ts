@@ -58,7 +58,7 @@ export function specOf(
     value: storage(shape.value),
     mask: problem.mask,
     score: problem.score,
-    inside: insideTables(problem),
+    inside: insideTables(problem, [problem.mask, problem.score]),
     tensors: problem.tensors.map((t) => t.kind),
     dropout: problem.dropoutP > 0,
     shared,
@@ -67,7 +67,10 @@ export function specOf(
 }
 
 /** Table look-ups whose indices cannot leave the table, whatever the cell. */
-function insideTables(problem: Problem): Set<Expression> {
+export function insideTables(
+  problem: Problem,
+  expressions: readonly (Expression | undefined)[],
+): Set<Expression> {
   const { B, Hq, Nq, Nk } = problem.shape;
   const inside = new Set<Expression>();
   const box = {
@@ -94,7 +97,7 @@ function insideTables(problem: Problem): Set<Expression> {
     }
     x.args.forEach(visit);
   };
-  for (const x of [problem.mask, problem.score]) if (x) visit(x);
+  for (const x of expressions) if (x) visit(x);
   return inside;
 }
 
@@ -111,14 +114,15 @@ export interface Strides {
   readonly tensorRows: readonly number[];
 }
 
-/** Writes the words of a call; returns where they are. */
+/** Writes the words of a call and the pool of its expressions; returns where they are. */
 export function writeCall(
   memory: EngineMemory,
   regions: Regions,
   problem: Problem,
   strides: Strides,
+  expressions: readonly (Expression | undefined)[] = [problem.mask, problem.score],
 ): number {
-  const pool = poolOf([problem.mask, problem.score]);
+  const pool = poolOf(expressions);
   const at = regions.alloc(CALL.pool + 4 * poolWords(pool));
   const tables = new Map<Table, number>();
   for (const t of pool.tables) {
@@ -141,6 +145,7 @@ export function writeCall(
   f32[word(CALL.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
   f32[word(CALL.unit)] = plain ? size : 1;
   f32[word(CALL.exponent)] = (plain ? size : 1) * Math.LOG2E;
+  f32[word(CALL.factor)] = problem.scale;
   i32[word(CALL.keys)] = problem.shape.Nk;
   i32[word(CALL.queryRow)] = strides.queryRow;
   i32[word(CALL.keyRow)] = strides.keyRow;

@@ -1,8 +1,9 @@
 /** Kernels, built once for each spec and kept: the code, its instance on this thread, its workspace. */
+import { backward } from "./kernels/backward.ts";
 import { decode } from "./kernels/decode.ts";
 import { forward } from "./kernels/forward.ts";
 import { pack } from "./kernels/pack.ts";
-import { workspaceOf } from "./layout.ts";
+import { backwardSpaceOf, workspaceOf } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
 import { keyOf, type Spec } from "./spec.ts";
 import type { Runnable } from "./threads.ts";
@@ -20,7 +21,13 @@ let count = 0;
 
 /** The code of a kernel, as a module. */
 export function codeOf(spec: Spec): Uint8Array<ArrayBuffer> {
+  if (spec.kind === "backward") return backward(spec);
   return spec.kind === "pack" ? pack(spec) : spec.kind === "decode" ? decode(spec) : forward(spec);
+}
+
+function workspaceBytes(spec: Spec): number {
+  if (spec.kind === "pack") return 64;
+  return (spec.kind === "backward" ? backwardSpaceOf(spec) : workspaceOf(spec)).size;
 }
 
 /** Kernels of one memory by key. */
@@ -39,7 +46,7 @@ export class KernelCache {
 
   /** The kernel of a spec, built if it is not there. */
   get(spec: Spec): Kernel {
-    return this.keep(keyOf(spec), spec.kind === "pack" ? 64 : workspaceOf(spec).size, () => codeOf(spec));
+    return this.keep(keyOf(spec), workspaceBytes(spec), () => codeOf(spec));
   }
 
   /** The kernel of a key, built from the code that `write` gives if it is not there. */

@@ -2,7 +2,7 @@
  * Where things lie in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
  * The kernels read these words and backend.ts writes them; both take the places from here. All offsets in bytes.
  */
-import { roundUp, type Spec } from "./spec.ts";
+import { panelOf, roundUp, type Spec } from "./spec.ts";
 
 /** Constants of the kernels' arithmetic, loaded from memory: `v128.const` in a hot loop is rebuilt at each use in V8 13.6–14.6. */
 export const CONSTANTS_AT = 4096;
@@ -28,6 +28,8 @@ export const CALL = {
   /** What a score is worth in powers of two, and in powers of e: 2^(s·exponent) = e^(s·unit). */
   exponent: 48,
   unit: 52,
+  /** What q·k is worth as a score: the scale of the call. */
+  factor: 56,
   /** Byte stride of the row of each mask tensor, up to 8. */
   tensorRow: 80,
   /** Constants and tables of the mask and score expressions. */
@@ -62,6 +64,58 @@ export const TASK = {
   tensor: 72,
   size: 112,
 } as const;
+
+/** Words of a task of the backward kernel: rows × keys of one key head, all query heads of its group. */
+export const BACKWARD = {
+  call: 0,
+  /** First row of the first head, bytes from row to row and from head to head. */
+  query: 4,
+  queryRow: 8,
+  queryHead: 12,
+  dOutput: 16,
+  dOutputRow: 20,
+  dOutputHead: 24,
+  output: 28,
+  outputRow: 32,
+  outputHead: 36,
+  /** lse of the first row, δ of the same, bytes from head to head. */
+  lse: 40,
+  delta: 44,
+  lseHead: 48,
+  dQuery: 52,
+  dQueryHead: 56,
+  /** Packed keys and values, and keys in rows, at the first key. */
+  key: 60,
+  value: 64,
+  keyRows: 68,
+  keyRow: 72,
+  dKey: 76,
+  dValue: 80,
+  rows: 84,
+  row0: 88,
+  heads: 92,
+  head: 96,
+  batch: 100,
+  offset: 104,
+  keyBase: 108,
+  /** Keys of the task. */
+  keys: 112,
+  /** Runs of keys of each block of rows (address, count), and bytes from block to block and from head to head. */
+  index: 116,
+  indexBlock: 120,
+  indexHead: 124,
+  /** Dropout keys of the heads. */
+  dropKeys: 128,
+  flags: 132,
+  /** Mask tensors at (row0, keyBase) of the first head, and bytes from head to head, up to 8 each. */
+  tensor: 136,
+  tensorHead: 168,
+  size: 200,
+} as const;
+
+/** Flags of a backward task: its rows of dQ, its keys of dK and dV start at 0 here. */
+export const NEW_ROWS = 1;
+export const NEW_KEYS = 2;
 
 /** Words of a pack task: rows of K into panels, rows of V into padded rows. */
 export const PACK = {
@@ -112,6 +166,50 @@ export const paddedRows = (spec: Spec): number => roundUp(spec.blockRows, spec.t
 /** Value columns rounded up to whole panels. */
 export const paddedValue = (spec: Spec): number =>
   roundUp(spec.dv, spec.kind === "decode" ? 4 : 4 * spec.tile.vectors);
+
+/** Columns of queries and keys rounded up to whole panels. */
+export const paddedKey = (spec: Spec): number => roundUp(spec.dk, panelOf(spec.tile));
+
+/** A thread's workspace for a backward kernel. */
+export interface BackwardSpace {
+  /** The words of a forward task, for the block and head at hand. */
+  readonly task: number;
+  /** −lse and δ of each row. */
+  readonly stats: number;
+  readonly queries: number;
+  readonly dOutput: number;
+  /** Scores, then weights. */
+  readonly scores: number;
+  /** do·v, then the gradient of the scores. */
+  readonly slopes: number;
+  /** Which cells may be seen, of a masked tile. */
+  readonly kept: number;
+  readonly sums: number;
+  readonly size: number;
+}
+
+/** Lays out the workspace of a backward kernel. */
+export function backwardSpaceOf(spec: Spec): BackwardSpace {
+  const rows = paddedRows(spec);
+  let at = 0;
+  const take = (bytes: number): number => {
+    const here = at;
+    at += roundUp(bytes, 64);
+    return here;
+  };
+  const tile = rows * spec.keyTile * 4;
+  return {
+    task: take(TASK.size),
+    stats: take(2 * statStride(spec)),
+    queries: take(rows * paddedKey(spec) * 4),
+    dOutput: take(rows * paddedValue(spec) * 4),
+    scores: take(tile),
+    slopes: take(tile),
+    kept: take(tile),
+    sums: take(4 * Math.max(paddedKey(spec), paddedValue(spec))),
+    size: at + 64,
+  };
+}
 
 /** Lays out the workspace of a kernel. */
 export function workspaceOf(spec: Spec): Workspace {

@@ -19,7 +19,7 @@ export interface Tile {
 
 /** All that a kernel's code depends on. */
 export interface Spec {
-  readonly kind: "forward" | "weights" | "decode" | "pack";
+  readonly kind: "forward" | "weights" | "decode" | "pack" | "backward";
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;
   /** Written so that V8 widens pairs of vectors to 256 bits: constants reloaded at each use. */
@@ -40,7 +40,19 @@ export interface Spec {
   readonly tensors: readonly ("bool" | "float")[];
   readonly dropout: boolean;
   readonly shared: boolean;
+  /** Of a backward kernel: how the output and its gradient are stored. */
+  readonly output?: Storage;
+  readonly dOutput?: Storage;
+  /** Of a backward kernel: the derivative of the score change by the score, where it is not 1. */
+  readonly slope?: NumberExpression;
 }
+
+/** Every expression of a kernel, in the order in which its pool of constants and tables lies. */
+export const expressionsOf = (spec: Spec): readonly (Expression | undefined)[] => [
+  spec.mask,
+  spec.score,
+  spec.slope,
+];
 
 /** The kernel that packs keys and values for another: it has no mask, no score, no rows. */
 export const packing = (spec: Spec): Spec => ({
@@ -48,9 +60,12 @@ export const packing = (spec: Spec): Spec => ({
   kind: "pack",
   mask: undefined,
   score: undefined,
+  slope: undefined,
   tensors: [],
   dropout: false,
   inside: new Set(),
+  output: undefined,
+  dOutput: undefined,
 });
 
 /** Columns of one register tile: keys of a packed panel. */
@@ -59,15 +74,20 @@ export const panelOf = (tile: Tile): number => 4 * tile.vectors;
 /** `n` rounded up to a multiple of `step`. */
 export const roundUp = (n: number, step: number): number => Math.ceil(n / step) * step;
 
+/** Keys that are whole panels and whole strips of the register tile at once: products over keys and of keys both take them. */
+export function stripOf(tile: Tile): number {
+  let n = panelOf(tile);
+  while (n % tile.rows !== 0) n += panelOf(tile);
+  return n;
+}
+
 const SHORT: Readonly<Record<Storage, string>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
 
 /** The key: a string a person can read, `forward fma 6x2 d64 q48 k128 f32 mask le(k,q)`. */
 export function keyOf(spec: Spec): string {
   const { tile } = spec;
-  const storage =
-    [...new Set([spec.query, spec.key, spec.value])].length === 1
-      ? SHORT[spec.query]
-      : [spec.query, spec.key, spec.value].map((s) => SHORT[s]).join("/");
+  const stored = [spec.query, spec.key, spec.value, spec.output, spec.dOutput].filter((s) => s !== undefined);
+  const storage = new Set(stored).size === 1 ? SHORT[spec.query] : stored.map((s) => SHORT[s]).join("/");
   const parts = [
     spec.kind,
     `${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"}`,
@@ -78,6 +98,7 @@ export function keyOf(spec: Spec): string {
   ];
   const mark = marks(spec.inside);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
+  if (spec.slope) parts.push(`slope ${textOf(spec.slope, "hidden", mark)}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push("dropout");

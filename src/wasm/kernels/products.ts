@@ -25,7 +25,7 @@ import { maddOf } from "../math.ts";
 import { panelOf, roundUp, type Spec } from "../spec.ts";
 
 /** Zeroes a tile of accumulators, runs `step` for each of the `count` values of the inner dimension, leaves the sums in them. */
-function accumulate(
+export function accumulate(
   f: FunctionBuilder,
   spec: Spec,
   acc: readonly (readonly Local<"v128">[])[],
@@ -53,7 +53,8 @@ function accumulate(
   });
 }
 
-function tileOf(f: FunctionBuilder, spec: Spec): Local<"v128">[][] {
+/** Locals for a register tile. */
+export function tileOf(f: FunctionBuilder, spec: Spec): Local<"v128">[][] {
   return Array.from({ length: spec.tile.rows }, () =>
     Array.from({ length: spec.tile.vectors }, () => f.local("v128")),
   );
@@ -62,11 +63,19 @@ function tileOf(f: FunctionBuilder, spec: Spec): Local<"v128">[][] {
 /** Bytes of a row of the packed queries. */
 export const queryRowBytes = (spec: Spec): number => 4 * Math.max(spec.dk, 1);
 
-/** scores(q, k, s, panels, groups): S of `groups` strips of rows against `panels` panels of packed keys. */
-export function scores(module: ModuleBuilder, spec: Spec): Func {
-  const { dk, tile } = spec;
+/**
+ * scores(q, k, s, panels, groups): S of `groups` strips of rows against `panels` panels of packed keys. Rows of Q hold
+ * `depth` numbers and are `row` bytes apart.
+ */
+export function scores(
+  module: ModuleBuilder,
+  spec: Spec,
+  of = { name: "scores", depth: spec.dk, row: queryRowBytes(spec) },
+): Func {
+  const { tile } = spec;
+  const { depth, row: rowBytes } = of;
   const panel = panelOf(tile);
-  return module.func("scores", ["i32", "i32", "i32", "i32", "i32"], (f, q, k, s, panels, groups) => {
+  return module.func(of.name, ["i32", "i32", "i32", "i32", "i32"], (f, q, k, s, panels, groups) => {
     const acc = tileOf(f, spec);
     const group = f.local("i32");
     const a = f.local("i32");
@@ -82,15 +91,15 @@ export function scores(module: ModuleBuilder, spec: Spec): Func {
         f.repeat(() => {
           f.set(a, qRow);
           f.set(b, k);
-          if (dk === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
+          if (depth === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
           else {
-            const unroll = dk % tile.unroll === 0 ? tile.unroll : 1;
-            const end = f.int(i32.add(a, 4 * dk));
+            const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
+            const end = f.int(i32.add(a, 4 * depth));
             accumulate(
               f,
               spec,
               acc,
-              { at: a, row: queryRowBytes(spec), step: 4 },
+              { at: a, row: rowBytes, step: 4 },
               { at: b, step: 4 * panel },
               end,
               unroll,
@@ -99,12 +108,12 @@ export function scores(module: ModuleBuilder, spec: Spec): Func {
           acc.forEach((row, r) =>
             row.forEach((x, j) => f.storeVector(sRow, x, r * spec.keyTile * 4 + 16 * j)),
           );
-          f.step(qRow, tile.rows * queryRowBytes(spec));
+          f.step(qRow, tile.rows * rowBytes);
           f.step(sRow, tile.rows * spec.keyTile * 4);
           f.step(group, -1);
           return group;
         });
-        f.step(k, 4 * panel * dk);
+        f.step(k, 4 * panel * depth);
         f.step(s, 4 * panel);
         f.step(panels, -1);
       },
@@ -165,10 +174,14 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
 }
 
 /** finite(v, vRow, keys): 1 where every number of these rows of V is finite. x·0 is NaN for NaN and ±∞, and NaN stays. */
-export function finite(module: ModuleBuilder, spec: Spec): Func & { result: "i32" } {
-  const width = paddedValue(spec);
+export function finite(
+  module: ModuleBuilder,
+  spec: Spec,
+  name = "finite",
+  width = paddedValue(spec),
+): Func & { result: "i32" } {
   return module.func(
-    "finite",
+    name,
     ["i32", "i32", "i32"],
     (f, v, vRow, keys) => {
       const bad = [0, 1].map(() => f.let(ZERO));

@@ -14,7 +14,6 @@ import {
   f32,
   f32x4,
   type I32Value,
-  i16x8,
   i32,
   i32x4,
   type Local,
@@ -28,7 +27,8 @@ import {
 import { CALL, paddedRows, statStride, TASK } from "../layout.ts";
 import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../math.ts";
 import { poolOf, RowCompiler } from "../score.ts";
-import type { Spec } from "../spec.ts";
+import { expressionsOf, type Spec } from "../spec.ts";
+import { Cells } from "./cells.ts";
 
 /** Largest of the eight numbers at `scratch`, in all lanes. */
 function across(
@@ -66,8 +66,7 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
  * variant asks the mask of columns `from` … `to` alone.
  */
 export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
-  const tensors = masked || spec.tensors.includes("float") ? spec.tensors : [];
-  const pool = poolOf([spec.mask, spec.score]);
+  const pool = poolOf(expressionsOf(spec));
   const stride = statStride(spec);
   return module.func(
     masked ? "maximaMasked" : "maxima",
@@ -76,8 +75,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
       const call = f.int(i32.load(task, TASK.call));
       const at = f.local("i32");
       const highest = [f.local("v128"), f.local("v128")];
-      const keys = [f.local("v128"), f.local("v128")];
-      const tensorAt = tensors.map(() => f.local("i32"));
+      const cells = new Cells(f, spec, task, call, masked);
 
       /** Columns `start` … `stop` of one row, if there are any. */
       const span = (
@@ -87,64 +85,24 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
         stop: I32Value,
         ask: boolean,
       ): void => {
-        const mask = ask ? spec.mask : undefined;
-        const asked = ask || spec.tensors.includes("float") ? tensors : [];
-        const changes = ask || spec.score !== undefined || asked.length > 0;
         const begin = f.int(start);
         f.set(at, i32.add(s, i32.shl(begin, 2)));
         const end = f.int(i32.add(s, i32.shl(stop, 2)));
-        if (changes) {
-          const at0 = f.let(i32x4.splat(i32.add(key, begin)));
-          keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
-        }
-        const limit = ask ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
-        asked.forEach((kind, n) => {
-          const column = i32.sub(i32.add(key, begin), i32.load(task, TASK.keyBase));
-          const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
-          const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
-          f.set(tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), across));
-        });
+        const changes = cells.begin(m, key, begin, first, ask);
         f.loop(
           () => i32.ne(at, end),
           () => {
             const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
             // Step by step for both vectors, as in exp2Each.
-            if (changes) {
-              const known = new Map();
-              if (spec.score) {
-                const changed = compiler.vectors(spec.score, keys, found, known);
-                found.forEach((value, half) => f.set(value, changed[half]));
-              }
-              let allowed: readonly V128Value[] | undefined =
-                mask && compiler.vectors(mask, keys, undefined, known);
-              const join = (hides: readonly V128Value[]) => {
-                const before = allowed;
-                allowed = hides.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
-              };
-              if (limit) join(keys.map((k) => i32x4.lt_s(k, limit)));
-              asked.forEach((kind, n) => {
-                if (kind === "float") {
-                  const bias = found.map((_, half) => f.let(v128.load(tensorAt[n], 16 * half)));
-                  found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
-                  join(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
-                } else if (ask) {
-                  const bytes = [0, 1].map((half) =>
-                    i16x8.extend_low_i8x16_u(v128.load32_zero(tensorAt[n], 4 * half)),
-                  );
-                  join(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
-                }
-              });
-              const seen = allowed;
-              if (seen)
-                found.forEach((value, half) =>
-                  f.set(value, v128.bitselect(value, m.c(-Infinity), seen[half])),
-                );
-            }
+            const { allowed } = cells.change(m, compiler, found);
+            if (allowed)
+              found.forEach((value, half) =>
+                f.set(value, v128.bitselect(value, m.c(-Infinity), allowed[half])),
+              );
             if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
             // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
             found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
-            if (changes) for (const k of keys) f.set(k, i32x4.add(k, m.bits(8)));
-            asked.forEach((kind, n) => f.step(tensorAt[n], kind === "bool" ? 8 : 32));
+            cells.next(m);
             f.step(at, 32);
           },
         );
@@ -406,7 +364,7 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
 }
 
 /** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random.ts. */
-function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
+export function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
   const call = f.int(i32.load(task, TASK.call));
   const seeded = [f.local("v128"), f.local("v128")];
   const threshold = f.let(v128.load32_splat(call, CALL.dropThreshold));
@@ -422,6 +380,10 @@ function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
     },
     apply(m: Arithmetic, p: V128Value, half: number): V128Value {
       return v128.and(f32x4.mul(p, factor), i32x4.ge_u(mixVector(f, m, seeded[half]), threshold));
+    },
+    /** What the cells of a vector are multiplied by: 0 or 1/(1 − p). */
+    factor(m: Arithmetic, half: number): V128Value {
+      return v128.and(factor, i32x4.ge_u(mixVector(f, m, seeded[half]), threshold));
     },
     next(m: Arithmetic): void {
       for (const x of seeded) f.set(x, i32x4.add(x, i32x4.mul(m.bits(8), m.bits(0x27d4eb2f))));

@@ -1,0 +1,112 @@
+/**
+ * How a backward pass is cut: a grid of row ranges × key ranges of each key head, whose cells are tasks. Cells of one row
+ * range add to the same rows of dQ, cells of one key range to the same keys of dK and dV, so they run in waves in which no
+ * two cells of a head share a range: cell (s, r) belongs to wave (s + r) mod W. Each sum then has one order, whatever
+ * the number of threads. Under a causal mask a wave holds about half of the cells, each wave the same share.
+ */
+import { type Costs, type Stages, stages } from "../plan/choose.ts";
+import { settings } from "../plan/configure.ts";
+import type { Problem } from "../plan/problem.ts";
+import { derivative } from "../score/derivative.ts";
+import { insideTables, specOf } from "./call.ts";
+import type { Engine } from "./engine.ts";
+import { backwardSpaceOf, paddedKey, paddedValue } from "./layout.ts";
+import type { KernelLevel } from "./prepare.ts";
+import {
+  BYTES_OF,
+  expressionsOf,
+  packing,
+  panelOf,
+  roundUp,
+  type Spec,
+  type Storage,
+  stripOf,
+} from "./spec.ts";
+
+/** Cells of all heads below which heads are cut into more of them. */
+const FEW_CELLS = 16;
+/** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
+const RANGE_BYTES = 640 * 1024;
+
+/** A backward pass before anything is in the engine's memory. */
+export interface BackwardCut {
+  readonly spec: Spec;
+  /** Packs keys into panels and, where the product needs it, into rows; packs values into panels. */
+  readonly packKeys: Spec;
+  readonly packValues: Spec;
+  /** True where keys cannot be read as rows where they lie. */
+  readonly copyKeys: boolean;
+  readonly rangeRows: number;
+  readonly rangeKeys: number;
+  readonly costs: Costs;
+  readonly cut: Stages;
+  /** Operations of the whole pass. */
+  readonly work: number;
+}
+
+/** Plans a backward pass for the kernels. */
+export function cutBackward(
+  engine: Engine,
+  problem: Problem,
+  level: KernelLevel,
+  dOutput: Storage,
+  output: Storage,
+): BackwardCut {
+  const { shape } = problem;
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
+  // As a forward call of many rows: there is no decode kernel backwards.
+  const many = { ...problem, shape: { ...shape, Nq: Math.max(Nq, 8) } };
+  const forward = specOf(many, level, engine.memory.shared).spec;
+  const { tile } = forward;
+  const strip = stripOf(tile);
+  const keyTile = strip * Math.max(1, Math.round((dk > 160 || dv > 160 ? 48 : 96) / strip));
+  const blockRows = tile.rows * Math.round(48 / tile.rows);
+  const slope = problem.score && derivative(problem.score).score;
+  const plain: Spec = {
+    ...forward,
+    kind: "backward",
+    wide: level === "wide",
+    keyTile,
+    blockRows,
+    output,
+    dOutput,
+    slope,
+  };
+  const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
+  const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
+
+  const parts = Math.ceil(FEW_CELLS / Math.max(1, B * Hkv));
+  const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
+  const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
+  const rangeKeys = Math.min(cached, roundUp(Math.ceil(Math.max(1, Nk) / parts), keyTile));
+  const rangeRows = roundUp(Math.ceil(Math.max(1, Nq) / parts), blockRows);
+
+  const costs: Costs = {
+    key:
+      dk * BYTES_OF[spec.key] +
+      dv * BYTES_OF[spec.value] +
+      4 * (dk + dv + paddedKey(spec) + paddedValue(spec)) +
+      (copyKeys ? 4 * paddedKey(spec) : 0),
+    row: dk * BYTES_OF[spec.query] + dv * (BYTES_OF[dOutput] + BYTES_OF[output]) + 4 * paddedKey(spec) + 8,
+    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
+  };
+  // What one head is cut into must not depend on threads, which would change the order of sums; how many whole heads
+  // are staged together may.
+  const { bytesPerThread, threads } = settings();
+  const how = { blockRows: rangeRows, keyTile: rangeKeys, splits: 1 };
+  const one = stages(problem, how, costs, bytesPerThread);
+  const whole = one.rows === Nq && one.keys === Nk;
+  const budget = Math.max(2 ** 20, (bytesPerThread - backwardSpaceOf(spec).size) * threads);
+  const cut = whole ? stages(problem, how, costs, Math.max(budget, bytesPerThread)) : one;
+  return {
+    spec,
+    packKeys: packing({ ...spec, dv: dk, value: spec.key }),
+    packValues: packing({ ...spec, dk: dv, key: spec.value }),
+    copyKeys,
+    rangeRows,
+    rangeKeys,
+    costs,
+    cut,
+    work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
+  };
+}

@@ -1,0 +1,291 @@
+/**
+ * The backward kernel (Dao 2023, FlashAttention-2, algorithm 2): weights are recomputed from lse, tile by tile. A task
+ * is some rows against some keys of one key head; its letters are those of reference/backward.ts:
+ *
+ *   for each block of rows, each query head of the group:      δ = do·o
+ *     for each tile of keys:   s = q·kᵀ      dp = do·vᵀ      p = e^(s − lse)      ds = p ∘ (dp − δ)
+ *                              dv += pᵀ·do      dk += scale·dsᵀ·q      dq += scale·ds·k
+ *
+ * Queries and dO are copied into the workspace; keys and values come packed (pack.ts), keys in rows as well. Gradients
+ * are added to in memory. Tasks that touch the same rows or the same keys must not run at the same time, and the order
+ * in which they run is the order of the sums: wasm/backward.ts sees to both.
+ */
+import {
+  callValue,
+  type Func,
+  f32,
+  f32x4,
+  type I32Value,
+  i32,
+  type Local,
+  ModuleBuilder,
+  shuffle32,
+  v128,
+  ZERO,
+} from "../assembler/index.ts";
+import {
+  BACKWARD,
+  backwardSpaceOf,
+  CALL,
+  NEW_KEYS,
+  NEW_ROWS,
+  paddedKey,
+  paddedValue,
+  statStride,
+  TASK,
+} from "../layout.ts";
+import { loadFloats, loadOne, withConstants } from "../math.ts";
+import { panelOf, type Spec, type Storage, stripOf } from "../spec.ts";
+import { clear, copyRow, eachTile, maskSpan, scanTensors } from "./block.ts";
+import { memoryImport } from "./forward.ts";
+import { type Increase, increase, increaseKept } from "./increase.ts";
+import { finite, scores } from "./products.ts";
+import { slopes } from "./softmax-backward.ts";
+
+/** `n` rounded up to a multiple of `step` at run time. */
+const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
+
+/** Bytes of the module; it exports `run(task, workspace)`. */
+export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const { tile } = spec;
+  const space = backwardSpaceOf(spec);
+  const [panel, strip] = [panelOf(tile), stripOf(tile)];
+  const [keyColumns, valueColumns] = [paddedKey(spec), paddedValue(spec)];
+  const selective = spec.mask !== undefined || spec.tensors.length > 0;
+
+  const product = scores(module, spec, { name: "scores", depth: spec.dk, row: 4 * keyColumns });
+  const valueProduct = scores(module, spec, { name: "weights", depth: spec.dv, row: 4 * valueColumns });
+  const plainSlopes = slopes(module, spec, false);
+  // A last tile that ends between strips is masked too, so every kernel has the masked path.
+  const maskedSlopes = slopes(module, spec, true);
+  const sums: readonly Increase[] = [
+    { name: "dValue", transposed: true, columns: valueColumns },
+    { name: "dKey", transposed: true, columns: keyColumns, factor: CALL.unit },
+    { name: "dQuery", transposed: false, columns: keyColumns, factor: CALL.factor },
+  ];
+  const [dValue, dKey, dQuery] = sums.map((of) => increase(module, spec, of));
+  const careful = selective && {
+    sums: sums.map((of) => increaseKept(module, spec, of)),
+    keys: finite(module, spec, "finiteKeys", keyColumns),
+    values: finite(module, spec, "finiteValues", valueColumns),
+  };
+  const bring = bringRows(module, spec);
+
+  module.func(
+    "run",
+    ["i32", "i32"],
+    (f, task, ws) => {
+      const word = (at: number): I32Value => i32.load(task, at);
+      const call = f.int(word(BACKWARD.call));
+      const unit = f.int(i32.add(ws, space.task));
+      const [queries, dOutput, s, ds, kept, stats, scratch] = [
+        space.queries,
+        space.dOutput,
+        space.scores,
+        space.slopes,
+        space.kept,
+        space.stats,
+        space.sums,
+      ].map((at) => f.int(i32.add(ws, at)));
+      const [block, g, rows, dq, dirty] = Array.from({ length: 5 }, () => f.local("i32"));
+      const set = (at: number, value: I32Value) => f.store("i32.store", unit, value, at);
+
+      begin();
+      f.count(block, 0, word(BACKWARD.rows), spec.blockRows, () => {
+        f.set(rows, i32.sub(word(BACKWARD.rows), block));
+        f.when(i32.gt_s(rows, spec.blockRows), () => f.set(rows, spec.blockRows));
+        f.count(g, 0, word(BACKWARD.heads), 1, () => {
+          const down = i32.mul(i32.div_s(block, spec.blockRows), word(BACKWARD.indexBlock));
+          const across = i32.mul(g, word(BACKWARD.indexHead));
+          const entry = f.int(i32.add(word(BACKWARD.index), i32.add(down, across)));
+          f.when(i32.load(entry, 4), () => {
+            describe(entry);
+            f.set(dq, i32.add(word(BACKWARD.dQuery), i32.mul(g, word(BACKWARD.dQueryHead))));
+            f.set(dq, i32.add(dq, i32.mul(block, 4 * keyColumns)));
+            f.call(bring, task, ws, block, g, rows);
+            if (careful) {
+              const clean = i32.and(
+                callValue(careful.keys, queries, 4 * keyColumns, rows),
+                callValue(careful.values, dOutput, 4 * valueColumns, rows),
+              );
+              f.set(dirty, i32.eqz(clean));
+            }
+            eachTile(f, spec, unit, visit);
+          });
+        });
+      });
+
+      /** What the whole task shares, and gradients that start here. */
+      function begin(): void {
+        set(TASK.call, call);
+        set(TASK.batch, word(BACKWARD.batch));
+        set(TASK.offset, word(BACKWARD.offset));
+        set(TASK.keyBase, word(BACKWARD.keyBase));
+        const at = f.local("i32");
+        f.when(i32.and(word(BACKWARD.flags), NEW_ROWS), () => {
+          f.count(g, 0, word(BACKWARD.heads), 1, () => {
+            f.set(at, i32.add(word(BACKWARD.dQuery), i32.mul(g, word(BACKWARD.dQueryHead))));
+            clear(f, at, i32.mul(upTo(word(BACKWARD.rows), tile.rows), 4 * keyColumns));
+          });
+        });
+        f.when(i32.and(word(BACKWARD.flags), NEW_KEYS), () => {
+          const keys = f.int(upTo(word(BACKWARD.keys), strip));
+          f.set(at, word(BACKWARD.dKey));
+          clear(f, at, i32.mul(keys, 4 * keyColumns));
+          f.set(at, word(BACKWARD.dValue));
+          clear(f, at, i32.mul(keys, 4 * valueColumns));
+        });
+      }
+
+      /** The block and head at hand in the words of a forward task, which masks and score changes read. */
+      function describe(entry: Local<"i32">): void {
+        set(TASK.rows, rows);
+        set(TASK.row0, i32.add(word(BACKWARD.row0), block));
+        set(TASK.head, i32.add(word(BACKWARD.head), g));
+        set(TASK.runs, i32.load(entry));
+        set(TASK.runCount, i32.load(entry, 4));
+        if (spec.dropout) set(TASK.dropKey, i32.load(i32.add(word(BACKWARD.dropKeys), i32.shl(g, 2))));
+        spec.tensors.forEach((_, n) => {
+          const down = i32.mul(block, i32.load(call, CALL.tensorRow + 4 * n));
+          const across = i32.mul(g, word(BACKWARD.tensorHead + 4 * n));
+          set(TASK.tensor + 4 * n, i32.add(word(BACKWARD.tensor + 4 * n), i32.add(down, across)));
+        });
+      }
+
+      /** One tile of keys: `key` … `end`. */
+      function visit(key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">): void {
+        const width = f.int(i32.sub(end, key));
+        const columns = f.int(upTo(width, strip));
+        const panels = f.int(i32.div_s(columns, panel));
+        const strips = f.int(i32.div_s(columns, tile.rows));
+        const groups = f.int(i32.div_s(i32.add(rows, tile.rows - 1), tile.rows));
+        const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
+        const from = f.int(i32.sub(key, word(BACKWARD.keyBase)));
+        f.block((leave) => {
+          if (spec.tensors.length > 0) {
+            const scan = scanTensors(f, spec, unit, call, rows, key, end);
+            leave(i32.eqz(scan.some));
+            f.set(masked, i32.or(masked, i32.eqz(scan.all)));
+          }
+          const k = i32.add(word(BACKWARD.key), i32.mul(from, 4 * spec.dk));
+          f.call(product, queries, k, s, panels, groups);
+          const v = i32.add(word(BACKWARD.value), i32.mul(from, 4 * spec.dv));
+          f.call(valueProduct, dOutput, v, ds, panels, groups);
+          const row0 = i32.load(unit, TASK.row0);
+          const operands = [unit, s, ds, kept, stats, rows, row0, key, columns] as const;
+          f.when(
+            masked,
+            () => {
+              const span = maskSpan(f, spec, run, key, width, columns);
+              f.call(maskedSlopes, ...operands, span.from, span.to);
+            },
+            () => f.call(plainSlopes, ...operands, 0, 0),
+          );
+          const keyRow = f.int(word(BACKWARD.keyRow));
+          const keyRows = f.int(i32.add(word(BACKWARD.keyRows), i32.mul(from, keyRow)));
+          const dv = f.int(i32.add(word(BACKWARD.dValue), i32.mul(from, 4 * valueColumns)));
+          const dk = f.int(i32.add(word(BACKWARD.dKey), i32.mul(from, 4 * keyColumns)));
+          const fast = () => {
+            f.call(dValue, s, dOutput, 4 * valueColumns, dv, call, rows, strips);
+            f.call(dKey, ds, queries, 4 * keyColumns, dk, call, rows, strips);
+            f.call(dQuery, ds, keyRows, keyRow, dq, call, width, groups);
+          };
+          if (!careful) return fast();
+          // Only a masked tile whose operands are not all finite takes the slow road.
+          const slow = f.int(0);
+          f.when(masked, () =>
+            f.set(slow, i32.or(dirty, i32.eqz(callValue(careful.keys, keyRows, keyRow, width)))),
+          );
+          f.when(
+            slow,
+            () => {
+              const [kv, kk, kq] = careful.sums;
+              f.call(kv, s, kept, dOutput, 4 * valueColumns, dv, call, rows, width, scratch);
+              f.call(kk, ds, kept, queries, 4 * keyColumns, dk, call, rows, width, scratch);
+              f.call(kq, ds, kept, keyRows, keyRow, dq, call, width, rows, scratch);
+            },
+            fast,
+          );
+        });
+      }
+    },
+    { exported: true },
+  );
+  return module.encode();
+}
+
+/**
+ * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
+ * δ = do·o. A row that sees nothing is zero, whatever it held; so are the rows that fill the last strip.
+ */
+function bringRows(module: ModuleBuilder, spec: Spec): Func {
+  const space = backwardSpaceOf(spec);
+  const [keyColumns, valueColumns] = [paddedKey(spec), paddedValue(spec)];
+  return module.func("bring", ["i32", "i32", "i32", "i32", "i32"], (f, task, ws, block, g, rows) => {
+    const word = (at: number): I32Value => i32.load(task, at);
+    const call = f.int(word(BACKWARD.call));
+    const place = (first: number, row: I32Value | number, head: number) =>
+      f.int(i32.add(word(first), i32.add(i32.mul(block, row), i32.mul(g, word(head)))));
+    const query = place(BACKWARD.query, word(BACKWARD.queryRow), BACKWARD.queryHead);
+    const dOutput = place(BACKWARD.dOutput, word(BACKWARD.dOutputRow), BACKWARD.dOutputHead);
+    const output = place(BACKWARD.output, word(BACKWARD.outputRow), BACKWARD.outputHead);
+    const lse = place(BACKWARD.lse, 4, BACKWARD.lseHead);
+    const delta = place(BACKWARD.delta, 4, BACKWARD.lseHead);
+    const q = f.int(i32.add(ws, space.queries));
+    const dO = f.int(i32.add(ws, space.dOutput));
+    const stats = f.int(i32.add(ws, space.stats));
+    const [r, at] = [f.local("i32"), f.local("i32")];
+    const empty = (to: Local<"i32">, bytes: I32Value | number) => {
+      f.set(at, to);
+      clear(f, at, bytes);
+    };
+    withConstants(f, spec, (m) => {
+      f.count(r, 0, rows, 1, () => {
+        const total = f.let(f32.load(lse));
+        f.store("f32.store", stats, f32.mul(total, -1));
+        f.store("f32.store", stats, 0, statStride(spec));
+        f.store("f32.store", delta, 0);
+        f.when(
+          f32.eq(total, Number.NEGATIVE_INFINITY),
+          () => {
+            f.store("f32.store", stats, total);
+            empty(q, 4 * keyColumns);
+            empty(dO, 4 * valueColumns);
+          },
+          () => {
+            const scale = v128.load32_splat(call, CALL.scale);
+            copyRow(f, m, spec.query, spec.dk, query, q, (x) => f32x4.mul(x, scale));
+            copyRow(f, m, spec.dOutput as Storage, spec.dv, dOutput, dO);
+            for (let d = spec.dk; d < keyColumns; d++) f.store("f32.store", q, 0, 4 * d);
+            for (let e = spec.dv; e < valueColumns; e++) f.store("f32.store", dO, 0, 4 * e);
+            const sum = f.let(ZERO);
+            const whole = spec.dv - (spec.dv % 4);
+            const stored = spec.output as Storage;
+            const bytes = stored === "float32" ? 4 : 2;
+            f.count(at, 0, whole, 4, () => {
+              const from = i32.add(output, i32.shl(at, bytes === 4 ? 2 : 1));
+              const x = f.let(loadFloats(f, m, stored, from));
+              f.set(sum, m.madd(x, v128.load(i32.add(dO, i32.shl(at, 2))), sum));
+            });
+            const two = f.let(f32x4.add(sum, shuffle32(sum, sum, [2, 3, 0, 1])));
+            const all = f.let(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])));
+            for (let e = whole; e < spec.dv; e++)
+              f.set(all, m.madd(loadOne(f, m, stored, output, bytes * e), v128.load32_splat(dO, 4 * e), all));
+            f.store("f32.store", stats, f32x4.extract_lane(all, 0), statStride(spec));
+            f.store("f32.store", delta, f32x4.extract_lane(all, 0));
+          },
+        );
+        f.step(query, word(BACKWARD.queryRow));
+        f.step(dOutput, word(BACKWARD.dOutputRow));
+        f.step(output, word(BACKWARD.outputRow));
+        for (const x of [lse, delta, stats]) f.step(x, 4);
+        f.step(q, 4 * keyColumns);
+        f.step(dO, 4 * valueColumns);
+      });
+      const padding = f.int(i32.sub(upTo(rows, spec.tile.rows), rows));
+      empty(q, i32.mul(padding, 4 * keyColumns));
+      empty(dO, i32.mul(padding, 4 * valueColumns));
+    });
+  });
+}
