@@ -1,0 +1,68 @@
+/**
+ * The tokenisers against Hugging Face's library: files, ids, offsets, token types and decoded texts that it gave
+ * (tokenizers/README.md), and ids and merges that its npm sibling reads from files that heed wrote.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Tokenizer as Peer } from "@huggingface/tokenizers";
+import { readTokenizer, type Tokenizer, trainTokenizer, writeTokenizer } from "heed/models";
+import { describe, expect, test } from "vitest";
+
+interface Encoded {
+  readonly ids: string;
+  readonly offsets: string;
+  readonly types: string;
+  readonly decoded: string;
+}
+
+const read = (name: string) => readFileSync(join(import.meta.dirname, "tokenizers", name));
+const corpus = read("corpus.txt").toString("utf8").split("\n");
+const strings: readonly string[] = JSON.parse(read("strings.json").toString("utf8"));
+const expected: Record<string, { single: Encoded[]; pair: Encoded[] }> = JSON.parse(
+  read("expected.json").toString("utf8"),
+);
+const pairs = strings.filter((_, i) => i % 4 === 0).map((a, i) => [a, strings[4 * i + 3]] as const);
+
+function encoded(tokenizer: Tokenizer, text: string, pair?: string): Encoded {
+  const { ids, offsets, typeIds } = tokenizer.encode(text, pair);
+  return {
+    ids: ids.join(" "),
+    offsets: offsets.map(([start, end]) => `${start}-${end}`).join(" "),
+    types: typeIds.join(""),
+    decoded: tokenizer.decode(ids),
+  };
+}
+
+describe.each(Object.keys(expected))("%s", (name) => {
+  const tokenizer = readTokenizer(read(`${name}.json`));
+
+  test("ids, offsets, types and decoded texts of every string are the library's", () => {
+    strings.forEach((text, i) => expect(encoded(tokenizer, text)).toEqual(expected[name].single[i]));
+  });
+
+  test("and of pairs", () => {
+    expect(pairs.slice(0, expected[name].pair.length).length).toBe(expected[name].pair.length);
+    expected[name].pair.forEach((want, i) => expect(encoded(tokenizer, ...pairs[i])).toEqual(want));
+  });
+
+  test("written again, the file is the same tokeniser", () => {
+    const again = readTokenizer(writeTokenizer(tokenizer));
+    expect(again.spec).toEqual(tokenizer.spec);
+    expect(writeTokenizer(again)).toEqual(writeTokenizer(tokenizer));
+  });
+
+  test("the npm library reads what heed writes and gives the same ids", () => {
+    const peer = new Peer(JSON.parse(new TextDecoder().decode(writeTokenizer(tokenizer))), {});
+    for (const text of strings) {
+      // It does not set ideographs beyond the basic plane apart, as the others do.
+      if (/[\u{20000}-\u{2ffff}]/u.test(text)) continue;
+      expect(peer.encode(text).ids, JSON.stringify(text)).toEqual([...tokenizer.encode(text).ids]);
+    }
+  });
+});
+
+test("byte-level BPE learns the merges that the library learns", () => {
+  const learnt = trainTokenizer(corpus, { kind: "bpe", vocabSize: 500 });
+  const theirs = readTokenizer(read("bpe.json"));
+  expect(learnt.spec).toEqual(theirs.spec);
+});
