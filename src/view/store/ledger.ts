@@ -22,7 +22,7 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
     return x;
   };
   const visible = head.sees(i, j);
-  let [q, k, products] = [NONE, NONE, NONE];
+  let [q, k, products]: Float64Array[] = [NONE, NONE, NONE];
   let weight: number;
   let emptyRow = false;
 
@@ -40,7 +40,7 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
   }
 
   const given = lines[lines.length - 1].value;
-  let [v, contribution] = [NONE, NONE];
+  let [v, contribution]: Float64Array[] = [NONE, NONE];
   if (value) {
     v = Float64Array.from(value.subarray(j * dv, (j + 1) * dv));
     contribution = visible || weight !== 0 ? v.map((x) => x * weight) : new Float64Array(dv);

@@ -203,7 +203,7 @@ export interface HeadStore {
   /** [Nk]: 1 where query i may see the key. */
   visible(ref: HeadRef, i: number): Uint8Array;
   /** Σ weight·v of a row, [dv]. */
-  output(ref: HeadRef, i: number): Float64Array;
+  output(ref: HeadRef, i: number, edits?: Edits): Float64Array;
   /** q of a row, k and v of a key, as they were given. */
   vector(ref: HeadRef, what: "query" | "key" | "value", index: number): Float64Array;
   /** How the weight of a cell came to be, line by line. */

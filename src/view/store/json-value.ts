@@ -1,0 +1,234 @@
+/**
+ * JSON with arrays of numbers in it, as people save attention: nested lists of numbers become one flat array with a
+ * shape while they are read, so that ten million weights cost 80 MB, not ten million boxed numbers. Python's NaN and
+ * Infinity are numbers here (JavaScript's `null` for them too); tokens stay the texts they are, half surrogates included.
+ */
+import { FormatError } from "../../core/errors.ts";
+
+/** A nested list of numbers: [shape] row-major. */
+export class Numbers {
+  readonly shape: readonly number[];
+  readonly data: Float64Array;
+  constructor(shape: readonly number[], data: Float64Array) {
+    this.shape = shape;
+    this.data = data;
+  }
+}
+
+/** A value; objects are Maps. */
+export type JsonValue = null | boolean | number | string | Numbers | JsonValue[] | Map<string, JsonValue>;
+
+/** Deepest nesting. */
+const DEPTH = 32;
+
+/** Reads a JSON text in UTF-8; `name` begins its errors, which say the byte. */
+export function readJson(bytes: Uint8Array, name: string): JsonValue {
+  return new Scanner(bytes, name).whole();
+}
+
+class Scanner {
+  private readonly bytes: Uint8Array;
+  private readonly name: string;
+  private at = 0;
+  private readonly utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+  constructor(bytes: Uint8Array, name: string) {
+    this.bytes = bytes;
+    this.name = name;
+  }
+
+  whole(): JsonValue {
+    const { bytes } = this;
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.at = 3;
+    const value = this.value(0);
+    this.space();
+    if (this.at < bytes.length) this.refuse("expected the end of the file");
+    return value;
+  }
+
+  private refuse(what: string, at = this.at): never {
+    throw new FormatError("json", `${this.name}: ${what} (byte ${at})`, { offset: at });
+  }
+
+  private space(): void {
+    const { bytes } = this;
+    for (let c = bytes[this.at]; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; ) c = bytes[++this.at];
+  }
+
+  private value(depth: number): JsonValue {
+    if (depth > DEPTH) this.refuse(`nested deeper than ${DEPTH}`);
+    this.space();
+    const c = this.bytes[this.at];
+    if (c === 0x22) return this.text();
+    if (c === 0x7b) return this.object(depth);
+    if (c === 0x5b) return this.beginsNumbers() ? this.numbers() : this.list(depth);
+    for (const [word, meaning] of WORDS) if (this.takeWord(word)) return meaning;
+    return this.number();
+  }
+
+  private object(depth: number): Map<string, JsonValue> {
+    const map = new Map<string, JsonValue>();
+    this.at++;
+    this.space();
+    if (this.takeIf(0x7d)) return map;
+    for (;;) {
+      this.space();
+      if (this.bytes[this.at] !== 0x22) this.refuse("expected a key");
+      const key = this.text();
+      if (map.has(key)) this.refuse(`the key ${JSON.stringify(key.slice(0, 80))} comes twice`);
+      this.space();
+      if (!this.takeIf(0x3a)) this.refuse('expected ":"');
+      map.set(key, this.value(depth + 1));
+      this.space();
+      if (this.takeIf(0x7d)) return map;
+      if (!this.takeIf(0x2c)) this.refuse('expected "," or "}"');
+    }
+  }
+
+  private list(depth: number): JsonValue[] {
+    const items: JsonValue[] = [];
+    this.at++;
+    this.space();
+    if (this.takeIf(0x5d)) return items;
+    for (;;) {
+      items.push(this.value(depth + 1));
+      this.space();
+      if (this.takeIf(0x5d)) return items;
+      if (!this.takeIf(0x2c)) this.refuse('expected "," or "]"');
+    }
+  }
+
+  /** True where the first thing inside the brackets that is not a bracket is a number. */
+  private beginsNumbers(): boolean {
+    const { bytes } = this;
+    let at = this.at;
+    let c = bytes[at];
+    while (c === 0x5b || c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09) c = bytes[++at];
+    // Digits, −, NaN, Infinity, null.
+    return (c >= 0x30 && c <= 0x39) || c === 0x2d || c === 0x4e || c === 0x49 || c === 0x6e;
+  }
+
+  /** A nested list of numbers in which every list of one depth has one length. */
+  private numbers(): Numbers {
+    const shape: number[] = [];
+    let data = new Float64Array(256);
+    let size = 0;
+    let rank = -1;
+    const fill = (depth: number): void => {
+      const start = this.at++;
+      if (depth > DEPTH) this.refuse(`nested deeper than ${DEPTH}`, start);
+      let count = 0;
+      for (;;) {
+        this.space();
+        if (this.bytes[this.at] === 0x5b) {
+          if (rank >= 0 && depth + 1 >= rank) this.refuse("a list where a number should be");
+          fill(depth + 1);
+        } else {
+          if (rank < 0) rank = depth + 1;
+          if (depth + 1 !== rank) this.refuse("a number where a list should be");
+          if (size === data.length) {
+            const wider = new Float64Array(2 * size);
+            wider.set(data);
+            data = wider;
+          }
+          data[size++] = this.takeWord("null") ? Number.NaN : this.number();
+        }
+        count++;
+        this.space();
+        if (this.takeIf(0x5d)) break;
+        if (!this.takeIf(0x2c)) this.refuse('expected "," or "]"');
+      }
+      if (shape[depth] === undefined) shape[depth] = count;
+      else if (shape[depth] !== count)
+        this.refuse(
+          `a list of ${count} at depth ${depth + 1} beside lists of ${shape[depth]}; all must be of one length`,
+          start,
+        );
+    };
+    fill(0);
+    return new Numbers(shape, data.subarray(0, size));
+  }
+
+  private number(): number {
+    const { bytes } = this;
+    const start = this.at;
+    const negative = this.takeIf(0x2d);
+    if (this.takeWord("Infinity")) return negative ? -Infinity : Infinity;
+    if (!negative && this.takeWord("NaN")) return Number.NaN;
+    // Up to 15 digits and a power of ten up to 22 are exact as they are; the rest is the engine's business.
+    let [digits, mantissa, power] = [0, 0, 0];
+    let c = bytes[this.at];
+    const integer = this.at;
+    for (; c >= 0x30 && c <= 0x39; c = bytes[++this.at]) {
+      mantissa = 10 * mantissa + (c - 0x30);
+      digits++;
+    }
+    if (this.at === integer) this.refuse("expected a value", start);
+    if (bytes[integer] === 0x30 && this.at > integer + 1) this.refuse("not a JSON number", start);
+    if (c === 0x2e) {
+      const point = ++this.at;
+      for (c = bytes[this.at]; c >= 0x30 && c <= 0x39; c = bytes[++this.at]) {
+        mantissa = 10 * mantissa + (c - 0x30);
+        digits++;
+        power--;
+      }
+      if (this.at === point) this.refuse("not a JSON number", start);
+    }
+    if (c === 0x65 || c === 0x45) {
+      c = bytes[++this.at];
+      const down = c === 0x2d;
+      if (down || c === 0x2b) c = bytes[++this.at];
+      const first = this.at;
+      let exponent = 0;
+      for (; c >= 0x30 && c <= 0x39; c = bytes[++this.at])
+        exponent = Math.min(9999, 10 * exponent + (c - 0x30));
+      if (this.at === first) this.refuse("not a JSON number", start);
+      power += down ? -exponent : exponent;
+    }
+    if (this.at - start > 400) this.refuse("a number of more than 400 characters", start);
+    if (digits <= 15 && power >= -22 && power <= 22) {
+      const size = power < 0 ? mantissa / 10 ** -power : mantissa * 10 ** power;
+      return negative ? -size : size;
+    }
+    return Number(this.utf8.decode(bytes.subarray(start, this.at)));
+  }
+
+  private text(): string {
+    const { bytes } = this;
+    const start = this.at++;
+    let escapes = false;
+    for (let c = bytes[this.at]; c !== 0x22; c = bytes[++this.at]) {
+      if (c === undefined) this.refuse("a text without an end", start);
+      if (c < 0x20) this.refuse("a control character in a text");
+      if (c !== 0x5c) continue;
+      escapes = true;
+      this.at++;
+    }
+    const raw = bytes.subarray(start, ++this.at);
+    const text = this.utf8.decode(raw);
+    if (!escapes) return text.slice(1, -1);
+    try {
+      return JSON.parse(text);
+    } catch {
+      return this.refuse("a text with an escape that JSON does not know", start);
+    }
+  }
+
+  private takeIf(code: number): boolean {
+    if (this.bytes[this.at] !== code) return false;
+    this.at++;
+    return true;
+  }
+
+  private takeWord(word: string): boolean {
+    for (let n = 0; n < word.length; n++) if (this.bytes[this.at + n] !== word.charCodeAt(n)) return false;
+    this.at += word.length;
+    return true;
+  }
+}
+
+const WORDS = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+] as const;
