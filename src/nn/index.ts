@@ -1,6 +1,15 @@
 /** heed/nn: operations and layers, each of which hands its derivative to whoever records. */
+export { AdditiveAttention, type ScoredOptions } from "./additive.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";
+export {
+  type Memory,
+  RecurrentEncoderDecoder,
+  type RecurrentOptions,
+  type Written,
+} from "./encoder-decoder.ts";
+export { type FeatureHeadOptions, LinearAttention, PerformerAttention } from "./feature-heads.ts";
+export { GRU, GRUCell, type Recurrence } from "./gru.ts";
 export {
   fill,
   fillLinear,
@@ -12,6 +21,7 @@ export {
   RandomNumbers,
 } from "./initialise.ts";
 export { Linear } from "./linear.ts";
+export { LuongAttention } from "./luong.ts";
 export { MLP, SwiGLU } from "./mlp.ts";
 export { type Loaded, Module } from "./module.ts";
 export {

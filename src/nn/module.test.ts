@@ -1,5 +1,5 @@
 /** Modules: names, first values, and loading that is all or nothing. */
-import { FormatError, ShapeError, tensor, zeros } from "heed";
+import { FormatError, ShapeError, type Tensor, tensor, zeros } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
 
@@ -93,8 +93,8 @@ describe("first values", () => {
 
 describe("load", () => {
   const layer = () => new nn.Linear(2, 3, { dtype: "float32" });
-  const full = (): Map<string, ReturnType<typeof tensor>> =>
-    new Map([
+  const full = (): Map<string, Tensor> =>
+    new Map<string, Tensor>([
       ["weight", tensor(Float64Array.of(1, 2, 3, 4, 5, 6), [3, 2])],
       ["bias", tensor(Float32Array.of(7, 8, 9), [3])],
     ]);

@@ -1,11 +1,14 @@
 /** Operations of the layers, recorded. */
 export { type ActivationName, activate, elu1, gelu, relu, sigmoid, silu, tanh } from "./activations.ts";
+export { additiveScores } from "./additive.ts";
 export { add, mean, multiply, scale, sub, sum } from "./arithmetic.ts";
 export { type Attended, attention } from "./attend.ts";
 export { dropout, dropoutSeed, withDropout } from "./dropout.ts";
+export { type KernelOptions, type KernelResult, linearAttention } from "./kernel-attention.ts";
 export { embedding, type Ids } from "./lookup.ts";
 export { layerNorm, rmsNorm, softmax } from "./normalise.ts";
 export type { FloatTensor, Precision } from "./operand.ts";
+export { orthogonalFeatures, type PerformerOptions, performerAttention } from "./performer.ts";
 export { linear, matmul, type ProductOptions } from "./products.ts";
 export { type RopeLayout, type RopeOptions, rope, sinusoidalPositions } from "./rope.ts";
 export { concat, mergeHeads, reshape, slice, split, splitHeads, transpose } from "./shapes.ts";

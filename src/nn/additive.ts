@@ -1,0 +1,69 @@
+/**
+ * Attention as it began (Bahdanau, Cho & Bengio 2015): a small network scores each pair of query and key. Then as ever:
+ *
+ *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
+ */
+import type { TensorLike } from "../core/tensor.ts";
+import {
+  checkSizes,
+  fillLinear,
+  fillXavierUniform,
+  type LayerOptions,
+  parameter,
+  randomNumbers,
+} from "./initialise.ts";
+import { Module } from "./module.ts";
+import { type AttendOptions, keysOnly } from "./multi-head.ts";
+import { additiveScores } from "./ops/additive.ts";
+import { type Attended, attention } from "./ops/attend.ts";
+import { type FloatTensor, made, numbers, operand } from "./ops/operand.ts";
+import { linear } from "./ops/products.ts";
+
+/** Options of a call of the older kinds of attention. */
+export type ScoredOptions = Pick<
+  AttendOptions,
+  "attnMask" | "isCausal" | "keyMask" | "queryOffset" | "returnWeights"
+>;
+
+/** Additive attention. */
+export class AdditiveAttention extends Module {
+  /** [da, dq] */
+  readonly wq: FloatTensor;
+  /** [da, dk] */
+  readonly wk: FloatTensor;
+  /** [da] */
+  readonly w: FloatTensor;
+
+  /** @param dq size of a query, dk of a key, da of the hidden layer between them */
+  constructor(dq: number, dk: number, da: number, options: LayerOptions = {}) {
+    super();
+    checkSizes("AdditiveAttention", { dq, dk, da });
+    const { dtype } = options;
+    const seed = randomNumbers(options.seed);
+    this.wq = fillXavierUniform(parameter([da, dq], dtype), seed);
+    this.wk = fillXavierUniform(parameter([da, dk], dtype), seed);
+    this.w = fillLinear(parameter([da], dtype), seed, da);
+  }
+
+  /**
+   * query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv], lse and
+   * weights [..., Nq, Nk] on request. Leading axes are equal.
+   */
+  forward(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike = key,
+    options: ScoredOptions = {},
+  ): Attended {
+    const what = "AdditiveAttention";
+    const { keyMask, attnMask, ...rest } = options;
+    const [q, k] = [linear(query, this.wq), linear(key, this.wk)];
+    const scores = additiveScores(q, k, this.w);
+    const masks = [attnMask ?? [], keyMask ? keysOnly(what, keyMask, k, false) : []].flat();
+    // The scores come as the additive mask of heads without numbers, whose own scores are 0: masks, empty rows, weights
+    // and gradients are then those of every attention.
+    const none = (t: FloatTensor) => made(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
+    const values = operand(what, "value", value, scores);
+    return attention(none(q), none(k), values, { ...rest, attnMask: [scores, ...masks] });
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The model that attention was made for (Bahdanau, Cho & Bengio 2015): one recurrent network reads a sentence both ways,
+ * another writes its translation, and before each word it looks back at what it read.
+ *
+ *   hⱼ = [→hⱼ, ←hⱼ]                    the annotation of source word j
+ *   s₀ = tanh(W·←h₁)
+ *   cᵢ = attention(s_{i−1}, h)         the context: what matters for word i
+ *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
+ *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
+ */
+import { came, OptionError } from "../core/errors.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { AdditiveAttention } from "./additive.ts";
+import { Embedding } from "./embedding.ts";
+import { GRU, GRUCell } from "./gru.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { Linear } from "./linear.ts";
+import { LuongAttention } from "./luong.ts";
+import { Module } from "./module.ts";
+import { tanh } from "./ops/activations.ts";
+import type { Ids } from "./ops/lookup.ts";
+import type { FloatTensor } from "./ops/operand.ts";
+import { concat, reshape, slice } from "./ops/shapes.ts";
+
+/** How a `RecurrentEncoderDecoder` is built. */
+export interface RecurrentOptions extends LayerOptions {
+  /** Words of the source language. */
+  sourceWords: number;
+  /** Words of the target language. */
+  targetWords: number;
+  /** Size of a word's vector. Default 64. */
+  embedDim?: number;
+  /** Size of a state. Default 64. */
+  hidden?: number;
+  /** The score: Bahdanau's "additive" (default) or Luong's "general". */
+  score?: "additive" | "general";
+}
+
+/** A sentence that was read. */
+export interface Memory {
+  /** [B, N, 2·hidden] */
+  readonly annotations: FloatTensor;
+  /** Which source words are real, bool [B, N]; undefined where all are. */
+  readonly keyMask?: TensorLike | Tensor;
+}
+
+/** One word written. */
+export interface Written {
+  /** [B, targetWords] */
+  readonly logits: FloatTensor;
+  /** [B, hidden] */
+  readonly state: FloatTensor;
+  /** Where it looked: [B, N]. */
+  readonly weights?: FloatTensor;
+}
+
+/** A recurrent encoder and decoder with attention between them. */
+export class RecurrentEncoderDecoder extends Module {
+  readonly source_embedding: Embedding;
+  readonly target_embedding: Embedding;
+  readonly encoder: GRU;
+  readonly initial: Linear;
+  readonly attention: AdditiveAttention | LuongAttention;
+  readonly cell: GRUCell;
+  readonly output: Linear;
+
+  constructor(options: RecurrentOptions) {
+    super();
+    const { sourceWords, targetWords, embedDim = 64, hidden = 64, score = "additive", dtype } = options;
+    checkSizes("RecurrentEncoderDecoder", { sourceWords, targetWords, embedDim, hidden });
+    if (score !== "additive" && score !== "general")
+      throw new OptionError(
+        "score",
+        `RecurrentEncoderDecoder: score must be "additive" or "general", got ${came(score)}`,
+        { got: score },
+      );
+    const own = { dtype, seed: randomNumbers(options.seed) };
+    this.source_embedding = new Embedding(sourceWords, embedDim, own);
+    this.target_embedding = new Embedding(targetWords, embedDim, own);
+    this.encoder = new GRU(embedDim, hidden, { ...own, bidirectional: true });
+    this.initial = new Linear(hidden, hidden, own);
+    this.attention =
+      score === "additive"
+        ? new AdditiveAttention(hidden, 2 * hidden, hidden, own)
+        : new LuongAttention(hidden, 2 * hidden, own);
+    this.cell = new GRUCell(embedDim + 2 * hidden, hidden, own);
+    this.output = new Linear(3 * hidden + embedDim, targetWords, own);
+  }
+
+  /** Reads source words [B, N]; `keyMask` bool [B, N] says which are real. Gives the memory and the first state [B, hidden]. */
+  read(source: Ids, options: { keyMask?: TensorLike | Tensor } = {}): { memory: Memory; state: FloatTensor } {
+    const { keyMask } = options;
+    const { output, last } = this.encoder.forward(this.source_embedding.forward(source), { keyMask });
+    return { memory: { annotations: output, keyMask }, state: tanh(this.initial.forward(last[1])) };
+  }
+
+  /** Writes one word after `previous` [B] (ids) in `state` [B, hidden]. */
+  write(
+    previous: Ids,
+    state: FloatTensor,
+    { annotations, keyMask }: Memory,
+    options: { returnWeights?: boolean } = {},
+  ): Written {
+    return this.#write(this.target_embedding.forward(previous), state, annotations, keyMask, options);
+  }
+
+  /**
+   * Reads source words [B, N] and writes after each of the target words [B, T], all of them known (teacher forcing):
+   * `target` starts with the mark of a beginning, and logits [B, T, targetWords] say what follows each.
+   *
+   * @param options `keyMask` bool [B, N]: which source words are real; `returnWeights`: where each looked, [B, T, N]
+   */
+  forward(
+    source: Ids,
+    target: Ids,
+    options: { keyMask?: TensorLike | Tensor; returnWeights?: boolean } = {},
+  ): { logits: FloatTensor; weights?: FloatTensor } {
+    const { returnWeights = false, keyMask } = options;
+    const { memory, state: first } = this.read(source, { keyMask });
+    const words = this.target_embedding.forward(target);
+    const [B, T, C] = words.shape;
+    const written: Written[] = [];
+    for (let n = 0, state = first; n < T; n++) {
+      const word = reshape(slice(words, 1, n, n + 1), [B, C]);
+      const one = this.#write(word, state, memory.annotations, keyMask, { returnWeights });
+      written.push(one);
+      state = one.state;
+    }
+    const stacked = (ts: FloatTensor[]) =>
+      concat(
+        ts.map((t) => reshape(t, [B, 1, t.shape[1]])),
+        1,
+      );
+    return {
+      logits: stacked(written.map(({ logits }) => logits)),
+      ...(returnWeights && { weights: stacked(written.map(({ weights }) => weights!)) }),
+    };
+  }
+
+  #write(
+    word: FloatTensor,
+    state: FloatTensor,
+    annotations: FloatTensor,
+    keyMask: Memory["keyMask"],
+    options: { returnWeights?: boolean },
+  ): Written {
+    const [B, hidden] = state.shape;
+    const query = reshape(state, [B, 1, hidden]);
+    const looked = this.attention.forward(query, annotations, annotations, { keyMask, ...options });
+    const context = reshape(looked.output, [B, 2 * hidden]);
+    const next = this.cell.forward(concat([word, context]), state);
+    return {
+      logits: this.output.forward(concat([next, context, word])),
+      state: next,
+      ...(looked.weights && { weights: reshape(looked.weights, [B, annotations.shape[1]]) }),
+    };
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
+ * projections of multi-head attention; what stands between them is in ops/kernel-attention.ts and ops/performer.ts.
+ */
+import { OptionError, ShapeError, show } from "../core/errors.ts";
+import { asTensor, type TensorLike } from "../core/tensor.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { type KernelOptions, type KernelResult, linearAttention } from "./ops/kernel-attention.ts";
+import { checkShapeIs, type FloatTensor, operand } from "./ops/operand.ts";
+import { defaultFeatures, orthogonalFeatures, performerAttention } from "./ops/performer.ts";
+import { mergeHeads, splitHeads } from "./ops/shapes.ts";
+
+/** How such a layer is built; all optional. */
+export interface FeatureHeadOptions extends LayerOptions {
+  /** Biases of the projections. Default true. */
+  bias?: boolean;
+}
+
+/** Projections, heads, and what a subclass makes of them. */
+abstract class FeatureHeads extends Module {
+  readonly q_proj: Linear;
+  readonly k_proj: Linear;
+  readonly v_proj: Linear;
+  readonly out_proj: Linear;
+  readonly numHeads: number;
+  readonly #what: string;
+
+  constructor(what: string, embedDim: number, numHeads: number, options: FeatureHeadOptions) {
+    super();
+    checkSizes(what, { embedDim, numHeads });
+    if (embedDim % numHeads !== 0)
+      throw new OptionError("heads", `${what}: ${numHeads} heads do not divide embedDim ${embedDim}`, {
+        embedDim,
+        numHeads,
+      });
+    const own = { bias: options.bias, dtype: options.dtype, seed: randomNumbers(options.seed) };
+    this.q_proj = new Linear(embedDim, embedDim, own);
+    this.k_proj = new Linear(embedDim, embedDim, own);
+    this.v_proj = new Linear(embedDim, embedDim, own);
+    this.out_proj = new Linear(embedDim, embedDim, own);
+    this.numHeads = numHeads;
+    this.#what = what;
+  }
+
+  /** What the heads do: query, key and value are [..., H, N, D]. */
+  protected abstract attend(
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
+    options: KernelOptions,
+  ): KernelResult;
+
+  /**
+   * query [..., Nq, embedDim] over key and value [..., Nk, embedDim]; one tensor alone is self-attention.
+   *
+   * @param options `isCausal`; `keyMask` bool [..., Nk], true = attend; `returnWeights`: [..., H, Nq, Nk] as well
+   */
+  forward(
+    query: TensorLike,
+    key: TensorLike = query,
+    value: TensorLike = key,
+    options: KernelOptions = {},
+  ): KernelResult {
+    const x = operand(this.#what, "query", query);
+    if (x.shape.length < 2)
+      throw new ShapeError("rank", `${this.#what}: expected [..., N, embedDim], got ${show("query", x)}`, {
+        shape: x.shape,
+      });
+    const [q, k, v] = [this.q_proj.forward(x), this.k_proj.forward(key), this.v_proj.forward(value)].map(
+      (t) => splitHeads(t, this.numHeads),
+    );
+    const { keyMask, ...rest } = options;
+    const result = this.attend(q, k, v, { ...rest, ...(keyMask && { keyMask: this.#perHead(keyMask, k) }) });
+    return { ...result, output: this.out_proj.forward(mergeHeads(result.output)) };
+  }
+
+  /** A mask [..., Nk] as one that is the same for every head: [..., 1, Nk]. */
+  #perHead(keyMask: TensorLike, key: FloatTensor): TensorLike {
+    const mask = asTensor(`${this.#what}: keyMask`, keyMask);
+    checkShapeIs(this.#what, "keyMask", mask, [...key.shape.slice(0, -3), key.shape[key.shape.length - 2]]);
+    return mask.reshape([...mask.shape.slice(0, -1), 1, mask.shape[mask.shape.length - 1]]);
+  }
+}
+
+/**
+ * Multi-head **linear attention** (Katharopoulos et al. 2020), φ(x) = elu(x) + 1. It is not softmax attention and does
+ * not approximate it: weights trained for one do not serve the other.
+ */
+export class LinearAttention extends FeatureHeads {
+  constructor(embedDim: number, numHeads: number, options: FeatureHeadOptions = {}) {
+    super("LinearAttention", embedDim, numHeads, options);
+  }
+
+  protected override attend(
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
+    options: KernelOptions,
+  ): KernelResult {
+    return linearAttention(query, key, value, options);
+  }
+}
+
+/**
+ * Multi-head attention **approximated** by random features: Performer, FAVOR+ (Choromanski et al. 2021). Built with the
+ * weights of softmax attention it gives nearly its result, the nearer the more `features`.
+ */
+export class PerformerAttention extends FeatureHeads {
+  readonly #features: FloatTensor;
+
+  /** @param options `features`: how many a head, default ⌈D·ln D⌉ for heads of D numbers; `featureSeed` that draws them, default 0 */
+  constructor(
+    embedDim: number,
+    numHeads: number,
+    options: FeatureHeadOptions & { features?: number; featureSeed?: number } = {},
+  ) {
+    super("PerformerAttention", embedDim, numHeads, options);
+    const size = embedDim / numHeads;
+    const { features = defaultFeatures(size), featureSeed = 0, dtype } = options;
+    checkSizes("PerformerAttention", { features });
+    // A seed of their own: the same features for any first values, so that a loaded state finds them again.
+    this.#features = orthogonalFeatures(features, size, featureSeed, dtype);
+  }
+
+  /** The random features [m, D], which all heads share. */
+  get features(): FloatTensor {
+    return this.#features;
+  }
+
+  protected override attend(
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
+    options: KernelOptions,
+  ): KernelResult {
+    return performerAttention(query, key, value, { ...options, features: this.#features });
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The gated recurrent unit (Cho et al. 2014), in PyTorch's form and names: rows r, z, n of each weight in this order,
+ *
+ *   r = σ(Wᵢᵣx + bᵢᵣ + Wₕᵣh + bₕᵣ)      z = σ(Wᵢ_z x + bᵢ_z + Wₕ_z h + bₕ_z)
+ *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
+ */
+import { DTypeError, ShapeError, show } from "../core/errors.ts";
+import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { Module } from "./module.ts";
+import { sigmoid, tanh } from "./ops/activations.ts";
+import { add, multiply, sub } from "./ops/arithmetic.ts";
+import { checkShapeIs, type FloatTensor, made, numbers, operand } from "./ops/operand.ts";
+import { linear } from "./ops/products.ts";
+import { concat, reshape, slice, split } from "./ops/shapes.ts";
+
+/** One step: the gates' inputs Wᵢx + bᵢ [B, 3H] and Wₕh + bₕ [B, 3H], and h [B, H], to h′ [B, H]. */
+function gates(fromInput: FloatTensor, fromState: FloatTensor, h: FloatTensor): FloatTensor {
+  const H = h.shape[h.shape.length - 1];
+  const [ir, iz, iN] = split(fromInput, [H, H, H]);
+  const [hr, hz, hN] = split(fromState, [H, H, H]);
+  const r = sigmoid(add(ir, hr));
+  const z = sigmoid(add(iz, hz));
+  const n = tanh(add(iN, multiply(r, hN)));
+  return add(n, multiply(z, sub(h, n)));
+}
+
+/** One step of a GRU. All parameters start uniform within ±1/√hidden. */
+export class GRUCell extends Module {
+  /** [3·hidden, inputs] */
+  readonly weight_ih: FloatTensor;
+  /** [3·hidden, hidden] */
+  readonly weight_hh: FloatTensor;
+  /** [3·hidden] */
+  readonly bias_ih: FloatTensor;
+  /** [3·hidden] */
+  readonly bias_hh: FloatTensor;
+
+  constructor(inputs: number, hidden: number, options: LayerOptions = {}) {
+    super();
+    checkSizes("GRUCell", { inputs, hidden });
+    const seed = randomNumbers(options.seed);
+    const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
+    this.weight_ih = drawn(3 * hidden, inputs);
+    this.weight_hh = drawn(3 * hidden, hidden);
+    this.bias_ih = drawn(3 * hidden);
+    this.bias_hh = drawn(3 * hidden);
+  }
+
+  /** x [B, inputs] and h [B, hidden] to the next h. */
+  forward(x: TensorLike, h: TensorLike): FloatTensor {
+    const state = operand("GRUCell", "h", h);
+    return gates(linear(x, this.weight_ih, this.bias_ih), linear(state, this.weight_hh, this.bias_hh), state);
+  }
+}
+
+/** What a GRU gives back for a sequence. */
+export interface Recurrence {
+  /** [B, N, hidden], or with both directions [B, N, 2·hidden]: forwards first. */
+  readonly output: FloatTensor;
+  /** The state after the last step [B, hidden]; backwards, after the first position. */
+  readonly last: readonly FloatTensor[];
+}
+
+/** A GRU over a sequence, forwards or both ways; one layer. Names end in `_l0`, and `_l0_reverse` for the way back. */
+export class GRU extends Module {
+  readonly weight_ih_l0: FloatTensor;
+  readonly weight_hh_l0: FloatTensor;
+  readonly bias_ih_l0: FloatTensor;
+  readonly bias_hh_l0: FloatTensor;
+  readonly weight_ih_l0_reverse?: FloatTensor;
+  readonly weight_hh_l0_reverse?: FloatTensor;
+  readonly bias_ih_l0_reverse?: FloatTensor;
+  readonly bias_hh_l0_reverse?: FloatTensor;
+  readonly hidden: number;
+
+  /** @param options `bidirectional`: also from the last position to the first; default false */
+  constructor(inputs: number, hidden: number, options: LayerOptions & { bidirectional?: boolean } = {}) {
+    super();
+    checkSizes("GRU", { inputs, hidden });
+    const seed = randomNumbers(options.seed);
+    const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
+    const one = () => [
+      drawn(3 * hidden, inputs),
+      drawn(3 * hidden, hidden),
+      drawn(3 * hidden),
+      drawn(3 * hidden),
+    ];
+    [this.weight_ih_l0, this.weight_hh_l0, this.bias_ih_l0, this.bias_hh_l0] = one();
+    if (options.bidirectional)
+      [
+        this.weight_ih_l0_reverse,
+        this.weight_hh_l0_reverse,
+        this.bias_ih_l0_reverse,
+        this.bias_hh_l0_reverse,
+      ] = one();
+    this.hidden = hidden;
+  }
+
+  /**
+   * x [B, N, inputs]; the state starts at 0.
+   *
+   * @param options `keyMask` bool [B, N]: positions that are not real leave the state as it is
+   */
+  forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): Recurrence {
+    const from = operand("GRU", "x", x);
+    if (from.shape.length !== 3 || from.shape[1] === 0)
+      throw new ShapeError("sequence", `GRU: expected [B, N, inputs] with N ≥ 1, got ${show("x", from)}`, {
+        shape: from.shape,
+      });
+    const real = options.keyMask && realSteps(from, options.keyMask);
+    const ways = [
+      this.#run(from, real, false, this.weight_ih_l0, this.weight_hh_l0, this.bias_ih_l0, this.bias_hh_l0),
+    ];
+    if (this.weight_ih_l0_reverse)
+      ways.push(
+        this.#run(
+          from,
+          real,
+          true,
+          this.weight_ih_l0_reverse,
+          this.weight_hh_l0_reverse!,
+          this.bias_ih_l0_reverse!,
+          this.bias_hh_l0_reverse!,
+        ),
+      );
+    const outputs = ways.map(({ output }) => output);
+    return {
+      output: outputs.length === 1 ? outputs[0] : concat(outputs, -1),
+      last: ways.map(({ last }) => last),
+    };
+  }
+
+  #run(
+    x: FloatTensor,
+    real: FloatTensor | undefined,
+    backwards: boolean,
+    weightIn: FloatTensor,
+    weightState: FloatTensor,
+    biasIn: FloatTensor,
+    biasState: FloatTensor,
+  ): { output: FloatTensor; last: FloatTensor } {
+    const [B, N] = x.shape;
+    const fromInput = split(linear(x, weightIn, biasIn), new Array(N).fill(1), 1);
+    const steps: FloatTensor[] = new Array(N);
+    let h = made(numbers(x.dtype, B * this.hidden), [B, this.hidden]);
+    for (let n = 0; n < N; n++) {
+      const at = backwards ? N - 1 - n : n;
+      const next = gates(reshape(fromInput[at], [B, 3 * this.hidden]), linear(h, weightState, biasState), h);
+      h = real ? add(h, multiply(slice(real, 1, at, at + 1), sub(next, h))) : next;
+      steps[at] = reshape(h, [B, 1, this.hidden]);
+    }
+    return { output: concat(steps, 1), last: h };
+  }
+}
+
+/** A bool mask [B, N] as numbers, 1 where a step is real. */
+function realSteps(x: FloatTensor, keyMask: TensorLike): FloatTensor {
+  const mask = asTensor("GRU: keyMask", keyMask);
+  if (mask.dtype !== "bool")
+    throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${show("keyMask", mask)}`, {
+      dtype: mask.dtype,
+    });
+  checkShapeIs("GRU", "keyMask", mask, x.shape.slice(0, 2));
+  const data = numbers(x.dtype, mask.size);
+  data.set(mask.toFloat64());
+  return new Tensor(data, mask.shape, x.dtype);
+}

@@ -1,0 +1,60 @@
+/**
+ * Multiplicative attention (Luong, Pham & Manning 2015, section 3.1): products in place of Bahdanau's hidden layer,
+ *
+ *   dot      s(i, j) = qᵢ·kⱼ          general  s(i, j) = qᵢᵀ·W·kⱼ
+ *
+ * without the division by √dk that came two years later.
+ */
+import { came, OptionError } from "../core/errors.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import type { ScoredOptions } from "./additive.ts";
+import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialise.ts";
+import { Module } from "./module.ts";
+import { keysOnly } from "./multi-head.ts";
+import { type Attended, attention } from "./ops/attend.ts";
+import { type FloatTensor, operand } from "./ops/operand.ts";
+import { matmul } from "./ops/products.ts";
+
+/** Luong's attention with the score "dot" or "general". */
+export class LuongAttention extends Module {
+  /** [dq, dk]; only with the score "general". */
+  readonly w?: FloatTensor;
+  readonly score: "dot" | "general";
+
+  /** @param options `score`, default "general"; "dot" needs dq = dk */
+  constructor(dq: number, dk: number, options: LayerOptions & { score?: "dot" | "general" } = {}) {
+    super();
+    const { score = "general", dtype, seed } = options;
+    checkSizes("LuongAttention", { dq, dk });
+    if (score !== "dot" && score !== "general")
+      throw new OptionError("score", `LuongAttention: score must be "dot" or "general", got ${came(score)}`, {
+        got: score,
+      });
+    if (score === "dot" && dq !== dk)
+      throw new OptionError("score", `LuongAttention: the score "dot" needs dq = dk, got ${dq} and ${dk}`, {
+        dq,
+        dk,
+      });
+    if (score === "general") this.w = fillXavierUniform(parameter([dq, dk], dtype), seed);
+    this.score = score;
+  }
+
+  /** query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv]. */
+  forward(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike = key,
+    options: ScoredOptions = {},
+  ): Attended {
+    const what = "LuongAttention";
+    const q = operand(what, "query", query);
+    const k = operand(what, "key", key, q);
+    const { keyMask, attnMask, ...rest } = options;
+    const masks = [attnMask ?? [], keyMask ? keysOnly(what, keyMask, k, false) : []].flat();
+    return attention(this.w ? matmul(q, this.w) : q, k, value, {
+      ...rest,
+      scale: 1,
+      ...(masks.length > 0 && { attnMask: masks }),
+    });
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Bahdanau's scores (Bahdanau, Cho & Bengio 2015, appendix A.1.2): a hidden layer looks at a query and a key together,
+ *
+ *   s(i, j) = w · tanh(pᵢ + rⱼ)       p = Wq·q, r = Wk·k, both of A numbers
+ *
+ * where a product of the two would do today. It costs a tanh for each pair and hidden number, forwards and backwards:
+ * those are computed anew in the backward pass, so what is kept is the N×M scores, not N×M×A.
+ */
+import { ShapeError, show } from "../../core/errors.ts";
+import { sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../record.ts";
+import {
+  checkShapeIs,
+  type FloatTensor,
+  made,
+  type Numbers,
+  numbers,
+  numbersOf,
+  operand,
+} from "./operand.ts";
+
+/** w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal. */
+export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): FloatTensor {
+  const what = "additiveScores";
+  const query = operand(what, "p", p);
+  const key = operand(what, "r", r, query);
+  const weight = operand(what, "w", w, query);
+  const [lead, [N, A]] = [query.shape.slice(0, -2), query.shape.slice(-2)];
+  if (query.shape.length < 2 || key.shape.length < 2)
+    throw new ShapeError(
+      "rank",
+      `${what}: expected [..., N, A] and [..., M, A]; ${show("p", query)}, ${show("r", key)}`,
+      {
+        p: query.shape,
+        r: key.shape,
+      },
+    );
+  const M = key.shape[key.shape.length - 2];
+  checkShapeIs(what, "r", key, [...lead, M, A]);
+  checkShapeIs(what, "w", weight, [A]);
+  const [a, b, c] = [query, key, weight].map(numbersOf);
+  const batch = sizeOf(lead);
+  const out = numbers(query.dtype, batch * N * M);
+  for (let n = 0, cell = 0; n < batch; n++)
+    for (let i = 0; i < N; i++)
+      for (let j = 0; j < M; j++, cell++) {
+        const [from, to] = [(n * N + i) * A, (n * M + j) * A];
+        let sum = 0;
+        for (let h = 0; h < A; h++) sum += c[h] * Math.tanh(a[from + h] + b[to + h]);
+        out[cell] = sum;
+      }
+  const y = made(out, [...lead, N, M]);
+  record({
+    name: what,
+    inputs: [query, key, weight],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [];
+      const [da, db, dc] = scoreGradients(a, b, c, numbersOf(d), [batch, N, M, A]);
+      const like = (sum: Float64Array) => (query.dtype === "float64" ? sum : Float32Array.from(sum));
+      return [made(like(da), query.shape), made(like(db), key.shape), made(like(dc), weight.shape)];
+    },
+  });
+  return y;
+}
+
+function scoreGradients(
+  a: Numbers,
+  b: Numbers,
+  c: Numbers,
+  ds: Numbers,
+  [batch, N, M, A]: readonly number[],
+): [Float64Array, Float64Array, Float64Array] {
+  const [da, db, dc] = [a, b, c].map((x) => new Float64Array(x.length));
+  for (let n = 0, cell = 0; n < batch; n++)
+    for (let i = 0; i < N; i++)
+      for (let j = 0; j < M; j++, cell++) {
+        const g = ds[cell];
+        // A masked cell: its key is not read, whatever is in it.
+        if (g === 0) continue;
+        const [from, to] = [(n * N + i) * A, (n * M + j) * A];
+        for (let h = 0; h < A; h++) {
+          const t = Math.tanh(a[from + h] + b[to + h]);
+          const inner = g * c[h] * (1 - t * t);
+          da[from + h] += inner;
+          db[to + h] += inner;
+          dc[h] += g * t;
+        }
+      }
+  return [da, db, dc];
+}

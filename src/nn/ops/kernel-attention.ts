@@ -1,0 +1,246 @@
+/**
+ * Attention with a kernel in place of the softmax (Katharopoulos et al. 2020): weights are products of positive features,
+ *
+ *   outᵢ = Σⱼ (φ(qᵢ)·φ(kⱼ))·vⱼ / Σⱼ φ(qᵢ)·φ(kⱼ)
+ *
+ * so the sums over keys can be taken first: S = Σⱼ φ(kⱼ)·[vⱼ, 1]ᵀ, and each row is φ(qᵢ)·S. Time and memory grow with N,
+ * not with N². Causal: S is a running sum, carried from one chunk of keys to the next. **It is not softmax attention**:
+ * the result differs from `attention`'s, by as much as φ(q)·φ(k) differs from e^(q·k).
+ *
+ * The backward pass is the same sum with its three operands exchanged: with out = Σⱼ (aᵢ·bⱼ)·cⱼ,
+ *
+ *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
+ */
+import { came, DTypeError, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { matmul } from "../../matmul.ts";
+import { record } from "../record.ts";
+import { elu1 } from "./activations.ts";
+import { checkShapeIs, type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+import { concat } from "./shapes.ts";
+
+/** Options of attention by features; all optional. */
+export interface KernelOptions {
+  /** Row i sees keys 0 … i only; needs as many queries as keys. Default false. */
+  isCausal?: boolean;
+  /** bool [..., Nk], true = attend, the leading axes broadcast: which keys are real. Others are not read. */
+  keyMask?: TensorLike | Tensor;
+  /** The weights as well, [..., Nq, Nk], in memory that grows with N². Default false. */
+  returnWeights?: boolean;
+}
+
+/** What attention by features gives back. */
+export interface KernelResult {
+  /** [..., Nq, dv] */
+  readonly output: FloatTensor;
+  /** Where asked for: [..., Nq, Nk]; no gradient flows through it. */
+  readonly weights?: FloatTensor;
+}
+
+/**
+ * Linear attention: φ(x) = elu(x) + 1. It differs from softmax attention, and is trained as what it is.
+ *
+ * @param query [..., Nq, dk]; key [..., Nk, dk]; value [..., Nk, dv]; leading axes are equal
+ */
+export function linearAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: KernelOptions = {},
+): KernelResult {
+  const what = "linearAttention";
+  const q = operand(what, "query", query);
+  const k = operand(what, "key", key, q);
+  const kept = realRows(what, k, options.keyMask);
+  return featureAttention(what, elu1(q), elu1(keptRows(k, kept)), value, kept, options);
+}
+
+/** Which rows of keys [..., Nk, d] are real, one number each in row-major order; undefined where all are. */
+export function realRows(
+  what: string,
+  key: TensorLike,
+  keyMask: TensorLike | undefined,
+): Uint8Array | undefined {
+  if (keyMask === undefined) return undefined;
+  const mask = asTensor(`${what}: keyMask`, keyMask);
+  const { shape } = operand(what, "key", key);
+  const want = shape.slice(0, -1);
+  const rank = mask.shape.length;
+  if (mask.dtype !== "bool")
+    throw new DTypeError(
+      "key-mask",
+      `${what}: keyMask must be bool, true where a key is attended to, got ${show("keyMask", mask)}`,
+      { dtype: mask.dtype },
+    );
+  const steps = want.map((n, i) => {
+    const axis = i - want.length + rank;
+    const own = mask.shape[axis] ?? 1;
+    if (own !== n && (own !== 1 || i === want.length - 1)) return undefined;
+    return own === 1 ? 0 : mask.strides[axis];
+  });
+  if (rank > want.length || steps.includes(undefined))
+    throw new ShapeError(
+      "key-mask",
+      `${what}: keyMask must broadcast to [${want.join(", ")}], one for each key, got ${show("keyMask", mask)}`,
+      { got: mask.shape, want },
+    );
+  const spread = new Tensor(mask.data, want, "bool", steps as number[], mask.offset);
+  return spread.contiguous().data;
+}
+
+/** Attention by features that are given: φ(q) [..., Nq, m], φ(k) [..., Nk, m], value [..., Nk, dv]. */
+export function featureAttention(
+  what: string,
+  queryFeatures: FloatTensor,
+  keyFeatures: FloatTensor,
+  value: TensorLike,
+  kept: Uint8Array | undefined,
+  options: KernelOptions,
+): KernelResult {
+  const { isCausal = false, returnWeights = false } = options;
+  const v = operand(what, "value", value, queryFeatures);
+  const [lead, [Nq, m]] = [queryFeatures.shape.slice(0, -2), queryFeatures.shape.slice(-2)];
+  const Nk = keyFeatures.shape[keyFeatures.shape.length - 2];
+  checkShapeIs(what, "key", keyFeatures, [...lead, Nk, m]);
+  checkShapeIs(what, "value", v, [...lead, Nk, v.shape[v.shape.length - 1]]);
+  if (typeof isCausal !== "boolean" || (isCausal && Nq !== Nk))
+    throw new OptionError(
+      "causal",
+      `${what}: isCausal must be true or false, and true needs as many queries as keys; got ${came(isCausal)} for ${Nq} queries and ${Nk} keys`,
+      { got: isCausal, Nq, Nk },
+    );
+  const features = keptRows(keyFeatures, kept);
+  // A column of ones beside the values: its sum is the denominator.
+  const ones = made(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
+  const values = concat([keptRows(v, kept), ones]);
+  const output = divided(summed(queryFeatures, features, values, isCausal));
+  if (!returnWeights) return { output };
+  const scores = matmul(queryFeatures, features, { transposeB: true }) as FloatTensor;
+  if (isCausal) cut(scores, "before");
+  return { output, weights: rowShares(scores) };
+}
+
+/** Which keys a row sums over: all, those up to its own, or its own and those after it. */
+type Reach = "all" | "before" | "after";
+
+/** Rows of a chunk: inside one, a product is masked; between them, a running sum is carried. */
+const CHUNK = 64;
+
+/** outᵢ = Σⱼ (aᵢ·bⱼ)·cⱼ, recorded: a [..., N, m], b [..., M, m], c [..., M, e], out [..., N, e]. */
+function summed(a: FloatTensor, b: FloatTensor, c: FloatTensor, isCausal: boolean): FloatTensor {
+  const [forth, back]: Reach[] = isCausal ? ["before", "after"] : ["all", "all"];
+  const y = carried(a, b, c, forth);
+  record({
+    name: "featureAttention",
+    inputs: [a, b, c],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [];
+      const given = d as FloatTensor;
+      return [carried(given, c, b, forth), carried(c, given, a, back), carried(b, a, given, back)];
+    },
+  });
+  return y;
+}
+
+function carried(a: FloatTensor, b: FloatTensor, c: FloatTensor, reach: Reach): FloatTensor {
+  if (reach === "all") return matmul(a, matmul(b, c, { transposeA: true }));
+  const [lead, [N, m], e] = [a.shape.slice(0, -2), a.shape.slice(-2), c.shape[c.shape.length - 1]];
+  const out = made(numbers(a.dtype, sizeOf(lead) * N * e), [...lead, N, e]);
+  const sum = made(numbers(a.dtype, sizeOf(lead) * m * e), [...lead, m, e]);
+  const chunks = Math.ceil(N / CHUNK);
+  for (let n = 0; n < chunks; n++) {
+    const first = (reach === "before" ? n : chunks - 1 - n) * CHUNK;
+    const count = Math.min(CHUNK, N - first);
+    const [ac, bc, cc] = [a, b, c].map((t) => rowsOf(t, first, count));
+    const inner = matmul(ac, bc, { transposeB: true });
+    cut(inner, reach);
+    const part = matmul(ac, sum);
+    matmul(inner, cc, { accumulate: part });
+    const numbersOfPart = part.data;
+    for (let entry = 0; entry < sizeOf(lead); entry++)
+      out.data.set(
+        numbersOfPart.subarray(entry * count * e, (entry + 1) * count * e),
+        (entry * N + first) * e,
+      );
+    matmul(bc, cc, { transposeA: true, accumulate: sum });
+  }
+  return out;
+}
+
+function rowsOf(t: FloatTensor, first: number, count: number): FloatTensor {
+  const axis = t.shape.length - 2;
+  const shape = t.shape.map((n, i) => (i === axis ? count : n));
+  return new Tensor(t.data, shape, t.dtype, t.strides, t.offset + first * t.strides[axis]);
+}
+
+/** Zeros, in place, outside of what a row of scores [..., N, M] may see. */
+function cut(scores: FloatTensor, reach: Reach): void {
+  const [N, M] = scores.shape.slice(-2);
+  for (let row = 0, at = 0; at < scores.data.length; row = (row + 1) % N, at += M)
+    if (reach === "before") scores.data.fill(0, at + row + 1, at + M);
+    else scores.data.fill(0, at, at + row);
+}
+
+/** x with the rows that are not kept at zero, whatever is in them; no gradient flows back to those. */
+function keptRows(x: FloatTensor, kept: Uint8Array | undefined): FloatTensor {
+  if (!kept) return x;
+  const width = x.shape[x.shape.length - 1];
+  const pick = (t: Tensor) => {
+    const from = numbersOf(t);
+    const out = numbers(x.dtype, from.length);
+    for (let row = 0; row < kept.length; row++)
+      if (kept[row]) out.set(from.subarray(row * width, (row + 1) * width), row * width);
+    return made(out, t.shape);
+  };
+  const y = pick(x);
+  record({ name: "keptRows", inputs: [x], outputs: [y], backward: ([d]) => [d && pick(d)] });
+  return y;
+}
+
+/** [..., e + 1] to [..., e]: each row over its last number. A row over 0, which saw nothing, is zeros, and so is its gradient. */
+function divided(x: FloatTensor): FloatTensor {
+  const e = x.shape[x.shape.length - 1] - 1;
+  const from = numbersOf(x);
+  const count = from.length / (e + 1);
+  const out = numbers(x.dtype, count * e);
+  for (let row = 0; row < count; row++) {
+    const sum = from[row * (e + 1) + e];
+    if (sum !== 0) for (let n = 0; n < e; n++) out[row * e + n] = from[row * (e + 1) + n] / sum;
+  }
+  const y = made(out, [...x.shape.slice(0, -1), e]);
+  record({
+    name: "divided",
+    inputs: [x],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const dy = numbersOf(d);
+      const dx = numbers(x.dtype, from.length);
+      for (let row = 0; row < count; row++) {
+        const sum = from[row * (e + 1) + e];
+        if (sum === 0) continue;
+        let dot = 0;
+        for (let n = 0; n < e; n++) {
+          dot += dy[row * e + n] * out[row * e + n];
+          dx[row * (e + 1) + n] = dy[row * e + n] / sum;
+        }
+        dx[row * (e + 1) + e] = -dot / sum;
+      }
+      return [made(dx, x.shape)];
+    },
+  });
+  return y;
+}
+
+/** Each row over its sum; a row of zeros stays. */
+function rowShares(scores: FloatTensor): FloatTensor {
+  const M = scores.shape[scores.shape.length - 1];
+  const x = numbersOf(scores);
+  for (let at = 0; at < x.length; at += M) {
+    let sum = 0;
+    for (let n = 0; n < M; n++) sum += x[at + n];
+    if (sum !== 0) for (let n = 0; n < M; n++) x[at + n] /= sum;
+  }
+  return scores;
+}

@@ -1,0 +1,163 @@
+/**
+ * Performer's attention, FAVOR+ (Choromanski et al. 2021): softmax attention by random positive features,
+ *
+ *   φ(x)ᵣ = exp(fᵣ·x/d^¼ − |x|²/(2√d))/√m       E[φ(q)·φ(k)] = exp(q·k/√d)
+ *
+ * so that `featureAttention` **approximates** softmax attention at a cost that grows with N. The error falls with the
+ * number of features as 1/√m and grows with |q|² and |k|²; features that are orthogonal to one another make it smaller.
+ *
+ * A factor common to all features of a row of queries, or to all keys, cancels in the fraction: exponents are taken
+ * relative to their largest, so that nothing overflows, and no gradient flows through that.
+ */
+import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { matmul } from "../../matmul.ts";
+import { type LayerOptions, randomNumbers } from "../initialise.ts";
+import { record } from "../record.ts";
+import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./kernel-attention.ts";
+import { type FloatTensor, made, numbers, numbersOf, operand, type Precision } from "./operand.ts";
+
+/** Options of `performerAttention`. */
+export interface PerformerOptions extends KernelOptions {
+  /** The random features [m, dk]; `orthogonalFeatures` makes them. Default: ⌈dk·ln dk⌉ of seed 0. */
+  features?: TensorLike;
+}
+
+/**
+ * An approximation of softmax attention with scale 1/√dk in time and memory linear in N.
+ *
+ * @param query [..., Nq, dk]; key [..., Nk, dk]; value [..., Nk, dv]; leading axes are equal
+ */
+export function performerAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: PerformerOptions = {},
+): KernelResult {
+  const what = "performerAttention";
+  const q = operand(what, "query", query);
+  const k = operand(what, "key", key, q);
+  const d = q.shape[q.shape.length - 1];
+  const features = operand(
+    what,
+    "features",
+    options.features ?? orthogonalFeatures(defaultFeatures(d), d, 0, q.dtype),
+    q,
+  );
+  if (features.shape.length !== 2 || features.shape[1] !== d || q.shape.length < 2 || k.shape.at(-1) !== d)
+    throw new ShapeError(
+      "features",
+      `${what}: expected features [m, dk], query [..., Nq, dk], key [..., Nk, dk]; ${show("features", features)}, ${show("query", q)}, ${show("key", k)}`,
+      { features: features.shape, query: q.shape, key: k.shape },
+    );
+  const kept = realRows(what, k, options.keyMask);
+  const left = positiveFeatures(q, features, "row", undefined);
+  const right = positiveFeatures(k, features, "head", kept);
+  return featureAttention(what, left, right, value, kept, options);
+}
+
+/** How many features a head of d numbers gets where nobody says: ⌈d·ln d⌉, the order that the paper proves enough. */
+export const defaultFeatures = (d: number): number => Math.max(1, Math.ceil(d * Math.log(Math.max(d, 2))));
+
+/** φ(x) [..., N, m] of x [..., N, d], up to a factor for each row, or for each head. Rows that are not kept give zeros. */
+function positiveFeatures(
+  x: FloatTensor,
+  features: FloatTensor,
+  factor: "row" | "head",
+  kept: Uint8Array | undefined,
+): FloatTensor {
+  const [N, d] = x.shape.slice(-2);
+  const m = features.shape[0];
+  const root = d ** 0.25;
+  const from = numbersOf(x);
+  const y = matmul(x, features, { transposeB: true }) as FloatTensor;
+  const out = y.data;
+  const count = d === 0 ? 0 : from.length / d;
+  const each = factor === "row" ? 1 : N;
+  const isReal = (row: number) => !kept || kept[row] === 1;
+  for (let first = 0; first < count; first += each) {
+    let most = -Infinity;
+    for (let row = first; row < first + each; row++) {
+      if (!isReal(row)) continue;
+      let square = 0;
+      for (let n = 0; n < d; n++) square += from[row * d + n] ** 2;
+      for (let r = row * m; r < (row + 1) * m; r++) {
+        out[r] = out[r] / root - square / (2 * root * root);
+        if (!(out[r] <= most)) most = out[r];
+      }
+    }
+    for (let row = first; row < first + each; row++)
+      for (let r = row * m; r < (row + 1) * m; r++) out[r] = isReal(row) ? Math.exp(out[r] - most) : 0;
+  }
+  record({
+    name: "positiveFeatures",
+    inputs: [x],
+    outputs: [y],
+    backward: ([dy]) => {
+      if (!dy) return [undefined];
+      // dφᵣ/dx = φᵣ·(fᵣ/d^¼ − x/√d): with gᵣ = dyᵣ·φᵣ it is Σᵣ gᵣ·fᵣ/d^¼ − (Σᵣ gᵣ)·x/√d.
+      const given = numbersOf(dy);
+      const g = numbers(x.dtype, given.length);
+      for (let n = 0; n < g.length; n++) g[n] = out[n] === 0 ? 0 : given[n] * out[n];
+      const dx = matmul(made(g, y.shape), features);
+      for (let row = 0; row < count; row++) {
+        let sum = 0;
+        for (let r = row * m; r < (row + 1) * m; r++) sum += g[r];
+        for (let n = row * d; n < (row + 1) * d; n++)
+          dx.data[n] = isReal(row) ? dx.data[n] / root - (sum * from[n]) / (root * root) : 0;
+      }
+      return [dx];
+    },
+  });
+  return y;
+}
+
+/**
+ * Random features [m, d] from a seed: in blocks of d rows that are orthogonal to one another, each as long as a normal
+ * vector of d numbers is.
+ */
+export function orthogonalFeatures(
+  m: number,
+  d: number,
+  seed: LayerOptions["seed"] = 0,
+  dtype: Precision = "float32",
+): FloatTensor {
+  if (!(Number.isInteger(m) && m >= 1 && Number.isInteger(d) && d >= 0))
+    throw new OptionError(
+      "features",
+      `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${came(m)} and ${came(d)}`,
+      {
+        m,
+        d,
+      },
+    );
+  const random = randomNumbers(seed);
+  const rows: Float64Array[] = [];
+  for (let n = 0; n < m; n++) {
+    const block = rows.slice(n - (n % Math.max(1, d)));
+    const row = Float64Array.from({ length: d }, () => random.normal());
+    // Gram and Schmidt, twice over: once leaves what rounding left.
+    for (let pass = 0; pass < 2; pass++)
+      for (const other of block) {
+        const share = dot(row, other) / dot(other, other);
+        for (let i = 0; i < d; i++) row[i] -= share * other[i];
+      }
+    const length = Math.sqrt(
+      Array.from({ length: d }, () => random.normal() ** 2).reduce((a, b) => a + b, 0),
+    );
+    const own = Math.sqrt(dot(row, row));
+    rows.push(row.map((x) => Math.fround((x / own) * length)));
+  }
+  return made(
+    rows.reduce(
+      (all, row, n) => {
+        all.set(row, n * d);
+        return all;
+      },
+      numbers(dtype, m * d),
+    ),
+    [m, d],
+  );
+}
+
+const dot = (x: Float64Array, y: Float64Array): number => x.reduce((sum, v, i) => sum + v * y[i], 0);
