@@ -5,7 +5,19 @@ import type { Problem } from "./plan/problem.ts";
 import { matmul as plainMatmul, reference } from "./reference/backend.ts";
 import { wasm, matmul as wasmMatmul } from "./wasm/backend.ts";
 
-export { empty, prepare } from "./wasm/backend.ts";
+export {
+  type AdamWScalars,
+  adamwStream,
+  crossEntropyStream,
+  empty,
+  flow,
+  type MapName,
+  mapBackwardStream,
+  mapStream,
+  normBackwardStream,
+  normStream,
+  prepare,
+} from "./wasm/backend.ts";
 
 const BACKENDS: readonly Backend[] = [wasm, reference];
 

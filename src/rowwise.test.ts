@@ -1,0 +1,273 @@
+/** The engine's rowwise work against float64: functions and slopes, norms, the loss, AdamW; the same bits on any threads. */
+import { afterAll, describe, expect, it } from "vitest";
+import { has, restore, THREADS, use } from "../tests/levels.ts";
+import { random } from "../tests/random.ts";
+import { empty, prepare } from "./backends.ts";
+import { normalCdf, normalDensity } from "./nn/erf.ts";
+import {
+  engineAdamW,
+  engineCrossEntropy,
+  engineMap,
+  engineMapBackward,
+  engineNorm,
+  engineNormBackward,
+  type MapName,
+} from "./rowwise.ts";
+
+afterAll(restore);
+
+const LEVELS = (["relaxed", "strict"] as const).filter(has);
+const U = 2 ** -24;
+
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+const SLOPE = Math.sqrt(2 / Math.PI);
+const twiceU = (x: number): number => 2 * SLOPE * (x + 0.044715 * x ** 3);
+
+/** f, f′ as its terms, whose sizes bound its error, and the exponent in it, by whose size an ulp of x moves it. */
+interface Known {
+  readonly f: (x: number) => number;
+  readonly terms: (x: number) => number[];
+  readonly exponent: (x: number) => number;
+}
+
+const FUNCTIONS: Readonly<Record<MapName, Known>> = {
+  gelu: {
+    exponent: (x) => x * x,
+    f: (x) => x * normalCdf(x),
+    terms: (x) => [normalCdf(x), x * normalDensity(x)],
+  },
+  "gelu-tanh": {
+    exponent: (x) => 3 * twiceU(x),
+    f: (x) => x * sigmoid(twiceU(x)),
+    terms: (x) => {
+      const [s, r] = [sigmoid(twiceU(x)), sigmoid(-twiceU(x))];
+      return [s, x * s * r * 2 * SLOPE * (1 + 3 * 0.044715 * x * x)];
+    },
+  },
+  silu: {
+    exponent: (x) => x,
+    f: (x) => x * sigmoid(x),
+    terms: (x) => [sigmoid(x), x * sigmoid(x) * sigmoid(-x)],
+  },
+  sigmoid: { exponent: (x) => x, f: sigmoid, terms: (x) => [sigmoid(x) * sigmoid(-x)] },
+  tanh: { exponent: (x) => 2 * x, f: Math.tanh, terms: (x) => [4 * sigmoid(2 * x) * sigmoid(-2 * x)] },
+};
+
+/** Numbers where the functions bend, and far out. */
+const numbers = (): Float32Array => {
+  const near = Array.from({ length: 40_000 }, (_, n) => (n - 20_000) / 1000);
+  const small = Array.from({ length: 2000 }, (_, n) => (n - 1000) * 1e-7);
+  const far = [30, 87, 88.8, 100, 1e4, 1e20, 3e38, Infinity].flatMap((x) => [x, x === Infinity ? -1e30 : -x]);
+  return Float32Array.from([...near, ...small, 1e-30, -1e-40, ...far]);
+};
+
+for (const level of LEVELS)
+  describe(`${level}:`, () => {
+    for (const name of Object.keys(FUNCTIONS) as MapName[]) {
+      const { f, terms, exponent } = FUNCTIONS[name];
+      const places = name === "tanh" ? 6.5 : 3;
+      it(`${name} is within ${places} ulp of its value one ulp away`, () => {
+        use(level, 1);
+        const x = numbers();
+        const y = new Float32Array(x.length);
+        expect(engineMap(name, x, y)).toBe(true);
+        let most = 0;
+        for (let n = 0; n < x.length; n++) {
+          const want = f(x[n]);
+          if (Object.is(want, y[n]) || want === y[n]) continue;
+          const slope = Math.abs(terms(x[n]).reduce((a, b) => a + b, 0) * x[n]);
+          const room = 2 * U * (places * Math.abs(want) + (Number.isFinite(slope) ? slope : 0)) + Math.max(1, Math.abs(x[n])) * 2 ** -126;
+          const ratio = Math.abs(y[n] - want) / room;
+          if (!(ratio <= most)) most = ratio;
+        }
+        expect(most).toBeLessThanOrEqual(1);
+      }); // biome-ignore format: one bound a line
+
+      it(`the slope of ${name} is within 8 units of its terms, one ulp away`, () => {
+        use(level, 1);
+        const x = numbers().filter((v) => Number.isFinite(v));
+        const dy = Float32Array.from(x, (_, n) => 1 + (n % 7) / 8);
+        const dx = new Float32Array(x.length);
+        expect(engineMapBackward(name, x, dy, dx)).toBe(true);
+        let most = 0;
+        let at = 0;
+        for (let n = 0; n < x.length; n++) {
+          const parts = terms(x[n]).map((t) => (Number.isFinite(t) ? t : 0) * dy[n]);
+          const want = parts.reduce((a, b) => a + b, 0);
+          const room =
+            U * (8 + 2 * Math.abs(exponent(x[n]))) * parts.reduce((a, b) => a + Math.abs(b), 0) + 2 ** -117;
+          const ratio = Math.abs(dx[n] - want) / room;
+          if (!(ratio <= most)) [most, at] = [ratio, n];
+        }
+        expect(most, `at ${x[at]}`).toBeLessThanOrEqual(1);
+      });
+    }
+
+    it("NaN stays NaN", () => {
+      use(level, 1);
+      for (const name of Object.keys(FUNCTIONS) as MapName[]) {
+        const y = new Float32Array(5);
+        engineMap(name, new Float32Array(5).fill(NaN), y);
+        expect([...y]).toEqual([NaN, NaN, NaN, NaN, NaN]);
+        engineMapBackward(name, Float32Array.of(NaN, 0, 1, 2, 3), Float32Array.of(1, NaN, 1, 1, 1), y);
+        expect([...y].map(Number.isNaN)).toEqual([true, true, false, false, false]);
+      }
+    });
+
+    for (const centred of [true, false])
+      it(`${centred ? "layer" : "RMS"} norm and its gradients`, () => {
+        const r = random(5);
+        for (const [rows, C] of [[1, 1], [3, 2], [5, 4], [7, 17], [33, 64], [9, 130], [2, 9000], [100, 96]]) {
+          use(level, r.pick([1, 2, 3]));
+          const offset = r.pick([0, 0, 100]);
+          const numbers = (n: number, by = 0) => Float32Array.from({ length: n }, () => r.normal() + by);
+          const [x, dy] = [numbers(rows * C, offset), numbers(rows * C)];
+          const [weight, bias] = r.chance(0.8) ? [numbers(C, 1), numbers(C)] : [undefined, undefined];
+          const [y, dx, stats] = [new Float32Array(rows * C), new Float32Array(rows * C), new Float32Array(4 * rows)];
+          const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
+          const eps = 1e-5;
+          expect(engineNorm(x, y, stats, { C, centred, weight, bias, eps })).toBe(true);
+          expect(engineNormBackward(x, dy, stats, dx, dWeight, dBias, { C, centred, weight })).toBe(true);
+          const want = normed(x, dy, C, centred, weight, bias, eps);
+          // Rows far from 0 know their x̂ to u·|x|·r only.
+          const rough = 1 + offset;
+          close(y, want.y, 12 * U * rough, 12 * U * rough);
+          close(dx, want.dx, 40 * U * rough, 40 * U * rough * want.r);
+          close(dWeight, want.dw, 40 * U * rough, 20 * U * rough * Math.sqrt(rows));
+          close(dBias, want.db, 40 * U, 20 * U * Math.sqrt(rows));
+        }
+      }); // biome-ignore format: rows of sizes
+
+    it("cross-entropy and its slopes", () => {
+      const r = random(9);
+      for (const [rows, V] of [[1, 1], [3, 2], [5, 4], [9, 33], [40, 257], [3, 4096], [70, 1000]]) {
+        use(level, r.pick([1, 2, 3]));
+        const spread = r.pick([1, 1, 20]);
+        const logits = Float32Array.from({ length: rows * V }, () => spread * r.normal() - 3);
+        const targets = Int32Array.from({ length: rows }, () => (r.chance(0.2) ? -100 : r.int(0, V - 1)));
+        const weight = 1 / rows;
+        const slopes = new Float32Array(rows * V).fill(9);
+        const got = engineCrossEntropy(logits, targets, V, weight, slopes);
+        let loss = 0;
+        const want = new Float64Array(rows * V);
+        targets.forEach((target, row) => {
+          if (target < 0) return;
+          const x = Float64Array.from(logits.subarray(row * V, (row + 1) * V));
+          const max = Math.max(...x);
+          const sum = x.reduce((a, b) => a + Math.exp(b - max), 0);
+          loss += Math.log(sum) + max - x[target];
+          for (let v = 0; v < V; v++)
+            want[row * V + v] = (Math.exp(x[v] - max) / sum - (v === target ? 1 : 0)) * weight;
+        });
+        expect(Math.abs((got as number) - loss)).toBeLessThanOrEqual(rows * 4e-6 * (1 + spread / 20));
+        close(slopes, want, 1e-5, 4e-7 * weight);
+        // In place.
+        engineCrossEntropy(logits, targets, V, weight, logits);
+        expect([...logits]).toEqual([...slopes]);
+      }
+    }); // biome-ignore format: rows of sizes
+
+    it("AdamW follows its formula over steps", () => {
+      use(level, 2);
+      const r = random(4);
+      const n = 20_003;
+      const w = Float32Array.from({ length: n }, () => r.normal());
+      const exact = { w: Float64Array.from(w), m: new Float64Array(n), v: new Float64Array(n) };
+      const [m, v] = [new Float32Array(n), new Float32Array(n)];
+      const [lr, b1, b2, eps, decay, scale] = [1e-2, 0.9, 0.999, 1e-8, 0.1, 0.5];
+      for (let t = 1; t <= 4; t++) {
+        const g = Float32Array.from({ length: n }, () => r.normal() * 10 ** r.int(-6, 2));
+        const [c1, c2] = [1 - b1 ** t, 1 - b2 ** t];
+        const scalars = {
+          scale, b1, rest1: 1 - b1, b2, rest2: 1 - b2, keep: 1 - lr * decay, rate: lr / c1, root: 1 / Math.sqrt(c2), eps,
+        };
+        expect(engineAdamW(w, g, m, v, scalars)).toBe(true);
+        for (let i = 0; i < n; i++) {
+          const gi = scale * g[i];
+          exact.m[i] = b1 * exact.m[i] + (1 - b1) * gi;
+          exact.v[i] = b2 * exact.v[i] + (1 - b2) * gi * gi;
+          exact.w[i] = exact.w[i] * (1 - lr * decay) - (lr * exact.m[i]) / c1 / (Math.sqrt(exact.v[i] / c2) + eps);
+        }
+      }
+      close(m, exact.m, 8 * U, 8 * U * 50);
+      close(v, exact.v, 20 * U, 2 ** -140);
+      close(w, exact.w, 8 * U, 2e-7);
+    }); // biome-ignore format: the scalars in a row
+
+    it("the same bits on any number of threads, and from the engine's own memory", async () => {
+      const r = random(21);
+      const [rows, C] = [700, 96];
+      const x = Float32Array.from({ length: rows * C }, () => r.normal());
+      const dy = Float32Array.from(x, () => r.normal());
+      const there = empty([rows * C]).data;
+      there.set(x);
+      const results: Record<string, number[]>[] = [];
+      for (const threads of THREADS)
+        for (const input of [x, there]) {
+          use(level, threads);
+          await prepare();
+          const out: Record<string, Float32Array | Float64Array> = {};
+          for (const name of Object.keys(FUNCTIONS) as MapName[]) {
+            engineMap(name, input, (out[name] = new Float32Array(x.length)));
+            engineMapBackward(name, input, dy, (out[`d${name}`] = new Float32Array(x.length)));
+          }
+          const stats = (out.stats = new Float32Array(4 * rows));
+          engineNorm(input, (out.y = new Float32Array(x.length)), stats, { C, centred: true, eps: 1e-5 });
+          const [dx, dw, db] = [new Float32Array(x.length), new Float64Array(C), new Float64Array(C)];
+          engineNormBackward(input, dy, stats, dx, dw, db, { C, centred: true });
+          Object.assign(out, { dx, dw, db });
+          results.push(Object.fromEntries(Object.entries(out).map(([name, data]) => [name, [...data]])));
+        }
+      for (const other of results.slice(1)) expect(other).toEqual(results[0]);
+    });
+  });
+
+it("the reference level leaves the work to the caller", () => {
+  use("reference", 1);
+  const y = new Float32Array(3);
+  expect(engineMap("gelu", Float32Array.of(1, 2, 3), y)).toBe(false);
+  expect([...y]).toEqual([0, 0, 0]);
+  expect(engineCrossEntropy(y, Int32Array.of(0), 3, 1, new Float32Array(3))).toBeUndefined();
+});
+
+/** Every number within `relative` of its size, and `absolute`. */
+function close(got: ArrayLike<number>, want: ArrayLike<number>, relative: number, absolute: number): void {
+  let [most, at] = [0, -1];
+  for (let n = 0; n < want.length; n++) {
+    const ratio = Math.abs(got[n] - want[n]) / (relative * Math.abs(want[n]) + absolute);
+    if (!(ratio <= most)) [most, at] = [ratio, n];
+  }
+  expect(most, at < 0 ? "" : `number ${at}: got ${got[at]}, expected ${want[at]}`).toBeLessThanOrEqual(1);
+}
+
+/** A norm and its gradients in float64; r is the largest 1/√(…). */
+function normed(
+  x: Float32Array,
+  dy: Float32Array,
+  C: number,
+  centred: boolean,
+  weight: Float32Array | undefined,
+  bias: Float32Array | undefined,
+  eps: number,
+) {
+  const [y, dx] = [new Float64Array(x.length), new Float64Array(x.length)];
+  const [dw, db] = [new Float64Array(C), new Float64Array(C)];
+  let largest = 0;
+  for (let at = 0; at < x.length; at += C) {
+    const row = Float64Array.from(x.subarray(at, at + C));
+    const mean = centred ? row.reduce((a, b) => a + b, 0) / C : 0;
+    const r = 1 / Math.sqrt(row.reduce((a, b) => a + (b - mean) ** 2, 0) / C + eps);
+    largest = Math.max(largest, r);
+    const hat = row.map((v) => (v - mean) * r);
+    const g = hat.map((_, n) => dy[at + n] * (weight ? weight[n] : 1));
+    const meanG = centred ? g.reduce((a, b) => a + b, 0) / C : 0;
+    const meanGx = g.reduce((a, b, n) => a + b * hat[n], 0) / C;
+    for (let n = 0; n < C; n++) {
+      y[at + n] = hat[n] * (weight ? weight[n] : 1) + (bias ? bias[n] : 0);
+      dx[at + n] = r * (g[n] - meanG - hat[n] * meanGx);
+      dw[n] += dy[at + n] * hat[n];
+      db[n] += dy[at + n];
+    }
+  }
+  return { y, dx, dw, db, r: largest };
+}

@@ -1,0 +1,34 @@
+/**
+ * One step of AdamW over four numbers at a time (train/adamw.ts has the formula), in float32:
+ *
+ *   g ← scale·g    m ← β₁·m + (1 − β₁)·g    v ← β₂·v + (1 − β₂)·g²    w ← keep·w − rate·m/(√v·root + eps)
+ *
+ * with rate = lr/(1 − β₁ᵗ) and root = 1/√(1 − β₂ᵗ).
+ */
+import { f32x4, i32, v128 } from "../assembler/index.ts";
+import { type StreamSpec, streamKernel } from "./stream.ts";
+
+/** Scalars of a step, in the order the kernel reads them. */
+export const ADAMW = ["scale", "b1", "rest1", "b2", "rest2", "keep", "rate", "root", "eps"] as const;
+
+/** Arrays w, g, m, v, and where w, m and v go; the scalars. */
+export function adamwKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
+  return streamKernel(spec, 8, (f, { madd }, rows, _, [w, g, m, v, toW, toM, toV, scalars]) => {
+    const [scale, b1, rest1, b2, rest2, keep, rate, root, eps] = ADAMW.map((_, n) =>
+      f.let(v128.load32_splat(scalars, 4 * n)),
+    );
+    const end = f.int(i32.add(w, i32.shl(i32.div_s(i32.add(rows, 3), 4), 4)));
+    f.repeat(() => {
+      const slope = f.let(f32x4.mul(v128.load(g), scale));
+      const first = f.let(madd(v128.load(m), b1, f32x4.mul(slope, rest1)));
+      const second = f.let(madd(v128.load(v), b2, f32x4.mul(f32x4.mul(slope, slope), rest2)));
+      const below = madd(f32x4.sqrt(second), root, eps);
+      const change = f32x4.div(f32x4.mul(first, rate), below);
+      f.storeVector(toW, f32x4.sub(f32x4.mul(v128.load(w), keep), change));
+      f.storeVector(toM, first);
+      f.storeVector(toV, second);
+      for (const at of [w, g, m, v, toW, toM, toV]) f.step(at, 16);
+      return i32.ne(w, end);
+    });
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * Cross-entropy of rows of logits with its gradient, in one go: with e_v = e^(x_v − max x) and t the row's target,
+ *
+ *   loss = ln Σ e_v − (x_t − max x)          slope_v = (e_v/Σ e − [v = t])·weight
+ *
+ * One exponential for each logit. A row whose target is negative does not count: loss and slopes are 0. Rows are whole vectors in
+ * the engine's memory; what fills up the last one is −∞, which adds 0. The loss of a row keeps its two parts in a pair of
+ * numbers (ln Σ e, x_t − max x), so that their difference is taken in float64.
+ */
+import { f32x4, i32, v128, ZERO } from "../assembler/index.ts";
+import { exp2, log } from "../math.ts";
+import { eachVector, type StreamSpec, streamKernel, total } from "./stream.ts";
+
+/** Arrays logits, targets (int32), slopes, losses (two numbers a row); scalars: the weight. */
+export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
+  return streamKernel(spec, 5, (f, m, rows, count, [x, targets, slopes, losses, scalars]) => {
+    const vectors = f.int(i32.shr_s(i32.add(count, 3), 2));
+    const bytes = f.int(i32.shl(vectors, 4));
+    const four = [0, 1, 2, 3].map(() => f.local("v128"));
+    const [at, to, target] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const weight = f.let(v128.load32_splat(scalars));
+    f.loop(
+      () => rows,
+      () => {
+        f.set(target, i32.load(targets));
+        f.set(to, slopes);
+        f.when(
+          i32.lt_s(target, 0),
+          () => {
+            eachVector(f, [to], vectors, (offset) => f.storeVector(to, ZERO, offset));
+            f.store("i32.store", losses, 0);
+            f.store("i32.store", losses, 0, 4);
+          },
+          () => {
+            for (const most of four) f.set(most, m.c(-Infinity));
+            f.set(at, x);
+            // pmax keeps its first operand where the second is NaN, which then shows in the exponential.
+            eachVector(f, [at], vectors, (offset, n) =>
+              f.set(four[n], f32x4.pmax(four[n], v128.load(at, offset))),
+            );
+            const most = f.let(f32x4.pmax(f32x4.pmax(four[0], four[1]), f32x4.pmax(four[2], four[3])));
+            const lane = (n: number) => f32x4.splat(f32x4.extract_lane(most, n));
+            const max = f.let(f32x4.pmax(f32x4.pmax(lane(0), lane(1)), f32x4.pmax(lane(2), lane(3))));
+            for (const sum of four) f.set(sum, ZERO);
+            f.set(at, x);
+            eachVector(f, [at, to], vectors, (offset, n) => {
+              const off = f32x4.sub(v128.load(at, offset), max);
+              const e = f.let(exp2(f, m, f32x4.mul(off, m.c(Math.LOG2E))));
+              f.storeVector(to, e, offset);
+              f.set(four[n], f32x4.add(four[n], e));
+            });
+            const sum = f.let(f32x4.splat(total(f, four)));
+            const factor = f.let(f32x4.div(weight, sum));
+            f.set(to, slopes);
+            eachVector(f, [to], vectors, (offset) =>
+              f.storeVector(to, f32x4.mul(v128.load(to, offset), factor), offset),
+            );
+            const place = f.int(i32.shl(target, 2));
+            const slope = f.int(i32.add(slopes, place));
+            f.store("f32.store", slope, f32x4.extract_lane(f32x4.sub(v128.load32_splat(slope), weight), 0));
+            f.store("f32.store", losses, f32x4.extract_lane(log(f, m, sum), 0));
+            const own = f32x4.sub(v128.load32_splat(i32.add(x, place)), max);
+            f.store("f32.store", losses, f32x4.extract_lane(own, 0), 4);
+          },
+        );
+        f.step(x, bytes);
+        f.step(slopes, bytes);
+        f.step(targets, 4);
+        f.step(losses, 8);
+        f.step(rows, -1);
+      },
+    );
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * Layer norm and RMS norm of rows, and their gradients (nn/ops/normalise.ts has the formulas):
+ *
+ *   forward   x̂ = (x − mean)·r, r = 1/√(mean of squares + eps)        y = x̂·weight + bias
+ *   backward  g = dy·weight      dx = r·(g − mean(g) − x̂·mean(g·x̂))    dWeight += dy·x̂, dBias += dy, summed over a task's rows
+ *
+ * The mean is taken twice: the second time of what is left after the first, so that rows far from 0 lose nothing. RMS norm has
+ * no means. A row's two means and its r go into an array of four numbers a row, for the way back.
+ */
+import {
+  type FunctionBuilder,
+  f32x4,
+  i32,
+  type Local,
+  type V128Value,
+  v128,
+  ZERO,
+} from "../assembler/index.ts";
+import { eachVector, type StreamSpec, streamKernel, total } from "./stream.ts";
+
+const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
+  for (const sum of sums) f.set(sum, ZERO);
+};
+const four = (f: FunctionBuilder) => [0, 1, 2, 3].map(() => f.local("v128"));
+const set = (f: FunctionBuilder, sum: Local<"v128">, x: V128Value) => f.set(sum, f32x4.add(sum, x));
+
+/** Bytes of a row in the engine's memory: whole vectors. */
+const rowBytes = (f: FunctionBuilder, count: Local<"i32">) =>
+  f.int(i32.shl(i32.shr_s(i32.add(count, 3), 2), 4));
+
+/** Arrays x, y, stats; weight, bias, the scalars 1/C and eps, and the lanes of the last vector that count. */
+export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<ArrayBuffer> {
+  return streamKernel(spec, 7, (f, _, rows, count, [x, y, stats, weight, bias, scalars, counted]) => {
+    const bytes = rowBytes(f, count);
+    const vectors = f.int(i32.shr_s(bytes, 4));
+    const whole = f.int(i32.sub(vectors, 1));
+    const [sums, squares] = [four(f), four(f)];
+    const [at, to, w, b] = [0, 1, 2, 3].map(() => f.local("i32"));
+    const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
+    const share = f.let(v128.load32_splat(scalars));
+    const eps = f.let(v128.load32_splat(scalars, 4));
+    const lanes = f.let(v128.load(counted));
+    f.loop(
+      () => rows,
+      () => {
+        f.set(mean, ZERO);
+        if (centred) {
+          clear(f, sums);
+          f.set(at, x);
+          eachVector(f, [at], vectors, (offset, n) => set(f, sums[n], v128.load(at, offset)));
+          f.set(mean, f32x4.mul(f32x4.splat(total(f, sums)), share));
+        }
+        clear(f, sums);
+        clear(f, squares);
+        const add = (n: number, d: Local<"v128">) => {
+          if (centred) set(f, sums[n], d);
+          set(f, squares[n], f32x4.mul(d, d));
+        };
+        f.set(at, x);
+        eachVector(f, [at], whole, (offset, n) => add(n, f.let(f32x4.sub(v128.load(at, offset), mean))));
+        add(0, f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes)));
+        f.set(left, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+        const mean2 = f.let(f32x4.mul(f32x4.splat(total(f, squares)), share));
+        const variance = centred ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
+        f.set(r, f32x4.div(f32x4.splat(1), f32x4.sqrt(f32x4.add(variance, eps))));
+        f.store("f32.store", stats, f32x4.extract_lane(mean, 0));
+        f.store("f32.store", stats, f32x4.extract_lane(left, 0), 4);
+        f.store("f32.store", stats, f32x4.extract_lane(r, 0), 8);
+        f.store("f32.store", stats, 0, 12);
+        f.set(at, x);
+        f.set(to, y);
+        f.set(w, weight);
+        f.set(b, bias);
+        eachVector(f, [at, to, w, b], vectors, (offset) => {
+          const d = f32x4.sub(v128.load(at, offset), mean);
+          const hat = f32x4.mul(centred ? f32x4.sub(d, left) : d, r);
+          f.storeVector(to, f32x4.add(f32x4.mul(hat, v128.load(w, offset)), v128.load(b, offset)), offset);
+        });
+        f.step(x, bytes);
+        f.step(y, bytes);
+        f.step(stats, 16);
+        f.step(rows, -1);
+      },
+    );
+  });
+}
+
+/** Arrays x, dy, stats, dx, the task's sums of dWeight, of dBias; weight, scalars: 1/C. */
+export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Array<ArrayBuffer> {
+  return streamKernel(spec, 8, (f, _, rows, count, [x, dy, stats, dx, dWeight, dBias, weight, scalars]) => {
+    const bytes = rowBytes(f, count);
+    const vectors = f.int(i32.shr_s(bytes, 4));
+    const [sums, products] = [four(f), four(f)];
+    const [at, d, to, w, dw, db] = Array.from({ length: 6 }, () => f.local("i32"));
+    const share = f.let(v128.load32_splat(scalars));
+    for (const target of [dWeight, dBias]) {
+      f.set(at, target);
+      eachVector(f, [at], vectors, (offset) => f.storeVector(at, ZERO, offset));
+    }
+    const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
+    const [meanG, meanGx] = [f.local("v128"), f.local("v128")];
+    const hatOf = (offset: number) => {
+      const off = f32x4.sub(v128.load(at, offset), mean);
+      return f.let(f32x4.mul(centred ? f32x4.sub(off, left) : off, r));
+    };
+    f.loop(
+      () => rows,
+      () => {
+        [mean, left, r].forEach((value, n) => f.set(value, v128.load32_splat(stats, 4 * n)));
+        clear(f, sums);
+        clear(f, products);
+        [at, d, w, dw, db].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dWeight, dBias][n]));
+        eachVector(f, [at, d, w, dw, db], vectors, (offset, n) => {
+          const hat = hatOf(offset);
+          const slope = f.let(v128.load(d, offset));
+          const g = f.let(f32x4.mul(slope, v128.load(w, offset)));
+          if (centred) set(f, sums[n], g);
+          set(f, products[n], f32x4.mul(g, hat));
+          f.storeVector(dw, f32x4.add(v128.load(dw, offset), f32x4.mul(slope, hat)), offset);
+          f.storeVector(db, f32x4.add(v128.load(db, offset), slope), offset);
+        });
+        f.set(meanG, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+        f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
+        [at, d, w, to].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dx][n]));
+        eachVector(f, [at, d, w, to], vectors, (offset) => {
+          const hat = hatOf(offset);
+          const g = f32x4.mul(v128.load(d, offset), v128.load(w, offset));
+          const off = f32x4.sub(centred ? f32x4.sub(g, meanG) : g, f32x4.mul(hat, meanGx));
+          f.storeVector(to, f32x4.mul(off, r), offset);
+        });
+        f.step(x, bytes);
+        f.step(dy, bytes);
+        f.step(dx, bytes);
+        f.step(stats, 16);
+        f.step(rows, -1);
+      },
+    );
+  });
+}
