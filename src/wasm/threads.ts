@@ -6,6 +6,7 @@
  * A worker that dies in the middle of a task is noticed by its silence: the job is given up, and the engine that owns
  * this pool starts over with a fresh memory and runs the call alone (backend.ts).
  */
+import { leaveWide } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
 import { THREAD, WORDS } from "./worker.js";
 
@@ -134,6 +135,7 @@ export class Threads {
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
       meanwhile?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
+      leaveWide();
       return;
     }
     const { words } = this;
@@ -172,6 +174,7 @@ export class Threads {
       throw error;
     }
     const taskMs = mine === 0 ? 0 : (performance.now() - start) / mine;
+    leaveWide();
     this.finish(Math.max(PATIENCE_TASKS * taskMs, work / SLOWEST));
   }
 
