@@ -66,7 +66,6 @@ export function learnMerges(task: MergeTask): [number, number][] {
     const right = pair % size;
     const left = (pair - right) / size;
     const spelling = join(tokens[left], tokens[right]);
-    if (spelling === "__proto__") continue; // A key that careful readers of JSON refuse: such a file could not be read.
     // Two ways may lead to one spelling: both merges are kept, the token is one.
     const made = ids.get(spelling) ?? tokens.push(spelling) - 1;
     ids.set(spelling, made);

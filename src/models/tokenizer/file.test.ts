@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { FormatError } from "../../core/errors.ts";
+import { GPT2_PATTERN } from "./bytes.ts";
+import { readTokenizer, trainTokenizer, writeTokenizer } from "./index.ts";
+
+const text = "the cat sat on the mat, the cat sat; 12 cats\n".repeat(4);
+const bpe = trainTokenizer([text], { kind: "bpe", vocabSize: 280 });
+const wordPiece = trainTokenizer([text], { kind: "wordpiece", vocabSize: 60 });
+
+// biome-ignore lint/suspicious/noExplicitAny: files are changed at will here
+type File = any;
+const fileOf = (tokenizer: typeof bpe): File =>
+  JSON.parse(new TextDecoder().decode(writeTokenizer(tokenizer)));
+/** The file after a change, read. */
+const read = (tokenizer: typeof bpe, change: (file: File) => void) => {
+  const file = fileOf(tokenizer);
+  change(file);
+  return readTokenizer(JSON.stringify(file));
+};
+
+test("what is written is read as the same tokeniser", () => {
+  for (const tokenizer of [bpe, wordPiece]) {
+    const again = readTokenizer(writeTokenizer(tokenizer));
+    expect(again.spec).toEqual(tokenizer.spec);
+    expect(again.encode("the cats", "a mat")).toEqual(tokenizer.encode("the cats", "a mat"));
+  }
+});
+
+test("the vocabulary stands in the order of its ids, tokens that are numbers too", () => {
+  const vocab = new TextDecoder().decode(writeTokenizer(bpe)).split('"vocab": {')[1].split("\n    }")[0];
+  const ids = [...vocab.matchAll(/: (\d+),?$/gm)].map(([, id]) => Number(id));
+  expect(ids.length).toBeGreaterThan(256);
+  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+});
+
+describe("other spellings of the same", () => {
+  test("merges as pairs, and a model without its type", () => {
+    const pairs = read(bpe, ({ model }) => {
+      model.merges = model.merges.map((merge: string) => merge.split(" "));
+      delete model.type;
+    });
+    expect(pairs.spec).toEqual(bpe.spec);
+    expect(read(wordPiece, ({ model }) => delete model.type).spec).toEqual(wordPiece.spec);
+  });
+
+  test("GPT-2's pattern in a Split of its own", () => {
+    const split = read(bpe, (file) => {
+      file.pre_tokenizer = {
+        type: "Sequence",
+        pretokenizers: [
+          { type: "Split", pattern: { Regex: GPT2_PATTERN }, behavior: "Isolated", invert: false },
+          { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
+        ],
+      };
+    });
+    expect(split.spec).toEqual(bpe.spec);
+  });
+
+  test("truncation, padding and parts that are missing", () => {
+    const other = read(bpe, (file) => {
+      file.truncation = { max_length: 3, strategy: "LongestFirst", stride: 0 };
+      file.padding = { strategy: "BatchLongest" };
+      delete file.post_processor;
+      delete file.normalizer;
+      delete file.version;
+    });
+    expect(other.spec).toEqual(bpe.spec);
+  });
+});
+
+describe("what heed would do differently is refused by its name", () => {
+  test.each<[string, (file: File) => void]>([
+    ["model: type", ({ model }) => (model.type = "Unigram")],
+    ["version", (file) => (file.version = "2.0")],
+    ["dropout", ({ model }) => (model.dropout = 0.1)],
+    ["byte_fallback", ({ model }) => (model.byte_fallback = true)],
+    ["ignore_merges", ({ model }) => (model.ignore_merges = true)],
+    ["end_of_word_suffix", ({ model }) => (model.end_of_word_suffix = "</w>")],
+    ["normalizer", (file) => (file.normalizer = { type: "NFC" })],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = { type: "Whitespace" })],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = null)],
+    ["use_regex", (file) => (file.pre_tokenizer.use_regex = false)],
+    ["decoder", (file) => (file.decoder = { type: "Metaspace" })],
+    ["post_processor", (file) => (file.post_processor = { type: "RobertaProcessing" })],
+    ["merge 0", ({ model }) => (model.merges[0] = "a b c")],
+    ["merge 1", ({ model }) => (model.merges[1] = ["a"])],
+    ["merges must be a list", ({ model }) => (model.merges = {})],
+    ["vocab", ({ model }) => (model.vocab = [])],
+    ["vocab", ({ model }) => (model.vocab.the = "5")],
+    ["added_tokens", (file) => (file.added_tokens = {})],
+    ["added_tokens", (file) => delete file.added_tokens[0].lstrip],
+    ["added_tokens", (file) => (file.added_tokens[0].id = "0")],
+  ])("%s", (name, change) => {
+    expect(() => read(bpe, change)).toThrow(FormatError);
+    expect(() => read(bpe, change)).toThrow(new RegExp(name));
+  });
+
+  test.each<[string, (file: File) => void]>([
+    ["normalizer", (file) => (file.normalizer = null)],
+    ["normalizer", (file) => (file.normalizer.lowercase = 1)],
+    ["normalizer", (file) => (file.normalizer = { type: "Sequence", normalizers: [file.normalizer] })],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer.type = "ByteLevel")],
+    ["decoder", (file) => (file.decoder.prefix = "@@")],
+    ["unk_token", ({ model }) => delete model.unk_token],
+    ["continuing_subword_prefix", ({ model }) => (model.continuing_subword_prefix = null)],
+    ["max_input_chars_per_word", ({ model }) => (model.max_input_chars_per_word = 0)],
+    ["normalized", (file) => (file.added_tokens[4].normalized = true)],
+    ["post_processor", (file) => (file.post_processor.single = [])],
+    ["post_processor", (file) => file.post_processor.single.push({ Sequence: { id: "B", type_id: 1 } })],
+    ["post_processor", (file) => file.post_processor.pair.push({ Other: {} })],
+    ["post_processor", (file) => (file.post_processor.special_tokens = {})],
+    ["post_processor", (file) => (file.post_processor.single[0].SpecialToken.type_id = -1)],
+    ["no tokens", (file) => (file.post_processor.special_tokens["[CLS]"].ids = [4000])],
+  ])("%s (WordPiece)", (name, change) => {
+    expect(() => read(wordPiece, change)).toThrow(FormatError);
+    expect(() => read(wordPiece, change)).toThrow(new RegExp(name));
+  });
+
+  test("a pattern is compared, never run", () => {
+    const evil = "(a+)+$";
+    const change = (file: File) =>
+      (file.pre_tokenizer = {
+        type: "Sequence",
+        pretokenizers: [
+          { type: "Split", pattern: { Regex: evil }, behavior: "Isolated", invert: false },
+          { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
+        ],
+      });
+    expect(() => read(bpe, change)).toThrow(/pattern "\(a\+\)\+\$" is not one heed knows/);
+  });
+
+  test.each([
+    ["a key twice", '{"version":"1.0","version":"1.0"}', "json-duplicate"],
+    ["__proto__", '{"__proto__":{}}', "json-key"],
+    ["nesting", `{"model":${"[".repeat(40)}`, "json-depth"],
+    ["no object", "[]", "json"],
+    ["nothing", "", "json"],
+    ["an id beyond exact integers", '{"model":{"type":"WordPiece","vocab":{"a":1e999}}}', "json-number"],
+  ])("%s", (_, json, code) => {
+    expect(() => readTokenizer(json)).toThrow(expect.objectContaining({ code }));
+  });
+
+  test("a file of more than 64 MiB is not read", () => {
+    expect(() => readTokenizer(new Uint8Array(64 * 2 ** 20 + 1))).toThrow(/at most/);
+  });
+});

@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { OptionError } from "../../core/errors.ts";
+import { trainTokenizer, writeTokenizer } from "./index.ts";
+import { learnMerges } from "./merges.ts";
+
+/** Sennrich et al. 2016, figure 1: low ×5, lower ×2, newest ×6, widest ×3. */
+const CORPUS = ["low ".repeat(5), "lower ".repeat(2), "newest ".repeat(6), "widest ".repeat(3)].map((text) =>
+  text.trim(),
+);
+
+/** The algorithm of the paper as it stands there: all pairs counted anew before every merge. */
+function naive(words: readonly { symbols: number[]; count: number }[], tokens: string[], size: number) {
+  const merges: [number, number][] = [];
+  while (tokens.length < size) {
+    const counts = new Map<string, { pair: [number, number]; count: number }>();
+    for (const { symbols, count } of words)
+      for (let i = 1; i < symbols.length; i++) {
+        const pair: [number, number] = [symbols[i - 1], symbols[i]];
+        const known = counts.get(pair.join()) ?? { pair, count: 0 };
+        known.count += count;
+        counts.set(pair.join(), known);
+      }
+    const [best] = [...counts.values()].sort(
+      (a, b) => b.count - a.count || a.pair[0] - b.pair[0] || a.pair[1] - b.pair[1],
+    );
+    if (best === undefined || best.count < 2) break;
+    const [left, right] = best.pair;
+    const known = tokens.indexOf(tokens[left] + tokens[right]);
+    const made = known >= 0 ? known : tokens.push(tokens[left] + tokens[right]) - 1;
+    merges.push(best.pair);
+    for (const { symbols } of words)
+      for (let i = 0; i + 1 < symbols.length; i++)
+        if (symbols[i] === left && symbols[i + 1] === right) symbols.splice(i, 2, made);
+  }
+  return merges;
+}
+
+describe("merges", () => {
+  test("counting changes gives what counting anew gives", () => {
+    const words = fc.array(
+      fc.tuple(fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 9 })),
+      {
+        maxLength: 12,
+      },
+    );
+    fc.assert(
+      fc.property(words, fc.integer({ min: 4, max: 24 }), (list, size) => {
+        const copy = () => list.map(([symbols, count]) => ({ symbols: [...symbols], count }));
+        const [tokens, slow] = [[..."abcd"], [..."abcd"]];
+        const mine = copy();
+        const theirs = copy();
+        const merges = learnMerges({ words: mine, tokens, size, minCount: 2, join: (a, b) => a + b });
+        expect(merges).toEqual(naive(theirs, slow, size));
+        expect(tokens).toEqual(slow);
+        expect(mine).toEqual(theirs);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("byte-level BPE", () => {
+  test("special tokens first, then 256 bytes, then what was learnt", () => {
+    const { spec, size } = trainTokenizer(CORPUS, { kind: "bpe", vocabSize: 265 });
+    expect(size).toBe(265);
+    expect([...spec.vocab.keys()].slice(0, 3)).toEqual(["<|endoftext|>", "!", '"']);
+    // The paper's: "es" and "est" come nine times, then "lo" and "low" seven.
+    expect(spec.kind === "bpe" && spec.merges.slice(0, 4)).toEqual([
+      ["e", "s"],
+      ["es", "t"],
+      ["l", "o"],
+      ["lo", "w"],
+    ]);
+  });
+
+  test("what came once is not learnt, and the vocabulary stays smaller", () => {
+    expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);
+    expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000, minCount: 1 }).size).toBe(259);
+    expect(trainTokenizer([], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);
+  });
+
+  test("nothing is learnt across two texts", () => {
+    const merges = (texts: string[]) => trainTokenizer(texts, { kind: "bpe", vocabSize: 300 }).size - 257;
+    expect(merges(["ab", "ab", "ab"])).toBe(1);
+    expect(merges(["b", "a", "b", "a"])).toBe(0);
+  });
+});
+
+describe("WordPiece", () => {
+  test("BERT's five tokens, then characters, then characters inside words, then what was learnt", () => {
+    const { spec } = trainTokenizer(["low low lower"], { kind: "wordpiece", vocabSize: 14 });
+    expect([...spec.vocab.keys()]).toEqual([
+      "[PAD]",
+      "[UNK]",
+      "[CLS]",
+      "[SEP]",
+      "[MASK]",
+      "l",
+      "##e",
+      "##o",
+      "##r",
+      "##w",
+      "lo",
+      "low",
+    ]);
+  });
+
+  test("a word with a character outside the alphabet is unknown", () => {
+    const tokenizer = trainTokenizer(["aaa aaa aab"], { kind: "wordpiece", vocabSize: 40, alphabetSize: 1 });
+    expect(tokenizer.encode("aaa aab").tokens).toEqual(["[CLS]", "aaa", "[UNK]", "[SEP]"]);
+  });
+
+  test("capitals stay where asked", () => {
+    const cased = trainTokenizer(["Ab Ab"], { kind: "wordpiece", vocabSize: 40, lowercase: false });
+    expect(cased.encode("Ab ab").tokens).toEqual(["[CLS]", "Ab", "[UNK]", "[SEP]"]);
+    const plain = trainTokenizer(["Ab Ab"], { kind: "wordpiece", vocabSize: 40 });
+    expect(plain.encode("Ab ab").tokens).toEqual(["[CLS]", "ab", "ab", "[SEP]"]);
+  });
+});
+
+test("the same texts give the same bytes; the order of texts does not matter beyond their words", () => {
+  for (const kind of ["bpe", "wordpiece"] as const) {
+    const file = (texts: string[]) => writeTokenizer(trainTokenizer(texts, { kind, vocabSize: 300 }));
+    expect(file(CORPUS)).toEqual(file(CORPUS));
+    expect(file(CORPUS)).toEqual(file([...CORPUS].reverse()));
+  }
+});
+
+test("progress reaches its end", () => {
+  const heard: [number, number][] = [];
+  trainTokenizer(CORPUS, { kind: "bpe", vocabSize: 263, onProgress: (...it) => heard.push(it) });
+  expect(heard.at(-1)).toEqual([6, 6]);
+});
+
+test.each([
+  ["kind", { kind: "unigram" }],
+  ["vocabSize", { vocabSize: 256 }],
+  ["vocabSize", { vocabSize: 1.5 }],
+  ["minCount", { minCount: 0 }],
+  ["alphabetSize", { kind: "wordpiece", alphabetSize: 0 }],
+  ["specialTokens", { specialTokens: ["<a>", "<a>"] }],
+  ["specialTokens", { kind: "wordpiece", specialTokens: ["[CLS]"] }],
+  ["vocabSize", { kind: "wordpiece", vocabSize: 6 }],
+])("a wrong %s is refused", (name, over) => {
+  const options = { kind: "bpe", vocabSize: 300, ...over } as Parameters<typeof trainTokenizer>[1];
+  expect(() => trainTokenizer(CORPUS, options)).toThrow(OptionError);
+  expect(() => trainTokenizer(CORPUS, options)).toThrow(new RegExp(name));
+});
+
+test("texts that are none are refused", () => {
+  expect(() => trainTokenizer("text" as never, { kind: "bpe", vocabSize: 300 })).toThrow(/texts/);
+  expect(() => trainTokenizer([5 as never], { kind: "bpe", vocabSize: 300 })).toThrow(/texts/);
+});
