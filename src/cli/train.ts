@@ -6,9 +6,14 @@
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { FormatError, OptionError } from "../core/errors.ts";
-import { readTokenizer, type Tokenizer, trainTokenizer, writeTokenizer } from "../models/index.ts";
+import {
+  modelToFiles,
+  readTokenizer,
+  type Tokenizer,
+  trainTokenizer,
+  writeTokenizer,
+} from "../models/index.ts";
 import { Corpus } from "../train/corpus.ts";
-import { modelFiles, specialIds } from "../train/folder.ts";
 import {
   type Checkpoint,
   languageModel,
@@ -16,6 +21,7 @@ import {
   renderLoss,
   type StepReport,
   schedule,
+  specialIds,
   train,
 } from "../train/index.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "./command.ts";
@@ -58,13 +64,13 @@ export const command: Command = {
     tokenizer: "FILE  a tokenizer.json to use instead of learning one",
     "checkpoint-every": "N  steps between two checkpoints (default 100)",
     "evaluate-every": "N  steps between two held-out losses (default a twentieth of the steps)",
-    dtype: "DTYPE  of the weights that are written: float32 (default), float16 or bfloat16",
+    dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
     resume: "go on from the checkpoint in DIR, with the texts it began with",
     json: "what came out as a JSON object",
     ...ENGINE_HELP,
   },
-  notes: `DIR gets config.json, tokenizer.json and model.safetensors, as Hugging Face's library has them, training.json with
-the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines are n-gram
+  notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
+training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines are n-gram
 models (Kneser–Ney) counted on the same training tokens and judged on the same held-out ones. Ctrl-C saves a checkpoint.`,
   examples: [
     "heed train moby-dick.txt -o whale",
@@ -78,7 +84,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   const folder = values.output as string | undefined;
   if (positionals.length === 0) throw new UsageError("expected one or more text files");
   if (folder === undefined) throw new UsageError("-o DIR says where the model goes");
-  const dtype = oneOf("dtype", values.dtype ?? "float32", ["float32", "float16", "bfloat16"] as const);
+  const dtype = oneOf("dtype", values.dtype ?? "float16", ["float16", "bfloat16", "float32"] as const);
   const every = integer("checkpoint-every", values["checkpoint-every"] ?? "100", 1);
   const evaluate =
     values["evaluate-every"] === undefined
@@ -154,7 +160,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   }
 
   const seconds = (performance.now() - start) / 1e3;
-  const files = modelFiles(model, tokenizer, dtype);
+  const files = modelToFiles(model.model, tokenizer, { dtype });
   const facts = {
     settings,
     texts: positionals.map((path) => basename(path)),
@@ -170,8 +176,9 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     tokensPerSecond: Math.round(report.tokensPerSecond),
     dtype,
   };
-  files.set("training.json", new TextEncoder().encode(`${JSON.stringify(facts, undefined, 1)}\n`));
-  for (const [name, bytes] of files) await save(join(folder, name), bytes);
+  const log = new TextEncoder().encode(`${JSON.stringify(facts, undefined, 1)}\n`);
+  for (const [name, bytes] of [["training.json", log] as const, ...files])
+    await save(join(folder, name), bytes);
 
   if (values.json) io.stdout.write(jsonText({ folder, ...facts }));
   else {

@@ -18,8 +18,13 @@ export {
   Windows,
   windowsInOrder,
 } from "./data.ts";
-export { modelFiles, specialIds } from "./folder.ts";
-export { type LanguageKind, type LanguageModel, type LanguageOptions, languageModel } from "./language.ts";
+export {
+  type LanguageKind,
+  type LanguageModel,
+  type LanguageOptions,
+  languageModel,
+  specialIds,
+} from "./language.ts";
 export {
   type CheckpointOptions,
   meanLoss,

@@ -9,6 +9,7 @@ import { Tensor } from "../core/tensor.ts";
 import { Bert } from "../models/bert.ts";
 import type { BertConfig, Gpt2Config } from "../models/config.ts";
 import { Gpt2 } from "../models/gpt2.ts";
+import type { Tokenizer } from "../models/tokenizer/index.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
 import { reshape } from "../nn/ops/shapes.ts";
@@ -44,9 +45,8 @@ export interface LanguageOptions {
 /** A model of text that can be trained, and saved under Hugging Face's names. */
 export interface LanguageModel extends Trainable<Batch> {
   readonly kind: LanguageKind;
+  /** What `modelToFiles` of heed/models takes. */
   readonly model: Gpt2 | Bert;
-  /** config.json. */
-  readonly config: Readonly<Record<string, unknown>>;
 }
 
 /** A new model. Throws OptionError where the sizes make none. */
@@ -87,7 +87,6 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     return {
       kind,
       model,
-      config: { architectures: ["GPT2LMHeadModel"], model_type: "gpt2", ...config },
       parameters: () => model.parameters(),
       loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
     };
@@ -115,10 +114,26 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   return {
     kind,
     model,
-    config: { architectures: ["BertForMaskedLM"], model_type: "bert", ...config },
     parameters: () => model.parameters(),
     loss: (batch) => maskedLoss(model, batch),
   };
+}
+
+/** Ids of a tokeniser's special tokens, as config.json names them. */
+export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<string, number> {
+  const names: readonly (readonly [field: string, token: string])[] =
+    kind === "encoder"
+      ? [["pad_token_id", "[PAD]"]]
+      : [
+          ["bos_token_id", "<|endoftext|>"],
+          ["eos_token_id", "<|endoftext|>"],
+        ];
+  const ids: Record<string, number> = {};
+  for (const [field, token] of names) {
+    const id = tokenizer.id(token);
+    if (id !== undefined) ids[field] = id;
+  }
+  return ids;
 }
 
 /** Cross-entropy at the positions that have a target. */
