@@ -5,7 +5,7 @@
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
 import { DTypeError, ShapeError, show } from "../core/errors.ts";
-import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
 import { Module } from "./module.ts";
 import { sigmoid, tanh } from "./ops/activations.ts";
@@ -133,7 +133,7 @@ export class GRU extends Module {
 
   #run(
     x: FloatTensor,
-    real: FloatTensor | undefined,
+    real: RealSteps | undefined,
     backwards: boolean,
     weightIn: FloatTensor,
     weightState: FloatTensor,
@@ -147,22 +147,33 @@ export class GRU extends Module {
     for (let n = 0; n < N; n++) {
       const at = backwards ? N - 1 - n : n;
       const next = gates(reshape(fromInput[at], [B, 3 * this.hidden]), linear(h, weightState, biasState), h);
-      h = real ? add(h, multiply(slice(real, 1, at, at + 1), sub(next, h))) : next;
+      // A step that is not real keeps the old state, bit for bit.
+      h = real
+        ? add(multiply(slice(real.yes, 1, at, at + 1), next), multiply(slice(real.no, 1, at, at + 1), h))
+        : next;
       steps[at] = reshape(h, [B, 1, this.hidden]);
     }
     return { output: concat(steps, 1), last: h };
   }
 }
 
-/** A bool mask [B, N] as numbers, 1 where a step is real. */
-function realSteps(x: FloatTensor, keyMask: TensorLike): FloatTensor {
+/** Which steps are real, as numbers [B, N]: 1 where they are, and 1 where they are not. */
+interface RealSteps {
+  readonly yes: FloatTensor;
+  readonly no: FloatTensor;
+}
+
+function realSteps(x: FloatTensor, keyMask: TensorLike): RealSteps {
   const mask = asTensor("GRU: keyMask", keyMask);
   if (mask.dtype !== "bool")
     throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${show("keyMask", mask)}`, {
       dtype: mask.dtype,
     });
   checkShapeIs("GRU", "keyMask", mask, x.shape.slice(0, 2));
-  const data = numbers(x.dtype, mask.size);
-  data.set(mask.toFloat64());
-  return new Tensor(data, mask.shape, x.dtype);
+  const as = (f: (real: boolean) => number) => {
+    const data = numbers(x.dtype, mask.size);
+    data.set(mask.toFloat64().map((n) => f(n !== 0)));
+    return made(data, mask.shape);
+  };
+  return { yes: as(Number), no: as((real) => Number(!real)) };
 }

@@ -3,7 +3,7 @@
  * (../shared/golden/mha-module), the first step of a small decoder (../shared/golden/train-curve), and the other kinds of
  * attention (../shared/golden/additive-and-linear). In float64 to 1e-11·(1 + |want|), in float32 as each README says.
  */
-import { type Tensor, tensor } from "heed";
+import { keyLengths, longformer, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
 import { gradientsOf } from "../gradcheck.ts";
@@ -242,4 +242,81 @@ describe.skipIf(!hasShared("golden/train-curve"))("a decoder made of these layer
       for (const name of parameters)
         expect(off(gradients[name], file.get(`first_grad.${name}`)!, room), name).toBeUndefined();
     });
+});
+
+interface OtherCase {
+  name: string;
+  file: string;
+  kind: "additive" | "general" | "dot" | "performer" | "longformer";
+  dq: number;
+  dk: number;
+  da: number;
+  m: number;
+  causal: boolean;
+  keyLengths?: number[];
+  w: number;
+  globals: number[];
+}
+
+/** Output and weights of a case, given its tensors by name. */
+function other(
+  c: OtherCase,
+  t: Record<string, nn.FloatTensor>,
+  dtype: Dtype,
+): { output: Tensor; weights?: Tensor } {
+  const { q, k, v } = t;
+  const options = { returnWeights: true, attnMask: c.keyLengths && keyLengths(c.keyLengths) };
+  switch (c.kind) {
+    case "additive": {
+      const layer = new nn.AdditiveAttention(c.dq, c.dk, c.da, { dtype });
+      return Object.assign(layer, { wq: t["wq"], wk: t["wk"], w: t["w"] }).forward(q, k, v, options);
+    }
+    case "general":
+    case "dot": {
+      const layer = new nn.LuongAttention(q.shape[2], k.shape[2], { score: c.kind, dtype });
+      return Object.assign(layer, t["w"] && { w: t["w"] }).forward(q, k, v, options);
+    }
+    case "performer":
+      return nn.performerAttention(q, k, v, {
+        features: t["features"],
+        isCausal: c.causal,
+        returnWeights: true,
+      });
+    case "longformer":
+      return nn.attention(q, k, v, { attnMask: longformer(c.w, c.globals), returnWeights: true });
+  }
+}
+
+describe.skipIf(!hasShared("golden/additive-and-linear"))("the other kinds of attention", () => {
+  const { cases } = readJson<{ cases: OtherCase[] }>(shared("golden/additive-and-linear/manifest.json"), {
+    cases: [],
+  });
+  for (const c of cases)
+    for (const [dtype, room] of [
+      ["float64", 1e-11],
+      ["float32", 1e-5],
+    ] as const)
+      it(`${c.name}, ${dtype}`, () => {
+        const file = readTensors(shared("golden/additive-and-linear", c.file));
+        const inputs = Object.fromEntries(
+          [...file]
+            .filter(([name]) => file.has(`d_${name}`) || name === "features")
+            .map(([name, t]) => [name, as(dtype)(t)]),
+        );
+        let weights: Tensor | undefined;
+        const { outputs, gradients } = gradientsOf(
+          inputs,
+          () => {
+            const result = other(c, inputs, dtype);
+            weights = result.weights;
+            return [result.output];
+          },
+          () => as(dtype)(file.get("d_out")!),
+        );
+        expect(off(outputs[0], file.get("out")!, room)).toBeUndefined();
+        expect(off(weights, file.get("weights")!, room)).toBeUndefined();
+        for (const [name, want] of file)
+          if (name.startsWith("d_") && name !== "d_out")
+            expect(off(gradients[name.slice(2)], want, room), name).toBeUndefined();
+      });
 });
