@@ -63,7 +63,8 @@ export const command: Command = {
     ...SETTING_HELP,
     tokenizer: "FILE  a tokenizer.json to use instead of learning one",
     "checkpoint-every": "N  steps between two checkpoints (default 100)",
-    "evaluate-every": "N  steps between two held-out losses (default a twentieth of the steps)",
+    "evaluate-every":
+      "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
     dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
     resume: "go on from the checkpoint in DIR, with the texts it began with",
     json: "what came out as a JSON object",
@@ -147,7 +148,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
       heldOut:
         corpus.heldOut.length === 0
           ? undefined
-          : { batches: corpus.heldOut, every: evaluate ?? Math.max(1, Math.ceil(settings.steps / 20)) },
+          : { batches: corpus.heldOut, every: evaluate ?? evaluationsOf(settings, corpus) },
       checkpoint: { path: join(folder, CHECKPOINT), every, config: JSON.stringify(config), save },
       resume: found,
       signal: io.signal,
@@ -195,6 +196,13 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     );
   }
   return EXIT.ok;
+}
+
+/** Steps between two held-out losses: a twentieth of all, and so many that they cost at most a tenth of the time. */
+function evaluationsOf({ steps, batch, context }: Settings, { heldOut }: Corpus): number {
+  const tokens = heldOut.reduce((sum, { inputs }) => sum + inputs.size, 0);
+  // A forward pass is a third of a step.
+  return Math.min(steps, Math.max(Math.ceil(steps / 20), Math.ceil((10 / 3) * (tokens / (batch * context)))));
 }
 
 /** What is in the folder: the checkpoint where one is to be resumed, otherwise nothing that would be lost. */
