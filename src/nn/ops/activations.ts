@@ -11,9 +11,18 @@
  */
 import { came, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
+import { engineMap, engineMapBackward, type MapName } from "../../rowwise.ts";
 import { normalCdf, normalDensity } from "../erf.ts";
 import { record } from "../record.ts";
-import { type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
+import {
+  type FloatTensor,
+  isWorthTheEngine,
+  made,
+  type Numbers,
+  numbers,
+  numbersOf,
+  operand,
+} from "./operand.ts";
 
 /** A function over an array, and its derivative times the gradient that came in. */
 interface Activation {
@@ -100,6 +109,9 @@ const ACTIVATIONS = {
   },
 } satisfies Record<string, Activation>;
 
+/** Those that the engine has for float32; the loops above are its definition, and serve float64 and small tensors. */
+const ENGINE: readonly MapName[] = ["gelu", "gelu-tanh", "silu", "sigmoid", "tanh"];
+
 /** The name of an activation: what blocks take as `activation`. */
 export type ActivationName = keyof typeof ACTIVATIONS;
 
@@ -120,7 +132,9 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
   const from = operand(name, "x", x);
   const input = numbersOf(from);
   const output = numbers(from.dtype, input.length);
-  forward(input, output);
+  const engine = ENGINE.includes(name as MapName) ? (name as MapName) : undefined;
+  if (!(engine && isWorthTheEngine(input) && engineMap(engine, input, output as Float32Array)))
+    forward(input, output);
   const y = made(output, from.shape);
   record({
     name,
@@ -129,7 +143,15 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
     backward: ([d]) => {
       if (!d) return [undefined];
       const dx = numbers(from.dtype, input.length);
-      backward(input, output, numbersOf(d), dx);
+      const dy = numbersOf(d);
+      if (
+        !(
+          engine &&
+          isWorthTheEngine(input) &&
+          engineMapBackward(engine, input, dy as Float32Array, dx as Float32Array)
+        )
+      )
+        backward(input, output, dy, dx);
       return [made(dx, from.shape)];
     },
   });

@@ -3,7 +3,7 @@ export { type ActivationName, activate, elu1, gelu, relu, sigmoid, silu, tanh } 
 export { additiveScores } from "./additive.ts";
 export { add, mean, multiply, scale, sub, sum } from "./arithmetic.ts";
 export { type Attended, attention } from "./attend.ts";
-export { dropout, dropoutSeed, withDropout } from "./dropout.ts";
+export { dropout, dropoutSeed, layerDropout, withDropout } from "./dropout.ts";
 export { type KernelOptions, type KernelResult, linearAttention } from "./kernel-attention.ts";
 export { embedding, type Ids } from "./lookup.ts";
 export { layerNorm, rmsNorm, softmax } from "./normalise.ts";

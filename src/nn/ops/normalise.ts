@@ -10,10 +10,12 @@
  */
 import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
+import { engineNorm, engineNormBackward } from "../../rowwise.ts";
 import { record } from "../record.ts";
 import {
   checkShapeIs,
   type FloatTensor,
+  isWorthTheEngine,
   made,
   type Numbers,
   numbers,
@@ -53,8 +55,67 @@ function norm(
   if (!(typeof eps === "number" && eps >= 0))
     throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${came(eps)}`, { got: eps });
   const [input, w, b] = [numbersOf(from), weight && numbersOf(weight), bias && numbersOf(bias)];
+  const run = isWorthTheEngine(input) && onEngine(input, w, b, C, eps, centred);
+  const { output, backward } = run || inLoops(input, w, b, C, eps, centred);
+  const y = made(output, from.shape);
+  record({
+    name: what,
+    inputs: [from, weight, bias].filter((t) => t !== undefined),
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [];
+      const { dx, dw, db } = backward(numbersOf(d));
+      const like = (sum: Float64Array) => made(from.dtype === "float64" ? sum : Float32Array.from(sum), [C]);
+      return [made(dx, from.shape), ...(weight ? [like(dw)] : []), ...(bias ? [like(db)] : [])];
+    },
+  });
+  return y;
+}
+
+/** Rows that were normed, and the way back: gradients of x [rows, C], weight and bias [C]. */
+interface Normed {
+  readonly output: Numbers;
+  readonly backward: (dy: Numbers) => { dx: Numbers; dw: Float64Array; db: Float64Array };
+}
+
+/** On the engine, which computes in float32; undefined where it does not. */
+function onEngine(
+  input: Float32Array,
+  w: Numbers | undefined,
+  b: Numbers | undefined,
+  C: number,
+  eps: number,
+  centred: boolean,
+): Normed | undefined {
+  const output = new Float32Array(input.length);
+  const stats = new Float32Array((4 * input.length) / C);
+  const options = { C, centred, weight: w as Float32Array | undefined };
+  if (!engineNorm(input, output, stats, { ...options, bias: b as Float32Array | undefined, eps }))
+    return undefined;
+  return {
+    output,
+    backward: (dy) => {
+      const dx = new Float32Array(input.length);
+      const [dw, db] = [new Float64Array(C), new Float64Array(C)];
+      if (!engineNormBackward(input, dy as Float32Array, stats, dx, dw, db, options))
+        return inLoops(input, w, b, C, eps, centred).backward(dy);
+      return { dx, dw, db };
+    },
+  };
+}
+
+/** The definition, for float64, small tensors and where there is no engine. */
+function inLoops(
+  input: Numbers,
+  w: Numbers | undefined,
+  b: Numbers | undefined,
+  C: number,
+  eps: number,
+  centred: boolean,
+): Normed {
   const count = C === 0 ? 0 : input.length / C;
-  const output = numbers(from.dtype, input.length);
+  const like = input instanceof Float64Array ? "float64" : "float32";
+  const output = numbers(like, input.length);
   // What the backward pass needs of each row: its mean and 1/√(…).
   const means = new Float64Array(count);
   const inverses = new Float64Array(count);
@@ -71,37 +132,28 @@ function norm(
     inverses[row] = r;
     for (let n = 0; n < C; n++) output[at + n] = (input[at + n] - m) * r * (w ? w[n] : 1) + (b ? b[n] : 0);
   }
-  const y = made(output, from.shape);
-  record({
-    name: what,
-    inputs: [from, weight, bias].filter((t) => t !== undefined),
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [];
-      const dy = numbersOf(d);
-      const dx = numbers(from.dtype, input.length);
-      const dw = new Float64Array(C);
-      const db = new Float64Array(C);
-      for (let row = 0, at = 0; row < count; row++, at += C) {
-        const [m, r] = [means[row], inverses[row]];
-        let [sumG, sumGx] = [0, 0];
-        for (let n = 0; n < C; n++) {
-          const hat = (input[at + n] - m) * r;
-          const g = dy[at + n] * (w ? w[n] : 1);
-          sumG += g;
-          sumGx += g * hat;
-          dw[n] += dy[at + n] * hat;
-          db[n] += dy[at + n];
-        }
-        const [meanG, meanGx] = [centred ? sumG / C : 0, sumGx / C];
-        for (let n = 0; n < C; n++)
-          dx[at + n] = r * (dy[at + n] * (w ? w[n] : 1) - meanG - (input[at + n] - m) * r * meanGx);
+  const backward = (dy: Numbers) => {
+    const dx = numbers(like, input.length);
+    const dw = new Float64Array(C);
+    const db = new Float64Array(C);
+    for (let row = 0, at = 0; row < count; row++, at += C) {
+      const [m, r] = [means[row], inverses[row]];
+      let [sumG, sumGx] = [0, 0];
+      for (let n = 0; n < C; n++) {
+        const hat = (input[at + n] - m) * r;
+        const g = dy[at + n] * (w ? w[n] : 1);
+        sumG += g;
+        sumGx += g * hat;
+        dw[n] += dy[at + n] * hat;
+        db[n] += dy[at + n];
       }
-      const like = (sum: Float64Array) => made(from.dtype === "float64" ? sum : Float32Array.from(sum), [C]);
-      return [made(dx, from.shape), ...(weight ? [like(dw)] : []), ...(bias ? [like(db)] : [])];
-    },
-  });
-  return y;
+      const [meanG, meanGx] = [centred ? sumG / C : 0, sumGx / C];
+      for (let n = 0; n < C; n++)
+        dx[at + n] = r * (dy[at + n] * (w ? w[n] : 1) - meanG - (input[at + n] - m) * r * meanGx);
+    }
+    return { dx, dw, db };
+  };
+  return { output, backward };
 }
 
 /** Softmax over the last axis; a row that is −∞ throughout gives zeros. */

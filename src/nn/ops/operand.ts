@@ -43,6 +43,10 @@ export function numbers(dtype: Precision, length: number): Numbers {
   return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
 }
 
+/** True for float32 arrays so long that a kernel pays: below some 1,000 numbers its start costs more than the loop (measured). */
+export const isWorthTheEngine = (x: Numbers): x is Float32Array =>
+  x instanceof Float32Array && x.length >= 1024;
+
 /** A row-major tensor over a new array. */
 export function made(data: Numbers, shape: readonly number[]): FloatTensor {
   return new Tensor(data as TypedData, shape, data instanceof Float64Array ? "float64" : "float32");

@@ -2,7 +2,7 @@
 import { DTypeError, OptionError, ShapeError, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck } from "../../../tests/gradcheck.ts";
+import { gradcheck, gradientsOf } from "../../../tests/gradcheck.ts";
 import { normals } from "../../../tests/tensors.ts";
 
 const list = (t: { toFloat64(): Float64Array }) => [...t.toFloat64()];
@@ -189,6 +189,36 @@ describe("values", () => {
       near(f(a), f(b));
     near(nn.matmul(a, a, { transposeB: true }), nn.matmul(b, b, { transposeB: true }));
     near(nn.rope(a, { offset: 1000 }), nn.rope(b, { offset: 1000 }));
+  });
+
+  it("tensors large enough for the engine have the values and gradients of the float64 loops", () => {
+    const run = (dtype: nn.Precision) => {
+      const make = normals(6, dtype);
+      const [x, w, b, d] = [make(50, 37), make(37), make(37), make(50, 37)];
+      const works: (() => nn.FloatTensor)[] = [
+        () => nn.layerNorm(x, w, b),
+        () => nn.layerNorm(x),
+        () => nn.rmsNorm(x, w),
+        ...(["relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh", "elu1"] as const).map(
+          (name) => () => nn.activate(x, name),
+        ),
+      ];
+      return works.map((work) => {
+        const { outputs, gradients } = gradientsOf(
+          { x, w, b },
+          () => [work()],
+          () => d,
+        );
+        return [outputs[0], gradients.x!, gradients.w, gradients.b].map((t) => (t ? list(t) : []));
+      });
+    };
+    const want = run("float64");
+    for (const [n, results] of run("float32").entries())
+      for (const [m, numbers] of results.entries()) {
+        expect(numbers.length).toBe(want[n][m].length);
+        for (const [i, v] of numbers.entries())
+          expect(Math.abs(v - want[n][m][i])).toBeLessThan(3e-6 * (1 + Math.abs(want[n][m][i])));
+      }
   });
 
   it("splitHeads and slices of a projection are views; mergeHeads of a result in layout bshd is one too", () => {
