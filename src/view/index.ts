@@ -13,6 +13,22 @@ export {
   type Transfer,
   xterm256,
 } from "./colour.ts";
+export {
+  csvLines,
+  type DrawnFigure,
+  type ExplorerState,
+  FIGURE_VIEWS,
+  type FigureOptions,
+  type FigureTable,
+  type FigureView,
+  figureOptions,
+  figureTable,
+  jsonLines,
+  type RasterOptions,
+  renderFigure,
+  renderRaster,
+  type TableValue,
+} from "./figure/index.ts";
 export { distinctLabels, pieceLabel, truncate, widthOf } from "./label.ts";
 export {
   entropyOf,

@@ -31,6 +31,7 @@ export async function drawAtlas(
   const [wide, high] = [(side * Nk) / most, (side * Nq) / most];
   const top = FONT + 4;
   const lines: string[] = [];
+  const places: { x: number; y: number; width: number; height: number }[] = [];
   const font = { "font-size": FONT, fill: theme.second };
   const colours = cellColours(rampOf(figure, false), theme, false, true);
   const codes = overviewCodes(figure.transfer);
@@ -49,6 +50,7 @@ export async function drawAtlas(
       const overview = await store.overview(one, THUMBNAIL);
       const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colours, seen))}`;
       const place = { x, y, width: wide, height: high };
+      places.push(place);
       const crisp = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
       lines.push(element("image", { ...place, ...crisp, href }));
       const chosen = figure.marked && layer === ref.layer && head === ref.head;
@@ -60,8 +62,9 @@ export async function drawAtlas(
   lines.push(text(LEFT, bottom, "layers downwards · heads across", { "font-size": FONT, fill: theme.third }));
   // What is masked shows the hatch below it.
   const hatch = hatchOf(theme, 1);
-  const ground = { x: LEFT, y: top, width: heads * (side + GAP) - GAP, height: bottom - top - FONT - GAP };
-  const under = seen.has(MARK.masked) ? [hatch.defs, element("rect", { ...ground, fill: hatch.fill })] : [];
+  const under = seen.has(MARK.masked)
+    ? [hatch.defs, ...places.map((place) => element("rect", { ...place, fill: hatch.fill }))]
+    : [];
   return { svg: [...under, ...lines].join("\n"), height: bottom + 4 };
 }
 

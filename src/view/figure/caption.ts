@@ -4,13 +4,16 @@
  */
 import { wrap } from "../label.ts";
 import { formatNumber } from "../number.ts";
-import { describeHead } from "../store/sentence.ts";
 import type { HeadMeasures, Stage } from "../store/types.ts";
 import { joined } from "./cells.ts";
 import type { Kept } from "./lines.ts";
 import type { Figure } from "./options.ts";
-import { type Part, SANS_EM, type Theme, text } from "./sheet.ts";
+import { describeHead } from "./sentence.ts";
+import { type Part, type Theme, text } from "./sheet.ts";
 import type { Shown } from "./shown.ts";
+
+/** Width of a character of prose as a share of the font size: an average over running text. */
+const EM = 0.5;
 
 const STAGES: Readonly<Record<Stage, string>> = {
   scores: "scores q·k",
@@ -38,7 +41,7 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   }
   const unit = stage === "contribution" && block.has.wo ? "contributions w·‖v·W_O‖" : STAGES[stage];
   facts.push(view === "row" ? "one weight step by step" : unit);
-  if (view !== "row")
+  if (view === "matrix" || view === "text")
     facts.push(shown.signed ? "linear around 0" : scaleName(figure), fullColour(figure, shown));
   const { querySegments, keySegments } = figure;
   const part = querySegments.length > 0 || keySegments.length > 0 ? " shown" : "";
@@ -92,7 +95,9 @@ function hiddenName(figure: Figure, { hiddenKeys }: Shown): string {
 /** The caption's lines at the top of a part of the sheet. */
 export function drawCaption(facts: readonly string[], theme: Theme, width: number): Part {
   const size = 6.5;
-  const lines = wrap(`${facts.join(" · ")}.`, Math.floor(width / (size * SANS_EM)));
+  // No break before a dot, nor inside "= 1" or "24 × 24".
+  const said = `${facts.join("\u00a0· ")}.`.replace(/ ([=×]) /g, "\u00a0$1\u00a0");
+  const lines = wrap(said, Math.floor(width / (size * EM)));
   const font = { "font-size": size, fill: theme.second };
   return {
     svg: lines.map((line, n) => text(0, size + n * 9, line, font)).join("\n"),

@@ -80,12 +80,12 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
   };
 }
 
-/** The outlined cell in words: "The outlined cell: sat to cat, 0.412." */
+/** The chosen cell in words: "The chosen cell: sat to cat, 0.412." */
 function cellSentence(figure: Figure, shown: Shown): string {
   if (!figure.marked) return "";
   const [i, j] = [shown.queries.indexOf(figure.query), shown.keys.indexOf(figure.key)];
   if (i < 0 || j < 0) return "";
   const { values, marks } = shown.row(i);
   const said = ["", "masked", "not a number", "hidden"][marks[j]] || formatNumber(values[j]);
-  return `The outlined cell: ${shown.queryNames[figure.query]} to ${shown.keyNames[figure.key]}, ${said}.`;
+  return `The chosen cell: ${shown.queryNames[figure.query]} to ${shown.keyNames[figure.key]}, ${said}.`;
 }

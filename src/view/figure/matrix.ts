@@ -19,7 +19,7 @@ import {
 import { MARK, type Shown } from "./shown.ts";
 
 /** Points: the largest cell, the size of labels, and the longest label. */
-const LARGEST = 18;
+const LARGEST = 22;
 const FONT = 6.5;
 const LABEL = 62;
 
@@ -104,8 +104,11 @@ export function drawScale(
     lines.push(element("rect", { x: (n * width) / steps, width: width / steps + more, height: 5, fill }));
   }
   lines.push(element("rect", { width, height: 5, fill: "none", stroke: theme.line, "stroke-width": 0.5 }));
-  const font = { "font-family": MONO, "font-size": 5.5, fill: theme.second, "text-anchor": "middle" };
-  for (const { place, said } of ticksOf(figure, shown)) lines.push(text(place * width, 11.5, said, font));
+  const font = { "font-family": MONO, "font-size": 5.5, fill: theme.second };
+  for (const { place, said } of ticksOf(figure, shown)) {
+    const anchor = place === 0 ? "start" : place === 1 ? "end" : "middle";
+    lines.push(text(place * width, 11.5, said, { ...font, "text-anchor": anchor }));
+  }
   const hatch = hatchOf(theme, 1);
   let x = width + 14;
   for (const [mark, name, fill] of [
@@ -115,9 +118,9 @@ export function drawScale(
   ] as const) {
     if (!seen.has(mark)) continue;
     if (mark === MARK.masked) lines.push(hatch.defs);
-    lines.push(element("rect", { x, width: 5, height: 5, fill }));
-    lines.push(text(x + 7.5, 4.6, name, { "font-size": 5.5, fill: theme.second }));
-    x += 16 + textWidth(name, 5.5, SANS_EM);
+    lines.push(element("rect", { x, width: 9, height: 5, fill }));
+    lines.push(text(x + 11.5, 4.6, name, { "font-size": 5.5, fill: theme.second }));
+    x += 20 + textWidth(name, 5.5, SANS_EM);
   }
   return { svg: lines.join("\n"), height: 14 };
 }
@@ -129,7 +132,10 @@ function ticksOf(
 ): { place: number; said: string }[] {
   if (domain === undefined)
     return ["0", "row’s largest"].map((said, n) => ({ place: signed ? 0.5 + n / 2 : n, said }));
-  const said = (value: number) => formatNumber(value, { digits: 2 }).replace(/^0\./, ".");
+  const said = (value: number) =>
+    formatNumber(value, { digits: 2 })
+      .replace(/^(−?)0(?=\.)/, "$1")
+      .replace(/(\.\d*?)0+$/, "$1");
   if (signed) return [-1, 0, 1].map((part) => ({ place: (part + 1) / 2, said: said(part * domain) }));
   if (transfer === "log")
     return [-6, -4, -2, 0].map((power) => ({

@@ -23,7 +23,7 @@ export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: numbe
   const lines: string[] = [];
   let y = 20;
   lines.push(text(0, y, ledger.weight.text, { "font-family": MONO, "font-size": 20, fill: theme.ink }));
-  const said = `share of ${shown.queryNames[query]} given to ${shown.keyNames[key]}`;
+  const said = `share of ‹${shown.queryNames[query]}› given to ‹${shown.keyNames[key]}›`;
   const x = textWidth(ledger.weight.text, 20) + 8;
   lines.push(text(x, y, truncate(said, Math.floor((width - x) / (SANS_EM * FONT))), { "font-size": FONT }));
   if (!ledger.visible)
@@ -31,11 +31,11 @@ export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: numbe
   y += 16;
   const table = ledgerTable(ledger, theme, width, y);
   lines.push(table.svg);
-  y += table.height + 6;
+  y += table.height + 10;
   if (ledger.products.length > 0) {
     const strip = products(ledger, figure.terms, theme, width, y);
     lines.push(strip.svg);
-    y += strip.height + 6;
+    y += strip.height + 10;
   }
   const row = rowTable(figure, shown, theme, width, y);
   lines.push(row.svg);

@@ -1,0 +1,443 @@
+/**
+ * Figures against the store they show: the colours of cells are the table's colours of the store's numbers, masked cells
+ * are hatched, what a figure shows is said below it, and the same options give the same bytes.
+ */
+import { createHash } from "node:crypto";
+import { inflateSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { DEFAULT } from "../../explorer/state/state.ts";
+import { colourTable, hex } from "../../src/view/colour.ts";
+import {
+  csvLines,
+  figureOptions,
+  figureTable,
+  jsonLines,
+  renderFigure,
+  renderRaster,
+} from "../../src/view/figure/index.ts";
+import { codeOf, signedCodeOf } from "../../src/view/store/transfer.ts";
+import { random } from "../random.ts";
+import { madeStore } from "./stores.ts";
+
+const REF = { block: 0, layer: 0, head: 0 };
+
+/** The fill of every cell of a vector matrix, by "row column". */
+function fillsOf(svg: string): Map<string, string> {
+  const fills = new Map<string, string>();
+  for (const [, fill, d] of svg.matchAll(/<path fill="([^"]+)" d="(M[^"]+z)"\/>/g))
+    for (const [, j, i, wide] of d.matchAll(/M(\d+) (\d+)h([\d.]+)v[\d.]+h-[\d.]+z/g))
+      for (let n = 0; n < Math.round(Number(wide)); n++) fills.set(`${i} ${Number(j) + n}`, fill);
+  return fills;
+}
+
+/** Width, height and colours of a PNG with a palette or with RGBA, row by row; transparent pixels are "". */
+function pixelsOf(png: Uint8Array): string[][] {
+  const bytes = Buffer.from(png);
+  const chunks = new Map<string, Buffer>();
+  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at))
+    chunks.set(
+      bytes.toString("latin1", at + 4, at + 8),
+      bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)),
+    );
+  const header = chunks.get("IHDR")!;
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  const data = inflateSync(chunks.get("IDAT")!);
+  const [palette, alpha] = [chunks.get("PLTE"), chunks.get("tRNS")];
+  const size = palette ? 1 : 4;
+  const colour = (x: number, y: number) => {
+    const at = y * (1 + width * size) + 1 + x * size;
+    if (palette) {
+      const n = data[at];
+      return alpha && alpha[n] === 0 ? "" : `#${palette.toString("hex", 3 * n, 3 * n + 3)}`;
+    }
+    return data[at + 3] === 0 ? "" : `#${data.toString("hex", at, at + 3)}`;
+  };
+  return Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => colour(x, y)));
+}
+
+/** The pictures inside a figure. */
+const picturesOf = (svg: string) =>
+  [...svg.matchAll(/href="data:image\/png;base64,([^"]+)"/g)].map(([, text]) =>
+    pixelsOf(Buffer.from(text, "base64")),
+  );
+
+/** The text of a figure, tags taken away. */
+const saidIn = (svg: string) => svg.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+
+describe("a matrix", () => {
+  it("every cell has the colour of its weight, masked ones are hatched, over random heads, transfers and sizes", async () => {
+    const draw = random(11);
+    for (let n = 0; n < 24; n++) {
+      const [Nq, Nk] = [draw.size(60), draw.size(60)];
+      const recipe = draw.pick([
+        { mask: "causal" },
+        {},
+        { mask: { window: 3, causal: false } },
+        { keyLengths: 2 },
+      ] as const);
+      const store = madeStore({ Nq, Nk, seed: n, recipe, layers: 1, heads: 1 });
+      const transfer = draw.pick(["sqrt", "linear", "log"] as const);
+      const stage = draw.pick(["weights", "contribution", "masked", "scaled", "scores"] as const);
+      const theme = draw.pick(["light", "dark"] as const);
+      const { svg } = await renderFigure(store, { transfer, stage, theme });
+      const fills = fillsOf(svg);
+      expect(fills.size).toBe(Nq * Nk);
+      const signed = stage !== "weights" && stage !== "contribution";
+      const table = colourTable(
+        signed ? (theme === "dark" ? "signed-dark" : "signed") : theme === "dark" ? "plum-dark" : "plum",
+      );
+      const [low, high] = stage === "weights" ? [0, 1] : await store.range(REF, stage);
+      const domain = Math.max(Math.abs(low), Math.abs(high));
+      for (let i = 0; i < Nq; i++) {
+        const [row, seen] = [store.row(REF, i, stage), store.visible(REF, i)];
+        for (let j = 0; j < Nk; j++) {
+          const masked = seen[j] === 0 && stage !== "scores" && stage !== "scaled";
+          const code = signed ? signedCodeOf(row[j], domain) : codeOf(row[j], transfer, domain);
+          const fill = fills.get(`${i} ${j}`);
+          if (masked) expect(fill).toMatch(/^url\(#heed-masked/);
+          else expect(fill, `${stage} ${transfer} ${i} ${j}: ${row[j]}`).toBe(hex(table[code]));
+        }
+      }
+    }
+  });
+
+  it("beyond 128 tokens is one picture with a pixel a cell, in the same colours", async () => {
+    for (const [made, options] of [
+      [{ Nq: 150, Nk: 150 }, {}],
+      [
+        { Nq: 20, Nk: 200, recipe: {} },
+        { ramp: "cividis", hide: "first" },
+      ],
+      [{ Nq: 140, Nk: 140 }, { stage: "masked" }],
+      [
+        { Nq: 200, Nk: 30, recipe: {} },
+        { theme: "dark", domain: "row" },
+      ],
+    ] as const) {
+      const store = madeStore({ ...made, layers: 1, heads: 1 });
+      const { svg } = await renderFigure(store, options);
+      const [pixels] = picturesOf(svg);
+      const { stage = "weights", domain, ramp, theme } = options as Record<string, string>;
+      expect([pixels.length, pixels[0].length]).toEqual([made.Nq, made.Nk]);
+      const table = colourTable(
+        stage === "masked" ? "signed" : ramp === "cividis" ? "cividis" : theme ? "plum-dark" : "plum",
+      );
+      const range = await store.range(REF, "masked");
+      for (let i = 0; i < made.Nq; i += 7) {
+        const [row, seen] = [store.row(REF, i, stage as "weights"), store.visible(REF, i)];
+        for (let j = 0; j < made.Nk; j++) {
+          if (ramp === "cividis" && j === 0) {
+            expect(pixels[i][j]).toBe("#e4e1d8");
+            continue;
+          }
+          const full = domain === "row" ? Math.max(...row) : 1;
+          const code =
+            stage === "masked"
+              ? signedCodeOf(row[j], Math.max(-range[0], range[1]))
+              : codeOf(row[j], "sqrt", full);
+          expect(pixels[i][j], `${i} ${j}`).toBe(seen[j] === 1 ? hex(table[code]) : "");
+        }
+      }
+      expect(svg.includes("heed-masked")).toBe(!("recipe" in made));
+    }
+  });
+
+  it("prints numbers where they are wanted and fit, and names every cell of a small one", async () => {
+    const store = madeStore({ tokens: ["sat", 'a<b>&"c', "sat"], Nq: 3 });
+    const { svg } = await renderFigure(store, { values: true, query: 1, key: 0 });
+    const weight = store.cell(REF, 1, 0, "weights");
+    expect(saidIn(svg)).toContain(` ${weight.toFixed(2).replace(/^0/, "")} `);
+    expect(svg).toContain("<title>a&lt;b&gt;&amp;&quot;c to sat ");
+    expect(svg).toContain("<title>sat₂ to ");
+    expect(svg).toContain("sat₂ masked</title>");
+    expect((await renderFigure(store, { query: 0, key: 1 })).alt).toMatch(
+      /The chosen cell: sat to .*, masked\.$/,
+    );
+  });
+
+  it("hides keys, and leaves a gap or divides by what is left", async () => {
+    const tokens = ["[CLS]", "cat", "sat", "[SEP]"];
+    const store = madeStore({ tokens, Nq: 4, recipe: {}, layers: 1, heads: 1 });
+    const { columns, rows } = await figureTable(store, { hide: "special", renormalise: true });
+    expect(columns).toEqual(["query", ...tokens]);
+    for (const [, first, second, third, last] of rows) {
+      expect([first, last]).toEqual(["hidden", "hidden"]);
+      expect(Number(second) + Number(third)).toBeCloseTo(1, 12);
+    }
+    const gaps = await renderFigure(store, { hide: "special" });
+    expect(gaps.caption).toContain("special tokens hidden (2 keys), gaps left");
+    expect([...fillsOf(gaps.svg)].filter(([, fill]) => fill === "#e4e1d8").map(([at]) => at)).toEqual(
+      expect.arrayContaining(["0 0", "3 3"]),
+    );
+    const chosen = await renderFigure(store, { hide: "chosen", hidden: [1, 2, 3], renormalise: true });
+    expect(chosen.caption).toContain("chosen tokens hidden (3 keys), rows renormalised");
+  });
+
+  it("shows the segments asked for, and no others", async () => {
+    const segments = [
+      { name: "A", query: [0, 3], key: [0, 3] },
+      { name: "B", query: [3, 8], key: [3, 8] },
+    ] as const;
+    const store = madeStore({ Nq: 8, recipe: {}, segments });
+    const { columns, rows } = await figureTable(store, { querySegments: [0], keySegments: [1] });
+    expect(columns).toEqual(["query", "t3", "t4", "t5", "t6", "t7"]);
+    expect([...rows].map(([token]) => token)).toEqual(["t0", "t1", "t2"]);
+  });
+
+  it("draws nothing for no tokens, one token, and rows that see nothing", async () => {
+    for (const made of [{ Nq: 1 }, { Nq: 3, Nk: 1, recipe: { keyLengths: 0 } }])
+      for (const view of ["matrix", "lines", "text", "atlas", "row"] as const)
+        expect((await renderFigure(madeStore(made), { view })).svg).toMatch(/^<svg [^>]+>[\s\S]*<\/svg>\n$/);
+  });
+});
+
+describe("the other views", () => {
+  it("lines keep the strongest keys, or a share of the mass, and say what that leaves out", async () => {
+    const store = madeStore({ Nq: 12, layers: 1, heads: 1 });
+    const top = await figureTable(store, { view: "lines", top: 2 });
+    const edges = [...top.rows];
+    expect(edges.length).toBe(1 + 2 * 11);
+    for (const [i, , j, , weight] of edges) {
+      const row = store.row(REF, Number(i), "weights");
+      expect(weight).toBe(row[Number(j)]);
+      expect([...row].filter((other) => other > Number(weight)).length).toBeLessThan(2);
+    }
+    const sum = edges.reduce((total, edge) => total + Number(edge[4]), 0) / 12;
+    const { caption, svg } = await renderFigure(store, { view: "lines", top: 2 });
+    expect(caption).toContain(
+      `the 2 strongest keys of each query: 23 of 78 edges, ${Math.round(100 * sum)}\u202f% of the mass`,
+    );
+    expect(svg.match(/<path d="M[\d.]+ [\d.]+C/g)?.length).toBe(23);
+    const mass = await figureTable(store, { view: "lines", keep: "mass", mass: 0.9 });
+    const kept = new Map<number, number>();
+    for (const [i, , , , weight] of mass.rows)
+      kept.set(Number(i), (kept.get(Number(i)) ?? 0) + Number(weight));
+    for (const [, share] of kept) expect(share).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it("text reads from queries and to keys, several by mean, sum and maximum", async () => {
+    const store = madeStore({ Nq: 6, layers: 1, heads: 1 });
+    const rows = [2, 4].map((i) => store.row(REF, i, "weights"));
+    const read = async (options: object) =>
+      [...(await figureTable(store, { view: "text", ...options })).rows].map(([, , value]) => value);
+    expect(await read({ query: 3 })).toEqual([
+      ...store.row(REF, 3, "weights").slice(0, 4),
+      "masked",
+      "masked",
+    ]);
+    expect(await read({ rows: [2, 4], aggregate: "sum" })).toEqual(
+      [0, 1, 2, 3, 4].map((j) => rows[0][j] + rows[1][j]).concat("masked" as never),
+    );
+    expect(await read({ rows: [2, 4], aggregate: "max" })).toEqual(
+      [0, 1, 2, 3, 4].map((j) => Math.max(rows[0][j], rows[1][j])).concat("masked" as never),
+    );
+    expect((await read({ rows: [2, 4] }))[1]).toBeCloseTo((rows[0][1] + rows[1][1]) / 2, 15);
+    expect(await read({ direction: "to", rows: [1] })).toEqual([
+      "masked",
+      ...[1, 2, 3, 4, 5].map((i) => store.cell(REF, i, 1, "weights")),
+    ]);
+  });
+
+  it("a row shows the store's ledger and its strongest keys", async () => {
+    const store = madeStore({ Nq: 7 });
+    const { svg } = await renderFigure(store, { view: "row", query: 5, key: 2, width: 170 });
+    const ledger = store.ledger({ block: 0, layer: 0, head: 0 }, 5, 2);
+    for (const { name, value } of ledger.lines) {
+      expect(saidIn(svg)).toContain(` ${name} `);
+      expect(saidIn(svg)).toContain(` ${value.text} `);
+    }
+    const { rows } = await figureTable(store, { view: "row", query: 5, key: 2 });
+    expect([...rows].map((row) => row[5])).toEqual(ledger.lines.map(({ value }) => value.value));
+  });
+
+  it("the atlas shows every head's overview, and its table every head's measures", async () => {
+    const store = madeStore({ Nq: 80, layers: 3, heads: 4 });
+    const { svg } = await renderFigure(store, { view: "atlas" });
+    const pictures = picturesOf(svg);
+    expect(pictures.length).toBe(12);
+    const overview = await store.overview({ block: 0, layer: 1, head: 2 }, 64);
+    const table = colourTable("plum");
+    const pixels = pictures[6].flat();
+    pixels.forEach((colour, n) =>
+      expect(colour).toBe(overview.marks[n] === 1 ? "" : hex(table[overview.max[n]])),
+    );
+    const { columns, rows } = await figureTable(store, { view: "atlas" });
+    const all = [...rows];
+    expect(all.length).toBe(12);
+    const measures = await store.measures({ block: 0, layer: 2, head: 1 });
+    expect(all[9][columns.indexOf("entropy")]).toBe(measures.entropy);
+  });
+});
+
+describe("a figure", () => {
+  it("has the same bytes every time, with no style sheet, script, handler or address", async () => {
+    for (const view of ["matrix", "lines", "text", "atlas", "row"] as const) {
+      const draw = () => renderFigure(madeStore({ Nq: 33 }), { view, query: 3, key: 1 });
+      const [one, two] = [await draw(), await draw()];
+      expect(one.svg).toBe(two.svg);
+      expect(one.svg).not.toMatch(/<style|<script|\sstyle=|\son[a-z]+=|(?:href|src)="(?!data:image\/png)/);
+      expect(one.svg.match(/https?:[^"<\s]+/g)).toEqual(["http://www.w3.org/2000/svg"]);
+    }
+  });
+
+  it("is as wide as asked, in millimetres, in one column and two", async () => {
+    for (const width of [85, 170]) {
+      const { svg, height } = await renderFigure(madeStore(), { width });
+      const [, wide, high, box] = /width="([\d.]+)mm" height="([\d.]+)mm" viewBox="0 0 ([\d.]+) /.exec(svg)!;
+      expect(Number(wide)).toBe(width);
+      expect(Number(high)).toBeCloseTo(height, 1);
+      expect(Number(box)).toBeCloseTo((width * 72) / 25.4, 1);
+    }
+  });
+
+  it("keeps its bytes from version to version, until somebody means to change them", async () => {
+    const digest: Record<string, string> = {};
+    for (const view of ["matrix", "lines", "text", "atlas", "row"] as const) {
+      const { svg } = await renderFigure(madeStore({ Nq: 10 }), {
+        view,
+        query: 4,
+        key: 2,
+        layer: 1,
+        head: 1,
+      });
+      digest[view] = createHash("sha256").update(svg).digest("hex").slice(0, 16);
+    }
+    expect(digest).toMatchInlineSnapshot(`
+      {
+        "atlas": "20a6277bc6ca82b4",
+        "lines": "945033e7a7ff6d97",
+        "matrix": "1e9f91e7716cb89f",
+        "row": "6a363214a2bb132f",
+        "text": "48021214621b74ce",
+      }
+    `);
+  });
+
+  it("takes tokens as text only, whatever they hold", async () => {
+    const tokens = [
+      "</text><script>alert(1)</script>",
+      "</svg>",
+      '"><image href="x">',
+      "\u202eright to left\u202c",
+      "\ud800",
+      "\0\x07\x1b[31m",
+      "x".repeat(10_000),
+      "]]>",
+      "&amp;",
+    ];
+    for (const view of ["matrix", "lines", "text", "row"] as const) {
+      const { svg, alt } = await renderFigure(madeStore({ tokens, Nq: tokens.length }), {
+        view,
+        query: 8,
+        key: 0,
+      });
+      expect(svg).not.toMatch(/<script|<\/svg>(?!\n$)|<image href="x"/);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(svg + alt).not.toMatch(/[\u202a-\u202e\u2066-\u2069\0-\x08\x0b\x0e-\x1f\ud800]/u);
+      expect(svg.length).toBeLessThan(80_000);
+    }
+  });
+
+  it("says in LaTeX what it shows, special characters set as text", async () => {
+    const figure = await renderFigure(madeStore({ tokens: ["50%", "a_b"], Nq: 2 }), {
+      view: "text",
+      query: 1,
+    });
+    expect(figure.latex("fig_1")).toBe(
+      [
+        "\\begin{figure}",
+        "  \\centering",
+        "  \\includegraphics[width=85mm]{fig_1}",
+        "  \\caption{Layer 0, head 0; attention weights; square-root scale; full colour = 1; 2 queries $\\times$ 2 keys; from ``a\\_b''; no token hidden.}",
+        "  \\label{fig:fig_1}",
+        "\\end{figure}",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("refuses what is not there before any work", async () => {
+    const store = madeStore();
+    for (const [options, code] of [
+      [{ layer: 2 }, "layer"],
+      [{ head: 2 }, "head"],
+      [{ block: "dec" }, "block"],
+      [{ view: "pie" }, "view"],
+      [{ width: 1 }, "width"],
+      [{ query: 9, key: 0 }, "query"],
+      [{ hidden: [99] }, "hidden"],
+      [{ querySegments: [0] }, "querySegments"],
+      [{ top: 0 }, "top"],
+      [{ mass: 2 }, "mass"],
+    ] as const)
+      await expect(renderFigure(store, options as object)).rejects.toMatchObject({
+        name: "OptionError",
+        code,
+      });
+    await expect(renderRaster(store, { view: "lines" })).rejects.toMatchObject({ code: "raster" });
+  });
+
+  it("is what a state of the explorer shows", async () => {
+    const store = madeStore({ Nq: 12, layers: 2 });
+    const state = { ...DEFAULT, layer: 1, head: 1, mode: "lines", top: 2, held: [4, 2] } as const;
+    expect(figureOptions(state)).toMatchObject({
+      view: "lines",
+      layer: 1,
+      head: 1,
+      top: 2,
+      query: 4,
+      key: 2,
+    });
+    const wanted = await renderFigure(store, { view: "lines", layer: 1, head: 1, top: 2, query: 4, key: 2 });
+    expect((await renderFigure(store, figureOptions({ ...state }))).svg).not.toBe("");
+    expect((await renderFigure(store, figureOptions({ ...state, terms: "size", mass: 0.8 }))).caption).toBe(
+      wanted.caption,
+    );
+    expect(figureOptions({ ...DEFAULT, view: "model" }).view).toBe("atlas");
+  });
+});
+
+describe("tables and pictures", () => {
+  it("CSV quotes what needs it, JSON reads back, both in full precision", async () => {
+    const tokens = ['say "hi"', "a,b", "line\nbreak"];
+    const store = madeStore({ tokens, Nq: 3, recipe: {}, layers: 1, heads: 1 });
+    const csv = [...csvLines(await figureTable(store))].join("");
+    expect(csv.startsWith('query,"say ""hi""","a,b","line\nbreak"\r\n')).toBe(true);
+    const { columns, rows } = JSON.parse([...jsonLines(await figureTable(store))].join(""));
+    expect(columns).toEqual(["query", ...tokens]);
+    rows.forEach((row: unknown[], i: number) =>
+      expect(row.slice(1)).toEqual([...store.row(REF, i, "weights")]),
+    );
+  });
+
+  it("a picture of a matrix has squares of its colours, hatched where masked, at 1× to 4×", async () => {
+    const store = madeStore({ Nq: 16, layers: 1, heads: 1 });
+    for (const scale of [1, 2, 4] as const) {
+      const pixels = pixelsOf(await renderRaster(store, {}, { scale }));
+      expect(pixels.length).toBe(512 * scale);
+      const cell = 32 * scale;
+      for (const [i, j] of [
+        [0, 0],
+        [7, 3],
+        [15, 15],
+      ])
+        expect(pixels[i * cell + 5][j * cell + 5]).toBe(
+          hex(colourTable("plum")[codeOf(store.cell(REF, i, j, "weights"), "sqrt", 1)]),
+        );
+      const corner = new Set(pixels[2].slice(15 * cell));
+      expect([...corner].sort()).toEqual(["#87837a", "#fbfaf7"]);
+    }
+  });
+
+  it("a long head's picture is pooled by its largest weight: a line one token thick stays", async () => {
+    const store = madeStore({ Nq: 1, Nk: 5000, recipe: {}, layers: 1, heads: 1, sharp: 8 });
+    const { svg, caption } = await renderFigure(store);
+    expect(caption).toContain("each pixel the largest of 2 × 2 cells");
+    const [[pixels]] = picturesOf(svg);
+    const row = store.row(REF, 0, "weights");
+    expect(pixels.length).toBe(2500);
+    pixels.forEach((colour, c) =>
+      expect(colour).toBe(hex(colourTable("plum")[codeOf(Math.max(row[2 * c], row[2 * c + 1]), "sqrt", 1)])),
+    );
+  });
+});

@@ -1,0 +1,48 @@
+/** Stores in memory for the tests of figures and pages: seeded heads of every kind of mask, token and size. */
+import { type Tensor, tensor } from "../../src/index.ts";
+import { type BlockInput, type StoreInput, storeFrom } from "../../src/view/store/from.ts";
+import type { ScoreRecipe } from "../../src/view/store/recipe.ts";
+import type { HeadStore, Segment } from "../../src/view/store/types.ts";
+import { random } from "../random.ts";
+
+export interface Made {
+  readonly layers?: number;
+  readonly heads?: number;
+  readonly Nq?: number;
+  readonly Nk?: number;
+  readonly d?: number;
+  readonly recipe?: ScoreRecipe;
+  readonly tokens?: readonly string[];
+  readonly segments?: readonly Segment[];
+  readonly seed?: number;
+  /** Scales the queries: larger is sharper. */
+  readonly sharp?: number;
+}
+
+/** Queries, keys and values of one block, `self`. */
+export function madeInput(made: Made = {}): StoreInput {
+  const { layers = 2, heads = 2, Nq = 9, Nk = Nq, d = 8, seed = 1, sharp = 2, segments } = made;
+  const draw = random(seed);
+  const normal = (rows: number, size: number): Tensor =>
+    tensor(
+      Float32Array.from({ length: heads * rows * d }, () => size * draw.normal()),
+      [heads, rows, d],
+    );
+  const tokens = made.tokens ?? Array.from({ length: Math.max(Nq, Nk) }, (_, i) => `t${i}`);
+  const block: BlockInput = {
+    kind: "self",
+    queryTokens: tokens.slice(0, Nq),
+    keyTokens: tokens.slice(0, Nk),
+    recipe: made.recipe ?? { mask: "causal" },
+    segments,
+    layers: Array.from({ length: layers }, () => ({
+      query: normal(Nq, sharp),
+      key: normal(Nk, 1),
+      value: normal(Nk, 1),
+    })),
+  };
+  return { blocks: [block] };
+}
+
+/** A store over such a block, computed on this thread. */
+export const madeStore = (made: Made = {}): HeadStore => storeFrom(madeInput(made));
