@@ -1,0 +1,93 @@
+/**
+ * One sentence about a head, made of its measures: "Mostly the previous token (61 %); 14 % on [CLS]; effective keys 2.3."
+ * It is the head's caption and its accessible description. Every number in it is a measure.
+ */
+import { oneLine, truncate } from "../label.ts";
+import { num } from "../number.ts";
+import type { Block, HeadMeasures, Num } from "./types.ts";
+
+/** Shares from which a head does something mostly, often, and worth a mention. */
+const MOSTLY = 0.5;
+const OFTEN = 0.25;
+const ALSO = 0.1;
+
+interface Habit {
+  readonly share: number;
+  readonly what: string;
+  readonly measure: keyof HeadMeasures;
+}
+
+/** The sentence as text. */
+export function describeHead(block: Block, measures: HeadMeasures): string {
+  return sentenceOf(block, measures)
+    .map((part) => (typeof part === "string" ? part : part.text))
+    .join("");
+}
+
+/** The sentence with its numbers as numbers. */
+export function sentenceOf(block: Block, measures: HeadMeasures): (string | Num)[] {
+  if (measures.rows === 0)
+    return [
+      measures.notNumbers > 0 ? "No row is made of numbers alone" : "No query sees anything",
+      ...faults(measures),
+      ".",
+    ];
+  const habits = habitsOf(block, measures).sort((a, b) => b.share - a.share);
+  const [first, ...others] = habits;
+  const parts: (string | Num)[] = [];
+  const share = (habit: Habit) => num(habit.share, `measures.${habit.measure}`, { style: "percent" });
+  const { within } = measures;
+  if (first && first.share >= OFTEN)
+    parts.push(`${first.share >= MOSTLY ? "Mostly" : "Often"} ${first.what} (`, share(first), ")");
+  else if (within !== undefined && within >= MOSTLY)
+    parts.push(
+      `Mostly near: within ±${measures.near} tokens (`,
+      num(within, "measures.within", { style: "percent" }),
+      ")",
+    );
+  else parts.push("Spread over many keys");
+  const next = (first && first.share >= OFTEN ? others : habits).find(
+    (habit) => habit.share >= ALSO && !(first && overlaps(first, habit)),
+  );
+  if (next) parts.push("; ", share(next), ` on ${next.what}`);
+  parts.push("; effective keys ", num(measures.effectiveKeys, "measures.effectiveKeys", { digits: 2 }));
+  return [...parts, ...faults(measures), "."];
+}
+
+function habitsOf(block: Block, m: HeadMeasures): Habit[] {
+  const marked = new Set(block.keyTokens.filter((_, j) => block.special.key[j]));
+  const only = marked.size === 1 ? [...marked][0] : undefined;
+  const name = (token: string) => truncate(oneLine(token), 24);
+  const start = block.keyTokens[0];
+  const all: [keyof HeadMeasures, string][] = [
+    ["diagonal", "the token itself"],
+    ["previous", "the previous token"],
+    ["next", "the next token"],
+    ["induction", "what followed an earlier copy of the token"],
+    ["sameToken", "other copies of the token"],
+    ["special", only === undefined ? "markers" : name(only)],
+    ["first", block.special.key[0] && start !== undefined ? name(start) : "the first token"],
+  ];
+  const found = all.flatMap(([measure, what]) => {
+    const value = m[measure];
+    return value === undefined ? [] : [{ measure, what, share: value }];
+  });
+  // The first token is often the only marker: then it is said once.
+  return found.filter(
+    ({ measure }) => measure !== "first" || !(block.special.key[0] && m.special - m.first < 0.01),
+  );
+}
+
+/** Two names for much the same keys. */
+function overlaps(a: Habit, b: Habit): boolean {
+  const pair = [a.measure, b.measure];
+  return pair.includes("special") && pair.includes("first");
+}
+
+function faults({ leak, notNumbers }: HeadMeasures): (string | Num)[] {
+  const parts: (string | Num)[] = [];
+  if (leak > 0)
+    parts.push("; a row gives ", num(leak, "measures.leak", { style: "percent" }), " to masked keys");
+  if (notNumbers > 0) parts.push("; ", num(notNumbers, "measures.notNumbers"), " weights are not numbers");
+  return parts;
+}
