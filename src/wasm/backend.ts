@@ -11,8 +11,7 @@ import { settings, warnOnce } from "../plan/configure.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problem } from "../plan/problem.ts";
 import { countTiles, TileMap } from "../plan/tiles.ts";
-import { tablesOf } from "../score/expr.ts";
-import { backward } from "./backward.ts";
+import { backward, refusesBackward } from "./backward.ts";
 import { Regions, writeCall } from "./call.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
@@ -292,13 +291,7 @@ export const wasm: Backend = {
       weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
     );
   },
-  refusesBackward(problem) {
-    if (problem.tensors.some((t) => t.kind === "float"))
-      return "the backward kernels give no gradient of float masks";
-    if (problem.score && tablesOf(problem.score).some((t) => t.type === "float"))
-      return "the backward kernels give no gradient of tables";
-    return undefined;
-  },
+  refusesBackward: (problem) => refusesBackward(theEngine() as Engine, problem, levelNow()),
   backward(problem: Problem, upstream: Upstream, gradients: Gradients): void {
     const { B, Hq, Nq, Nk } = problem.shape;
     if (B * Hq * Nq * Nk === 0) return;

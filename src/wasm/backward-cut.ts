@@ -8,6 +8,7 @@ import { type Costs, type Stages, stages } from "../plan/choose.ts";
 import { settings } from "../plan/configure.ts";
 import type { Problem } from "../plan/problem.ts";
 import { derivative } from "../score/derivative.ts";
+import { copyBytes, type SumPlan } from "./backward-sums.ts";
 import { insideTables, specOf } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { backwardSpaceOf, paddedKey, paddedValue } from "./layout.ts";
@@ -40,6 +41,8 @@ export interface BackwardCut {
   readonly rangeKeys: number;
   readonly costs: Costs;
   readonly cut: Stages;
+  /** Gradients of what was added to the scores. */
+  readonly sums?: SumPlan;
   /** Operations of the whole pass. */
   readonly work: number;
 }
@@ -51,9 +54,10 @@ export function cutBackward(
   level: KernelLevel,
   dOutput: Storage,
   output: Storage,
+  sums: SumPlan | undefined,
 ): BackwardCut {
   const { shape } = problem;
-  const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
+  const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;
   // As a forward call of many rows: there is no decode kernel backwards.
   const many = { ...problem, shape: { ...shape, Nq: Math.max(Nq, 8) } };
   const forward = specOf(many, level, engine.memory.shared).spec;
@@ -71,6 +75,7 @@ export function cutBackward(
     output,
     dOutput,
     slope,
+    sums: sums?.sums,
   };
   const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
   const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
@@ -86,9 +91,16 @@ export function cutBackward(
       dk * BYTES_OF[spec.key] +
       dv * BYTES_OF[spec.value] +
       4 * (dk + dv + paddedKey(spec) + paddedValue(spec)) +
-      (copyKeys ? 4 * paddedKey(spec) : 0),
-    row: dk * BYTES_OF[spec.query] + dv * (BYTES_OF[dOutput] + BYTES_OF[output]) + 4 * paddedKey(spec) + 8,
-    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
+      (copyKeys ? 4 * paddedKey(spec) : 0) +
+      (sums?.sums.columns ? 4 * G : 0) +
+      copyBytes(sums) / rangeKeys,
+    row:
+      dk * BYTES_OF[spec.query] +
+      dv * (BYTES_OF[dOutput] + BYTES_OF[output]) +
+      4 * paddedKey(spec) +
+      8 +
+      4 * (sums?.sums.rows.length ?? 0),
+    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), sums?.sums.cells ? 4 : 0),
   };
   // What one head is cut into must not depend on threads, which would change the order of sums; how many whole heads
   // are staged together may.
@@ -103,6 +115,7 @@ export function cutBackward(
     packKeys: packing({ ...spec, dv: dk, value: spec.key }),
     packValues: packing({ ...spec, dk: dv, key: spec.value }),
     copyKeys,
+    sums,
     rangeRows,
     rangeKeys,
     costs,

@@ -4,6 +4,7 @@ import type { Problem } from "../plan/problem.ts";
 import type { TileMap } from "../plan/tiles.ts";
 import type { BackwardCut } from "./backward-cut.ts";
 import type { PlacedKeys, PlacedMask, PlacedRows } from "./backward-place.ts";
+import type { PlacedSums } from "./backward-sums.ts";
 import type { Regions } from "./call.ts";
 import { BACKWARD, NEW_KEYS, NEW_ROWS, PACK, paddedKey, paddedValue, runWords } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
@@ -15,6 +16,7 @@ export interface BackwardStage extends Piece {
   readonly placedKeys: PlacedKeys;
   readonly placedRows: PlacedRows;
   readonly masks: readonly PlacedMask[];
+  readonly sums?: PlacedSums;
   readonly call: number;
   /** True where the rows of dQ, the keys of dK and dV start at 0 with this stage. */
   readonly newRows: boolean;
@@ -112,6 +114,7 @@ export function backwardTasks(
     dropAt.set(`${b}.${hk}`, dropKeys.length);
     for (let g = 0; g < (spec.dropout ? G : 0); g++) dropKeys.push(headKey(problem.seed, b, hk * G + g));
   }
+  const sumWords: number[] = [];
   const size = BACKWARD.size / 4;
   for (const cells of waves(keyRanges, rowRanges)) {
     const first = list.length / size;
@@ -172,6 +175,8 @@ export function backwardTasks(
           set(BACKWARD.tensor + 4 * n, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
           set(BACKWARD.tensorHead + 4 * n, mask.head);
         });
+        set(BACKWARD.sums, sumWords.length);
+        if (stage.sums) sumWords.push(...stage.sums.words(b, hk, s, row, key));
         list.push(...task);
       }
     lists.push({ first, count: list.length / size - first });
@@ -184,10 +189,11 @@ export function backwardTasks(
   };
   const runsAt = write(words);
   const indexAt = write(index.map((x, n) => (n % 2 === 0 ? runsAt + 4 * x : x)));
-  const dropsAt = write(dropKeys);
+  const [dropsAt, sumsAt] = [write(dropKeys), write(sumWords)];
   for (let task = 0; task < list.length; task += size) {
     list[task + BACKWARD.index / 4] = indexAt + 4 * list[task + BACKWARD.index / 4];
     list[task + BACKWARD.dropKeys / 4] = dropsAt + 4 * list[task + BACKWARD.dropKeys / 4];
+    list[task + BACKWARD.sums / 4] = sumsAt + 4 * list[task + BACKWARD.sums / 4];
   }
   const at = write(list);
   return lists.map(({ first, count }) => ({ at: at + first * BACKWARD.size, size: BACKWARD.size, count }));

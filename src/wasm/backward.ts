@@ -6,8 +6,10 @@
 import type { Gradients, Upstream } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
 import { TileMap } from "../plan/tiles.ts";
+import { tablesOf } from "../score/expr.ts";
 import { cutBackward } from "./backward-cut.ts";
 import { type PlacedKeys, type PlacedRows, placeKeys, placeMasks, placeRows } from "./backward-place.ts";
+import { copyBytes, placeSums, planSums } from "./backward-sums.ts";
 import { backwardTasks, packTasks } from "./backward-tasks.ts";
 import { Regions, type Strides, writeCall } from "./call.ts";
 import type { Engine } from "./engine.ts";
@@ -24,6 +26,23 @@ const NO_STRIDES: Strides = {
   queryRow: 0, keyRow: 0, valueRow: 0, outRow: 0, queryHead: 0, outHead: 0, lseHead: 0, headRows: 0, tensorRows: [],
 }; // biome-ignore format: one list
 
+/** Bytes that the copies of a table may take for one key head. */
+const MOST_COPIES = 2 ** 27;
+
+/** Why the backward kernels do not take a problem that the forward ones take. */
+export function refusesBackward(engine: Engine, problem: Problem, level: KernelLevel): string | undefined {
+  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
+  if (tables.length === 0) return undefined;
+  const plan = planSums(problem, {
+    masks: [],
+    tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
+  });
+  const { cut, rangeKeys } = cutBackward(engine, problem, level, "float32", "float32", plan);
+  const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, cut.keys) / rangeKeys);
+  if (bytes <= MOST_COPIES) return undefined;
+  return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MOST_COPIES}; a float mask of that shape needs none`;
+}
+
 /** Fills the gradients of a problem; `threadsFor` says how many threads so much work may have. */
 export function backward(
   engine: Engine,
@@ -36,8 +55,18 @@ export function backward(
   const { memory } = engine;
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
-  const made = cutBackward(engine, problem, level, stored(upstream.dOutput), stored(upstream.output));
+  const made = cutBackward(
+    engine,
+    problem,
+    level,
+    stored(upstream.dOutput),
+    stored(upstream.output),
+    planSums(problem, gradients),
+  );
   const { spec, cut } = made;
+  // Added to below, and a call whose thread was lost begins again.
+  for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
+    sum?.fill(0);
   const kernel = engine.kernels.get(spec);
   const packKeys = engine.kernels.get(made.packKeys);
   const packValues = engine.kernels.get(made.packValues);
@@ -102,8 +131,12 @@ export function backward(
             paddedKey(spec),
           ),
         );
-      const stage = { ...piece, placedKeys, placedRows, masks, call, newRows, newKeys };
+      const keyRanges = Math.ceil((piece.keys[1] - piece.keys[0]) / made.rangeKeys);
+      const sums =
+        made.sums && placeSums(memory, regions, problem, made.sums, piece, keyRanges, stripOf(spec.tile));
+      const stage = { ...piece, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
       for (const tasks of backwardTasks(memory, regions, problem, made, map, stage)) go(kernel, tasks);
+      sums?.collect(gradients);
       eachHead((b, h) => {
         take(
           memory,

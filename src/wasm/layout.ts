@@ -2,7 +2,7 @@
  * Where things lie in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
  * The kernels read these words and backend.ts writes them; both take the places from here. All offsets in bytes.
  */
-import { panelOf, roundUp, type Spec } from "./spec.ts";
+import { panelOf, roundUp, type Spec, targetsOf } from "./spec.ts";
 
 /** Constants of the kernels' arithmetic, loaded from memory: `v128.const` in a hot loop is rebuilt at each use in V8 13.6–14.6. */
 export const CONSTANTS_AT = 4096;
@@ -110,7 +110,9 @@ export const BACKWARD = {
   /** Mask tensors at (row0, keyBase) of the first head, and bytes from head to head, up to 8 each. */
   tensor: 136,
   tensorHead: 168,
-  size: 200,
+  /** Where the targets of kernels/sums.ts stand: of each the address of the first row of the first head, bytes from head to head and row to row. */
+  sums: 200,
+  size: 204,
 } as const;
 
 /** Flags of a backward task: its rows of dQ, its keys of dK and dV start at 0 here. */
@@ -199,7 +201,7 @@ export function backwardSpaceOf(spec: Spec): BackwardSpace {
   };
   const tile = rows * spec.keyTile * 4;
   return {
-    task: take(TASK.size),
+    task: take(TASK.size + 8 * (spec.sums ? targetsOf(spec.sums) : 0)),
     stats: take(2 * statStride(spec)),
     queries: take(rows * paddedKey(spec) * 4),
     dOutput: take(rows * paddedValue(spec) * 4),

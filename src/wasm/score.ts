@@ -141,6 +141,44 @@ export class RowCompiler {
     return get(expr);
   }
 
+  /** Where a look-up reads its table, at several vectors of four keys: flat indices, pulled to the nearest edge. */
+  indices(
+    read: Expression,
+    ks: readonly Local<"v128">[],
+    known: Map<Expression, readonly V128Value[]>,
+  ): readonly V128Value[] {
+    const args = read.args.map((x) => this.vectors(x, ks, undefined, known));
+    return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
+  }
+
+  /** Word of a table in the pool: its address; its lengths stand behind it. */
+  private wordOf(t: Table): number {
+    let word = this.pool.constants.length;
+    for (const other of this.pool.tables) {
+      if (other === t) break;
+      word += 1 + other.shape.length;
+    }
+    return word;
+  }
+
+  private lengthOf(t: Table, axis: number): V128Value {
+    return v128.load32_splat(this.vars.call, CALL.pool + 4 * (this.wordOf(t) + 1 + axis));
+  }
+
+  /** An index pulled to the nearest edge of its axis. */
+  private clamped(x: Expression, axis: number, index: V128Value): V128Value {
+    const last = i32x4.sub(this.lengthOf(x.value as Table, axis), this.m.bits(1));
+    return i32x4.max_s(i32x4.min_s(index, last), this.m.bits(0));
+  }
+
+  /** Flat index ((i₀·n₁ + i₁)·n₂ + i₂) … of a look-up. */
+  private flat(x: Expression, index: (axis: number) => V128Value): V128Value {
+    let flat = index(0);
+    for (let axis = 1; axis < x.args.length; axis++)
+      flat = i32x4.add(i32x4.mul(flat, this.lengthOf(x.value as Table, axis)), index(axis));
+    return flat;
+  }
+
   private constantAt(x: Expression): V128Value {
     return v128.load32_splat(this.vars.call, CALL.pool + 4 * this.pool.constants.indexOf(x));
   }
@@ -201,29 +239,17 @@ export class RowCompiler {
   }
 
   private lookUp(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
-    const { f, vars, pool } = this;
-    const t = x.value as Table;
-    let word = pool.constants.length;
-    for (const other of pool.tables) {
-      if (other === t) break;
-      word += 1 + other.shape.length;
-    }
-    const base = i32.load(vars.call, CALL.pool + 4 * word);
-    const length = (axis: number) => v128.load32_splat(vars.call, CALL.pool + 4 * (word + 1 + axis));
-    // Flat index ((i₀·n₁ + i₁)·n₂ + i₂) …, each index pulled to the nearest edge. Columns behind the last key are
-    // computed too (and masked): a gather there must not leave the table, a whole vector may, by a few numbers.
+    const { f, vars } = this;
+    const base = i32.load(vars.call, CALL.pool + 4 * this.wordOf(x.value as Table));
+    // Columns behind the last key are computed too (and masked): a gather there must not leave the table, a whole vector
+    // may, by a few numbers.
     const last = x.args.length - 1;
     const inside = this.inside.has(x);
     const direction = inside && k && x.args.slice(0, last).every(perRow) ? alongKeys(x.args[last]) : 0;
     const free = direction !== 0 || (inside && perRow(x));
-    const clamped = (axis: number): V128Value => {
-      const index = get(x.args[axis]);
-      if (free) return index;
-      return i32x4.max_s(i32x4.min_s(index, i32x4.sub(length(axis), this.m.bits(1))), this.m.bits(0));
-    };
-    let flat = clamped(0);
-    for (let axis = 1; axis <= last; axis++) flat = i32x4.add(i32x4.mul(flat, length(axis)), clamped(axis));
-    const index = f.let(flat);
+    const index = f.let(
+      this.flat(x, (axis) => (free ? get(x.args[axis]) : this.clamped(x, axis, get(x.args[axis])))),
+    );
     const address = (lane: number) => i32.add(base, i32.shl(i32x4.extract_lane(index, lane), 2));
     if (perRow(x)) return v128.load32_splat(address(0));
     if (direction === 1) return v128.load(address(0));

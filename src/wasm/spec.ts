@@ -17,6 +17,18 @@ export interface Tile {
   readonly unroll: number;
 }
 
+/** Which gradients a backward kernel gives of what was added to the scores; kernels/sums.ts. */
+export interface Sums {
+  /** Of every cell, of some float mask. */
+  readonly cells: boolean;
+  /** Summed over rows, of some float mask. */
+  readonly columns: boolean;
+  /** Summed over keys: of a float mask (undefined), or times the slope by a table entry that is one for the row. */
+  readonly rows: readonly (NumberExpression | undefined)[];
+  /** Into a table that is read cell by cell. */
+  readonly tables: readonly { readonly read: NumberExpression; readonly slope: NumberExpression }[];
+}
+
 /** All that a kernel's code depends on. */
 export interface Spec {
   readonly kind: "forward" | "weights" | "decode" | "pack" | "backward";
@@ -45,13 +57,25 @@ export interface Spec {
   readonly dOutput?: Storage;
   /** Of a backward kernel: the derivative of the score change by the score, where it is not 1. */
   readonly slope?: NumberExpression;
+  readonly sums?: Sums;
 }
+
+/** How many places sums go to. */
+export const targetsOf = (sums: Sums): number =>
+  (sums.cells ? 1 : 0) + (sums.columns ? 1 : 0) + sums.rows.length + sums.tables.length;
+
+/** The slopes of a kernel's sums: of its rows, then of its tables. */
+export const slopesOf = (sums: Sums): readonly (NumberExpression | undefined)[] => [
+  ...sums.rows,
+  ...sums.tables.map((x) => x.slope),
+];
 
 /** Every expression of a kernel, in the order in which its pool of constants and tables lies. */
 export const expressionsOf = (spec: Spec): readonly (Expression | undefined)[] => [
   spec.mask,
   spec.score,
   spec.slope,
+  ...(spec.sums ? [...slopesOf(spec.sums), ...spec.sums.tables.map((x) => x.read)] : []),
 ];
 
 /** The kernel that packs keys and values for another: it has no mask, no score, no rows. */
@@ -66,6 +90,7 @@ export const packing = (spec: Spec): Spec => ({
   inside: new Set(),
   output: undefined,
   dOutput: undefined,
+  sums: undefined,
 });
 
 /** Columns of one register tile: keys of a packed panel. */
@@ -99,11 +124,22 @@ export function keyOf(spec: Spec): string {
   const mark = marks(spec.inside);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
   if (spec.slope) parts.push(`slope ${textOf(spec.slope, "hidden", mark)}`);
+  if (spec.sums) parts.push(`sums ${sumsText(spec.sums, mark)}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push("dropout");
   if (!spec.shared) parts.push("unshared");
   return parts.join(" ");
+}
+
+function sumsText({ cells, columns, rows, tables }: Sums, mark: (x: Expression) => string): string {
+  const of = (x: NumberExpression | undefined) => (x ? textOf(x, "hidden", mark) : "1");
+  return [
+    ...(cells ? ["cells"] : []),
+    ...(columns ? ["columns"] : []),
+    ...rows.map((x) => `rows(${of(x)})`),
+    ...tables.map((x) => `table(${of(x.read)},${of(x.slope)})`),
+  ].join("+");
 }
 
 /**

@@ -6,6 +6,7 @@ import { type FunctionBuilder, ModuleBuilder } from "./builder.ts";
 import {
   F32,
   F32X4,
+  F64,
   I8X16,
   I16X8,
   I32,
@@ -18,7 +19,20 @@ import {
   V128,
   type ValueType,
 } from "./opcodes.ts";
-import { f32, f32x4, i8x16, i16x8, i32, i32x4, select, shuffle32, type Value, v128, ZERO } from "./value.ts";
+import {
+  f32,
+  f32x4,
+  f64,
+  i8x16,
+  i16x8,
+  i32,
+  i32x4,
+  select,
+  shuffle32,
+  type Value,
+  v128,
+  ZERO,
+} from "./value.ts";
 
 const wabt = await wabtOf();
 const memory = { initial: 1, maximum: 2, shared: true };
@@ -106,6 +120,7 @@ describe("each instruction is what its name says", () => {
   const tables: [string, Record<string, Row>, Record<string, unknown>][] = [
     ["i32", I32, i32],
     ["f32", F32, f32],
+    ["f64", F64, f64],
     ["v128", V128, v128],
     ["i32x4", I32X4, i32x4],
     ["f32x4", F32X4, f32x4],
@@ -128,7 +143,7 @@ describe("each instruction is what its name says", () => {
       for (const offset of [0, 1, 127, 128, 16384, 2 ** 20]) {
         const [prefix, op] = name.split(".");
         const text = `${name}${offset ? ` offset=${offset}` : ""}`;
-        const loads = { i32, f32, v128 }[prefix as "i32"] as unknown as Record<
+        const loads = { i32, f32, f64, v128 }[prefix as "i32"] as unknown as Record<
           string,
           (...x: unknown[]) => Value
         >;

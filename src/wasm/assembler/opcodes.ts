@@ -4,7 +4,7 @@
  * 0xfd opens the SIMD instructions, 0xfe the atomic ones; the number behind is the instruction's own.
  */
 
-export type ValueType = "i32" | "f32" | "v128";
+export type ValueType = "i32" | "f32" | "f64" | "v128";
 
 /** One instruction: operand types, result type, opcode bytes before the immediates. */
 export interface Row {
@@ -15,6 +15,7 @@ export interface Row {
 
 const i32 = "i32";
 const f32 = "f32";
+const f64 = "f64";
 const v128 = "v128";
 
 function plain<const I extends readonly ValueType[], const O extends ValueType>(op: number, from: I, to: O) {
@@ -88,6 +89,11 @@ export const F32 = {
   max: plain(0x97, [f32, f32], f32),
   convert_i32_s: plain(0xb2, [i32], f32),
   reinterpret_i32: plain(0xbe, [i32], f32),
+} as const;
+
+export const F64 = {
+  add: plain(0xa0, [f64, f64], f64),
+  promote_f32: plain(0xbb, [f32], f64),
 } as const;
 
 export const V128 = {
@@ -165,6 +171,7 @@ export const F32X4 = {
 export const MEMORY = {
   "i32.load": { type: i32, code: [0x28], align: 2 },
   "f32.load": { type: f32, code: [0x2a], align: 2 },
+  "f64.load": { type: f64, code: [0x2b], align: 3 },
   "i32.load8_u": { type: i32, code: [0x2d], align: 0 },
   "i32.load16_u": { type: i32, code: [0x2f], align: 1 },
   "v128.load": { type: v128, code: [0xfd, 0x00], align: 4 },
@@ -174,6 +181,7 @@ export const MEMORY = {
   "v128.load32_zero": { type: v128, code: [0xfd, 0x5c], align: 2 },
   "i32.store": { type: i32, code: [0x36], align: 2 },
   "f32.store": { type: f32, code: [0x38], align: 2 },
+  "f64.store": { type: f64, code: [0x39], align: 3 },
   "i32.store8": { type: i32, code: [0x3a], align: 0 },
   "i32.store16": { type: i32, code: [0x3b], align: 1 },
   "v128.store": { type: v128, code: [0xfd, 0x0b], align: 4 },
@@ -190,4 +198,4 @@ export const LANE = {
 export const SHUFFLE = [0xfd, 0x0d] as const;
 
 /** Value types as the binary format writes them. */
-export const TYPE: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 0x7d, v128: 0x7b };
+export const TYPE: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b };

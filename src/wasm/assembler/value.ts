@@ -6,6 +6,7 @@
 import {
   F32,
   F32X4,
+  F64,
   I8X16,
   I16X8,
   I32,
@@ -36,8 +37,9 @@ export class Value<T extends ValueType = ValueType> {
 export type I32Value = Value<"i32">;
 export type F32Value = Value<"f32">;
 export type V128Value = Value<"v128">;
+export type F64Value = Value<"f64">;
 /** An i32 operand may be a plain number, an f32 operand too. */
-export type Operand<T extends ValueType> = T extends "v128" ? V128Value : Value<T> | number;
+export type Operand<T extends ValueType> = T extends "v128" | "f64" ? Value<T> : Value<T> | number;
 
 type Operands<I extends readonly ValueType[]> = { -readonly [N in keyof I]: Operand<I[N]> };
 type Calls<T extends Record<string, Row>> = {
@@ -113,6 +115,7 @@ export const i32 = /* @__PURE__ */ Object.assign(calls(I32), {
   load16_u: load("i32.load16_u"),
 });
 export const f32 = /* @__PURE__ */ Object.assign(calls(F32), { load: load("f32.load") });
+export const f64 = /* @__PURE__ */ Object.assign(calls(F64), { load: load("f64.load") });
 export const v128 = /* @__PURE__ */ Object.assign(calls(V128), {
   load: load("v128.load"),
   load16x4_s: load("v128.load16x4_s"),

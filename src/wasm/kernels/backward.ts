@@ -35,12 +35,13 @@ import {
   TASK,
 } from "../layout.ts";
 import { loadFloats, loadOne, withConstants } from "../math.ts";
-import { panelOf, type Spec, type Storage, stripOf } from "../spec.ts";
+import { panelOf, type Spec, type Storage, stripOf, targetsOf } from "../spec.ts";
 import { clear, copyRow, eachTile, maskSpan, scanTensors } from "./block.ts";
 import { memoryImport } from "./forward.ts";
 import { type Increase, increase, increaseKept } from "./increase.ts";
 import { finite, scores } from "./products.ts";
 import { slopes } from "./softmax-backward.ts";
+import { targetWord } from "./sums.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
 const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
@@ -146,6 +147,11 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         set(TASK.runs, i32.load(entry));
         set(TASK.runCount, i32.load(entry, 4));
         if (spec.dropout) set(TASK.dropKey, i32.load(i32.add(word(BACKWARD.dropKeys), i32.shl(g, 2))));
+        for (let n = 0; spec.sums && n < targetsOf(spec.sums); n++) {
+          const [at, head, row] = [0, 4, 8].map((byte) => i32.load(word(BACKWARD.sums), 12 * n + byte));
+          set(targetWord(n), i32.add(at, i32.add(i32.mul(g, head), i32.mul(block, row))));
+          set(targetWord(n) + 4, row);
+        }
         spec.tensors.forEach((_, n) => {
           const down = i32.mul(block, i32.load(call, CALL.tensorRow + 4 * n));
           const across = i32.mul(g, word(BACKWARD.tensorHead + 4 * n));

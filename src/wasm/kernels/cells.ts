@@ -3,6 +3,8 @@
  * cells may be seen. Forward, weights and backward kernels all walk their rows with it; what becomes of a score
  * afterwards is theirs.
  */
+
+import type { NumberExpression } from "../../score/expr.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -17,7 +19,7 @@ import {
 import { CALL, TASK } from "../layout.ts";
 import type { Arithmetic } from "../math.ts";
 import type { RowCompiler } from "../score.ts";
-import type { Spec } from "../spec.ts";
+import { type Spec, slopesOf } from "../spec.ts";
 
 /** A walk over columns of one row. */
 export class Cells {
@@ -77,21 +79,38 @@ export class Cells {
 
   /**
    * Changes the scores of both vectors in place. `allowed` says which cells may be seen, undefined where all may; `slope`
-   * is the derivative of the change, where the spec has one.
+   * is the derivative of the change, `slopes` and `indices` are those of the spec's sums, where it has them.
    */
   change(
     m: Arithmetic,
     compiler: RowCompiler,
     found: readonly Local<"v128">[],
-  ): { allowed?: readonly V128Value[]; slope?: readonly V128Value[] } {
+  ): {
+    allowed?: readonly V128Value[];
+    slope?: readonly V128Value[];
+    slopes?: readonly (readonly V128Value[] | undefined)[];
+    indices?: readonly (readonly V128Value[])[];
+  } {
     const { f, spec, ask, keys } = this;
     if (!this.changes) return {};
     const mask = ask ? spec.mask : undefined;
     const known = new Map();
-    let slope: readonly V128Value[] | undefined;
+    // Slopes may be the score itself, which is overwritten below.
+    const vectors = (x: NumberExpression | undefined) =>
+      x &&
+      compiler
+        .vectors(x, keys, found, known)
+        .map((value) => (found.includes(value as Local<"v128">) ? f.let(value) : value));
+    let [slope, slopes, indices]: [
+      (readonly V128Value[])?,
+      (readonly (readonly V128Value[] | undefined)[])?,
+      (readonly (readonly V128Value[])[])?,
+    ] = [];
     if (spec.score) {
       const changed = compiler.vectors(spec.score, keys, found, known);
-      slope = spec.slope && compiler.vectors(spec.slope, keys, found, known);
+      slope = vectors(spec.slope);
+      slopes = spec.sums && slopesOf(spec.sums).map(vectors);
+      indices = spec.sums?.tables.map((x) => compiler.indices(x.read, keys, known));
       found.forEach((value, half) => f.set(value, changed[half]));
     }
     let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);
@@ -112,7 +131,7 @@ export class Cells {
         join(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
       }
     });
-    return { allowed, slope };
+    return { allowed, slope, slopes, indices };
   }
 
   /** Steps eight keys on. */

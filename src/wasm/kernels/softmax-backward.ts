@@ -25,6 +25,7 @@ import { poolOf, RowCompiler } from "../score.ts";
 import { expressionsOf, type Spec } from "../spec.ts";
 import { Cells } from "./cells.ts";
 import { beginDropout } from "./softmax.ts";
+import { RowSums } from "./sums.ts";
 
 /**
  * slopes(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
@@ -42,6 +43,7 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
       const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
       const cells = new Cells(f, spec, task, call, masked);
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const sums = spec.sums && new RowSums(f, task, spec.sums);
       f.set(first, 0);
       withConstants(f, spec, (m) => {
         const held = (offset: number) => (spec.wide ? undefined : f.let(v128.load32_splat(call, offset)));
@@ -58,12 +60,14 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
           const total = f.let(v128.load32_splat(stats));
           const delta = f.let(v128.load32_splat(stats, statStride(spec)));
           cells.begin(m, key, begin, first, ask);
+          sums?.begin(key, begin);
           f.loop(
             () => i32.ne(at, end),
             () => {
               cell(m, compiler, total, delta);
               cells.next(m);
               dropout?.next(m);
+              sums?.next();
               f.step(at, 32);
               f.step(dsAt, 32);
               if (masked) f.step(keptAt, 32);
@@ -82,7 +86,7 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
             values.map((x, half) => f.let(step(x, half)));
           const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
-          const { allowed, slope } = cells.change(m, compiler, found);
+          const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
           const worth = unit ?? f.let(v128.load32_splat(call, CALL.unit));
           const below = each(found, (x) => m.madd(x, worth, total));
           const log2e = f.once(m.c(Math.LOG2E));
@@ -95,6 +99,10 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
           const dp = factor ? each(product, (x, half) => f32x4.mul(x, factor[half])) : product;
           const difference = each(dp, (x) => f32x4.sub(x, delta));
           let d = each(difference, (x, half) => f32x4.mul(p[half], x));
+          if (sums) {
+            const seen = allowed ? each(d, (x, half) => v128.and(x, allowed[half])) : d;
+            sums.add(seen, slopes, indices, allowed);
+          }
           if (slope) d = each(d, (x, half) => f32x4.mul(x, slope[half]));
           let w = factor ? each(p, (x, half) => f32x4.mul(x, factor[half])) : p;
           if (allowed) {
@@ -119,7 +127,9 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
               i: row,
               q: i32.add(row, i32.load(task, TASK.offset)),
             });
-            compiler.begin([masked ? spec.mask : undefined, spec.score, spec.slope]);
+            const { mask: _, ...unmasked } = spec;
+            compiler.begin(expressionsOf(masked ? spec : unmasked));
+            sums?.beginRow(m);
             dropout?.row(m, row, key);
             const zero = f.int(0);
             if (!masked) span(compiler, zero, columns, false);
@@ -137,6 +147,7 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
               );
               span(compiler, from, to, true);
             }
+            sums?.endRow();
             f.step(s, rowBytes);
             f.step(ds, rowBytes);
             if (masked) f.step(kept, rowBytes);
