@@ -4,10 +4,10 @@
  */
 import { came, FormatError, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { Problems, VERSION } from "./about.ts";
-import { type Bag, memoryBag } from "./bag.ts";
+import { Problems } from "./about.ts";
 import { type Compute, localCompute } from "./compute.ts";
 import type { HeadData } from "./head.ts";
+import { bagFrom, type StoreInput } from "./input.ts";
 import { type Kernel, plainKernel } from "./kernel.ts";
 import { layOut } from "./layout.ts";
 import type { Port } from "./messages.ts";
@@ -18,53 +18,7 @@ import { sourceOf } from "./source.ts";
 import { createStore } from "./store.ts";
 import type { HeadStore, LoadReport, Segment } from "./types.ts";
 
-/** Tensors of one layer: query and key, or weights. */
-export interface LayerInput {
-  /** Its number; by default its place in the list. */
-  readonly layer?: number;
-  /** [heads, Nq, d], after rotation and norms. */
-  readonly query?: TensorLike;
-  /** [key heads, Nk, d] */
-  readonly key?: TensorLike;
-  /** [heads, Nq, Nk], floats, or uint8 for n/255. */
-  readonly weights?: TensorLike;
-  /** [key heads, Nk, dv] */
-  readonly value?: TensorLike;
-  /** [key heads, Nk] */
-  readonly valueNorm?: TensorLike;
-  /** [heads·dv, width] */
-  readonly outputWeight?: TensorLike;
-  /** [heads, Nq]: the model's own log-sum-exp. */
-  readonly lse?: TensorLike;
-}
-
-/** Heads that share tokens, sizes and recipe. */
-export interface BlockInput {
-  /** Default "self". */
-  readonly name?: string;
-  readonly kind?: "self" | "cross";
-  /** Tokens of queries and keys alike; or each their own. */
-  readonly tokens?: readonly string[];
-  readonly queryTokens?: readonly string[];
-  readonly keyTokens?: readonly string[];
-  readonly queryOffset?: number;
-  readonly segments?: readonly Segment[];
-  /** Positions of markers; by their looks where left out. */
-  readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
-  readonly headNames?: readonly string[];
-  readonly recipe?: ScoreRecipe;
-  /** Tensors the recipe names. */
-  readonly tensors?: Readonly<Record<string, TensorLike>>;
-  readonly layers: readonly LayerInput[];
-}
-
-/** What a store is made from. */
-export interface StoreInput {
-  readonly name?: string;
-  readonly model?: string;
-  readonly text?: string;
-  readonly blocks: readonly BlockInput[];
-}
+export type { BlockInput, LayerInput, StoreInput } from "./input.ts";
 
 /** Where long work is done. */
 export interface ComputeOptions {
@@ -75,16 +29,6 @@ export interface ComputeOptions {
   /** What computes on this thread; the plain kernel by default. */
   readonly kernel?: Kernel;
 }
-
-const PARTS = [
-  ["query", "q"],
-  ["key", "k"],
-  ["weights", "w"],
-  ["value", "v"],
-  ["valueNorm", "vnorm"],
-  ["outputWeight", "wo"],
-  ["lse", "lse"],
-] as const;
 
 /** A store over arrays in memory. */
 export function storeFrom(input: StoreInput, options: ComputeOptions = {}): HeadStore {
@@ -108,59 +52,6 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
     bytes: bytesIn(bag),
   };
   return createStore(source, reportOf(what, bag, blocks, about, problems, checks), computeFor(options));
-}
-
-/** The arrays under the names of a bundle, with a bundle's metadata. */
-export function bagFrom(input: StoreInput): Bag {
-  if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
-    throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${came(input)}`, {
-      got: input,
-    });
-  const tensors = new Map<string, TensorLike>();
-  const metadata = new Map([["heed", VERSION]]);
-  if (input.model !== undefined) metadata.set("model", input.model);
-  if (input.text !== undefined) metadata.set("text", input.text);
-  const abouts: Record<string, unknown> = {};
-  const put = (name: string, value: TensorLike) => {
-    if (tensors.has(name))
-      throw new OptionError("tensor", `storeFrom: the tensor \`${name}\` is given twice`, { name });
-    tensors.set(name, value);
-  };
-  for (const block of input.blocks) {
-    const { name = "self", kind, queryOffset, segments, special, headNames, recipe, layers } = block;
-    if (name in abouts)
-      throw new OptionError("block", `storeFrom: two blocks are called ${came(name)}`, { name });
-    if (!Array.isArray(layers))
-      throw new OptionError(
-        "block",
-        `storeFrom: block ${came(name)}: layers must be a list, got ${came(layers)}`,
-        { name },
-      );
-    layers.forEach((layer: LayerInput, n) => {
-      for (const [field, part] of PARTS) {
-        const value = layer[field];
-        if (value !== undefined) put(`${name}.${part}.${layer.layer ?? n}`, value);
-      }
-    });
-    for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
-    const queryTokens = block.queryTokens ?? block.tokens;
-    const keyTokens = block.keyTokens ?? block.tokens;
-    if (queryTokens) metadata.set(`tokens.${name}`, JSON.stringify(queryTokens));
-    if (keyTokens && keyTokens !== queryTokens)
-      metadata.set(`tokens.${name}.keys`, JSON.stringify(keyTokens));
-    abouts[name] = {
-      ...(kind === undefined ? {} : { kind }),
-      ...(queryTokens ? { queryTokens: name } : {}),
-      ...(keyTokens ? { keyTokens: keyTokens === queryTokens ? name : `${name}.keys` } : {}),
-      ...(queryOffset === undefined ? {} : { queryOffset }),
-      ...(segments ? { segments } : {}),
-      ...(special ? { special } : {}),
-      ...(headNames ? { headNames } : {}),
-    };
-    if (recipe) metadata.set(`recipe.${name}`, JSON.stringify(recipe));
-  }
-  metadata.set("blocks", JSON.stringify(abouts));
-  return memoryBag(tensors, metadata);
 }
 
 /** What a model shows of one text. */

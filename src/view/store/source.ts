@@ -16,6 +16,8 @@ export interface HeadSource {
   readonly blocks: readonly Laid[];
   /** The numbers of a head: at once where they are in memory. */
   head(ref: HeadRef): HeadData | Promise<HeadData>;
+  /** The tensors as they lie. */
+  readonly bag: Bag;
   close(): void | Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export interface HeadSource {
 export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
   return {
     blocks,
+    bag,
     head: (ref) => readHead(bag, blocks, ref),
     close: () => bag.close(),
   };

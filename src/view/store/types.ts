@@ -1,7 +1,7 @@
 /**
  * The words of the store: what stands between a file of queries and keys (or weights) and whoever draws them. A store
  * never holds a matrix of weights: it keeps q, k and one log-sum-exp a row, and computes rows, tiles and overviews when
- * they are asked for. Types only; what they mean is decided in the files beside this one.
+ * they are asked for. What these words mean is decided in the files beside this one.
  */
 import type { ScoreRecipe } from "./recipe.ts";
 
@@ -221,8 +221,28 @@ export interface HeadStore {
   range(ref: HeadRef, stage: Stage, asking?: Asking): Promise<readonly [low: number, high: number]>;
   /** Heads on screen, nearest first: what they wait for is computed before the rest. */
   prioritise(refs: readonly HeadRef[]): void;
+  /** Bytes the tensors of a bundle would take, and the bundle. */
+  bundleSize(options?: BundleOptions): number;
+  bundle(options?: BundleOptions): Promise<Uint8Array>;
   /** Gives up what is under way, ends workers, closes files. */
   dispose(): void;
+}
+
+/** What of a store goes into a bundle; all of it by default. */
+export interface BundleOptions {
+  /** Names of blocks. */
+  readonly blocks?: readonly string[];
+  readonly layers?: readonly number[];
+  /** Heads of every layer; their numbers stay as names. */
+  readonly heads?: readonly number[];
+  /** The first so many tokens. Of given weights the rows then no longer sum to 1; computed ones are over fewer keys. */
+  readonly tokens?: number;
+  /** Of queries, keys, values and weights; as they are by default. */
+  readonly dtype?: "float32" | "float16" | "bfloat16" | "float64";
+  /** Of given weights alone: `uint8` is n/255, off by at most 0.002. */
+  readonly weightDtype?: "uint8" | "float32" | "float16" | "bfloat16" | "float64";
+  /** False leaves values and output weights out. Default true. */
+  readonly values?: boolean;
 }
 
 /** A number on screen: its value, how it is written, and which function gave it; see `number.ts`. */
