@@ -123,8 +123,11 @@ export class Tensor<D extends DType = DType> {
     const out = arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
+    const to = out as Float32Array;
     eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
-      for (let i = 0; i < count; i++) (out as Float32Array)[next++] = source[start + i * step];
+      if (step === 1 && count >= 8) to.set(source.subarray(start, start + count), next);
+      else for (let i = 0; i < count; i++) to[next + i] = source[start + i * step];
+      next += count;
     });
     const native = arrayName(this.data) === "Float16Array";
     if (native) {

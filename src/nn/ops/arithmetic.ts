@@ -154,7 +154,8 @@ export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
   });
   let next = 0;
   eachRow(shape, strides, t.offset, (start, count, step) => {
-    for (let n = 0; n < count; n++) out[next++] = from[start + n * step];
+    for (let n = 0; n < count; n++) out[next + n] = from[start + n * step];
+    next += count;
   });
   return out;
 }
@@ -173,7 +174,8 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
   const x = numbersOf(from);
   let next = 0;
   eachRow(from.shape, strides, 0, (start, count, step) => {
-    for (let n = 0; n < count; n++) total[start + n * step] += x[next++];
+    for (let n = 0; n < count; n++) total[start + n * step] += x[next + n];
+    next += count;
   });
   return made(from.dtype === "float64" ? total : Float32Array.from(total), shape);
 }
