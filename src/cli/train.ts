@@ -97,7 +97,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   if (kept) checkSame(values, kept.settings);
   const settings = kept?.settings ?? asked;
   const texts = await Promise.all(positionals.map(readText));
-  const say = (line: string) => io.stderr.write(`${line}\n`);
+  const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
 
   const start = performance.now();
   const tokenizer = await tokeniserOf(texts, settings, kept, values, io);
@@ -134,7 +134,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
   };
   if (found) say(`resuming at step ${found.step} of ${settings.steps}`);
-  const report = new Report(io, settings, found?.step ?? 0);
+  const report = new Report(io, say, settings, found?.step ?? 0);
   const result = await answers(() =>
     train({
       model,
@@ -156,7 +156,9 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     }),
   ).finally(() => report.end());
   if (result.interrupted) {
-    say(`stopped after step ${result.step} of ${settings.steps}; the checkpoint is saved, --resume goes on`);
+    io.stderr.write(
+      `heed train: stopped after step ${result.step} of ${settings.steps}; the checkpoint is saved, --resume goes on\n`,
+    );
     return EXIT.interrupted;
   }
 
@@ -280,15 +282,15 @@ async function tokeniserOf(
 class Report {
   /** Tokens a second since the first step of this process. */
   tokensPerSecond = 0;
-  readonly #io: Io;
+  readonly #say: (line: string) => void;
   readonly #settings: Settings;
   readonly #bar: Progress;
   readonly #first: number;
   readonly #start = performance.now();
   #smooth = 0;
 
-  constructor(io: Io, settings: Settings, first: number) {
-    this.#io = io;
+  constructor(io: Io, say: (line: string) => void, settings: Settings, first: number) {
+    this.#say = say;
     this.#settings = settings;
     this.#first = first;
     this.#bar = startProgress(io, "training");
@@ -302,8 +304,8 @@ class Report {
     const rate = `${Math.round(this.tokensPerSecond)} tokens/s`;
     if (heldOut !== undefined) {
       this.#bar.end();
-      this.#io.stderr.write(
-        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}\n`,
+      this.#say(
+        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
       );
     }
     this.#bar.update(step / steps, `loss ${this.#smooth.toFixed(3)}  ${rate}  `);
