@@ -1,0 +1,264 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FormatError, HeedError, OptionError, type Tensor, tensor, UnsupportedError } from "heed";
+import { readSafetensors, writeSafetensors } from "heed/io";
+import {
+  Bert,
+  Gpt2,
+  locateShipped,
+  modelFromFiles,
+  modelToFiles,
+  readModel,
+  trainTokenizer,
+  writeModel,
+} from "heed/models";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = mkdtempSync(join(tmpdir(), "heed-models-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const text = "the cat sat on the mat, the cat sat\n".repeat(4);
+const bpe = trainTokenizer([text], { kind: "bpe", vocabSize: 262 });
+const wordPiece = trainTokenizer([text], { kind: "wordpiece", vocabSize: 40 });
+const gpt2 = new Gpt2({
+  vocab_size: 262,
+  n_positions: 16,
+  n_embd: 8,
+  n_layer: 2,
+  n_head: 2,
+  eos_token_id: 0,
+});
+const bert = new Bert({
+  vocab_size: wordPiece.size,
+  hidden_size: 8,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  intermediate_size: 12,
+  max_position_embeddings: 16,
+});
+const BOTH = [
+  ["gpt2", gpt2, bpe],
+  ["bert", bert, wordPiece],
+] as const;
+
+/** The files of a model, the weights after a change to their tensors. */
+function changed(model: Gpt2 | Bert, change: (tensors: Map<string, Tensor>) => void) {
+  const files = modelToFiles(model, model === gpt2 ? bpe : wordPiece, { dtype: "float32" });
+  const tensors = readSafetensors(files.get("model.safetensors") as Uint8Array).tensors as Map<
+    string,
+    Tensor
+  >;
+  change(tensors);
+  return new Map([...files, ["model.safetensors", writeSafetensors(tensors)]]);
+}
+
+describe.each(BOTH)("%s", (name, model, tokenizer) => {
+  test("a folder holds the four files, and reads as the same model", async () => {
+    const folder = join(root, "written", name);
+    await writeModel(folder, model, tokenizer, { dtype: "float32" });
+    expect(readdirSync(folder).sort()).toEqual([
+      "config.json",
+      "model.safetensors",
+      "tokenizer.json",
+      "tokenizer_config.json",
+    ]);
+    const read = await readModel(folder);
+    expect(read.name).toBe(name);
+    expect(read.architecture).toBe(name === "bert" ? "encoder" : "decoder");
+    expect([read.layers, read.heads, read.maxTokens]).toEqual([2, 2, 16]);
+    expect(read.tokenizer.spec).toEqual(tokenizer.spec);
+    expect(read.model.config).toMatchObject(model.config);
+    expect(read.model.forward([1, 2, 3])).toEqual(model.forward([1, 2, 3]));
+  });
+
+  test("16 bits are widened: every weight within half a unit of its last place", async () => {
+    for (const [dtype, bits] of [
+      ["float16", 11],
+      ["bfloat16", 8],
+    ] as const) {
+      const read = await modelFromFiles(modelToFiles(model, tokenizer, { dtype }));
+      for (const [key, tensor] of model.parameters()) {
+        const got = (read.model.parameters().get(key) as Tensor).toFloat64();
+        tensor
+          .toFloat64()
+          .forEach((x, i) =>
+            expect(Math.abs(got[i] - x)).toBeLessThanOrEqual(Math.abs(x) * 2 ** -bits + 2 ** -25),
+          );
+      }
+    }
+  });
+
+  test("float64 computes in float64", async () => {
+    const read = await modelFromFiles(modelToFiles(model, tokenizer), { dtype: "float64", name: "mine" });
+    expect(read.name).toBe("mine");
+    expect(read.model.forward([1, 2]).dtype).toBe("float64");
+  });
+
+  test("training a model leaves the bytes it was read from as they are", async () => {
+    const files = modelToFiles(model, tokenizer, { dtype: "float32" });
+    const before = (files.get("model.safetensors") as Uint8Array).slice();
+    const read = await modelFromFiles(files);
+    for (const parameter of read.model.parameters().values()) parameter.data.fill(7);
+    expect(files.get("model.safetensors")).toEqual(before);
+  });
+
+  test("shards and their index read as one file does", async () => {
+    const files = modelToFiles(model, tokenizer, { dtype: "float32" });
+    const tensors = [...readSafetensors(files.get("model.safetensors") as Uint8Array).tensors];
+    const half = tensors.length >> 1;
+    const shards = new Map([
+      ["model-00001-of-00002.safetensors", new Map(tensors.slice(0, half))],
+      ["model-00002-of-00002.safetensors", new Map(tensors.slice(half))],
+    ]);
+    const map = Object.fromEntries(
+      [...shards].flatMap(([file, part]) => [...part.keys()].map((key) => [key, file])),
+    );
+    files.delete("model.safetensors");
+    files.set(
+      "model.safetensors.index.json",
+      new TextEncoder().encode(JSON.stringify({ metadata: { total_size: 1 }, weight_map: map })),
+    );
+    for (const [file, part] of shards) files.set(file, writeSafetensors(part));
+    expect((await modelFromFiles(files)).model.forward([1, 2])).toEqual(model.forward([1, 2]));
+    const folder = join(root, "shards", name);
+    mkdirSync(folder, { recursive: true });
+    for (const [file, bytes] of files) writeFileSync(join(folder, file), bytes);
+    expect((await readModel(folder)).model.forward([1, 2])).toEqual(model.forward([1, 2]));
+  });
+});
+
+describe("names of other versions", () => {
+  test("GPT-2 without its prefix, with stored masks and a second copy of the tied embedding", async () => {
+    const files = changed(gpt2, (tensors) => {
+      for (const [name, t] of [...tensors]) {
+        tensors.delete(name);
+        tensors.set(name.replace("transformer.", ""), t);
+      }
+      tensors.set("h.0.attn.bias", tensor(new Float32Array(16), [1, 1, 4, 4]));
+      tensors.set("h.1.attn.masked_bias", tensor(new Float32Array(1), [1]));
+      tensors.set("lm_head.weight", tensors.get("wte.weight") as Tensor);
+    });
+    expect((await modelFromFiles(files)).model.forward([1, 2])).toEqual(gpt2.forward([1, 2]));
+  });
+
+  test("BERT with gamma and beta, pooler, next-sentence head and a tied decoder", async () => {
+    const files = changed(bert, (tensors) => {
+      for (const [name, t] of [...tensors]) {
+        tensors.delete(name);
+        tensors.set(
+          name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"),
+          t,
+        );
+      }
+      tensors.set("bert.pooler.dense.weight", tensor(new Float32Array(64), [8, 8]));
+      tensors.set("cls.seq_relationship.bias", tensor(new Float32Array(2), [2]));
+      tensors.set(
+        "cls.predictions.decoder.weight",
+        tensors.get("bert.embeddings.word_embeddings.weight") as Tensor,
+      );
+      tensors.set("bert.embeddings.position_ids", tensor(BigInt64Array.of(0n, 1n), [1, 2], "int64"));
+    });
+    expect((await modelFromFiles(files)).model.forward([1, 2])).toEqual(bert.forward([1, 2]));
+  });
+
+  test("BERT without head and prefix gives states and attention", async () => {
+    const files = changed(bert, (tensors) => {
+      for (const [name, t] of [...tensors]) {
+        tensors.delete(name);
+        if (name.startsWith("bert.")) tensors.set(name.replace("bert.", ""), t);
+      }
+    });
+    const { model, attention } = await modelFromFiles(files);
+    expect((model as Bert).hasHead).toBe(false);
+    expect(model.hidden([1, 2])).toEqual(bert.hidden([1, 2]));
+    expect(attention("the cat").layers.length).toBe(2);
+  });
+});
+
+describe("what does not fit is refused", () => {
+  test("all that is missing, unexpected and misshapen stands in one error", async () => {
+    const files = changed(gpt2, (tensors) => {
+      tensors.delete("transformer.ln_f.bias");
+      tensors.delete("transformer.h.1.ln_2.weight");
+      tensors.set("transformer.h.2.ln_1.weight", tensor(new Float32Array(8), [8]));
+      tensors.set("transformer.wpe.weight", tensor(new Float32Array(8), [1, 8]));
+      tensors.set("transformer.h.0.ln_1.bias", tensor(new Int32Array(8), [8], "int32"));
+    });
+    const error = await modelFromFiles(files).catch((caught) => caught);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.fields).toMatchObject({
+      missing: ["transformer.h.1.ln_2.weight", "transformer.ln_f.bias"],
+      unexpected: ["transformer.h.2.ln_1.weight"],
+    });
+    expect(error.fields.wrong.length).toBe(2);
+    for (const part of ["ln_f.bias", "h.2.ln_1", "[1, 8] float32, expected [16, 8]", "int32"])
+      expect(error.message).toContain(part);
+  });
+
+  test("a model beyond the limit, before its weights are read", async () => {
+    await expect(modelFromFiles(modelToFiles(gpt2, bpe), { maxBytes: 1000 })).rejects.toThrow(
+      /the limit is 1000/,
+    );
+  });
+
+  test("a tokeniser with more ids than the model has rows", () => {
+    expect(() => modelToFiles(gpt2, trainTokenizer([text], { kind: "bpe", vocabSize: 270 }))).toThrow(
+      OptionError,
+    );
+  });
+
+  test("weights that float16 cannot hold, by name", () => {
+    const model = new Gpt2(gpt2.config);
+    (model.parameters().get("transformer.ln_f.bias") as Tensor).data[3] = 70_000;
+    expect(() => modelToFiles(model, bpe)).toThrow(
+      /transformer\.ln_f\.bias holds 70000, which float16 cannot keep/,
+    );
+    expect(() => modelToFiles(model, bpe, { dtype: "bfloat16" })).not.toThrow();
+    (model.parameters().get("transformer.ln_f.bias") as Tensor).data[3] = Number.NaN;
+    expect(() => modelToFiles(model, bpe, { dtype: "float32" })).toThrow(/NaN/);
+  });
+
+  test("files and folders that are not there, by name", async () => {
+    await expect(readModel(join(root, "nowhere"))).rejects.toThrow(/config\.json/);
+    await expect(modelFromFiles(new Map())).rejects.toThrow(/config\.json is missing/);
+    const files = modelToFiles(gpt2, bpe);
+    files.delete("tokenizer.json");
+    await expect(modelFromFiles(files)).rejects.toThrow(/tokenizer\.json is missing/);
+    await expect(readModel(join(root, "nowhere"))).rejects.toBeInstanceOf(HeedError);
+  });
+
+  test("an index whose shard lies outside the folder", async () => {
+    const files = modelToFiles(gpt2, bpe);
+    const index = (file: string) =>
+      new TextEncoder().encode(JSON.stringify({ weight_map: { "transformer.wte.weight": file } }));
+    await expect(
+      modelFromFiles(new Map([...files, ["model.safetensors.index.json", index("../secret")]])),
+    ).rejects.toThrow(/not a plain file name/);
+    const folder = join(root, "escape");
+    await writeModel(folder, gpt2, bpe);
+    writeFileSync(join(root, "outside.safetensors"), readFileSync(join(folder, "model.safetensors")));
+    symlinkSync(join(root, "outside.safetensors"), join(folder, "shard.safetensors"));
+    writeFileSync(join(folder, "model.safetensors.index.json"), index("shard.safetensors"));
+    await expect(readModel(folder)).rejects.toThrow(/outside/);
+  });
+
+  test("a model that heed does not ship", () => {
+    expect(() => locateShipped("other" as never)).toThrow(OptionError);
+    // A clone may have none yet: then it says so.
+    for (const which of ["encoder", "decoder"] as const)
+      try {
+        expect(readdirSync(locateShipped(which))).toContain("config.json");
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnsupportedError);
+      }
+  });
+});

@@ -1,0 +1,261 @@
+/** What BERT and GPT-2 share: parameters, gradients, dropout, lengths; and what sets them apart: which way they look. */
+import { describe, expect, test } from "vitest";
+import { attentionWeights } from "../attention.ts";
+import { FormatError, OptionError, ShapeError, UnsupportedError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { withDropout } from "../nn/index.ts";
+import { crossEntropy, Tape } from "../train/index.ts";
+import { Bert } from "./bert.ts";
+import { type BertConfig, type Gpt2Config, readConfig } from "./config.ts";
+import { Gpt2, type LayerAttention } from "./gpt2.ts";
+
+const GPT2: Gpt2Config = {
+  vocab_size: 11,
+  n_positions: 8,
+  n_embd: 8,
+  n_layer: 2,
+  n_head: 2,
+  initializer_range: 0.4,
+};
+const BERT: BertConfig = {
+  vocab_size: 11,
+  hidden_size: 8,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  intermediate_size: 12,
+  max_position_embeddings: 8,
+  initializer_range: 0.4,
+};
+const MODELS = [
+  ["Gpt2", (dtype: "float32" | "float64", seed = 3) => new Gpt2(GPT2, { dtype, seed })],
+  ["Bert", (dtype: "float32" | "float64", seed = 3) => new Bert(BERT, { dtype, seed })],
+] as const;
+const batch = new Tensor(Int32Array.of(1, 2, 3, 4, 5, 6, 7, 3, 2, 10), [2, 5], "int32");
+const targets = new Tensor(Int32Array.of(2, 3, 4, 5, 6, 7, -100, 2, 10, 1), [2, 5], "int32");
+const distance = (a: ArrayLike<number>, b: ArrayLike<number>) => {
+  expect(a.length).toBe(b.length);
+  return Math.max(0, ...Array.from(a, (x, i) => Math.abs(x - b[i])));
+};
+
+describe.each(MODELS)("%s", (_, make) => {
+  test("every gradient is what central differences give", () => {
+    const model = make("float64");
+    const loss = () => crossEntropy(model.forward(batch), targets);
+    const tape = new Tape();
+    const gradients = tape.gradients(tape.run(loss), model.parameters().values());
+    for (const [name, parameter] of model.parameters()) {
+      const gradient = gradients.get(parameter)?.toFloat64() ?? new Float64Array(parameter.size);
+      // A few numbers of each: the first, the last and some between.
+      for (let i = 0; i < parameter.size; i += Math.max(1, Math.floor(parameter.size / 4))) {
+        const data = parameter.data as Float64Array;
+        const kept = data[i];
+        const [up, down] = [1e-6, -1e-6].map((step) => {
+          data[i] = kept + step;
+          return loss().toFloat64()[0];
+        });
+        data[i] = kept;
+        expect(Math.abs(gradient[i] - (up - down) / 2e-6), `${name}[${i}]`).toBeLessThan(1e-8);
+      }
+    }
+  });
+
+  test("float32 is float64 but for rounding, from the same seed", () => {
+    const [narrow, wide] = [make("float32").forward(batch), make("float64").forward(batch)];
+    expect(narrow.dtype).toBe("float32");
+    expect(narrow.shape).toEqual([2, 5, 11]);
+    expect(distance(narrow.toFloat64(), wide.toFloat64())).toBeLessThan(2e-5);
+    expect(distance(narrow.toFloat64(), make("float32", 4).forward(batch).toFloat64())).toBeGreaterThan(0.1);
+  });
+
+  test("a batch is its sequences one by one", () => {
+    const model = make("float64");
+    const rows = [batch.data.slice(0, 5), batch.data.slice(5)].flatMap((ids) => [
+      ...model.forward(ids as Int32Array).toFloat64(),
+    ]);
+    expect(distance(rows, model.forward(batch).toFloat64())).toBeLessThan(1e-12);
+  });
+
+  test("what a layer's attention read is enough for its weights, whose rows sum to 1", () => {
+    const seen: LayerAttention[] = [];
+    make("float64").forward([1, 2, 3, 4], {
+      onAttention: (layer, it) => expect(seen.push(it)).toBe(layer + 1),
+    });
+    expect(seen.length).toBe(2);
+    for (const { query, key, value, lse, options } of seen) {
+      expect([query.shape, key.shape, value.shape, lse.shape]).toEqual([
+        [2, 4, 4],
+        [2, 4, 4],
+        [2, 4, 4],
+        [2, 4],
+      ]);
+      const weights = attentionWeights(query, key, lse, options).toFloat64();
+      for (let row = 0; row < 8; row++)
+        expect(weights.slice(4 * row, 4 * row + 4).reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+    }
+  });
+
+  test("dropout happens inside withDropout alone, and by its seed", () => {
+    const share = {
+      hidden_dropout_prob: 0.3,
+      attention_probs_dropout_prob: 0.3,
+      embd_pdrop: 0.3,
+      attn_pdrop: 0.3,
+      resid_pdrop: 0.3,
+    };
+    const whole = make("float64");
+    const dropping =
+      whole instanceof Bert
+        ? new Bert({ ...BERT, ...share }, { dtype: "float64", seed: 3 })
+        : new Gpt2({ ...GPT2, ...share }, { dtype: "float64", seed: 3 });
+    const plain = whole.forward(batch).toFloat64();
+    const run = (seed: number) => withDropout(seed, () => dropping.forward(batch)).toFloat64();
+    expect(dropping.forward(batch).toFloat64()).toEqual(plain);
+    expect(run(1)).toEqual(run(1));
+    expect(distance(run(1), run(2))).toBeGreaterThan(0.01);
+    expect(distance(run(1), plain)).toBeGreaterThan(0.01);
+  });
+
+  test("more tokens than positions, and ids without a row, are refused", () => {
+    expect(() => make("float32").forward([1, 1, 1, 1, 1, 1, 1, 1, 1])).toThrow(/9 tokens; the model has 8/);
+    expect(() => make("float32").forward([11])).toThrow(OptionError);
+  });
+
+  test("parameters of one's own must fit", () => {
+    const model = make("float32");
+    const Model = model.constructor as typeof Gpt2;
+    const [name] = model.parameters().keys();
+    const parameters = new Map(model.parameters());
+    expect(new Model(model.config as Gpt2Config, { parameters }).forward(batch)).toEqual(
+      model.forward(batch),
+    );
+    parameters.delete(name);
+    expect(() => new Model(model.config as Gpt2Config, { parameters })).toThrow(new RegExp(name));
+    expect(
+      () => new Model(model.config as Gpt2Config, { parameters: model.parameters(), dtype: "float64" }),
+    ).toThrow(/float64/);
+  });
+});
+
+describe("GPT-2", () => {
+  test("what comes later changes nothing before it", () => {
+    const model = new Gpt2(GPT2, { dtype: "float64" });
+    const [a, b] = [
+      [1, 2, 3, 4, 5],
+      [1, 2, 3, 9, 9],
+    ].map((ids) => model.forward(ids).toFloat64());
+    expect(distance(a.slice(0, 33), b.slice(0, 33))).toBe(0);
+    expect(distance(a, b)).toBeGreaterThan(0.01);
+  });
+
+  test("a cache gives what the whole sequence gives, in pieces of any size", () => {
+    const model = new Gpt2(GPT2, { dtype: "float64", seed: 8 });
+    const ids = [1, 2, 3, 4, 5, 6, 7, 8];
+    const whole = model.forward(ids).toFloat64();
+    for (const sizes of [
+      [1, 1, 1, 1, 1, 1, 1, 1],
+      [3, 5],
+      [7, 1],
+    ]) {
+      const cache = model.cache();
+      let at = 0;
+      const pieces = sizes.flatMap((n) => [
+        ...model.forward(ids.slice(at, (at += n)), { cache }).toFloat64(),
+      ]);
+      expect(distance(pieces, whole)).toBeLessThan(1e-12);
+      expect(cache.length).toBe(8);
+    }
+  });
+
+  test("a cache takes one sequence, and no more than it has room for", () => {
+    const model = new Gpt2(GPT2);
+    expect(() => model.forward(batch, { cache: model.cache() })).toThrow(ShapeError);
+    const cache = model.cache(3);
+    model.forward([1, 2], { cache });
+    expect(() => model.forward([1, 2], { cache })).toThrow(/2 tokens behind 2; there is room for 3/);
+  });
+
+  test("an output map of its own has a parameter of its own", () => {
+    const model = new Gpt2({ ...GPT2, tie_word_embeddings: false });
+    expect(model.parameters().get("lm_head.weight")?.shape).toEqual([11, 8]);
+    expect(new Gpt2(GPT2).parameters().has("lm_head.weight")).toBe(false);
+  });
+});
+
+describe("BERT", () => {
+  test("every token sees every other, and its type", () => {
+    const model = new Bert(BERT, { dtype: "float64" });
+    const first = (ids: number[], typeIds?: number[]) =>
+      model.forward(ids, { typeIds }).toFloat64().slice(0, 11);
+    expect(distance(first([1, 2, 3]), first([1, 2, 4]))).toBeGreaterThan(0.01);
+    expect(distance(first([1, 2, 3]), first([1, 2, 3], [0, 1, 1]))).toBeGreaterThan(0.01);
+  });
+
+  test("padding that the mask hides changes nothing", () => {
+    const model = new Bert(BERT, { dtype: "float64" });
+    const short = model.forward([1, 2, 3]).toFloat64();
+    const ids = new Tensor(Int32Array.of(1, 2, 3, 0, 0, 4, 5, 6, 7, 8), [2, 5], "int32");
+    const keyMask = new Tensor(Uint8Array.of(1, 1, 1, 0, 0, 1, 1, 1, 1, 1), [2, 5], "bool");
+    expect(distance(model.forward(ids, { keyMask }).toFloat64().slice(0, 33), short)).toBeLessThan(1e-12);
+    const row = new Tensor(Uint8Array.of(1, 1, 1, 0), [4], "bool");
+    expect(
+      distance(model.forward([1, 2, 3, 0], { keyMask: row }).toFloat64().slice(0, 33), short),
+    ).toBeLessThan(1e-12);
+    expect(() => model.forward(ids, { keyMask: row })).toThrow(/keyMask must be \[2, 5\] bool/);
+  });
+
+  test("without its head it has states and no logits", () => {
+    const model = new Bert(BERT, { hasHead: false });
+    expect(model.hidden([1, 2]).shape).toEqual([2, 8]);
+    expect(() => model.forward([1, 2])).toThrow(UnsupportedError);
+  });
+
+  test("the row of the padding token begins as zeros", () => {
+    const table = new Bert({ ...BERT, pad_token_id: 2 })
+      .parameters()
+      .get("bert.embeddings.word_embeddings.weight");
+    const rows = Array.from({ length: 11 }, (_, id) =>
+      Math.hypot(...table!.toFloat64().slice(8 * id, 8 * id + 8)),
+    );
+    expect(rows.map((length, id) => (length === 0 ? id : -1)).filter((id) => id >= 0)).toEqual([2]);
+  });
+});
+
+describe("configs", () => {
+  const read = (fields: object) => readConfig(new TextEncoder().encode(JSON.stringify(fields)));
+
+  test("a config.json is read with its type; nulls are defaults", () => {
+    expect(read({ model_type: "gpt2", ...GPT2, n_inner: null, other: { deep: [1.5] } })).toEqual({
+      type: "gpt2",
+      config: GPT2,
+    });
+    expect(read({ model_type: "bert", ...BERT, architectures: ["BertModel"] })).toEqual({
+      type: "bert",
+      config: BERT,
+    });
+  });
+
+  test.each([
+    ["n_embd", { n_embd: undefined }, FormatError],
+    ["n_layer", { n_layer: 1e9 }, FormatError],
+    ["n_layer", { n_layer: 0 }, FormatError],
+    ["n_embd", { n_embd: 8.5 }, FormatError],
+    ["vocab_size", { vocab_size: 2 ** 40 }, FormatError],
+    ["n_head", { n_head: 3 }, FormatError],
+    ["resid_pdrop", { resid_pdrop: 1 }, FormatError],
+    ["swiglu", { activation_function: "swiglu" }, UnsupportedError],
+    ["model_type", { model_type: "llama" }, UnsupportedError],
+    ["add_cross_attention", { add_cross_attention: true }, UnsupportedError],
+    ["scale_attn_by_inverse_layer_idx", { scale_attn_by_inverse_layer_idx: true }, UnsupportedError],
+    ["quantization_config", { quantization_config: { bits: 4 } }, UnsupportedError],
+  ])("%s: %j is refused", (name, over, kind) => {
+    const fields = { model_type: "gpt2", ...GPT2, ...over };
+    expect(() => read(fields)).toThrow(kind);
+    expect(() => read(fields)).toThrow(new RegExp(name));
+  });
+
+  test("a model is planned before it is allocated", () => {
+    const moon = { ...GPT2, vocab_size: 2 ** 22, n_embd: 2 ** 17, n_head: 2 };
+    expect(() => new Gpt2(moon)).toThrow(/bytes in float32; the limit is 4294967296/);
+    expect(() => new Bert({ ...BERT, num_hidden_layers: 0 })).toThrow(FormatError);
+  });
+});
