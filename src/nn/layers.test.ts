@@ -76,6 +76,8 @@ describe("gradients agree with central differences", () => {
     const keyMask = bool([2, 5], 1, 1, 0, 1, 1, 1, 1, 1, 0, 0);
     const slopes = make(4);
     const bias = make(2, 1, 5, 5);
+    const sinks = make(3);
+    const other = make(2, 5, 6);
     const rope = new nn.Rope({ base: 30 });
     const [one, three] = [6, 12];
     for (const [name, options, inputs, forward] of [
@@ -85,6 +87,11 @@ describe("gradients agree with central differences", () => {
       ["three inputs", { kdim: 5, vdim: 3 }, { x, k, v }, (l) => l.forward(x, k, v)],
       ["float mask", {}, { x, bias }, (l) => l.forward(x, x, x, { attnMask: bias, keyMask })],
       ["keys alone masked", {}, { x }, (l) => l.forward(x, x, x, { attnMask: keyLengths([2, 5]) })],
+      ["queries and keys alike, values not", {}, { x, other }, (l) => l.forward(x, x, other)],
+      ["three inputs of one size", {}, { x, other }, (l) => l.forward(x, other, x)],
+      ["kdim alone", { kdim: 5, bias: false }, { x, k, memory }, (l) => l.forward(x, k, memory)],
+      ["sinks", {}, { x, sinks }, (l) => l.forward(x, x, x, { sinks, isCausal: true })],
+      ["two masks", {}, { x, bias }, (l) => l.forward(x, x, x, { attnMask: [bias, keyLengths(4)] })],
       ["rotary", { rope }, { x }, (l) => l.forward(x, x, x, { queryOffset: 3, isCausal: true })],
     ] as [
       string,
@@ -107,6 +114,12 @@ describe("gradients agree with central differences", () => {
     expect(one).toBe(6);
   });
 
+  it("MultiHeadAttention behind a past: the past gets its gradient too", () => {
+    const layer = new nn.MultiHeadAttention(6, 2, { dtype, rope: new nn.Rope() });
+    const past = { key: make(2, 2, 3, 3), value: make(2, 2, 3, 3) };
+    check(layer, { x, ...past }, () => layer.forward(x, x, x, { past, isCausal: true }).output, 8);
+  });
+
   it("EncoderBlock and DecoderBlock, before and after the norm, with and without a memory", () => {
     const memory = make(2, 3, 4);
     const keyMask = bool([2, 3], 1, 1, 0, 1, 1, 1);
@@ -114,6 +127,17 @@ describe("gradients agree with central differences", () => {
       const common = { normFirst, feedForward: 5, dtype } as const;
       const encoder = new nn.EncoderBlock(6, 2, { ...common, activation: "relu" });
       check(encoder, { x }, () => encoder.forward(x).output, 6);
+      const turning = new nn.EncoderBlock(8, 4, {
+        ...common, numKvHeads: 2, rope: new nn.Rope(), layerNormEps: 0.1, dropoutP: 0.2, activation: "gelu-tanh",
+      }); // biome-ignore format: one list
+      const wide = make(1, 4, 8);
+      const real = bool([1, 4], 1, 0, 1, 1);
+      check(
+        turning,
+        { wide },
+        () => nn.withDropout(5, () => turning.forward(wide, { keyMask: real }).output),
+        6,
+      );
       const causal = new nn.DecoderBlock(6, 2, { ...common, bias: false, numKvHeads: 1, dropoutP: 0.1 });
       check(causal, { x }, () => nn.withDropout(3, () => causal.forward(x).output), 6);
       const decoder = new nn.DecoderBlock(6, 2, { ...common, crossAttention: true, memoryDim: 4 });

@@ -160,18 +160,23 @@ export class MultiHeadAttention extends Module {
     };
   }
 
-  /** Queries, keys and values [..., N, heads·D]; one product where all three come from one tensor. */
+  /** Queries, keys and values [..., N, heads·D]; one product for all that come from one tensor. */
   #project(query: FloatTensor, key: TensorLike, value: TensorLike): FloatTensor[] {
     const width = (this.embedDim / this.numHeads) * this.numKvHeads;
     const sizes = [this.embedDim, width, width];
     const { in_proj_weight: weight, in_proj_bias: bias } = this;
     if (weight && key === query && value === query) return split(linear(query, weight, bias), sizes);
-    const rows = (t: FloatTensor, n: number) =>
-      n === 0 ? slice(t, 0, 0, sizes[0]) : slice(t, 0, sizes[0] + (n - 1) * width, sizes[0] + n * width);
-    const weights = [this.q_proj_weight, this.k_proj_weight, this.v_proj_weight];
-    return [query, key, value].map((x, n) =>
-      linear(x, weights[n] ?? rows(weight!, n), bias && rows(bias, n)),
-    );
+    if (weight) {
+      const rows = (t: FloatTensor, first: number, end?: number) => slice(t, 0, first, end);
+      const part = (x: TensorLike, first: number, end?: number) =>
+        linear(x, rows(weight, first, end), bias && rows(bias, first, end));
+      const q = part(query, 0, this.embedDim);
+      if (key === value) return [q, ...split(part(key, this.embedDim), [width, width])];
+      return [q, part(key, this.embedDim, this.embedDim + width), part(value, this.embedDim + width)];
+    }
+    const biases = bias ? split(bias, sizes) : [];
+    const weights = [this.q_proj_weight!, this.k_proj_weight!, this.v_proj_weight!];
+    return [query, key, value].map((x, n) => linear(x, weights[n], biases[n]));
   }
 
   #turn(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {

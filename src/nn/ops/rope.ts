@@ -90,6 +90,9 @@ interface Rotations {
   readonly sin: Float64Array;
 }
 
+/** The last table: queries and keys of all layers read the same one. */
+let latest: { readonly key: string; readonly rotations: Rotations } | undefined;
+
 function rotations(
   N: number,
   R: number,
@@ -104,6 +107,8 @@ function rotations(
       `rope: frequencies must be one for each of ${R / 2} pairs, got ${came(given)}`,
       { got: frequencies.length, want: R / 2 },
     );
+  const key = [N, offset, ...frequencies].join();
+  if (latest?.key === key) return latest.rotations;
   const cos = new Float64Array((N * R) / 2);
   const sin = new Float64Array((N * R) / 2);
   for (let n = 0, at = 0; n < N; n++)
@@ -112,7 +117,9 @@ function rotations(
       cos[at] = Math.cos(angle);
       sin[at] = Math.sin(angle);
     }
-  return { cos, sin };
+  const rotations = { cos, sin };
+  latest = { key, rotations };
+  return rotations;
 }
 
 /** base^(−2i/C) for i < C/2. */
