@@ -115,8 +115,8 @@ describe("gradients agree with central differences", () => {
   });
 
   it("MultiHeadAttention behind a past: the past gets its gradient too", () => {
-    const layer = new nn.MultiHeadAttention(6, 2, { dtype, rope: new nn.Rope() });
-    const past = { key: make(2, 2, 3, 3), value: make(2, 2, 3, 3) };
+    const layer = new nn.MultiHeadAttention(6, 3, { dtype, rope: new nn.Rope() });
+    const past = { key: make(2, 3, 3, 2), value: make(2, 3, 3, 2) };
     check(layer, { x, ...past }, () => layer.forward(x, x, x, { past, isCausal: true }).output, 8);
   });
 
