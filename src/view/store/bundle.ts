@@ -211,13 +211,13 @@ function recipeFor({ recipe }: Block, { heads, keys }: Kept): ScoreRecipe {
       typeof keyLengths === "object" && heads && keyLengths.length > 1
         ? heads.map((h) => keyLengths[h])
         : keyLengths;
-    const fit = (n: number) => (keys ? Math.min(n, keys.length) : n);
+    const upTo = (n: number) => (keys ? Math.min(n, keys.length) : n);
     return {
       ...given,
       ...(bias && "alibi" in bias && heads ? { bias: { alibi: heads.map((h) => bias.alibi[h]) } } : {}),
       ...(lengths === undefined
         ? {}
-        : { keyLengths: typeof lengths === "number" ? fit(lengths) : lengths.map(fit) }),
+        : { keyLengths: typeof lengths === "number" ? upTo(lengths) : lengths.map(upTo) }),
     };
   };
   const { layerOverrides, ...rest } = recipe;

@@ -120,21 +120,29 @@ export class Measurer {
     if (p >= 0 && p < Nk) this.diagonal.add(w[p]);
     if (p >= 1 && p <= Nk) this.previous.add(w[p - 1]);
     if (p >= -1 && p + 1 < Nk) this.next.add(w[p + 1]);
-    if (!places.querySpecial[i]) this.addCopies(i, p, w);
+    if (!places.querySpecial[i]) this.addCopies(i, p, w, runs);
   }
 
-  /** Mass on other copies of the token, and on what followed the earlier ones. */
-  private addCopies(i: number, p: number, w: Floats): void {
+  /** Mass on other copies of the token that the row sees, and on what followed the earlier ones. */
+  private addCopies(i: number, p: number, w: Floats, runs: readonly number[]): void {
     const copies = this.copies.get(this.places.queryIds[i]);
     if (!copies) return;
     let [same, after, others, earlier] = [0, 0, 0, 0];
+    let run = 0;
+    /** Keys are asked for in ascending order, so the runs are walked once. */
+    const seen = (j: number) => {
+      while (run < runs.length && runs[run + 1] <= j) run += 2;
+      return run < runs.length && runs[run] <= j;
+    };
     for (const j of copies) {
-      if (j === p) continue;
-      others++;
-      same += w[j];
-      if (j >= p || j + 1 >= w.length) continue;
-      earlier++;
-      after += w[j + 1];
+      if (j !== p && seen(j)) {
+        others++;
+        same += w[j];
+      }
+      if (j < p && j + 1 < w.length && seen(j + 1)) {
+        earlier++;
+        after += w[j + 1];
+      }
     }
     if (others > 0) this.sameToken.add(same);
     if (earlier > 0) this.induction.add(after);

@@ -74,9 +74,14 @@ export function reportOf(
     npz: "an npz file",
     npy: "an npy file",
     json: "a JSON file",
-    memory: "arrays in memory",
+    memory: "in memory",
   };
-  const sentences = [`${oneLine(what.name)} is ${FORMATS[what.format]} of ${formatBytes(what.bytes)}.`];
+  const size = formatBytes(what.bytes);
+  const sentences = [
+    what.format === "memory"
+      ? `${oneLine(what.name)}: ${size} in memory.`
+      : `${oneLine(what.name)} is ${FORMATS[what.format]} of ${size}.`,
+  ];
   const said = [
     about.model && `model ${about.model}`,
     about.createdBy && `made by ${about.createdBy}`,

@@ -6,7 +6,8 @@ import { oneLine, truncate } from "../label.ts";
 import { num } from "../number.ts";
 import type { Block, HeadMeasures, Num } from "./types.ts";
 
-/** Shares from which a head does something mostly, often, and worth a mention. */
+/** Shares from which a head does something only, mostly, often, and worth a mention. */
+const ONLY = 0.95;
 const MOSTLY = 0.5;
 const OFTEN = 0.25;
 const ALSO = 0.1;
@@ -46,8 +47,10 @@ export function sentenceOf(block: Block, measures: HeadMeasures): (string | Num)
       ")",
     );
   else parts.push("Spread over many keys");
-  const next = (first && first.share >= OFTEN ? others : habits).find(
-    (habit) => habit.share >= ALSO && !(first && overlaps(first, habit)),
+  // Keys have several names (the previous token may be a marker): of a head that does one thing only, one is enough.
+  const rest = first === undefined || first.share >= ONLY ? [] : first.share >= OFTEN ? others : habits;
+  const next = rest.find(
+    (habit) => habit.share >= ALSO && !(first !== habit && first && overlaps(first, habit)),
   );
   if (next) parts.push("; ", share(next), ` on ${next.what}`);
   parts.push("; effective keys ", num(measures.effectiveKeys, "measures.effectiveKeys", { digits: 2 }));
