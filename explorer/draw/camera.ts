@@ -15,10 +15,11 @@ export interface Scene {
   readonly rows: number;
   /** The most pixels a cell takes where the whole picture fits. */
   readonly largest: number;
+  /** The least it takes: a picture that needs more room than there is begins at its upper left corner. */
+  readonly smallest?: number;
+  /** The most it takes close up; 64 where nothing is said. */
+  readonly closest?: number;
 }
-
-/** Cells grow up to this many pixels. */
-export const CLOSEST = 64;
 /** How many times longer one side is before the other is stretched. */
 const LONG = 6;
 
@@ -40,15 +41,18 @@ export function fitted(scene: Scene): Camera {
     const over = Math.max((w * columns) / width, (h * rows) / height);
     if (over > 1.0001) scale /= over;
   }
+  scale = Math.max(scale, scene.smallest ?? 0);
   // Whole pixels, where a cell has several, keep gaps and labels even.
   return { scale: scale >= 4 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
 }
+
+const closest = (scene: Scene, whole: Camera) => Math.max(scene.closest ?? 64, whole.scale);
 
 /** The camera in use: the given one kept inside the picture, or the one that shows everything. */
 export function settle(scene: Scene, camera: Camera | null): Camera {
   const whole = fitted(scene);
   if (camera === null) return whole;
-  const scale = Math.min(Math.max(CLOSEST, whole.scale), Math.max(whole.scale, camera.scale));
+  const scale = Math.min(closest(scene, whole), Math.max(whole.scale, camera.scale));
   const [w, h] = cellSize(scene, scale);
   return {
     scale,
@@ -66,9 +70,9 @@ export function zoom(
   py: number,
 ): Camera | null {
   const from = settle(scene, camera);
-  const whole = fitted(scene).scale;
-  const scale = Math.min(Math.max(CLOSEST, whole), from.scale * factor);
-  if (scale <= whole * 1.0001) return null;
+  const whole = fitted(scene);
+  const scale = Math.min(closest(scene, whole), from.scale * factor);
+  if (scale <= whole.scale * 1.0001 && scene.smallest === undefined) return null;
   const [w0, h0] = cellSize(scene, from.scale);
   const [w1, h1] = cellSize(scene, scale);
   return settle(scene, { scale, x: from.x + px / w0 - px / w1, y: from.y + py / h0 - py / h1 });
@@ -76,7 +80,7 @@ export function zoom(
 
 /** Moved by pixels. */
 export function pan(scene: Scene, camera: Camera | null, dx: number, dy: number): Camera | null {
-  if (camera === null) return null;
+  if (camera === null && scene.smallest === undefined) return null;
   const from = settle(scene, camera);
   const [w, h] = cellSize(scene, from.scale);
   return settle(scene, { scale: from.scale, x: from.x - dx / w, y: from.y - dy / h });
@@ -90,7 +94,7 @@ export function reveal(
   row: number,
   margin = 2,
 ): Camera | null {
-  if (camera === null) return null;
+  if (camera === null && scene.smallest === undefined) return null;
   const from = settle(scene, camera);
   const [w, h] = cellSize(scene, from.scale);
   const into = (at: number, place: number, seen: number) => {

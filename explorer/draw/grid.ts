@@ -1,30 +1,43 @@
 /**
- * The matrix for keyboards and screen readers, after the ARIA grid pattern: true row and column counts, and a block of
- * real cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus lies over its
- * square on the canvas, so that magnifiers follow it. Moving is the element's business (keys.ts): the keys bubble.
+ * A picture for keyboards and screen readers, after the ARIA grid pattern: true row and column counts, and a block of real
+ * cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus lies over its place in
+ * the picture, so that magnifiers follow it. Moving is the element's business: the keys bubble.
  */
-import { type Axis, indexAt, placeOf } from "./axis.ts";
-import { type Axes, boxOf, type Frame } from "./frame.ts";
-import type { Host } from "./matrix.ts";
+import type { Box } from "./frame.ts";
 
 const SIDE = 8;
 
+/** What a grid says. Rows and columns are places in the picture. */
+export interface Gridded {
+  readonly label: string;
+  readonly rows: number;
+  readonly columns: number;
+  readonly row: number;
+  readonly column: number;
+  /** Whether the cursor's cell is held. */
+  readonly selected: boolean;
+  /** Changes where the same places have other names. */
+  readonly key: string;
+  readonly corner: string;
+  readonly rowName: (row: number) => string;
+  readonly columnName: (column: number) => string;
+  /** What a cell says; `full` where it is the cursor's. "": there is none. */
+  readonly text: (row: number, column: number, full: boolean) => string;
+  /** Where the cursor's cell is, inside the grid. */
+  readonly box: Box | undefined;
+}
+
 export class Grid {
   readonly root = document.createElement("div");
-  readonly #host: Host;
-  readonly #frame: () => Frame | undefined;
-  readonly #axes: () => Axes;
+  readonly #read: () => Gridded | undefined;
   #cells: HTMLElement[][] = [];
   #block = "";
   #current: HTMLElement | undefined;
 
-  constructor(host: Host, frame: () => Frame | undefined, axes: () => Axes) {
-    this.#host = host;
-    this.#frame = frame;
-    this.#axes = axes;
+  constructor(read: () => Gridded | undefined) {
+    this.#read = read;
     this.root.className = "grid";
     this.root.setAttribute("role", "grid");
-    this.root.addEventListener("focusin", () => this.update());
   }
 
   focus(): void {
@@ -33,34 +46,23 @@ export class Grid {
   }
 
   update(): void {
-    const { session } = this.#host;
-    const { block, state } = session;
-    const frame = this.#frame();
-    if (block === undefined || frame === undefined) return;
-    const axes = this.#axes();
-    const { rows, columns } = axes;
-    const [row, column] = [placeOf(rows, state.query) ?? 0, placeOf(columns, state.key) ?? 0];
-    const [top, left] = [row, column].map((place) => Math.floor(place / SIDE) * SIDE);
-    const key = `${state.block} ${rows.count} ${columns.count} ${top} ${left}`;
+    const said = this.#read();
+    if (said === undefined || said.rows === 0 || said.columns === 0) return;
+    const [top, left] = [said.row, said.column].map((place) => Math.floor(place / SIDE) * SIDE);
     const active = this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
-    this.root.setAttribute("aria-rowcount", String(rows.count + 1));
-    this.root.setAttribute("aria-colcount", String(columns.count + 1));
-    this.root.setAttribute(
-      "aria-label",
-      `Layer ${state.layer}, head ${state.head}: ${state.stage}. Rows are queries, columns are keys.`,
-    );
+    this.root.setAttribute("aria-rowcount", String(said.rows + 1));
+    this.root.setAttribute("aria-colcount", String(said.columns + 1));
+    this.root.setAttribute("aria-label", said.label);
+    const key = `${said.key} ${said.rows} ${said.columns} ${top} ${left}`;
     if (key !== this.#block) {
       this.#block = key;
-      this.#build(axes, top, left);
+      this.#build(said, top, left);
     }
-    const current = this.#cells[row - top]?.[column - left];
+    const current = this.#cells[said.row - top]?.[said.column - left];
     if (current === undefined) return;
-    // Of the block only the cursor's cell is described in full: the others are looked up when they are reached.
     for (const [r, cells] of this.#cells.entries())
       for (const [c, cell] of cells.entries()) {
-        const [query, index] = [indexAt(rows, top + r), indexAt(columns, left + c)];
-        if (query === undefined || index === undefined) continue;
-        const text = this.#host.describe(query, index, cell === current);
+        const text = said.text(top + r, left + c, cell === current);
         if (cell.textContent !== text) cell.textContent = text;
       }
     if (current !== this.#current) {
@@ -69,56 +71,45 @@ export class Grid {
       current.setAttribute("tabindex", "0");
       this.#current = current;
     }
-    current.setAttribute("aria-selected", String(state.held !== null));
-    const box = boxOf(frame, axes, state.query, state.key);
+    current.setAttribute("aria-selected", String(said.selected));
+    const { box } = said;
     if (box) {
-      const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
-      current.style.setProperty("left", `${within(box.x - frame.left, frame.usedWidth)}px`);
-      current.style.setProperty("top", `${within(box.y - frame.top, frame.usedHeight)}px`);
+      current.style.setProperty("left", `${box.x}px`);
+      current.style.setProperty("top", `${box.y}px`);
       current.style.setProperty("width", `${Math.max(1, box.width)}px`);
       current.style.setProperty("height", `${Math.max(1, box.height)}px`);
     }
     if (active) current.focus({ preventScroll: true });
   }
 
-  #build({ rows, columns }: Axes, top: number, left: number): void {
-    const { session } = this.#host;
-    const names = session.labels(session.block!);
-    const places = (axis: Axis, from: number) =>
-      Array.from({ length: Math.min(SIDE, axis.count - from) }, (_, i) => from + i);
-    const make = (role: string, inside: readonly HTMLElement[] = []) => {
+  #build({ rows, columns, corner, rowName, columnName }: Gridded, top: number, left: number): void {
+    const places = (from: number, count: number) =>
+      Array.from({ length: Math.min(SIDE, count - from) }, (_, i) => from + i);
+    const make = (role: string, name: string, value: number, inside: readonly HTMLElement[] = []) => {
       const element = document.createElement("div");
       element.setAttribute("role", role);
+      element.setAttribute(name, String(value));
       element.append(...inside);
       return element;
     };
-    const head = make("row", [
-      make("columnheader"),
-      ...places(columns, left).map((place) => {
-        const header = make("columnheader");
-        header.textContent = names.key[indexAt(columns, place)!];
-        header.setAttribute("aria-colindex", String(place + 2));
-        return header;
-      }),
+    const named = (role: string, column: number, text: string) => {
+      const element = make(role, "aria-colindex", column);
+      element.textContent = text;
+      return element;
+    };
+    const head = make("row", "aria-rowindex", 1, [
+      named("columnheader", 1, corner),
+      ...places(left, columns).map((place) => named("columnheader", place + 2, columnName(place))),
     ]);
-    head.setAttribute("aria-rowindex", "1");
-    head.firstElementChild!.textContent = "query";
-    head.firstElementChild!.setAttribute("aria-colindex", "1");
     this.#cells = [];
-    const body = places(rows, top).map((place) => {
-      const header = make("rowheader");
-      header.textContent = names.query[indexAt(rows, place)!];
-      header.setAttribute("aria-colindex", "1");
-      const cells = places(columns, left).map((at) => {
-        const cell = make("gridcell");
-        cell.setAttribute("aria-colindex", String(at + 2));
+    const body = places(top, rows).map((place) => {
+      const cells = places(left, columns).map((at) => {
+        const cell = make("gridcell", "aria-colindex", at + 2);
         cell.setAttribute("tabindex", "-1");
         return cell;
       });
       this.#cells.push(cells);
-      const line = make("row", [header, ...cells]);
-      line.setAttribute("aria-rowindex", String(place + 2));
-      return line;
+      return make("row", "aria-rowindex", place + 2, [named("rowheader", 1, rowName(place)), ...cells]);
     });
     this.#current = undefined;
     this.root.replaceChildren(head, ...body);

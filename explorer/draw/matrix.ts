@@ -6,11 +6,11 @@
 import { HeadFacts } from "../model/facts.ts";
 import { axesOf, hiddenKeys, type Session } from "../session.ts";
 import type { Slices } from "../slices.ts";
-import { type Axis, axisOf, placeOf } from "./axis.ts";
+import { type Axis, axisOf, indexAt, placeOf } from "./axis.ts";
 import { reveal, zoom } from "./camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "./colours.ts";
 import { type Box, boxOf, type Frame, frameOf } from "./frame.ts";
-import { Grid } from "./grid.ts";
+import { Grid, type Gridded } from "./grid.ts";
 import { Labels } from "./labels.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
@@ -65,11 +65,7 @@ export class Matrix {
     this.#ghost.className = "cells ghost";
     for (const canvas of [this.#canvas, this.#ghost]) canvas.setAttribute("aria-hidden", "true");
     this.#area.className = "area";
-    this.#grid = new Grid(
-      host,
-      () => this.#frame,
-      () => this.#axes,
-    );
+    this.#grid = new Grid(() => this.#gridded());
     this.#tiles = new Tiles(host.slices, () => this.schedule(true), host.failed);
     this.#minimap = new Minimap(
       this.#tiles,
@@ -329,6 +325,36 @@ export class Matrix {
     );
     this.#marks.update(frame, this.#axes, session);
     this.#grid.update();
+  }
+
+  /** What the grid says of the cells. */
+  #gridded(): Gridded | undefined {
+    const { session, describe } = this.#host;
+    const { block, state } = session;
+    const frame = this.#frame;
+    if (block === undefined || frame === undefined) return undefined;
+    const { rows, columns } = this.#axes;
+    const names = session.labels(block);
+    const box = boxOf(frame, this.#axes, state.query, state.key);
+    const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
+    return {
+      label: `Layer ${state.layer}, head ${state.head}: ${state.stage}. Rows are queries, columns are keys.`,
+      rows: rows.count,
+      columns: columns.count,
+      row: placeOf(rows, state.query) ?? 0,
+      column: placeOf(columns, state.key) ?? 0,
+      selected: state.held !== null,
+      key: `${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
+      corner: "query",
+      rowName: (place) => names.query[indexAt(rows, place) ?? 0],
+      columnName: (place) => names.key[indexAt(columns, place) ?? 0],
+      text: (row, column, full) => describe(indexAt(rows, row) ?? 0, indexAt(columns, column) ?? 0, full),
+      box: box && {
+        ...box,
+        x: within(box.x - frame.left, frame.usedWidth),
+        y: within(box.y - frame.top, frame.usedHeight),
+      },
+    };
   }
 
   /** Moves the picture so that the cursor's cell is seen. */

@@ -1,0 +1,144 @@
+/**
+ * The overviews of all heads: asked of the store once, those on screen first, and coloured in the size they are drawn in.
+ * Made smaller by the largest value again, so that a pattern one cell wide stays.
+ */
+import { codeOf } from "../../src/view/store/transfer.ts";
+import type { HeadStore, Overview } from "../../src/view/store/types.ts";
+import type { Session } from "../session.ts";
+import type { HeadName, TransferName } from "../state/state.ts";
+import { rampOf, STRANGE, wordOf, wordsOf } from "./colours.ts";
+import { Lru } from "./lru.ts";
+
+/** Bytes of coloured pictures kept. */
+const MOST = 8 * 2 ** 20;
+const strange = wordOf(STRANGE);
+
+export class Overviews {
+  readonly #session: Session;
+  readonly #known = new Map<string, Overview>();
+  readonly #asked = new Set<string>();
+  readonly #painted = new Lru<HTMLCanvasElement>(MOST);
+  readonly #changed: () => void;
+  #store: HeadStore | undefined;
+  #stop = new AbortController();
+
+  constructor(session: Session, changed: () => void) {
+    this.#session = session;
+    this.#changed = changed;
+  }
+
+  /** Share of the heads whose overview is whole. */
+  get done(): number {
+    return this.#asked.size === 0 ? 1 : 1 - this.#waiting / this.#asked.size;
+  }
+  #waiting = 0;
+
+  /** Asks for the overviews of all heads of a block, these first. */
+  want(names: readonly HeadName[]): void {
+    const { store } = this.#session;
+    if (store !== this.#store) this.clear();
+    this.#store = store;
+    if (store === undefined) return;
+    const size = names.length > 1500 ? 32 : names.length > 400 ? 64 : 128;
+    const fresh = names.filter((name) => !this.#asked.has(keyOf(name)));
+    if (fresh.length === 0) return;
+    for (const name of fresh) this.#asked.add(keyOf(name));
+    this.#waiting += fresh.length;
+    const { signal } = this.#stop;
+    const take = (name: HeadName, overview: Overview | undefined) => {
+      if (signal.aborted || overview === undefined) return;
+      this.#known.set(keyOf(name), overview);
+      this.#changed();
+    };
+    for (const name of fresh)
+      store
+        .overview(this.#session.refOf(name), size, {
+          signal,
+          onProgress: (_done, overview) => take(name, overview),
+        })
+        .then(
+          (overview) => {
+            if (signal.aborted) return;
+            this.#waiting--;
+            take(name, overview);
+          },
+          (error) => {
+            if (!signal.aborted) this.#session.failed(error);
+          },
+        );
+  }
+
+  get(name: HeadName): Overview | undefined {
+    return this.#known.get(keyOf(name));
+  }
+
+  /** The head in so many device pixels, in the page's colours; undefined where it is not there yet. */
+  picture(
+    name: HeadName,
+    width: number,
+    height: number,
+    transfer: TransferName,
+  ): HTMLCanvasElement | undefined {
+    const overview = this.get(name);
+    if (overview === undefined) return undefined;
+    const { state, dark } = this.#session;
+    const ramp = rampOf(state.ramp, false, dark);
+    const [w, h] = [Math.min(width, overview.columns), Math.min(height, overview.rows)];
+    const key = `${keyOf(name)} ${w} ${h} ${ramp} ${transfer} ${state.pool} ${overview.done}`;
+    let found = this.#painted.get(key);
+    if (found === undefined) {
+      found = coloured(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
+      this.#painted.set(key, found, 4 * w * h);
+    }
+    return found;
+  }
+
+  clear(): void {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    this.#known.clear();
+    this.#asked.clear();
+    this.#painted.clear();
+    this.#waiting = 0;
+  }
+}
+
+const keyOf = ({ block, layer, head }: HeadName) => `${layer} ${head} ${block}`;
+
+/** Colours by the code of an overview, 255·√w, under another transfer. */
+function lookUp(colours: Uint32Array, transfer: TransferName): Uint32Array {
+  if (transfer === "sqrt") return colours;
+  return colours.map((_, code) => colours[codeOf((code / 255) ** 2, transfer, 1)]);
+}
+
+function coloured(
+  overview: Overview,
+  width: number,
+  height: number,
+  colours: Uint32Array,
+  mean: boolean,
+): HTMLCanvasElement {
+  const { rows, columns, marks } = overview;
+  const codes = mean ? overview.mean : overview.max;
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, width);
+  canvas.height = Math.max(1, height);
+  const context = canvas.getContext("2d")!;
+  const image = context.createImageData(canvas.width, canvas.height);
+  const words = new Uint32Array(image.data.buffer);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      let [best, mark] = [0, 1];
+      const [bottom, right] = [Math.ceil(((y + 1) * rows) / height), Math.ceil(((x + 1) * columns) / width)];
+      for (let r = Math.floor((y * rows) / height); r < bottom; r++)
+        for (let c = Math.floor((x * columns) / width); c < right; c++) {
+          const at = r * columns + c;
+          if (codes[at] > best) best = codes[at];
+          if (marks[at] === 2) mark = 2;
+          else if (marks[at] === 0 && mark === 1) mark = 0;
+        }
+      if (mark !== 1) words[y * width + x] = mark === 2 ? strange : colours[best];
+    }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

@@ -1,0 +1,330 @@
+/**
+ * <attention-view>: the explorer as an element for any page. Holds a session, puts the views in their places, and speaks
+ * the element's own words: attributes, properties, events, methods. Pictures are draw/'s, templates views/'s, reading
+ * files open.ts's.
+ */
+import { html, LitElement, nothing, type TemplateResult } from "lit";
+import type { HeadMeasures, HeadStore } from "../src/view/store/types.ts";
+import { ACTIONS, type Doer } from "./actions.ts";
+import { type Keyed, press, rove } from "./keys.ts";
+import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
+import { controls, theme } from "./look/theme.ts";
+import { detailCell } from "./model/words.ts";
+import { type Openable, openAddress, openAny } from "./open.ts";
+import { Panes } from "./panes.ts";
+import { type Cell, Session } from "./session.ts";
+import { Address } from "./state/history.ts";
+import { DEFAULT, MODES, STAGES, type State, VIEWS } from "./state/state.ts";
+import type { Ui } from "./ui.ts";
+import { legend } from "./views/legend.ts";
+import { modelSide } from "./views/model.ts";
+import { shell } from "./views/shell.ts";
+
+/** Attributes that are parts of the state, and how they are read. */
+const PARTS = {
+  view: VIEWS,
+  mode: MODES,
+  stage: STAGES,
+  block: undefined,
+  layer: undefined,
+  head: undefined,
+} as const;
+type Part = keyof typeof PARTS;
+
+export class AttentionView extends LitElement {
+  static override styles = [theme, controls, shellStyles, pictures, panels];
+  static override properties = {
+    src: {},
+    theme: { reflect: true },
+    keys: {},
+    address: { type: Boolean },
+  };
+  static override get observedAttributes(): string[] {
+    return [...super.observedAttributes, ...Object.keys(PARTS)];
+  }
+
+  /** Where the attention is read from. */
+  declare src: string | undefined;
+  /** light, dark, or auto: as the system has it. */
+  declare theme: string | undefined;
+  /** "off": single letters do nothing. */
+  declare keys: string | undefined;
+  /** The state is kept in the page's address, after #. One element of a page at most. */
+  declare address: boolean;
+
+  readonly #session = new Session();
+  readonly #panes: Panes;
+  readonly #address: Address;
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
+  #unsubscribe: (() => void) | undefined;
+  #opening: AbortController | undefined;
+  #reflecting = false;
+  #said = "";
+  #saying: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    super();
+    this.address = false;
+    this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
+    this.#panes = new Panes({
+      session: this.#session,
+      takesWheel: (event) => this.#takesWheel(event),
+      openHead: () => this.#session.set({ view: "head" }),
+    });
+    this.#address = new Address(this.#session);
+    this.addEventListener("keydown", (event) => press(this.#keyed, event));
+  }
+
+  // — properties and methods for pages
+
+  /** The store that is shown; a store of one's own may be set. */
+  get store(): HeadStore | undefined {
+    return this.#session.store;
+  }
+  set store(store: HeadStore | undefined) {
+    this.#opening?.abort();
+    this.#session.open(store);
+    if (store) this.#opened(store);
+  }
+
+  /** Arrays, a file, bytes: opened as soon as it is set. */
+  set data(given: Openable | undefined) {
+    if (given === undefined) this.store = undefined;
+    else void this.open(given);
+  }
+
+  /** What is shown; parts of it may be set. */
+  get state(): State {
+    return this.#session.state;
+  }
+  set state(patch: Partial<State>) {
+    this.#session.set(patch);
+  }
+
+  /** Moves the cursor. */
+  setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void {
+    this.#session.set(cell);
+  }
+
+  /** The measures of a head: the cursor's where none is named. */
+  metrics(of: Partial<Pick<State, "block" | "layer" | "head">> = {}): Promise<HeadMeasures> {
+    const { store, state } = this.#session;
+    if (store === undefined) return Promise.reject(new Error("attention-view: nothing is open"));
+    return store.measures(this.#session.refOf({ ...state, ...of }));
+  }
+
+  /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
+  async open(given: Openable, name?: string): Promise<void> {
+    await this.#open(name ?? "the file", () => openAny(given, name));
+  }
+
+  // — life
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#unsubscribe = this.#session.subscribe((how, before) => this.#changed(how, before));
+    for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
+    if (this.address) this.#address.connect();
+    this.#restyle();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+    for (const query of [this.#dark, this.#still]) query.removeEventListener("change", this.#restyle);
+    this.#address.disconnect();
+    this.#panes.disconnect();
+    clearTimeout(this.#saying);
+  }
+
+  override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
+    super.attributeChangedCallback(name, before, value);
+    if (!(name in PARTS) || this.#reflecting || value === before || value === null) return;
+    const part = name as Part;
+    const choices: readonly string[] | undefined = PARTS[part];
+    if (part === "block") this.#session.set({ block: value }, "replace");
+    else if (choices === undefined) {
+      if (/^\d+$/.test(value)) this.#session.set({ [part]: Number(value) }, "replace");
+    } else if (choices.includes(value)) this.#session.set({ [part]: value }, "replace");
+  }
+
+  override willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("src") && this.src) {
+      const { src } = this;
+      void this.#open(src, (signal, progress) => openAddress(src, signal, progress)).catch(() => {});
+    }
+    if (changed.has("theme")) this.#restyle();
+  }
+
+  override render(): TemplateResult {
+    const ui = this.#ui;
+    const { state } = this.#session;
+    return html`${shell(ui, {
+      atlas: this.#panes.atlas.root,
+      pane: this.#panes.main.root,
+      legend: state.view === "row" ? nothing : legend(this.#session, this.#panes.matrix.domain),
+      side: state.view === "model" ? modelSide(ui) : nothing,
+      dialogs: html``,
+    })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
+  }
+
+  override updated(): void {
+    this.#panes.update();
+    for (const toolbar of this.renderRoot.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
+  }
+
+  // — the inside
+
+  get #ui(): Ui {
+    return { session: this.#session, act: (name) => this.#act(name), say: (text) => this.#say(text) };
+  }
+
+  get #keyed(): Keyed {
+    const session = this.#session;
+    const doer: Doer = {
+      session,
+      zoom: (factor) =>
+        session.state.view === "model" ? this.#panes.large.zoomBy(factor) : this.#panes.matrix.zoomBy(factor),
+      follow: () => this.#panes.matrix.follow(),
+      say: (text) => this.#say(text),
+      detail: () => this.#say(detailCell(session)),
+      dialog: () => {},
+      focusMain: () => void this.updateComplete.then(() => this.#panes.main.focus()),
+      focusHide: () => {},
+      copyLink: () => void navigator.clipboard?.writeText(this.#address.link),
+      theme: (name) => {
+        this.theme = name;
+      },
+    };
+    return {
+      ...doer,
+      lettersOff: this.keys === "off",
+      moveHead: (rows, columns) =>
+        (session.state.view === "model" ? this.#panes.large : this.#panes.atlas).headAt(rows, columns),
+    };
+  }
+
+  #act(name: string): void {
+    ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
+  }
+
+  /** Says something to screen readers, once nothing has been said for a moment. */
+  #say(text: string): void {
+    clearTimeout(this.#saying);
+    this.#saying = setTimeout(() => {
+      this.#said = text;
+      this.requestUpdate();
+    }, 150);
+  }
+
+  /** The wheel zooms where the page has nothing to scroll, or where the element is in use. */
+  #takesWheel(event: WheelEvent): boolean {
+    const page = document.scrollingElement;
+    return (
+      event.ctrlKey ||
+      this.matches(":focus-within") ||
+      page === null ||
+      page.scrollHeight <= page.clientHeight
+    );
+  }
+
+  #changed(how: "push" | "replace", before: State): void {
+    const { state } = this.#session;
+    this.requestUpdate();
+    if (this.address) this.#address.write(how);
+    if (state === before) return;
+    this.#reflect();
+    if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
+      void this.#load();
+    const { block, layer, head, query, key } = state;
+    const moved = (["block", "layer", "head", "query", "key"] as const).some(
+      (part) => state[part] !== before[part],
+    );
+    if (moved) this.#emit("cursorchange", { block, layer, head, query, key });
+    if (state.held !== before.held || state.pins !== before.pins)
+      this.#emit("pin", { held: state.held, pins: state.pins });
+    if (state.view !== before.view || state.mode !== before.mode || state.stage !== before.stage)
+      this.#emit("viewchange", { view: state.view, mode: state.mode, stage: state.stage });
+  }
+
+  #emit(name: string, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+
+  #reflect(): void {
+    this.#reflecting = true;
+    const { state } = this.#session;
+    for (const part of Object.keys(PARTS) as Part[])
+      if (this.#session.store && this.getAttribute(part) !== String(state[part]))
+        this.setAttribute(part, String(state[part]));
+    this.#reflecting = false;
+  }
+
+  /** Brings the cursor's head into memory. */
+  async #load(): Promise<void> {
+    const { store, ref } = this.#session;
+    if (store === undefined || store.ready(ref)) return;
+    try {
+      await store.load(ref);
+    } catch (error) {
+      if (store === this.#session.store) this.#failed("The head could not be read", error);
+    }
+    this.requestUpdate();
+  }
+
+  async #open(
+    what: string,
+    opening: (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>,
+  ): Promise<void> {
+    this.#opening?.abort();
+    const control = new AbortController();
+    this.#opening = control;
+    const session = this.#session;
+    const progress = (done: number) => {
+      if (control.signal.aborted) return;
+      session.status = { kind: "loading", what, done };
+      session.changed();
+      this.#emit("progress", { what, done });
+    };
+    progress(0);
+    try {
+      const store = await opening(control.signal, progress);
+      if (control.signal.aborted) {
+        store.dispose();
+        return;
+      }
+      session.open(store);
+      this.#opened(store);
+    } catch (error) {
+      if (control.signal.aborted) return;
+      this.#failed(`${what} could not be opened`, error);
+      throw error;
+    }
+  }
+
+  #opened(store: HeadStore): void {
+    void this.#load();
+    this.#reflect();
+    this.#emit("load", { report: store.report });
+  }
+
+  #failed(title: string, error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error);
+    if (this.#session.store === undefined) this.#session.status = { kind: "error", title, text };
+    else this.#say(`${title}: ${text}`);
+    this.#session.changed();
+    this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
+  }
+
+  readonly #restyle = () => {
+    const session = this.#session;
+    session.dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
+    session.still = this.#still.matches;
+    this.#panes.restyle();
+    this.requestUpdate();
+  };
+}
+
+export type { Cell };
+export { DEFAULT };

@@ -1,0 +1,165 @@
+/** The shell's layout: three columns where there is room, a drawer under the picture where there is less, else one column. */
+import { css } from "lit";
+
+export const shell = css`
+.root { display: grid; block-size: 100%; grid-template: 48px minmax(0, 1fr) 32px / 288px minmax(0, 1fr) 360px;
+  grid-template-areas: "top top top" "atlas main side" "status status status"; position: relative; overflow: hidden; }
+.top { grid-area: top; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
+.top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
+.top nav { display: flex; gap: 4px; }
+.top nav button[aria-current="page"] { box-shadow: inset 0 -2px 0 var(--ink); border-radius: 6px 6px 0 0; font-weight: 600; }
+.top .about { margin-inline-start: auto; color: var(--second); min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.top .tools { display: flex; gap: 4px; flex: none; }
+.left { grid-area: atlas; overflow: auto; padding: 16px 20px; border-inline-end: 1px solid var(--line); }
+.left > * + h2 { margin-block-start: 20px; }
+.main { grid-area: main; display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; padding: 12px 20px 0; position: relative; }
+.side { grid-area: side; overflow: auto; padding: 16px 20px 24px; border-inline-start: 1px solid var(--line); overflow-wrap: break-word; }
+.side > * + h2 { margin-block-start: 24px; }
+.status { grid-area: status; display: flex; align-items: center; gap: 16px; padding: 0 20px; border-block-start: 1px solid var(--line);
+  color: var(--second); font-size: 12px; white-space: nowrap; overflow: hidden; }
+.status .hints { overflow: hidden; text-overflow: ellipsis; }
+.status .where { margin-inline-start: auto; display: flex; gap: 12px; }
+.status .at { color: var(--ink); overflow: hidden; text-overflow: ellipsis; }
+.toolbar { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; padding-block-end: 12px; }
+.select { display: inline-flex; align-items: center; gap: 6px; color: var(--second); }
+.select select { padding: 0 4px; }
+.more { position: relative; }
+.more summary { list-style: none; min-block-size: 28px; padding: 3px 8px; border: 1px solid var(--line); border-radius: 6px; cursor: pointer; background: var(--raised); }
+.more summary::-webkit-details-marker { display: none; }
+.more .menu { position: absolute; inset-inline-end: 0; z-index: 5; display: grid; gap: 8px; padding: 12px; background: var(--raised);
+  border: 1px solid var(--line); border-radius: 8px; box-shadow: 0 8px 24px rgb(0 0 0 / .16); min-inline-size: 280px; }
+.more .menu .select { justify-content: space-between; }
+.segments { display: inline-flex; flex-wrap: wrap; gap: 8px; }
+.pane { flex: 1 1 0; min-block-size: 0; position: relative; }
+.foot { padding: 8px 0 10px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
+.foot p { flex: 1 1 320px; }
+.legend { display: inline-flex; align-items: center; gap: 8px; flex: none; font-size: 11px; }
+.legend canvas { inline-size: 160px; block-size: 10px; border: 1px solid var(--line); display: block; }
+.legend .scale { position: relative; padding-block-end: 16px; inline-size: 162px; }
+.legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
+.legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
+  background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
+.line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
+.line i { display: block; block-size: 100%; background: var(--query); inline-size: 0; }
+.pins li { display: grid; grid-template-columns: 18px auto 1fr auto 28px; gap: 8px; align-items: center; min-block-size: 28px; }
+.pins .letter { background: var(--ink); color: var(--paper); text-align: center; font: 600 11px/16px var(--mono); inline-size: 16px; }
+.sorting { display: grid; grid-template-columns: 1fr auto; gap: 8px; margin-block: 8px; }
+.sorting .select { display: contents; }
+.sorting .select span { display: none; }
+.filters { display: grid; gap: 4px; margin-block: 4px 8px; }
+.filters li { display: grid; grid-template-columns: 1fr 1fr 28px; gap: 0 8px; align-items: center; }
+.filters li > span { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
+.welcome { margin: auto; max-inline-size: 62ch; padding: 32px 24px; display: grid; gap: 16px; text-align: start; overflow: auto; }
+.welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }
+.welcome ul { display: grid; gap: 8px; list-style: disc; padding-inline-start: 20px; }
+.welcome .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
+.dropping::after { content: "drop to open"; position: absolute; inset: 8px; display: grid; place-items: center; z-index: 9;
+  border: 2px dashed var(--query); border-radius: 8px; background: color-mix(in srgb, var(--paper) 85%, transparent); font-size: 20px; pointer-events: none; }
+.buttons { display: flex; flex-wrap: wrap; gap: 8px; }
+
+@container (width < 1200px) {
+  .root { grid-template: 48px minmax(0, 1fr) minmax(0, 248px) 32px / 288px minmax(0, 1fr);
+    grid-template-areas: "top top" "atlas main" "atlas side" "status status"; }
+  .side { border-inline-start: 0; border-block-start: 1px solid var(--line); columns: 2 300px; column-gap: 32px; }
+  .side > * { break-inside: avoid; }
+}
+@container (width < 900px) {
+  .root { display: flex; flex-direction: column; overflow: auto; }
+  .root > * { flex: none; }
+  .top { flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
+  .top .about { order: 5; flex: 1 1 100%; margin: 0; }
+  .top .tools { margin-inline-start: auto; }
+  .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; max-block-size: 300px; }
+  .main { padding: 12px 12px 0; }
+  .pane { flex: none; block-size: min(112cqi, 620px); min-block-size: 320px; }
+  .root.model .pane { block-size: min(112cqi, 620px); }
+  .side { border: 0; border-block-start: 1px solid var(--line); padding: 16px 12px; columns: auto; }
+  .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
+  .status .hints { display: none; }
+  .line { inset-block-start: 0; }
+}
+@container (width < 520px) {
+  .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
+  .toolbar > * { flex: none; }
+  .toolbar .more .menu { position: fixed; inset-inline: 12px; }
+  .top nav button { padding: 0 6px; }
+}
+.root.row { grid-template-areas: "top top top" "atlas main main" "status status status"; }
+.root.model { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
+@container (width < 1200px) {
+  .root.row { grid-template-areas: "top top" "atlas main" "atlas main" "status status"; }
+  .root.model { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
+  .root.model .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
+}
+`;
+
+export const pictures = css`
+.matrix { position: absolute; inset: 0; overflow: hidden; user-select: none; }
+.matrix .cells { position: absolute; inset: 0; pointer-events: none; }
+.matrix .ghost { opacity: 0; }
+.matrix .area { position: absolute; cursor: crosshair; touch-action: pan-y; }
+.matrix .area.zoomed { cursor: grab; touch-action: none; }
+.matrix .area.zoomed:active { cursor: grabbing; }
+.matrix .corner { position: absolute; inset-inline-start: 0; inset-block-start: 0; font-size: 10px; line-height: 14px; color: var(--third); white-space: pre-line; }
+.labels { position: absolute; overflow: hidden; cursor: pointer; color: var(--second); }
+.labels.rows { inset-inline-start: 0; direction: ltr; }
+.labels.columns { inset-block-start: 0; overflow: clip; overflow-clip-margin: 0; }
+.labels span { position: absolute; white-space: nowrap; line-height: 15px; }
+.labels.rows span { inset-inline-end: 0; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
+.labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: 128px; overflow: hidden; text-overflow: ellipsis; }
+.labels .strong { color: var(--ink); font-weight: 700; background: var(--paper); z-index: 1; }
+.labels .chosen { color: var(--query); font-weight: 700; }
+.labels .faded { color: var(--third); text-decoration: line-through; }
+.mark { position: absolute; pointer-events: none; }
+.mark.cursor { outline: 2px solid var(--query); outline-offset: 1px; box-shadow: 0 0 0 1px var(--paper), 0 0 0 4px var(--paper); }
+.mark.pointed { outline: 1px solid var(--ink); box-shadow: 0 0 0 2px var(--paper); }
+.mark.held { outline: 2px solid var(--query); outline-offset: 3px; box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query), 0 0 0 6px var(--paper); }
+.mark.row-tick, .mark.column-tick { background: var(--query); }
+.mark.selection { outline: 1px dashed var(--query); outline-offset: 1px; }
+.mark.band { outline: 1px solid var(--query); background: color-mix(in srgb, var(--query) 8%, transparent); }
+.minimap { position: absolute; inset-inline-end: 4px; inset-block-end: 4px; border: 1px solid var(--line); cursor: move; touch-action: none; box-shadow: 0 2px 8px rgb(0 0 0 / .2); }
+.grid { position: absolute; inset: 0; pointer-events: none; overflow: clip; contain: strict; }
+.grid [role="columnheader"], .grid [role="rowheader"], .grid [role="gridcell"] { position: absolute; inset-block-start: 0; inset-inline-start: 0; inline-size: 1px; block-size: 1px; overflow: hidden; color: transparent; white-space: nowrap; font-size: 1px; }
+.grid:has(:focus-visible) { overflow: visible; contain: none; }
+.grid [role="gridcell"]:focus-visible { outline: 3px solid var(--query); outline-offset: 2px; box-shadow: 0 0 0 2px var(--paper); }
+.atlas { position: relative; overflow: auto hidden; }
+.atlas.large { position: absolute; inset: 0; overflow: hidden; }
+.atlas canvas { display: block; cursor: pointer; touch-action: pan-y; }
+.atlas.large canvas { touch-action: none; }
+.preview { position: fixed; inset: auto; margin: 0; inline-size: 246px; padding: 12px; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--raised); color: var(--ink); box-shadow: 0 8px 24px rgb(0 0 0 / .18); pointer-events: none; display: none; gap: 4px; font-size: 12px; line-height: 18px; }
+.preview:popover-open { display: grid; }
+@media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important; } }
+`;
+
+export const panels = css`
+.readout .big { font: 600 28px/34px var(--mono); }
+.readout .big .num { font: inherit; }
+.medium, .medium .num { font: 600 16px/24px var(--mono); }
+.readout { display: grid; gap: 2px; margin-block: 8px 12px; }
+.masked { color: var(--second); }
+.pin { cursor: pointer; min-block-size: 24px; background: none; }
+.track { display: inline-block; position: relative; block-size: 8px; inline-size: 100%; min-inline-size: 24px; }
+.bar { display: block; block-size: 8px; min-inline-size: 1px; border-radius: 2px; background: var(--weight); }
+.bar.query { background: var(--query); }
+.bar.key { background: var(--key); }
+.bar.value { background: var(--value); }
+.ledger { display: grid; gap: 2px; margin-block-end: 12px; }
+.ledger li { display: grid; grid-template-columns: 108px 1fr auto; gap: 12px; align-items: center; min-block-size: 22px; }
+.ledger .name { color: var(--second); }
+.ledger li:last-child .num { font-weight: 700; }
+.strip { display: block; inline-size: 100%; block-size: 40px; margin-block: 4px; }
+.strip .axis { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.strip .above { fill: var(--query); }
+.strip .below { fill: var(--key); }
+.strip.q .above, .strip.q .below { fill: var(--query); }
+.strip.k .above, .strip.k .below { fill: var(--key); }
+.strip.v .above, .strip.v .below { fill: var(--value); }
+table { border-collapse: collapse; inline-size: 100%; }
+th, td { text-align: start; padding: 2px 8px 2px 0; font-weight: 400; vertical-align: middle; }
+thead th { color: var(--second); font-size: 11px; border-block-end: 1px solid var(--line); }
+td { white-space: nowrap; }
+td.wide { inline-size: 40%; }
+.top-keys .current th, tr.current .link { font-weight: 700; }
+.link { padding: 0 4px; margin-inline-start: -4px; text-align: start; min-block-size: 24px; min-inline-size: 24px; }
+`;

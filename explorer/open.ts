@@ -1,0 +1,110 @@
+/**
+ * Bringing attention in: arrays, a file, an address, the sample. Reading is the store's; here it is decided where long work is
+ * done (workers, made from this very module) and how an address is read (in parts, where its server gives parts).
+ */
+import { FormatError } from "../src/core/errors.ts";
+import type { ByteSource } from "../src/io/source.ts";
+import { type ComputeOptions, type StoreInput, storeFrom } from "../src/view/store/from.ts";
+import type { Port } from "../src/view/store/messages.ts";
+import { openStore } from "../src/view/store/open.ts";
+import type { HeadStore } from "../src/view/store/types.ts";
+
+/** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
+export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
+
+/** Written into the bundle so that a page that has it in a script of its own can find that script again. */
+export const MARK = "heed:attention-view";
+
+/** Makes workers of this module: it serves a store where there is no page. */
+export function compute(): ComputeOptions {
+  return { worker: makeWorker };
+}
+
+function makeWorker(): Port {
+  const url = import.meta.url;
+  const page = location.href.split("#")[0];
+  if (url.split("#")[0] === page) {
+    // The module stands in the page itself: its text is found by its mark.
+    const own = [...document.querySelectorAll("script")].find((script) => script.textContent?.includes(MARK));
+    if (own?.textContent == null)
+      throw new FormatError("worker", "attention-view: no script to make a worker of");
+    return workerOf([own.textContent]);
+  }
+  if (new URL(url).origin === location.origin || !/^https?:/.test(url))
+    return new Worker(url, { type: "module", name: "attention-view" }) as unknown as Port;
+  return workerOf([`import ${JSON.stringify(url)}`]);
+}
+
+function workerOf(text: string[]): Port {
+  const made = URL.createObjectURL(new Blob(text, { type: "text/javascript" }));
+  try {
+    return new Worker(made, { type: "module", name: "attention-view" }) as unknown as Port;
+  } finally {
+    // The worker has begun to read; a minute is enough for the slowest.
+    setTimeout(() => URL.revokeObjectURL(made), 60_000);
+  }
+}
+
+/** Opens whatever it is. */
+export async function openAny(given: Openable, name?: string): Promise<HeadStore> {
+  const options = { ...compute(), ...(name !== undefined && { name }) };
+  if (given instanceof Blob || given instanceof ArrayBuffer || given instanceof Uint8Array)
+    return openStore(given, options);
+  if ("blocks" in given) return storeFrom(given, options);
+  // A file of arrays, and beside it the tokens.
+  const tokens = given.find((file) => /tokens?\.json$/i.test(file.name));
+  const main = given.find((file) => file !== tokens) ?? tokens;
+  if (main === undefined) throw new FormatError("empty", "attention-view: no file was given");
+  return openStore(main, {
+    ...compute(),
+    ...(tokens !== undefined && main !== tokens && { tokens: await tokens.text() }),
+  });
+}
+
+/** Opens an address: by byte ranges where its server gives them, else whole. */
+export async function openAddress(
+  address: string,
+  signal: AbortSignal,
+  progress: (done: number) => void,
+): Promise<HeadStore> {
+  const url = new URL(address, document.baseURI);
+  const name = decodeURIComponent(url.pathname.split("/").at(-1) || url.hostname);
+  const head = await fetch(url, { method: "HEAD", signal }).catch(() => undefined);
+  const size = Number(head?.headers.get("content-length") ?? Number.NaN);
+  if (head?.ok && head.headers.get("accept-ranges") === "bytes" && size > 0)
+    return openStore(ranges(url, size), { ...compute(), name });
+  const response = await fetch(url, { signal });
+  if (!response.ok || response.body === null)
+    throw new FormatError(
+      "fetch",
+      `attention-view: ${name} could not be read: the server answered ${response.status} ${response.statusText}`,
+    );
+  const total = Number(response.headers.get("content-length") ?? 0);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let read = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    read += value.length;
+    if (total > 0) progress(Math.min(1, read / total));
+  }
+  return openStore(new Blob(parts), { ...compute(), name });
+}
+
+/** A file behind an address, read in parts. */
+function ranges(url: URL, size: number): ByteSource {
+  return {
+    size,
+    async read(offset, length) {
+      if (length === 0) return new Uint8Array(0);
+      const response = await fetch(url, { headers: { Range: `bytes=${offset}-${offset + length - 1}` } });
+      if (response.status !== 206)
+        throw new FormatError(
+          "fetch",
+          `attention-view: ${url.pathname} could not be read: the server answered ${response.status} to bytes ${offset} to ${offset + length - 1}`,
+        );
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}

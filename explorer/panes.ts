@@ -1,0 +1,112 @@
+/**
+ * The pictures of one element, made once and kept while it lives: which of them is on screen follows from the state. They
+ * are told when the session has changed, when colours have, and when the element comes and goes.
+ */
+import { describeHead } from "../src/view/store/sentence.ts";
+import { Atlas } from "./draw/atlas.ts";
+import { Matrix } from "./draw/matrix.ts";
+import { Overviews } from "./draw/overviews.ts";
+import { Preview } from "./draw/preview.ts";
+import { describeCell, headName } from "./model/words.ts";
+import type { Session } from "./session.ts";
+import { Slices } from "./slices.ts";
+import type { HeadName } from "./state/state.ts";
+
+/** What panes need of the element. */
+export interface PaneHost {
+  readonly session: Session;
+  readonly takesWheel: (event: WheelEvent) => boolean;
+  readonly openHead: () => void;
+}
+
+interface Pane {
+  readonly root: HTMLElement;
+  connect(): void;
+  disconnect(): void;
+  dispose(): void;
+  restyle(): void;
+  schedule(): void;
+  focus(): void;
+}
+
+export class Panes {
+  readonly slices = new Slices();
+  readonly overviews: Overviews;
+  readonly preview: Preview;
+  readonly atlas: Atlas;
+  readonly large: Atlas;
+  readonly matrix: Matrix;
+  readonly #session: Session;
+  #shown: Pane[] = [];
+
+  constructor(host: PaneHost) {
+    const { session } = host;
+    this.#session = session;
+    this.overviews = new Overviews(session, () => {
+      this.atlas.schedule();
+      this.large.schedule();
+      session.progress = this.overviews.done;
+    });
+    this.preview = new Preview(session, this.overviews);
+    const atlas = {
+      session,
+      overviews: this.overviews,
+      takesWheel: host.takesWheel,
+      describe: (head: HeadName, full: boolean) => this.#describe(head, full),
+      openHead: host.openHead,
+    };
+    const preview =
+      (of: () => Atlas) =>
+      (head: HeadName | undefined, at: readonly [number, number] = [0, 0]) => {
+        const box = of().root.getBoundingClientRect();
+        this.preview.show(head, box.left - of().root.scrollLeft + at[0], box.top + at[1]);
+      };
+    this.atlas = new Atlas({ ...atlas, preview: preview(() => this.atlas) }, false);
+    this.large = new Atlas({ ...atlas, preview: preview(() => this.large) }, true);
+    this.matrix = new Matrix({
+      session,
+      slices: this.slices,
+      takesWheel: host.takesWheel,
+      describe: (query, key, full) => describeCell(session, query, key, full),
+      failed: (error) => session.failed(error),
+    });
+    for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
+  }
+
+  /** The picture of the main column. */
+  get main(): Pane {
+    return this.#session.state.view === "model" ? this.large : this.matrix;
+  }
+
+  /** After the page has been rendered: whoever is on it watches and paints, whoever left rests. */
+  update(): void {
+    const all: Pane[] = [this.atlas, this.large, this.matrix];
+    for (const pane of all) {
+      const was = this.#shown.includes(pane);
+      if (pane.root.isConnected && !was) pane.connect();
+      else if (!pane.root.isConnected && was) pane.disconnect();
+      if (pane.root.isConnected) pane.schedule();
+    }
+    this.#shown = all.filter(({ root }) => root.isConnected);
+  }
+
+  restyle(): void {
+    for (const pane of [this.atlas, this.large, this.matrix]) pane.restyle();
+  }
+
+  disconnect(): void {
+    for (const pane of this.#shown) pane.disconnect();
+    this.#shown = [];
+    this.preview.show(undefined);
+    this.slices.clear();
+    this.overviews.clear();
+  }
+
+  #describe(head: HeadName, full: boolean): string {
+    const { block } = this.#session;
+    const measures = this.#session.measures(head);
+    const name = `layer ${head.layer} head ${head.head}`;
+    if (!full || block === undefined || measures === undefined) return name;
+    return `${headName(this.#session, head)}. ${describeHead(block, measures)}`;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * How one number came to be: the big read-out, the ledger line by line with bars, and the d products as a strip. The
+ * numbers are the store's own ledger; the last line is the cell.
+ */
+import { html, nothing, svg, type TemplateResult } from "lit";
+import { num } from "../../src/view/number.ts";
+import type { Ledger } from "../../src/view/store/types.ts";
+import { cellValue, STAGE_MEANINGS, seen } from "../model/words.ts";
+import type { Session } from "../session.ts";
+import { bar, figure, quoted, shown, type Ui } from "../ui.ts";
+
+/** The ledger of the cell that is shown. */
+export function ledgerOf(session: Session): Ledger {
+  const { query, key } = session.shown;
+  return session.store!.ledger(session.ref, query, key, session.edits);
+}
+
+/** "0.412, share of ‹sat› given to ‹cat›". */
+export function readout({ session, act }: Ui): TemplateResult {
+  const { block, state } = session;
+  const { query, key } = session.shown;
+  const names = session.labels(block!);
+  const masked = state.stage !== "scores" && state.stage !== "scaled" && !seen(session, query, key);
+  const value = cellValue(session, query, key);
+  return html`<div class="readout">
+    <p class="big">${masked ? html`<span class="masked">masked</span>` : figure(value, `row ${state.stage}`)}</p>
+    <p>${STAGE_MEANINGS[state.stage]} of ${quoted(names.query[query])} ${state.stage === "weights" ? "given" : ""} to ${quoted(names.key[key])}</p>
+    <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
+      ${state.held === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
+      ${session.edits.query || session.edits.key || session.edits.scale !== undefined ? html`<span class="badge">changed</span>` : nothing}
+    </p>
+  </div>`;
+}
+
+/** The lines, with a bar each: how large the number is beside the others of its kind. */
+export function lines(ledger: Ledger): TemplateResult {
+  const size = (step: string) =>
+    step === "exp" || step === "weight" || step === "sum" ? 1 : largestScore(ledger);
+  return html`<ol class="ledger">
+    ${ledger.lines.map(
+      ({ step, name, value }) => html`<li>
+        <span class="name">${name}</span>
+        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / size(step), step === "weight" || step === "exp" || step === "given" ? "weight" : value.value < 0 ? "key" : "query")}
+        ${shown(value)}
+      </li>`,
+    )}
+  </ol>`;
+}
+
+function largestScore({ lines }: Ledger): number {
+  let most = Number.MIN_VALUE;
+  for (const { step, value } of lines)
+    if (
+      step !== "exp" &&
+      step !== "weight" &&
+      step !== "sum" &&
+      step !== "value" &&
+      Number.isFinite(value.value)
+    )
+      most = Math.max(most, Math.abs(value.value));
+  return most;
+}
+
+/** The d products as bars about a line, in order or largest first. */
+export function strip(
+  values: ArrayLike<number>,
+  kind: string,
+  label: string,
+  height = 40,
+  order?: readonly number[],
+): TemplateResult {
+  const count = values.length;
+  let most = Number.MIN_VALUE;
+  for (let c = 0; c < count; c++) if (Math.abs(values[c]) > most) most = Math.abs(values[c]);
+  const middle = height / 2;
+  let [above, below] = ["", ""];
+  for (let at = 0; at < count; at++) {
+    const value = values[order?.[at] ?? at];
+    const length = Math.max(0.5, (Math.abs(value) / most) * (middle - 1));
+    if (value >= 0) above += `M${at} ${middle}h.8v${-length}h-.8z`;
+    else below += `M${at} ${middle}h.8v${length}h-.8z`;
+  }
+  return html`<svg class="strip ${kind}" viewBox="0 0 ${Math.max(1, count)} ${height}" preserveAspectRatio="none" role="img" aria-label=${label}>
+    ${svg`<path class="axis" d="M0 ${middle}h${count}"/><path class="above" d=${above}/><path class="below" d=${below}/>`}
+  </svg>`;
+}
+
+/** "These 3 of 64 terms carry 71 %". */
+export function carried(products: Float64Array): TemplateResult | typeof nothing {
+  const count = products.length;
+  if (count < 4) return nothing;
+  const order = byMagnitude(products);
+  const all = products.reduce((sum, value) => sum + Math.abs(value), 0);
+  const three = order.slice(0, 3).reduce((sum, c) => sum + Math.abs(products[c]), 0);
+  if (!(all > 0)) return nothing;
+  return html`<p class="quiet">the 3 largest of ${figure(count, "d")} terms carry ${figure(three / all, "topShare", { style: "percent" })}</p>`;
+}
+
+/** Indices by magnitude, largest first. */
+export function byMagnitude(values: ArrayLike<number>): number[] {
+  return Array.from({ length: values.length }, (_, c) => c).sort(
+    (a, b) => Math.abs(values[b]) - Math.abs(values[a]) || a - b,
+  );
+}
+
+/** A label for a strip that screen readers say. */
+export function stripLabel(name: string, values: ArrayLike<number>): string {
+  let [low, high] = [0, 0];
+  for (let c = 0; c < values.length; c++) {
+    low = Math.min(low, values[c]);
+    high = Math.max(high, values[c]);
+  }
+  return `${name}: ${values.length} numbers from ${num(low, name).text} to ${num(high, name).text}`;
+}
