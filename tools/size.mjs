@@ -21,6 +21,7 @@ const PROGRAMS = {
   "heed/io": 'import * as heed from "heed/io"; globalThis.x = heed;',
   "heed/nn: one layer": 'import { Linear } from "heed/nn"; globalThis.x = Linear;',
   "heed/nn": 'import * as heed from "heed/nn"; globalThis.x = heed;',
+  "heed/models: tokenizer.json": 'import { readTokenizer } from "heed/models"; globalThis.x = readTokenizer;',
   "heed/models": 'import * as heed from "heed/models"; globalThis.x = heed;',
   "heed/view": 'import * as heed from "heed/view"; globalThis.x = heed;',
   "heed/train": 'import * as heed from "heed/train"; globalThis.x = heed;',
@@ -36,7 +37,8 @@ export const LIMITS = {
   "heed/io": 18_000,
   "heed/nn: one layer": 55_000,
   "heed/nn": 82_000,
-  "heed/models": 50_000,
+  "heed/models: tokenizer.json": 10_000,
+  "heed/models": 98_000,
   "heed/view": 12_000,
   "heed/train": 30_000,
 };
