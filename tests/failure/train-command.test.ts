@@ -1,0 +1,198 @@
+/**
+ * `heed train` as a process: what it writes, stopping and resuming, SIGKILL at any moment, bad input refused before any
+ * work, a loss that stops being finite.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readModel } from "../../src/models/index.ts";
+import { heed, unix, work } from "../platforms/cli.ts";
+
+const SIZES = "--layers 1 --heads 2 --width 16 --inner 24 --vocab 300 --context 16 --batch 4";
+const FILES = [
+  "checkpoint.safetensors",
+  "config.json",
+  "model.safetensors",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "training.json",
+];
+
+/** Sentences that say things again and again, the same ones each time. */
+const TEXT = Array.from({ length: 150 }, (_, i) => {
+  const [who, what, where] = [i % 7, (i * i) % 11, (i * 5) % 13].map((n) => "abcdefghijklm"[n]);
+  return `The ${who}${who} said "${what}${where}" to the ${where}${what} and went (as ever) home.`;
+}).join("\n");
+
+beforeEach(() => writeFileSync(join(work, "text.txt"), TEXT));
+
+const words = (line: string) => line.split(" ");
+const train = (line: string, ...rest: [Record<string, string>?, Parameters<typeof heed>[2]?]) =>
+  heed(["train", ...words(line)], ...rest);
+const read = (...path: string[]) => readFileSync(join(work, ...path));
+
+describe("heed train", () => {
+  it.each(["decoder", "encoder"])(
+    "trains a %s, writes a folder that heed/models reads, and says how good it is",
+    async (kind) => {
+      const { code, out, err } = await train(`text.txt -o m --kind ${kind} --steps 12 --lr 0.01 --evaluate-every 4 ${SIZES}`);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(out).toMatch(/bigram: held-out loss \d/);
+      expect(out).toMatch(
+        /held-out loss \d\.\d{4}, bigram \d\.\d{4}, 5-gram \d\.\d{4}\nwrote m: \d+ parameters/,
+      );
+      expect(readdirSync(join(work, "m")).sort()).toEqual(FILES);
+      const model = await readModel(join(work, "m"));
+      expect(model.architecture).toBe(kind);
+      expect(model.tokenize("The aa said").ids.length).toBeGreaterThan(2);
+      const log = JSON.parse(read("m", "training.json").toString());
+      expect(log).toMatchObject({
+        steps: 12,
+        texts: ["text.txt"],
+        dtype: "float16",
+        settings: { kind, seed: 0 },
+      });
+      const [first, last] = [log.heldOut[0], log.heldOut.at(-1)];
+      expect(last[0]).toBe(12);
+      expect(last[1]).toBeLessThan(first[1]);
+      expect(log.baselines).toMatchObject({ bigram: expect.any(Number), "5-gram": expect.any(Number) });
+    },
+  );
+
+  it("prints one JSON object with --json, and two threads give the bits of one", async () => {
+    const line = `text.txt -o m --steps 4 --dtype float32 --json ${SIZES}`;
+    const { code, out, err } = await train(line);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ folder: "m", steps: 4, settings: { steps: 4, width: 16 } });
+    await train(line.replace("-o m", "-o two --threads 2"));
+    expect(read("two", "model.safetensors").equals(read("m", "model.safetensors"))).toBe(true);
+  });
+
+  it.skipIf(!unix)(
+    "Ctrl-C saves a checkpoint and ends with 130; --resume gives the bits of the unbroken run",
+    async () => {
+      const line = `text.txt --steps 2000 --lr 0.01 --evaluate-every 20 --repeats 0.2 --dropout 0.1 ${SIZES}`;
+      const stopped = await train(`${line} -o m`, {}, (child) => {
+        child.stdout?.on("data", (text) => text.includes("step 40 of") && child.kill("SIGINT"));
+      });
+      expect(stopped).toMatchObject({
+        code: 130,
+        err: expect.stringMatching(
+          /^heed train: stopped after step \d+ of 2000; the checkpoint is saved, --resume goes on\n$/,
+        ),
+      });
+      expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);
+
+      const whole = line.replace("--steps 2000", "--steps 30");
+      expect(await train(`${whole} -o whole`)).toMatchObject({ code: 0 });
+      const broken = await train(`${whole} -o part --checkpoint-every 1`, {}, (child) => {
+        child.stdout?.on("data", (text) => text.includes("step 20 of") && child.kill("SIGKILL"));
+      });
+      expect(broken.signal).toBe("SIGKILL");
+      const resumed = await train("text.txt -o part --resume");
+      expect(resumed.code).toBe(0);
+      expect(resumed.out).toMatch(/resuming at step (?:19|2\d) of 30/);
+      for (const name of ["model.safetensors", "tokenizer.json", "config.json"])
+        expect(read("part", name).equals(read("whole", name)), name).toBe(true);
+      expect(readdirSync(join(work, "part")).sort()).toEqual(FILES);
+    },
+  );
+
+  it.skipIf(!unix)(
+    "killed at any moment and resumed, again and again, it ends with the bits of the unbroken run",
+    async () => {
+      const line = `text.txt --steps 24 --checkpoint-every 1 ${SIZES}`;
+      const { code } = await train(`${line} -o whole`);
+      expect(code).toBe(0);
+      let begun = false;
+      for (let kills = 0; ; kills++) {
+        const args = begun ? "text.txt -o part --resume --checkpoint-every 1" : `${line} -o part`;
+        const ended = await train(args, {}, (child) => {
+          if (kills < 6) setTimeout(() => child.kill("SIGKILL"), 500 + 137 * kills);
+        });
+        begun = existsSync(join(work, "part", "checkpoint.safetensors"));
+        if (ended.signal === null) {
+          expect(ended).toMatchObject({ code: 0, err: "" });
+          break;
+        }
+      }
+      for (const name of FILES.filter((name) => name !== "training.json"))
+        expect(read("part", name).equals(read("whole", name)), name).toBe(true);
+      expect(readdirSync(join(work, "part")).sort()).toEqual(FILES);
+    },
+  );
+
+  it("a loss that is not finite stops it: step, layer and tensor are named, the checkpoint stays", async () => {
+    const line = `text.txt -o m --steps 50 --lr 1e38 --clip 1e30 --warmup 0 --checkpoint-every 1 ${SIZES}`;
+    const { code, err } = await train(line);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^heed train: (?:train: )?(?:loss is (?:NaN|Infinity)|a gradient is not finite) at step \d+; first non-finite: .*transformer\.[\w.]+; the last checkpoint is of step \d+\n$/,
+    );
+    expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);
+  });
+});
+
+describe("heed train refuses, before any work,", () => {
+  it("a wrong command line, with 2", async () => {
+    for (const [line, message] of [
+      ["-o m", "expected one or more text files"],
+      ["text.txt", "-o DIR says where the model goes"],
+      ["text.txt -o m --heads 3 --width 16", "--heads 3 does not divide --width 16"],
+      ["text.txt -o m --batch 5 --accumulate 2", "--accumulate 2 does not divide --batch 5"],
+      ["text.txt -o m --steps 5 --warmup 5", "--warmup 5 leaves nothing of 5 steps for the decay"],
+      ["text.txt -o m --kind both", '--kind must be decoder or encoder, got "both"'],
+      ["text.txt -o m --lr 0", "--lr must be a number > 0, got 0"],
+      ["text.txt -o m --held-out 0.9", "--held-out must be from 0 to 0.5, got 0.9"],
+    ])
+      expect(await train(line)).toMatchObject({
+        code: 2,
+        out: "",
+        err: `heed train: ${message} (see heed train --help)\n`,
+      });
+    expect(existsSync(join(work, "m"))).toBe(false);
+  });
+
+  it("texts that are missing, empty, too short or not text, with 1", async () => {
+    writeFileSync(join(work, "empty.txt"), " \n");
+    writeFileSync(join(work, "short.txt"), "a few words");
+    writeFileSync(join(work, "latin.txt"), Buffer.from([0x63, 0x61, 0x66, 0xe9]));
+    for (const [line, message] of [
+      ["none.txt -o m", /cannot read none\.txt: ENOENT/],
+      ["text.txt empty.txt -o m", /empty\.txt is empty/],
+      [`short.txt -o m ${SIZES}`, /the text has \d+ tokens; a sequence takes 17, and one more is held out/],
+      ["latin.txt -o m", /latin\.txt is not UTF-8 text/],
+      ["text.txt -o m --vocab 100", /vocabSize must be at least 257/],
+      ["text.txt -o m --tokenizer text.txt", /readTokenizer: /],
+      ["text.txt -o nowhere/m", /cannot write nowhere\/m: the folder nowhere is not there/],
+      ["text.txt -o q.npy", /the folder q\.npy is no folder/],
+    ] as const)
+      expect(await train(line)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
+    expect(existsSync(join(work, "m"))).toBe(false);
+  });
+
+  it("a folder that holds another run, and a run resumed with other texts or settings", async () => {
+    const line = `text.txt -o m --steps 2 ${SIZES}`;
+    expect((await train(line)).code).toBe(0);
+    const before = read("m", "checkpoint.safetensors");
+    writeFileSync(join(work, "other.txt"), TEXT.replaceAll("said", "sang"));
+    writeFileSync(join(work, "bad.safetensors"), "no");
+    for (const [args, message] of [
+      [line, /m holds a checkpoint\.safetensors already; --resume goes on with it, or choose another folder/],
+      [
+        "other.txt -o m --resume",
+        /the texts are not those that the run in m began with: \d+ tokens, \d+ then/,
+      ],
+      ["text.txt -o m --resume --width 32", /--width is 32, the run in the folder began with 16/],
+      ["text.txt -o new --resume", /there is no folder new to resume/],
+      ["text.txt -o . --resume", /there is no checkpoint\.safetensors in \./],
+    ] as const)
+      expect(await train(args)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
+    expect(read("m", "checkpoint.safetensors").equals(before)).toBe(true);
+    writeFileSync(join(work, "m", "checkpoint.safetensors"), before.subarray(0, 1000));
+    expect(await train("text.txt -o m --resume")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^heed train: readSafetensors: /),
+    });
+  });
+});
