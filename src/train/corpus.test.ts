@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { type Tokenizer, trainTokenizer } from "../models/index.ts";
+import { Corpus, type CorpusOptions } from "./corpus.ts";
+import { IGNORE_INDEX } from "./loss.ts";
+
+const text = Array.from(
+  { length: 400 },
+  (_, i) => `sentence ${i % 23} says ${"abcdefgh"[i % 8]}${i % 5}`,
+).join(". ");
+const bytes = trainTokenizer([text], { kind: "bpe", vocabSize: 300 });
+const pieces = trainTokenizer([text], { kind: "wordpiece", vocabSize: 120 });
+const corpus = (tokenizer: Tokenizer, options: Partial<CorpusOptions> & Pick<CorpusOptions, "kind">) =>
+  new Corpus([text, "another text. ".repeat(50)], tokenizer, { context: 16, batch: 6, ...options });
+
+describe("Corpus", () => {
+  test("a decoder's batches are the text, shifted by one; texts are joined by the end of text", () => {
+    const data = corpus(bytes, { kind: "decoder" });
+    const [{ inputs, targets, count }] = data.batches(3);
+    expect(inputs.shape).toEqual([6, 16]);
+    expect(count).toBe(96);
+    for (let row = 0; row < 6; row++)
+      for (let i = 0; i < 15; i++) expect(targets.at(row, i)).toBe(inputs.at(row, i + 1));
+    expect(data.ids.filter((id) => id === bytes.id("<|endoftext|>")).length).toBe(1);
+    const whole = bytes.decode(data.ids, { skipSpecialTokens: false });
+    expect(whole.startsWith(text)).toBe(true);
+  });
+
+  test("an encoder's sequences stand between [CLS] and [SEP], with masks that a step has for ever", () => {
+    const data = corpus(pieces, { kind: "encoder" });
+    const [cls, sep, mask] = ["[CLS]", "[SEP]", "[MASK]"].map((token) => pieces.id(token));
+    const [{ inputs, targets, count }] = data.batches(0);
+    let [masks, asked] = [0, 0];
+    for (let row = 0; row < 6; row++) {
+      expect(inputs.at(row, 0)).toBe(cls);
+      expect(inputs.at(row, 15)).toBe(sep);
+      for (let i = 0; i < 16; i++) {
+        if (inputs.at(row, i) === mask) masks++;
+        if (targets.at(row, i) !== IGNORE_INDEX) asked++;
+      }
+    }
+    expect(asked).toBe(count);
+    expect(masks).toBeGreaterThan(0);
+    expect(masks).toBeLessThanOrEqual(count);
+    expect(data.batches(0)).toEqual(corpus(pieces, { kind: "encoder" }).batches(0));
+    expect(data.batches(0)).not.toEqual(corpus(pieces, { kind: "encoder", seed: 1 }).batches(0));
+  });
+
+  test.each(["decoder", "encoder"] as const)("micro-batches of a %s are the rows of the batch", (kind) => {
+    const tokenizer = kind === "decoder" ? bytes : pieces;
+    const [whole] = corpus(tokenizer, { kind }).batches(5);
+    const parts = corpus(tokenizer, { kind, accumulate: 3 }).batches(5);
+    expect(parts.length).toBe(3);
+    expect(parts.flatMap(({ inputs }) => [...inputs.data])).toEqual([...whole.inputs.data]);
+    expect(parts.flatMap(({ targets }) => [...targets.data])).toEqual([...whole.targets.data]);
+    expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(whole.count);
+  });
+
+  test("no training sequence reads what is held out", () => {
+    const data = corpus(bytes, { kind: "decoder" });
+    const held = data.split.heldOut;
+    const marked = Int32Array.from(data.ids, (_, i) =>
+      held.some(({ start, end }) => i >= start && i < end) ? 1 : 0,
+    );
+    expect(marked.some((mark) => mark === 1)).toBe(true);
+    expect(
+      data.split.train.every(({ start, end }) => marked.subarray(start, end).every((mark) => mark === 0)),
+    ).toBe(true);
+    const targets = data.heldOut.reduce((sum, { count }) => sum + count, 0);
+    expect(targets).toBeGreaterThan(16);
+    expect(corpus(bytes, { kind: "decoder", heldOutTokens: 32 }).heldOut[0].inputs.shape).toEqual([2, 16]);
+    expect(corpus(bytes, { kind: "decoder", heldOut: 0 }).heldOut).toEqual([]);
+  });
+
+  test.each(["decoder", "encoder"] as const)(
+    "the baselines of a %s are better than chance and judged on its targets",
+    (kind) => {
+      const tokenizer = kind === "decoder" ? bytes : pieces;
+      const data = corpus(tokenizer, { kind });
+      const [one, two] = [1, 2].map((order) => data.baseline(order));
+      expect(one).toBeLessThan(Math.log(tokenizer.size));
+      expect(two).toBeLessThan(one);
+      expect(two).toBeGreaterThan(0);
+    },
+  );
+
+  test("the fingerprint is that of the tokens", () => {
+    const print = corpus(bytes, { kind: "decoder" }).fingerprint;
+    expect(print).toMatch(/^[0-9a-f]{16}$/);
+    expect(corpus(bytes, { kind: "decoder", seed: 9, heldOut: 0.3 }).fingerprint).toBe(print);
+    const other = new Corpus([`${text}!`, "another text. ".repeat(50)], bytes, {
+      kind: "decoder",
+      context: 16,
+    });
+    expect(other.fingerprint).not.toBe(print);
+  });
+
+  test.each<[string, () => Corpus]>([
+    ["tokenizer", () => corpus(bytes, { kind: "encoder" })],
+    ["text", () => new Corpus(["too short"], bytes, { kind: "decoder", context: 64 })],
+    ["accumulate", () => corpus(bytes, { kind: "decoder", accumulate: 4 })],
+    ["batch", () => corpus(bytes, { kind: "decoder", batch: 0 })],
+    ["context", () => corpus(bytes, { kind: "decoder", context: 2 })],
+    ["share", () => corpus(bytes, { kind: "decoder", heldOut: 0.7 })],
+  ])("refuses a wrong %s", (code, make) => {
+    expect(make).toThrow(expect.objectContaining({ name: "OptionError", code }));
+  });
+});
