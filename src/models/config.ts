@@ -159,6 +159,14 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
         { field: name },
       );
   }
+  if (type === "bert" && fields.get("tie_word_embeddings")?.value === false)
+    throw new UnsupportedError(
+      "config",
+      `${what}: tie_word_embeddings must be true: heed's BERT has one matrix for both ends`,
+      {
+        field: "tie_word_embeddings",
+      },
+    );
   const config: Record<string, Json> = {};
   for (const rule of type === "bert" ? BERT_FIELDS : GPT2_FIELDS) {
     const field = fields.get(rule[0]);

@@ -253,6 +253,11 @@ describe("configs", () => {
     expect(() => read(fields)).toThrow(new RegExp(name));
   });
 
+  test("a BERT whose output map is not its embedding is refused", () => {
+    expect(() => read({ model_type: "bert", ...BERT, tie_word_embeddings: false })).toThrow(UnsupportedError);
+    expect(read({ model_type: "bert", ...BERT, tie_word_embeddings: true }).type).toBe("bert");
+  });
+
   test("a model is planned before it is allocated", () => {
     const moon = { ...GPT2, vocab_size: 2 ** 22, n_embd: 2 ** 17, n_head: 2 };
     expect(() => new Gpt2(moon)).toThrow(/bytes in float32; the limit is 4294967296/);
