@@ -1,9 +1,12 @@
 /**
- * `npm run build`: src/ to dist/ with the TypeScript compiler, one file to one file, nothing bundled.
+ * `npm run build`: src/ to dist/ with the TypeScript compiler, one file to one file, nothing bundled; then the explorer's
+ * element (element.mjs) and its page and wrappers (page.mjs), each one bundle.
  * Leaves to others: deciding whether a build is due (setup.mjs).
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, rmSync, utimesSync } from "node:fs";
+import { buildElement } from "./element.mjs";
+import { buildPage } from "./page.mjs";
 import { at } from "./setup.mjs";
 
 const started = new Date();
@@ -16,6 +19,8 @@ const tsc = spawnSync(
   },
 );
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
+await buildElement();
+await buildPage();
 
 const main = at("dist/cli/main.js");
 if (existsSync(main)) {

@@ -4,11 +4,11 @@
  */
 import { wrap } from "../label.ts";
 import { formatNumber } from "../number.ts";
+import { describeHead } from "../store/sentence.ts";
 import type { HeadMeasures, Stage } from "../store/types.ts";
 import { joined } from "./cells.ts";
 import type { Kept } from "./lines.ts";
 import type { Figure } from "./options.ts";
-import { describeHead } from "./sentence.ts";
 import { type Part, type Theme, text } from "./sheet.ts";
 import type { Shown } from "./shown.ts";
 

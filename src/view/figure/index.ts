@@ -4,6 +4,7 @@ export { type DrawnFigure, renderFigure } from "./figure.ts";
 export {
   type ExplorerState,
   FIGURE_VIEWS,
+  FIGURE_WORDS,
   type FigureOptions,
   type FigureView,
   figureOptions,

@@ -95,7 +95,8 @@ const DEFAULTS = {
   caption: true,
 } as const;
 
-const WORDS: Readonly<Record<string, readonly string[]>> = {
+/** The words that options of a figure may be. */
+export const FIGURE_WORDS = {
   view: FIGURE_VIEWS,
   stage: ["scores", "scaled", "masked", "weights", "contribution"],
   transfer: ["sqrt", "linear", "log"],
@@ -108,15 +109,15 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   terms: ["index", "size"],
   pool: ["max", "mean"],
   theme: ["light", "dark"],
-};
+} as const satisfies { readonly [K in keyof FigureOptions]: readonly FigureOptions[K][] };
 
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage the file has no numbers for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
   const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const given = { ...DEFAULTS, ...said } as unknown as Figure & FigureOptions;
-  for (const [name, words] of Object.entries(WORDS)) {
+  for (const [name, words] of Object.entries(FIGURE_WORDS)) {
     const value = given[name as keyof FigureOptions];
-    if (!words.includes(value as string)) refuse(name, `one of ${words.join(", ")}`, value);
+    if (!words.some((word) => word === value)) refuse(name, `one of ${words.join(", ")}`, value);
   }
   const { width, top, mass } = given;
   if (!(width >= 40 && width <= 400)) refuse("width", "a number of millimetres from 40 to 400", width);

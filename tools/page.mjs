@@ -1,0 +1,38 @@
+/**
+ * Builds what brings the explorer to people, beside the element (element.mjs): the page that `heed view` serves
+ * (dist/page/), the React wrapper and the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
+ * second.
+ */
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { at } from "./setup.mjs";
+
+/**
+ * Bundles one file of explorer/ to an ES module.
+ * @param {string} input
+ * @param {string} output
+ * @param {(string | RegExp)[]} [external] what is imported where it runs
+ */
+async function bundle(input, output, external = []) {
+  const made = await rolldown({
+    input: at(input),
+    platform: "browser",
+    logLevel: "warn",
+    external,
+    transform: { target: "es2022" },
+  });
+  const { output: chunks } = await made.generate({ format: "esm", minify: true, codeSplitting: false });
+  await made.close();
+  writeFileSync(at(output), chunks[0].code);
+}
+
+export async function buildPage() {
+  mkdirSync(at("dist/page"), { recursive: true });
+  for (const name of ["index.html", "page.css"])
+    copyFileSync(at(`explorer/page/${name}`), at(`dist/page/${name}`));
+  await bundle("explorer/page/page.ts", "dist/page/page.js");
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+  await buildPage();
