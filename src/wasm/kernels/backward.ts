@@ -10,19 +10,7 @@
  * are added to in memory. Tasks that touch the same rows or the same keys must not run at the same time, and the order
  * in which they run is the order of the sums: wasm/backward.ts sees to both.
  */
-import {
-  callValue,
-  type Func,
-  f32,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  ModuleBuilder,
-  shuffle32,
-  v128,
-  ZERO,
-} from "../assembler/index.ts";
+import { callValue, type I32Value, i32, type Local, ModuleBuilder } from "../assembler/index.ts";
 import {
   BACKWARD,
   backwardSpaceOf,
@@ -31,12 +19,11 @@ import {
   NEW_ROWS,
   paddedKey,
   paddedValue,
-  statStride,
   TASK,
 } from "../layout.ts";
-import { loadFloats, loadOne, withConstants } from "../math.ts";
-import { panelOf, type Spec, type Storage, stripOf, targetsOf } from "../spec.ts";
-import { clear, copyRow, eachTile, maskSpan, scanTensors } from "./block.ts";
+import { panelOf, type Spec, stripOf, targetsOf } from "../spec.ts";
+import { bringRows } from "./backward-rows.ts";
+import { clear, eachTile, maskSpan, scanTensors } from "./block.ts";
 import { memoryImport } from "./forward.ts";
 import { type Increase, increase, increaseKept } from "./increase.ts";
 import { finite, scores } from "./products.ts";
@@ -44,7 +31,8 @@ import { slopes } from "./softmax-backward.ts";
 import { targetWord } from "./sums.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
-const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
+export const upTo = (n: I32Value, step: number): I32Value =>
+  i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
@@ -219,79 +207,4 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
     { exported: true },
   );
   return module.encode();
-}
-
-/**
- * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
- * δ = do·o. A row that sees nothing is zero, whatever it held; so are the rows that fill the last strip.
- */
-function bringRows(module: ModuleBuilder, spec: Spec): Func {
-  const space = backwardSpaceOf(spec);
-  const [keyColumns, valueColumns] = [paddedKey(spec), paddedValue(spec)];
-  return module.func("bring", ["i32", "i32", "i32", "i32", "i32"], (f, task, ws, block, g, rows) => {
-    const word = (at: number): I32Value => i32.load(task, at);
-    const call = f.int(word(BACKWARD.call));
-    const place = (first: number, row: I32Value | number, head: number) =>
-      f.int(i32.add(word(first), i32.add(i32.mul(block, row), i32.mul(g, word(head)))));
-    const query = place(BACKWARD.query, word(BACKWARD.queryRow), BACKWARD.queryHead);
-    const dOutput = place(BACKWARD.dOutput, word(BACKWARD.dOutputRow), BACKWARD.dOutputHead);
-    const output = place(BACKWARD.output, word(BACKWARD.outputRow), BACKWARD.outputHead);
-    const lse = place(BACKWARD.lse, 4, BACKWARD.lseHead);
-    const delta = place(BACKWARD.delta, 4, BACKWARD.lseHead);
-    const q = f.int(i32.add(ws, space.queries));
-    const dO = f.int(i32.add(ws, space.dOutput));
-    const stats = f.int(i32.add(ws, space.stats));
-    const [r, at] = [f.local("i32"), f.local("i32")];
-    const empty = (to: Local<"i32">, bytes: I32Value | number) => {
-      f.set(at, to);
-      clear(f, at, bytes);
-    };
-    withConstants(f, spec, (m) => {
-      f.count(r, 0, rows, 1, () => {
-        const total = f.let(f32.load(lse));
-        f.store("f32.store", stats, f32.mul(total, -1));
-        f.store("f32.store", stats, 0, statStride(spec));
-        f.store("f32.store", delta, 0);
-        f.when(
-          f32.eq(total, Number.NEGATIVE_INFINITY),
-          () => {
-            f.store("f32.store", stats, total);
-            empty(q, 4 * keyColumns);
-            empty(dO, 4 * valueColumns);
-          },
-          () => {
-            const scale = v128.load32_splat(call, CALL.scale);
-            copyRow(f, m, spec.query, spec.dk, query, q, (x) => f32x4.mul(x, scale));
-            copyRow(f, m, spec.dOutput as Storage, spec.dv, dOutput, dO);
-            for (let d = spec.dk; d < keyColumns; d++) f.store("f32.store", q, 0, 4 * d);
-            for (let e = spec.dv; e < valueColumns; e++) f.store("f32.store", dO, 0, 4 * e);
-            const sum = f.let(ZERO);
-            const whole = spec.dv - (spec.dv % 4);
-            const stored = spec.output as Storage;
-            const bytes = stored === "float32" ? 4 : 2;
-            f.count(at, 0, whole, 4, () => {
-              const from = i32.add(output, i32.shl(at, bytes === 4 ? 2 : 1));
-              const x = f.let(loadFloats(f, m, stored, from));
-              f.set(sum, m.madd(x, v128.load(i32.add(dO, i32.shl(at, 2))), sum));
-            });
-            const two = f.let(f32x4.add(sum, shuffle32(sum, sum, [2, 3, 0, 1])));
-            const all = f.let(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])));
-            for (let e = whole; e < spec.dv; e++)
-              f.set(all, m.madd(loadOne(f, m, stored, output, bytes * e), v128.load32_splat(dO, 4 * e), all));
-            f.store("f32.store", stats, f32x4.extract_lane(all, 0), statStride(spec));
-            f.store("f32.store", delta, f32x4.extract_lane(all, 0));
-          },
-        );
-        f.step(query, word(BACKWARD.queryRow));
-        f.step(dOutput, word(BACKWARD.dOutputRow));
-        f.step(output, word(BACKWARD.outputRow));
-        for (const x of [lse, delta, stats]) f.step(x, 4);
-        f.step(q, 4 * keyColumns);
-        f.step(dO, 4 * valueColumns);
-      });
-      const padding = f.int(i32.sub(upTo(rows, spec.tile.rows), rows));
-      empty(q, i32.mul(padding, 4 * keyColumns));
-      empty(dO, i32.mul(padding, 4 * valueColumns));
-    });
-  });
 }

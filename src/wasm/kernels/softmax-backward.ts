@@ -88,7 +88,9 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
           const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
           const worth = unit ?? f.let(v128.load32_splat(call, CALL.unit));
-          const below = each(found, (x) => m.madd(x, worth, total));
+          // In two roundings, as lse was made of its maximum: a key that has all the weight then has exactly 1.
+          const scaled = each(found, (x) => f32x4.mul(x, worth));
+          const below = each(scaled, (x) => f32x4.add(x, total));
           const log2e = f.once(m.c(Math.LOG2E));
           const p = exp2Each(
             f,
