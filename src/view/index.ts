@@ -1,6 +1,6 @@
 /**
- * `heed/view`: pictures of attention without a browser: heat maps for terminals, SVG files, and the measures they show.
- * Pure functions from data to text.
+ * `heed/view`: attention to look at. The store that opens files and answers for their heads, and pictures without a browser:
+ * heat maps for terminals, SVG figures, and the measures they show.
  */
 export {
   colourAt,
@@ -39,6 +39,7 @@ export {
   strongestLinks,
   type WeightMatrix,
 } from "./metrics.ts";
+export { formatNumber, type NumberOptions, num, onNumber } from "./number.ts";
 export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./paint.ts";
 export {
   type Explained,
@@ -49,6 +50,7 @@ export {
   type SeenLayer,
   type SeenText,
 } from "./report.ts";
+export * from "./store/index.ts";
 export { renderSvg, type SvgOptions } from "./svg.ts";
 export { type HeatMap, renderHeatMaps, renderScale, type TerminalOptions } from "./terminal.ts";
 export { type ReportOptions, renderSimilarity, renderText } from "./terminal-report.ts";

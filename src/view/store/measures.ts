@@ -26,7 +26,7 @@ export const NEAR = 4;
 /** A mean that knows how many it is of. */
 class Mean {
   private total = 0;
-  private count = 0;
+  count = 0;
   add(x: number): void {
     this.total += x;
     this.count++;
@@ -164,6 +164,8 @@ export class Measurer {
       special: this.special.value ?? 0,
       sameToken: this.sameToken.value,
       induction: this.induction.value,
+      sameTokenRows: this.sameToken.count,
+      inductionRows: this.induction.count,
       maxWeight: this.maxWeight,
       leak: this.leak,
       rowSum: this.rowSum,

@@ -11,6 +11,8 @@ const ONLY = 0.95;
 const MOSTLY = 0.5;
 const OFTEN = 0.25;
 const ALSO = 0.1;
+/** Share of rows that must have a copy of their token before it is said what they do with it. */
+const FEW = 0.2;
 
 interface Habit {
   readonly share: number;
@@ -48,10 +50,8 @@ export function sentenceOf(block: Block, measures: HeadMeasures): (string | Num)
     );
   else parts.push("Spread over many keys");
   // Keys have several names (the previous token may be a marker): of a head that does one thing only, one is enough.
-  const rest = first === undefined || first.share >= ONLY ? [] : first.share >= OFTEN ? others : habits;
-  const next = rest.find(
-    (habit) => habit.share >= ALSO && !(first !== habit && first && overlaps(first, habit)),
-  );
+  const rest = first && first.share >= OFTEN && first.share < ONLY ? others : [];
+  const next = rest.find((habit) => habit.share >= ALSO && !overlaps(first, habit));
   if (next) parts.push("; ", share(next), ` on ${next.what}`);
   parts.push("; effective keys ", num(measures.effectiveKeys, "measures.effectiveKeys", { digits: 2 }));
   return [...parts, ...faults(measures), "."];
@@ -71,14 +71,17 @@ function habitsOf(block: Block, m: HeadMeasures): Habit[] {
     ["special", only === undefined ? "markers" : name(only)],
     ["first", block.special.key[0] && start !== undefined ? name(start) : "the first token"],
   ];
+  // What few rows can do at all says little about a head.
+  const few = (rows: number) => rows < FEW * m.rows;
   const found = all.flatMap(([measure, what]) => {
     const value = m[measure];
-    return value === undefined ? [] : [{ measure, what, share: value }];
+    const rare =
+      (measure === "induction" && few(m.inductionRows)) || (measure === "sameToken" && few(m.sameTokenRows));
+    return value === undefined || rare ? [] : [{ measure, what, share: value }];
   });
-  // The first token is often the only marker: then it is said once.
-  return found.filter(
-    ({ measure }) => measure !== "first" || !(block.special.key[0] && m.special - m.first < 0.01),
-  );
+  // Where the first token is a marker and has all that markers get, it is said once, by its name.
+  const alone = block.special.key[0] && m.special - m.first < 0.01;
+  return found.filter(({ measure }) => !(alone && measure === "special"));
 }
 
 /** Two names for much the same keys. */

@@ -92,6 +92,9 @@ export interface HeadMeasures {
   readonly sameToken?: number;
   /** Mass on the token after an earlier copy of the own token, over rows that have one; undefined where none has. */
   readonly induction?: number;
+  /** Rows the last two are means over. */
+  readonly sameTokenRows: number;
+  readonly inductionRows: number;
   /** Largest weight of the head. */
   readonly maxWeight: number;
   /** Largest mass a row gives to keys its mask hides: must be 0. */
