@@ -5,11 +5,14 @@
  *     m ← β₁·m + (1 − β₁)·g        v ← β₂·v + (1 − β₂)·g²
  *     w ← w − lr · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
  *
- * Parameters are updated in place: whoever holds the tensor sees the new numbers.
+ * Parameters are updated in place: whoever holds the tensor sees the new numbers. Float32 parameters are updated by the
+ * engine (rowwise.ts), float64 ones by the loop below, which is the same formula.
  */
 import { arrayFor } from "../core/dtype.ts";
 import { came, OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
+import { numbersOf } from "../nn/ops/operand.ts";
+import { type AdamWScalars, engineAdamW } from "../rowwise.ts";
 import type { Gradients } from "./tape.ts";
 
 /** How AdamW updates. */
@@ -84,17 +87,20 @@ export class AdamW {
     for (const { parameter, decays, m, v } of this.#groups.values()) {
       const gradient = gradients.get(parameter);
       if (gradient === undefined) continue;
-      const g = gradient.isContiguous() ? gradient : gradient.contiguous();
-      update(parameter, g, m.data as Float32Array, v.data as Float32Array, {
-        keep: decays ? 1 - lr * weightDecay : 1,
+      const [w, g, mean, square] = [parameter, gradient, m, v].map((t) => numbersOf(t) as Float32Array);
+      const scalars = {
         scale,
-        lr,
         b1,
         b2,
-        correct1,
-        correct2,
+        rest1: 1 - b1,
+        rest2: 1 - b2,
+        keep: decays ? 1 - lr * weightDecay : 1,
+        rate: lr / correct1,
+        root: 1 / Math.sqrt(correct2),
         eps,
-      });
+      };
+      if (parameter.dtype === "float64" || !engineAdamW(w, g, mean, square, scalars))
+        update(w, g, mean, square, scalars);
     }
   }
 
@@ -106,30 +112,16 @@ export class AdamW {
   }
 }
 
-interface Numbers {
-  readonly keep: number;
-  readonly scale: number;
-  readonly lr: number;
-  readonly b1: number;
-  readonly b2: number;
-  readonly correct1: number;
-  readonly correct2: number;
-  readonly eps: number;
-}
-
-/** The formula above over one parameter. */
-function update(parameter: Tensor, gradient: Tensor, m: Float32Array, v: Float32Array, n: Numbers): void {
-  const { keep, scale, lr, b1, b2, correct1, correct2, eps } = n;
-  const w = parameter.data as Float32Array;
-  const g = gradient.data as Float32Array;
-  const [wStart, gStart] = [parameter.offset, gradient.offset];
-  for (let i = 0; i < m.length; i++) {
-    const gi = scale * g[gStart + i];
-    const mi = b1 * m[i] + (1 - b1) * gi;
-    const vi = b2 * v[i] + (1 - b2) * (gi * gi);
+/** The formula above over one parameter, in the engine's terms (rowwise.ts). */
+function update(w: Float32Array, g: Float32Array, m: Float32Array, v: Float32Array, n: AdamWScalars): void {
+  const { scale, b1, b2, rest1, rest2, keep, rate, root, eps } = n;
+  for (let i = 0; i < w.length; i++) {
+    const gi = scale * g[i];
+    const mi = b1 * m[i] + rest1 * gi;
+    const vi = b2 * v[i] + rest2 * (gi * gi);
     m[i] = mi;
     v[i] = vi;
-    w[wStart + i] = w[wStart + i] * keep - (lr * (mi / correct1)) / (Math.sqrt(vi / correct2) + eps);
+    w[i] = keep * w[i] - (rate * mi) / (Math.sqrt(vi) * root + eps);
   }
 }
 

@@ -5,12 +5,14 @@
  *
  * over the rows whose target counts. The same function is the loss of a decoder (the target is the next token) and of
  * a masked language model (the target of every position that was not masked is `ignoreIndex`). Its gradient is
- * (softmax(x) − onehot(target)) / rows, computed with the loss where somebody records: one exp for each logit in all.
+ * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp for each logit in all. In float32 the engine does
+ * both (rowwise.ts); the loop below does float64, and is what both mean.
  */
 import { arrayFor } from "../core/dtype.ts";
 import { came, OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { isRecording, record } from "../nn/record.ts";
+import { engineCrossEntropy } from "../rowwise.ts";
 
 /** Targets with this number count nothing, as in PyTorch. */
 export const IGNORE_INDEX = -100;
@@ -35,14 +37,18 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
   const classes = t.data.subarray(t.offset, t.offset + rows) as Int32Array;
   const values = x.data.subarray(x.offset, x.offset + rows * size) as Float32Array;
   // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1
-  const slopes = isRecording() ? (arrayFor(logits.dtype, rows * size) as Float32Array) : undefined;
-  let sum = 0;
-  for (let row = 0; row < rows; row++)
-    if (classes[row] !== ignoreIndex)
-      sum += rowLoss(values, row * size, size, classes[row], slopes, 1 / count);
+  const slopes = arrayFor(logits.dtype, rows * size) as Float32Array;
+  const counted = classes.map((id) => (id === ignoreIndex ? -1 : id));
+  let sum =
+    logits.dtype === "float32" ? engineCrossEntropy(values, counted, size, 1 / count, slopes) : undefined;
+  if (sum === undefined) {
+    sum = 0;
+    for (let row = 0; row < rows; row++)
+      if (counted[row] >= 0) sum += rowLoss(values, row * size, size, counted[row], slopes, 1 / count);
+  }
   const data = logits.dtype === "float64" ? Float64Array.of(sum / count) : Float32Array.of(sum / count);
   const loss = new Tensor(data, [], logits.dtype);
-  if (slopes)
+  if (isRecording())
     record({
       name: "crossEntropy",
       inputs: [logits],
@@ -58,30 +64,27 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
   return loss;
 }
 
-/** The loss of one row; writes its part of the gradient where `slopes` is there. */
+/** The loss of one row; writes its part of the gradient. */
 function rowLoss(
   x: Float32Array,
   start: number,
   size: number,
   target: number,
-  slopes: Float32Array | undefined,
+  slopes: Float32Array,
   weight: number,
 ): number {
   const end = start + size;
   let max = Number.NEGATIVE_INFINITY;
   for (let i = start; i < end; i++) if (x[i] > max || x[i] !== x[i]) max = x[i];
   let sum = 0;
-  if (slopes === undefined) for (let i = start; i < end; i++) sum += Math.exp(x[i] - max);
-  else {
-    for (let i = start; i < end; i++) {
-      const e = Math.exp(x[i] - max);
-      slopes[i] = e;
-      sum += e;
-    }
-    const factor = weight / sum;
-    for (let i = start; i < end; i++) slopes[i] *= factor;
-    slopes[start + target] -= weight;
+  for (let i = start; i < end; i++) {
+    const e = Math.exp(x[i] - max);
+    slopes[i] = e;
+    sum += e;
   }
+  const factor = weight / sum;
+  for (let i = start; i < end; i++) slopes[i] *= factor;
+  slopes[start + target] -= weight;
   return Math.log(sum) + (max - x[start + target]);
 }
 
