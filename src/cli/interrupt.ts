@@ -7,6 +7,7 @@ import { type Contents, saveFile } from "../io/save.ts";
 
 let handler: (() => void) | undefined;
 let saving = 0;
+let ends = false;
 let answering = 0;
 
 /** The process's handler of Ctrl-C, and the way to lay it down for a moment. */
@@ -27,6 +28,16 @@ export const whileBlocking = {
     }
   },
 };
+
+/** Says that Ctrl-C is how the running command ends: it is no interruption, and the command's own exit code counts. */
+export function endsByCtrlC(): void {
+  ends = true;
+}
+
+/** True where Ctrl-C is how the running command ends. */
+export function isEndedByCtrlC(): boolean {
+  return ends;
+}
 
 /** True while a file is being saved. */
 export function isSaving(): boolean {

@@ -5,7 +5,7 @@
  */
 import { EXIT, type Io } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
-import { isAnswering, isSaving, whileBlocking } from "./interrupt.ts";
+import { isAnswering, isEndedByCtrlC, isSaving, whileBlocking } from "./interrupt.ts";
 import { colourDepth } from "./terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -49,5 +49,5 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = EXIT.failed;
 } else {
   const code = await dispatch(args, io);
-  process.exitCode = stop.signal.aborted ? EXIT.interrupted : code;
+  process.exitCode = stop.signal.aborted && !isEndedByCtrlC() ? EXIT.interrupted : code;
 }

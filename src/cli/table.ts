@@ -18,6 +18,16 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./show.ts")),
   },
   {
+    name: "view",
+    summary: "open a file of attention, or a text, in the explorer",
+    load: () => from(import("./view.ts")),
+  },
+  {
+    name: "figure",
+    summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
+    load: () => from(import("./figure.ts")),
+  },
+  {
     name: "run",
     summary: "compute attention over query, key and value in files",
     load: () => from(import("./run.ts")),

@@ -36,9 +36,7 @@ export function builtFile(name: string): Uint8Array {
 /** The pages of the explorer. */
 export function explorerPages(): Map<string, Page> {
   // Chromium asks for an icon by itself; none is said by an empty answer.
-  const pages = new Map<string, Page>([
-    ["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }],
-  ]);
+  const pages = new Map<string, Page>([["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }]]);
   for (const [path, file, type] of FILES) pages.set(path, { type, body: builtFile(file) });
   return pages;
 }
