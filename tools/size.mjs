@@ -39,7 +39,7 @@ export const LIMITS = {
   "heed/nn": 82_000,
   "heed/models: tokenizer.json": 10_000,
   "heed/models": 98_000,
-  "heed/view": 12_000,
+  "heed/view": 75_000,
   "heed/train": 92_000,
 };
 

@@ -5,7 +5,8 @@
 import { FormatError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import type { FileTensor } from "../../io/element.ts";
-import type { Problems } from "./about.ts";
+import { type Problems, VERSION } from "./about.ts";
+import { type Bag, memoryBag } from "./bag.ts";
 import type { Part } from "./layout.ts";
 
 /** Names, in lower case, by what they mean. */
@@ -66,6 +67,18 @@ export function fromArrays(
     );
   }
   return bag;
+}
+
+/** A bag of arrays, under a bundle's names already or still under people's; `tokens` name the positions of all of them. */
+export function arrayBag(
+  arrays: ReadonlyMap<string, FileTensor>,
+  tokens: readonly string[] | undefined,
+  problems: Problems,
+): Bag {
+  const tensors = isBundle(arrays.keys()) ? arrays : fromArrays(arrays, problems);
+  const metadata = new Map([["heed", VERSION]]);
+  if (tokens !== undefined) metadata.set("tokens.text", JSON.stringify(tokens));
+  return memoryBag(tensors, metadata);
 }
 
 /** The layers of one array: [L, H, …], [L, 1, H, …], [H, …], or one head alone. `rank` is that of a layer. */

@@ -5,6 +5,7 @@
 import {
   arrayFor,
   arrayName,
+  BYTES,
   type DType,
   type FloatDType,
   isFloat,
@@ -12,7 +13,7 @@ import {
   type TypedData,
 } from "../../core/dtype.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { ELEMENTS, type FileDType, type FileTensor } from "../../io/element.ts";
+import type { FileDType, FileTensor } from "../../io/element.ts";
 import type { SafetensorsFile } from "../../io/open.ts";
 import type { Floats } from "./head.ts";
 
@@ -102,9 +103,9 @@ export function floatsOf({ data, dtype, shape }: FileTensor): Floats {
   return out;
 }
 
-/** Bytes a tensor takes in its file. */
+/** Bytes a tensor takes in its file: those of heed's dtypes, or as many as the name of an integer says. */
 export function bytesOfTensor({ dtype, shape }: TensorHead): number {
-  return sizeOf(shape) * ELEMENTS[dtype].bytes;
+  return sizeOf(shape) * (BYTES[dtype as DType] ?? Math.max(8, Number(/\d+$/.exec(dtype)?.[0] ?? 8)) / 8);
 }
 
 /** `[12, 128, 64] float16`. */

@@ -16,9 +16,10 @@ export {
   wordRow,
 } from "./aggregate.ts";
 export { writeBundle } from "./bundle.ts";
+export { type Engine, engineKernel } from "./engine.ts";
 export { type ComputeOptions, type ModelInput, storeFrom, storeFromModel } from "./from.ts";
 export type { BlockInput, LayerInput, StoreInput } from "./input.ts";
-export { type Engine, engineKernel, type Kernel, plainKernel } from "./kernel.ts";
+export { type Kernel, plainKernel } from "./kernel.ts";
 export { topShare } from "./ledger.ts";
 export type { Port } from "./messages.ts";
 export { type OpenStoreOptions, openStore } from "./open.ts";

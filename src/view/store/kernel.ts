@@ -1,8 +1,7 @@
 /**
- * Who computes the rows of a pass. The plain kernel is the formula in float64, a row at a time; `engineKernel` has
- * heed's compiled kernels do many rows at once, in float32. Both hand each row on and keep none.
+ * Who computes the rows of a pass. The plain kernel is the formula in float64, a row at a time; `engine.ts` has heed's
+ * compiled kernels do many rows at once, in float32. Both hand each row on and keep none.
  */
-import type { attentionWeights, scaledDotProductAttention } from "../../index.ts";
 import type { Floats, Head } from "./head.ts";
 
 /** One row of weights, valid until the next one comes. */
@@ -78,61 +77,6 @@ export const givenKernel: Kernel = {
       visit(i, head.weights(i, {}, w), { lse: head.data.lse?.[i] ?? Number.NaN });
   },
 };
-
-/** What of heed the engine's kernel calls: `import * as heed from "heed"` has it. */
-export interface Engine {
-  readonly scaledDotProductAttention: typeof scaledDotProductAttention;
-  readonly attentionWeights: typeof attentionWeights;
-}
-
-/** Weights of a step: 1 MiB. */
-const CELLS = 2 ** 18;
-
-/**
- * Rows by heed's own kernels: lse by `scaledDotProductAttention`, weights by `attentionWeights`. It is handed over, not
- * imported, because a page that shows small heads need not load the engine.
- */
-export function engineKernel(heed: Engine): Kernel {
-  return {
-    source: "attentionWeights",
-    exact: false,
-    rowsPerStep: ({ data }) => Math.max(8, Math.floor(CELLS / Math.max(1, data.Nk) / 8) * 8),
-    run(head, from, to, visit) {
-      const { data, rules } = head;
-      const { Nk, d, recipe, keep, bias } = data;
-      const rows = to - from;
-      const wide =
-        data.query instanceof Float64Array ||
-        data.key instanceof Float64Array ||
-        bias instanceof Float64Array;
-      const floats = (x: Floats): Floats => (wide && !(x instanceof Float64Array) ? Float64Array.from(x) : x);
-      const query = { data: floats(data.query!.subarray(from * d, to * d)), shape: [rows, d] };
-      const key = { data: floats(data.key!), shape: [Nk, d] };
-      const masks: unknown[] = rules.mask ? [rules.mask] : [];
-      const cells = [from * Nk, to * Nk] as const;
-      if (keep) {
-        const kept = new Uint8Array(rows * Nk);
-        for (let n = 0; n < kept.length; n++)
-          kept[n] = (keep.data[cells[0] + n] !== 0) === (keep.polarity === "keep") ? 1 : 0;
-        masks.push({ data: kept, shape: [rows, Nk], dtype: "bool" });
-      }
-      if (bias) masks.push({ data: floats(bias.subarray(...cells)), shape: [rows, Nk] });
-      const options = {
-        scale: recipe.scale,
-        queryOffset: recipe.queryOffset + from,
-        attnMask: masks as never,
-        scoreMod: rules.changes.map((change) => change.mod),
-        ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
-      };
-      // Values of no columns: only the sums are wanted.
-      const value = { data: wide ? new Float64Array(0) : new Float32Array(0), shape: [Nk, 0] };
-      const { lse } = heed.scaledDotProductAttention(query, key, value, options);
-      const weights = heed.attentionWeights(query, key, lse, options).data as Floats;
-      for (let r = 0; r < rows; r++)
-        visit(from + r, weights.subarray(r * Nk, (r + 1) * Nk), { lse: (lse.data as Floats)[r] });
-    },
-  };
-}
 
 /** The kernel for a head: what was given, or what computes. */
 export function kernelFor(head: Head, chosen: Kernel): Kernel {

@@ -2,22 +2,15 @@
  * Opening a file of attention, whatever it is: told by its first bytes, not by its name. Bundles are read by byte range;
  * the others whole. What can run code (pickles) is never read; what does not fit is told in the load report.
  */
-import { came, FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
-import type { FileTensor } from "../../io/element.ts";
-import { readNpy } from "../../io/npy.ts";
-import { readNpz } from "../../io/npz.ts";
-import { openSafetensors } from "../../io/open.ts";
-import { refuser } from "../../io/refuse.ts";
-import { type ByteSource, openSource, type Source, type SourceLike } from "../../io/source.ts";
-import { listMembers } from "../../io/zip.ts";
+import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import { oneLine } from "../label.ts";
-import { Problems, tokenList, VERSION } from "./about.ts";
-import { fromArrays, isBundle } from "./arrays.ts";
-import { type Bag, fileBag, memoryBag } from "./bag.ts";
+import { Problems, tokenList } from "./about.ts";
+import type { Bag } from "./bag.ts";
 import { type ComputeOptions, computeFor } from "./from.ts";
-import { fromJson } from "./json.ts";
 import { layOut } from "./layout.ts";
-import { type Checks, examine, formatBytes, reportOf, sample } from "./report.ts";
+import { pickle } from "./pickle.ts";
+import { type Checks, examine, reportOf, sample } from "./report.ts";
 import { sourceOf } from "./source.ts";
 import { createStore } from "./store.ts";
 import type { HeadStore, LoadReport } from "./types.ts";
@@ -29,12 +22,6 @@ export interface OpenStoreOptions extends ComputeOptions {
   /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
   readonly tokens?: readonly string[] | string;
 }
-
-/** Bytes of JSON that are read at most, and from which it is said to be slow. */
-const JSON_MOST = 256 * 2 ** 20;
-const JSON_SLOW = 16 * 2 ** 20;
-/** Bytes an npz file may inflate to. */
-const NPZ_MOST = 2 ** 31;
 
 type Format = "bundle" | "npz" | "npy" | "json";
 
@@ -107,21 +94,7 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   );
 }
 
-/** A pickle can run code when it is opened. It never is. */
-function pickle(name: string): UnsupportedError {
-  const path = JSON.stringify(name);
-  const out = JSON.stringify(`${name.replace(/\.(?:pt|pth|bin|pkl|pickle|ckpt)$/i, "")}.safetensors`);
-  return new UnsupportedError(
-    "pickle",
-    [
-      `openStore: ${name} is a Python pickle, which can run code when it is opened, so it is not read. Save it as safetensors with these two lines:`,
-      "import torch; from safetensors.torch import save_file",
-      `save_file({k: v.contiguous() for k, v in torch.load(${path}, weights_only=True).items()}, ${out})`,
-    ].join("\n"),
-    { name },
-  );
-}
-
+/** The tensors in a file. Each reader is loaded when its kind of file comes: a page that shows bundles never loads the others. */
 async function bagOf(
   source: Source,
   format: Format,
@@ -129,61 +102,10 @@ async function bagOf(
   options: OpenStoreOptions,
   problems: Problems,
 ): Promise<Bag> {
-  if (format === "bundle") return bundleBag(source, options, problems);
-  if (format === "json") {
-    if (source.size > JSON_MOST)
-      throw new UnsupportedError(
-        "json-size",
-        `openStore: ${name} is JSON of ${formatBytes(source.size)}; at most ${formatBytes(JSON_MOST)} are read. Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts`,
-        { bytes: source.size },
-      );
-    if (source.size > JSON_SLOW)
-      problems.add(
-        "warning",
-        "json-size",
-        `JSON of ${formatBytes(source.size)} is slow to read; save it as a bundle, which takes a fraction and opens at once`,
-      );
-    const { tensors, metadata } = fromJson(await source.read(0, source.size), name, problems);
-    return memoryBag(tensors, metadata);
-  }
-  const bytes = await source.read(0, source.size);
-  const arrays = format === "npy" ? new Map([["attn", readNpy(bytes)]]) : await unzip(bytes, name);
-  return arrayBag(arrays, options, problems);
-}
-
-/** The source as one of a caller's own, so that whoever reads it does not close it. */
-function ranged(source: Source): ByteSource {
-  return { size: source.size, read: (offset, length) => source.read(offset, length) };
-}
-
-/** A bundle, or a safetensors file whose tensors are called as people call them. */
-async function bundleBag(source: Source, options: OpenStoreOptions, problems: Problems): Promise<Bag> {
-  const file = await openSafetensors(ranged(source));
-  if (isBundle(file.tensors.keys())) {
-    if (options.tokens === undefined || [...file.metadata.keys()].some((key) => key.startsWith("tokens.")))
-      return fileBag(file);
-    const metadata = new Map([
-      ...file.metadata,
-      ["tokens.text", JSON.stringify(givenTokens(options.tokens))] as const,
-    ]);
-    return { ...fileBag(file), metadata };
-  }
-  const arrays = new Map<string, FileTensor>();
-  for (const tensor of file.tensors.keys()) arrays.set(tensor, await file.read(tensor));
-  await file.close();
-  const bag = arrayBag(arrays, options, problems);
-  return { ...bag, metadata: new Map([...file.metadata, ...bag.metadata]) };
-}
-
-function arrayBag(
-  arrays: ReadonlyMap<string, FileTensor>,
-  options: OpenStoreOptions,
-  problems: Problems,
-): Bag {
-  const tensors = isBundle(arrays.keys()) ? arrays : fromArrays(arrays, problems);
-  const metadata = new Map([["heed", VERSION]]);
-  if (options.tokens !== undefined) metadata.set("tokens.text", JSON.stringify(givenTokens(options.tokens)));
-  return memoryBag(tensors, metadata);
+  const tokens = options.tokens === undefined ? undefined : givenTokens(options.tokens);
+  if (format === "bundle") return (await import("./read-bundle.ts")).readBundle(source, tokens, problems);
+  if (format === "json") return (await import("./read-json.ts")).readJsonFile(source, name, problems);
+  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems);
 }
 
 /** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`. */
@@ -203,18 +125,4 @@ function givenTokens(tokens: readonly string[] | string): readonly string[] {
       ? (value as { tokens?: unknown }).tokens
       : value;
   return tokenList(list, "openStore: tokens");
-}
-
-/** The arrays of an npz file, once it is known how much they come to. */
-async function unzip(bytes: Uint8Array, name: string): Promise<Map<string, FileTensor>> {
-  const members = listMembers(bytes, refuser("openStore"));
-  if (members.some((member) => /(?:^|\/)data\.pkl$/.test(member.name))) throw pickle(name);
-  const total = members.reduce((sum, { size }) => sum + size, 0);
-  if (total > NPZ_MOST)
-    throw new UnsupportedError(
-      "npz-size",
-      `openStore: ${name} inflates to ${formatBytes(total)}; at most ${formatBytes(NPZ_MOST)} are read. Save it as safetensors, which is read in parts`,
-      { bytes: total },
-    );
-  return readNpz(bytes);
 }

@@ -1,23 +1,11 @@
 /**
- * What a recipe means for one head: heed's own mask and score expressions, so that what is explained, drawn and
- * computed by the engine is one thing. A head stands alone here (batch 1, head 0): its slope, sink and table are its own,
- * and nothing speaks of row numbers, only of positions, so that any rows can be computed by themselves.
+ * What a recipe means for one head, in plain arithmetic: which keys a query may see, and how a score is changed. It says
+ * what heed's masks and score changes say (`engine.ts` builds those from the same recipe, and a test holds the two
+ * together, cell by cell), in a few kilobytes, so that a page can show heads without the engine.
+ *
+ *     soft cap  c·tanh(s / c)      ALiBi  s − slope·|p − j|      relative bias  s + table[bucket(j − p)]      p = i + queryOffset
  */
-import { type Box, classer, type TileClass } from "../../score/bounds.ts";
-import type { BoolExpression, ScoreMod } from "../../score/expr.ts";
-import {
-  alibi,
-  and,
-  causal,
-  globalTokens,
-  keyLengths,
-  or,
-  prefixLm,
-  relativeBias,
-  slidingWindow,
-  softcap,
-} from "../../score/index.ts";
-import { type Cell, compile } from "../../score/js.ts";
+import { relativeBucket } from "../../score/relative.ts";
 import type { RecipeMask } from "./recipe.ts";
 
 /** A recipe resolved for one head of one layer: plain numbers, nothing to look up. It can be sent to a worker as it is. */
@@ -42,127 +30,77 @@ export interface HeadRecipe {
 /** One change of the score. */
 export interface Change {
   readonly step: "softcap" | "alibi" | "relative";
-  readonly mod: ScoreMod;
   /** The score after it. */
   apply(score: number, i: number, j: number): number;
 }
 
 /** A recipe ready to run. */
 export interface Rules {
+  /** In the order they are made. */
   readonly changes: readonly Change[];
-  readonly mask: BoolExpression | undefined;
   /** True where the mask, without the head's tensors, lets query i see key j. */
   allows(i: number, j: number): boolean;
   /** Fills `runs` with the keys query i may see: from, to, from, to … ascending, apart from each other. */
   runs(i: number, Nk: number, runs: number[]): void;
 }
 
-/** Keys looked at one by one, where a range is neither hidden nor seen as a whole. */
-const FEW = 8;
-
-/** Builds the expressions of a recipe. */
+/** Makes a recipe ready. */
 export function rulesOf(recipe: HeadRecipe): Rules {
-  const { queryOffset } = recipe;
-  const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
-  const changes: Change[] = [];
-  const add = (step: Change["step"], mod: ScoreMod) => {
-    const run = compile(mod.expr);
-    changes.push({
-      step,
-      mod,
-      apply(score, i, j) {
-        cell.i = i;
-        cell.q = i + queryOffset;
-        cell.k = j;
-        cell.score = score;
-        return run(cell);
-      },
-    });
-  };
-  if (recipe.softcap !== undefined) add("softcap", softcap(recipe.softcap));
-  if (recipe.slope !== undefined) add("alibi", alibi(Float64Array.of(recipe.slope)));
-  if (recipe.relative) {
-    const { table, ...options } = recipe.relative;
-    add("relative", relativeBias({ data: table, shape: [table.length, 1] }, options));
-  }
+  const { mask, keyLength = Infinity, queryOffset } = recipe;
+  const window = typeof mask === "object" && "window" in mask ? mask : undefined;
+  const globals = [...new Set(window?.globals)].sort((a, b) => a - b);
+  const isGlobal = new Set(globals);
+  const prefix = typeof mask === "object" && "prefix" in mask ? mask.prefix : undefined;
+  const isCausal = mask === "causal" || window?.causal === true;
+  /** One past the last key that position p may see, window aside. */
+  const end = (p: number) =>
+    Math.min(keyLength, isCausal ? p + 1 : prefix === undefined ? Infinity : Math.max(prefix, p + 1));
 
-  const mask = maskOf(recipe);
-  const statement = mask && compile(mask);
-  const classOf = mask && classer(mask);
-  const box: Box = {
-    b0: 0,
-    b1: 0,
-    h0: 0,
-    h1: 0,
-    i0: 0,
-    i1: 0,
-    k0: 0,
-    k1: 0,
-    offset0: queryOffset,
-    offset1: queryOffset,
-  };
-  const allows = (i: number, j: number): boolean => {
-    if (!statement) return true;
-    cell.i = i;
-    cell.q = i + queryOffset;
-    cell.k = j;
-    return statement(cell) === 1;
-  };
   return {
-    changes,
-    mask,
-    allows,
+    changes: changesOf(recipe),
+    allows(i, j) {
+      const p = i + queryOffset;
+      if (j >= end(p)) return false;
+      return !window || Math.abs(p - j) <= window.window || isGlobal.has(p) || isGlobal.has(j);
+    },
     runs(i, Nk, runs) {
       runs.length = 0;
-      if (Nk === 0) return;
-      if (!classOf) {
-        runs.push(0, Nk);
+      const p = i + queryOffset;
+      const last = Math.min(Nk, end(p));
+      if (!window || isGlobal.has(p)) {
+        add(runs, 0, last);
         return;
       }
-      box.i0 = box.i1 = i;
-      halve(classOf, box, 0, Nk, runs, (j) => allows(i, j));
+      const [from, to] = [Math.max(0, p - window.window), Math.min(last, p + window.window + 1)];
+      for (const g of globals) if (g < from) add(runs, g, Math.min(last, g + 1));
+      add(runs, from, to);
+      for (const g of globals) if (g >= Math.max(from, to)) add(runs, g, Math.min(last, g + 1));
     },
   };
 }
 
-/** Ranges of keys, halved until they are hidden or seen as a whole. */
-function halve(
-  classOf: (box: Box) => TileClass,
-  box: Box,
-  from: number,
-  to: number,
-  runs: number[],
-  allows: (j: number) => boolean,
-): void {
-  box.k0 = from;
-  box.k1 = to - 1;
-  const kind = classOf(box);
-  if (kind === "skip") return;
-  if (kind === "full") join(runs, from, to);
-  else if (to - from <= FEW) {
-    for (let j = from; j < to; j++) if (allows(j)) join(runs, j, j + 1);
-  } else {
-    const middle = from + ((to - from) >> 1);
-    halve(classOf, box, from, middle, runs, allows);
-    halve(classOf, box, middle, to, runs, allows);
-  }
-}
-
-/** Adds a run behind the others, or makes the last one longer. */
-function join(runs: number[], from: number, to: number): void {
+/** Adds a run behind the others, or makes the last one longer; an empty one is none. */
+function add(runs: number[], from: number, to: number): void {
+  if (from >= to) return;
   if (runs.length > 0 && runs[runs.length - 1] === from) runs[runs.length - 1] = to;
   else runs.push(from, to);
 }
 
-function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefined {
-  const parts: BoolExpression[] = [];
-  if (mask === "causal") parts.push(causal());
-  else if (mask !== "none" && "window" in mask) {
-    const { window, globals } = mask;
-    const near = slidingWindow(window, mask.causal ? -1 : window);
-    parts.push(globals?.length ? or(near, globalTokens(globals)) : near);
-    if (mask.causal) parts.push(causal());
-  } else if (mask !== "none") parts.push(prefixLm(mask.prefix));
-  if (keyLength !== undefined) parts.push(keyLengths(keyLength));
-  return parts.length === 0 ? undefined : and(...parts);
+function changesOf({ softcap, slope, relative, queryOffset }: HeadRecipe): Change[] {
+  const changes: Change[] = [];
+  if (softcap !== undefined)
+    changes.push({ step: "softcap", apply: (s) => softcap * Math.tanh(s / softcap) });
+  if (slope !== undefined)
+    changes.push({ step: "alibi", apply: (s, i, j) => s - slope * Math.abs(i + queryOffset - j) });
+  if (relative) {
+    const { table, maxDistance = 128, bidirectional = true } = relative;
+    // Farther keys share the bucket of the greatest distance.
+    const added = Float64Array.from(
+      { length: 2 * maxDistance + 1 },
+      (_, n) => table[relativeBucket(n - maxDistance, table.length, maxDistance, bidirectional)],
+    );
+    const at = (far: number) => Math.max(0, Math.min(2 * maxDistance, far + maxDistance));
+    changes.push({ step: "relative", apply: (s, i, j) => s + added[at(j - i - queryOffset)] });
+  }
+  return changes;
 }

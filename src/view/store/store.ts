@@ -3,7 +3,6 @@
  * wait for it. It holds the heads that were last looked at; everything else is made again when it is wanted.
  */
 import { came, OptionError } from "../../core/errors.ts";
-import { bundleSize, writeBag } from "./bundle.ts";
 import type { Asked, Compute } from "./compute.ts";
 import { gone } from "./compute.ts";
 import { Head, type HeadData } from "./head.ts";
@@ -272,8 +271,10 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
       refs.forEach((ref, n) => order.set(keyOf(ref), n));
       compute.reorder();
     },
-    bundleSize: (options) => bundleSize(source.bag, source.blocks, options),
-    bundle: (options) => writeBag(source.bag, source.blocks, options),
+    // Few who look also write: the writer is loaded when it is wanted.
+    bundleSize: async (options) =>
+      (await import("./bundle.ts")).bundleSize(source.bag, source.blocks, options),
+    bundle: async (options) => (await import("./bundle.ts")).writeBag(source.bag, source.blocks, options),
     dispose() {
       if (disposed) return;
       disposed = true;

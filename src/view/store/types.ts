@@ -225,7 +225,7 @@ export interface HeadStore {
   /** Heads on screen, nearest first: what they wait for is computed before the rest. */
   prioritise(refs: readonly HeadRef[]): void;
   /** Bytes the tensors of a bundle would take, and the bundle. */
-  bundleSize(options?: BundleOptions): number;
+  bundleSize(options?: BundleOptions): Promise<number>;
   bundle(options?: BundleOptions): Promise<Uint8Array>;
   /** Gives up what is under way, ends workers, closes files. */
   dispose(): void;

@@ -3,11 +3,14 @@
  * with left_text and right_text, sentence_b_start, encoder, decoder and cross attention), CircuitsVis's ([heads][n][n]
  * with tokens), and Inspectus's lists of `{ values: base64, shape }`. Weights only: q and k go into bundles.
  */
-import { came, FormatError } from "../../core/errors.ts";
+import { came, FormatError, UnsupportedError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
-import type { Problems } from "./about.ts";
+import type { Source } from "../../io/source.ts";
+import { type Problems, VERSION } from "./about.ts";
 import { fromArrays } from "./arrays.ts";
+import { type Bag, memoryBag } from "./bag.ts";
 import { type JsonValue, Numbers, readJson } from "./json-value.ts";
+import { formatBytes } from "./report.ts";
 import type { Segment } from "./types.ts";
 
 /** What a JSON file comes to: tensors under bundle names, and the metadata a bundle would have. */
@@ -27,10 +30,33 @@ const SIDES = [
   { block: "cross", attention: "cross_attention", query: "decoder_tokens", key: "encoder_tokens" },
 ] as const;
 
-/** Reads a JSON file of attention weights. */
+/** Bytes of JSON that are read at most, and from which it is said to be slow. */
+const MOST = 256 * 2 ** 20;
+const SLOW = 16 * 2 ** 20;
+
+/** The weights in a JSON file. */
+export async function readJsonFile(source: Source, name: string, problems: Problems): Promise<Bag> {
+  const size = formatBytes(source.size);
+  if (source.size > MOST)
+    throw new UnsupportedError(
+      "json-size",
+      `openStore: ${name} is JSON of ${size}; at most ${formatBytes(MOST)} are read. Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts`,
+      { bytes: source.size },
+    );
+  if (source.size > SLOW)
+    problems.add(
+      "warning",
+      "json-size",
+      `JSON of ${size} is slow to read; save it as a bundle, which takes a fraction and opens at once`,
+    );
+  const { tensors, metadata } = fromJson(await source.read(0, source.size), name, problems);
+  return memoryBag(tensors, metadata);
+}
+
+/** Reads a JSON text of attention weights. */
 export function fromJson(bytes: Uint8Array, name: string, problems: Problems): Converted {
   const root = readJson(bytes, `openStore: ${name}`);
-  const out: Converted = { tensors: new Map(), metadata: new Map([["heed", "1"]]) };
+  const out: Converted = { tensors: new Map(), metadata: new Map([["heed", VERSION]]) };
   const blocks: Record<string, unknown> = {};
   const add = (
     block: string,
