@@ -23,7 +23,9 @@ import { checkDropout, layerDropout } from "./ops/dropout.ts";
 import { type FloatTensor, operand } from "./ops/operand.ts";
 
 /** How a block is built; all optional. */
-export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numKvHeads" | "bias" | "rope"> {
+export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numKvHeads" | "rope"> {
+  /** Biases of all linear maps and norms. Default true. */
+  bias?: boolean;
   /** Size of the hidden layer. Default 4·embedDim. */
   feedForward?: number;
   /** Default "gelu". */

@@ -19,6 +19,7 @@ export {
   type LayerOptions,
   parameter,
   RandomNumbers,
+  withSeed,
 } from "./initialise.ts";
 export { Linear } from "./linear.ts";
 export { LuongAttention } from "./luong.ts";

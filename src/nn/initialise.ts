@@ -11,7 +11,10 @@ import { type FloatTensor, made, numbers, type Precision } from "./ops/operand.t
 export interface LayerOptions {
   /** Dtype of the parameters, and so of what the layer computes. Default "float32". */
   dtype?: Precision;
-  /** Seed of the first values: an integer, or random numbers that a larger module shares among its parts. Default 0. */
+  /**
+   * Seed of the first values: an integer, or random numbers that a larger module shares among its parts. Default: the
+   * next numbers of the sequence all layers share (`withSeed`), so that two layers built one after the other differ.
+   */
   seed?: number | RandomNumbers;
 }
 
@@ -38,9 +41,23 @@ export class RandomNumbers {
   }
 }
 
+/** What layers draw from that are given no seed: one sequence from the start of the program, of seed 0. */
+let shared = /* @__PURE__ */ new RandomNumbers(0);
+
+/** Builds layers from a seed: what `work` builds without a seed of its own draws from a sequence that starts here. */
+export function withSeed<T>(seed: number, work: () => T): T {
+  const outer = shared;
+  shared = new RandomNumbers(seed);
+  try {
+    return work();
+  } finally {
+    shared = outer;
+  }
+}
+
 /** The random numbers that `seed` stands for. */
-export const randomNumbers = (seed: LayerOptions["seed"] = 0): RandomNumbers =>
-  seed instanceof RandomNumbers ? seed : new RandomNumbers(seed);
+export const randomNumbers = (seed: LayerOptions["seed"]): RandomNumbers =>
+  seed === undefined ? shared : seed instanceof RandomNumbers ? seed : new RandomNumbers(seed);
 
 /** A parameter of zeros. */
 export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>

@@ -21,13 +21,13 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
     });
   const [V, D] = rows.shape;
   const { list, shape } = idsOf("embedding", ids);
-  for (const [n, id] of list.entries())
-    if (!(Number.isInteger(id) && id >= 0 && id < V))
-      throw new OptionError(
-        "id",
-        `embedding: id ${came(id)} at position ${n}; the table has rows 0 to ${V - 1}`,
-        { got: id, position: n, rows: V },
-      );
+  const wrong = list.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < V));
+  if (wrong >= 0)
+    throw new OptionError(
+      "id",
+      `embedding: id ${came(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
+      { got: list[wrong], position: wrong, rows: V },
+    );
   const from = numbersOf(rows);
   const out = numbers(rows.dtype, list.length * D);
   for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
