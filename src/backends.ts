@@ -8,6 +8,7 @@ import { wasm, matmul as wasmMatmul } from "./wasm/backend.ts";
 export {
   type AdamWScalars,
   adamwStream,
+  columnSumsStream,
   crossEntropyStream,
   empty,
   flow,

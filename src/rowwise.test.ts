@@ -6,6 +6,7 @@ import { empty, prepare } from "./backends.ts";
 import { normalCdf, normalDensity } from "./nn/erf.ts";
 import {
   engineAdamW,
+  engineColumnSums,
   engineCrossEntropy,
   engineMap,
   engineMapBackward,
@@ -137,6 +138,24 @@ for (const level of LEVELS)
           close(dBias, want.db, 40 * U, 20 * U * Math.sqrt(rows));
         }
       }); // biome-ignore format: rows of sizes
+
+    it("column sums", () => {
+      const r = random(6);
+      for (const [rows, C] of [[1, 1], [5, 3], [300, 64], [77, 131], [9, 9000], [4000, 20]]) {
+        use(level, r.pick([1, 2, 3]));
+        const x = Float32Array.from({ length: rows * C }, () => r.normal());
+        const [want, sizes] = [new Float64Array(C).fill(1), new Float64Array(C)];
+        x.forEach((v, n) => {
+          want[n % C] += v;
+          sizes[n % C] += Math.abs(v);
+        });
+        const sums = new Float64Array(C).fill(1);
+        expect(engineColumnSums(x, sums)).toBe(true);
+        // Worst case of a float32 sum over the rows of a task.
+        const room = U * Math.min(rows, 8192 / C);
+        sums.forEach((sum, n) => expect(Math.abs(sum - want[n])).toBeLessThanOrEqual(room * sizes[n]));
+      }
+    }); // biome-ignore format: rows of sizes
 
     it("cross-entropy and its slopes", () => {
       const r = random(9);

@@ -11,6 +11,7 @@
 import {
   type AdamWScalars,
   adamwStream,
+  columnSumsStream,
   crossEntropyStream,
   flow,
   type MapName,
@@ -73,6 +74,11 @@ export function engineNormBackward(
   options: EngineNorm,
 ): boolean {
   return flow(() => normBackwardStream(x, dy, stats, options.weight, dx, dWeight, dBias, options));
+}
+
+/** Σ over rows of x [rows, C], added to `sums` [C]: task by task in order, each a float32 sum over its rows (8,192 / C of them). */
+export function engineColumnSums(x: Float32Array, sums: Float64Array): boolean {
+  return flow(() => columnSumsStream(x, sums));
 }
 
 /**

@@ -31,6 +31,7 @@ export { empty } from "./resident.ts";
 export {
   type AdamWScalars,
   adamwStream,
+  columnSumsStream,
   crossEntropyStream,
   type MapName,
   mapBackwardStream,

@@ -1,5 +1,6 @@
 /** The rowwise work of training as streams: which kernel, which arrays, how many rows a task has. */
 import { ADAMW, adamwKernel } from "./kernels/adamw.ts";
+import { columnSumsKernel } from "./kernels/column-sums.ts";
 import { crossEntropyKernel } from "./kernels/cross-entropy.ts";
 import { type MapName, mapKernel } from "./kernels/maps.ts";
 import { normBackwardKernel, normKernel } from "./kernels/norm.ts";
@@ -108,6 +109,20 @@ export const normBackwardStream = (
   shared: [weight ?? new Float32Array(C).fill(1), Float32Array.of(1 / C)],
   taskRows: rowsOfTask(C),
   rowWork: 20 * C,
+});
+
+/** `sums` added to, column by column. */
+export const columnSumsStream = (x: Float32Array, sums: Float64Array): Stream => ({
+  name: "column sums",
+  write: columnSumsKernel,
+  rows: x.length / sums.length,
+  count: sums.length,
+  inputs: [{ data: x, width: sums.length, filler: 0 }],
+  outputs: [],
+  partial: [sums],
+  shared: [],
+  taskRows: rowsOfTask(sums.length),
+  rowWork: 2 * sums.length,
 });
 
 /** Slopes (softmax − onehot)·weight and the two parts of each loss. */
