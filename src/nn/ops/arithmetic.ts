@@ -5,6 +5,7 @@
  */
 import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
 import { eachRow, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { engineColumnSums } from "../../rowwise.ts";
 import { record } from "../record.ts";
 import { axisOf, type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
 
@@ -172,6 +173,11 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
     return axis < 0 || shape[axis] === 1 ? 0 : own[axis];
   });
   const x = numbersOf(from);
+  // Where all axes but the last repeat, as with a bias.
+  const columns =
+    shape.length > 0 && size === from.shape[from.shape.length - 1] && size === shape[shape.length - 1];
+  if (columns && x instanceof Float32Array && engineColumnSums(x, total))
+    return made(Float32Array.from(total), shape);
   let next = 0;
   eachRow(from.shape, strides, 0, (start, count, step) => {
     for (let n = 0; n < count; n++) total[start + n * step] += x[next + n];
