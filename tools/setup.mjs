@@ -65,10 +65,10 @@ export function run(command, args, options = {}) {
 export function foreground(command, args, env = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
-    // The child gets Ctrl-C from the terminal too and decides what it means; this process only waits for it.
-    const ignore = () => {};
+    // From a terminal the child gets Ctrl-C too and decides what it means; this process only waits for it.
+    const interrupt = () => process.stdin.isTTY || child.kill("SIGINT");
     const pass = () => child.kill("SIGTERM");
-    process.on("SIGINT", ignore).on("SIGTERM", pass);
+    process.on("SIGINT", interrupt).on("SIGTERM", pass);
     child.on("error", (error) => {
       say(`${command}: ${error.message}`);
       resolve(1);

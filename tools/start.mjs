@@ -1,11 +1,17 @@
 /**
- * `npm start`: installs and builds what is missing, then runs the main job, `heed show`, with the arguments given:
- * `npm start -- "time flies like an arrow" "fruit flies like a banana"`. Runs on Node 20.19 with nothing installed;
- * the job itself runs on the pinned Node, whose engine has every SIMD level.
+ * `npm start`: installs and builds what is missing, then runs the main job with the arguments given: the attention of one's
+ * own words in a real model, shown in the terminal and then served as the explorer until Ctrl-C (`heed show --view`).
+ * `npm start -- "time flies like an arrow" "fruit flies like a banana"`; with `--no-view` (or `--json`) it only prints.
+ * Runs on Node 20.19 with nothing installed; the job itself runs on the pinned Node, whose engine has every SIMD level.
  */
 import { at, build, foreground, install, pinned, root } from "./setup.mjs";
+
+const given = process.argv.slice(2);
+const prints = given.some((arg) => ["--no-view", "--json", "--help", "-h"].includes(arg));
+const args = given.filter((arg) => arg !== "--no-view" && arg !== "--view");
+if (!prints) args.unshift("--view");
 
 process.chdir(root);
 install();
 build();
-process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), "show", ...process.argv.slice(2)]);
+process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), "show", ...args]);

@@ -115,10 +115,8 @@ export async function interesting(store: HeadStore): Promise<Spot | undefined> {
   return best;
 }
 
-/** The explorer's address of a head with a cell held; what the page reads after #. */
-export function addressOf(store: HeadStore, spot: Spot | undefined): string {
-  if (spot === undefined) return "";
-  const { block, layer, head, query, key } = spot;
-  const name = encodeURIComponent(store.blocks[block].name);
+/** The explorer's address of a head with a cell held: what its page reads after #. */
+export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {
+  const name = encodeURIComponent(block);
   return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}&at=${query}.${key}`;
 }

@@ -13,7 +13,13 @@ async function run(...args: string[]) {
   let [out, err] = ["", ""];
   const stdout = { write: (text: string) => (out += text) };
   const stderr = { write: (text: string) => (err += text) };
-  const code = await show(args, { stdout, stderr, env: {}, isTTY: false });
+  const code = await show(args, {
+    stdout,
+    stderr,
+    env: {},
+    isTTY: false,
+    signal: new AbortController().signal,
+  });
   return { code, out, err };
 }
 

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { saveFile } from "../io/save.ts";
+import { useLiteModel } from "../models/text-model.ts";
 import { type Encoded, openUseLite, similarity, type UseLite } from "../models/use-lite.ts";
 import { COLOUR_MODES, type ColourMode, choosePaint } from "../view/paint.ts";
 import { explainStrongest, headsOf } from "../view/report.ts";
@@ -11,11 +12,14 @@ import { renderSvg } from "../view/svg.ts";
 import { renderSimilarity, renderText } from "../view/terminal-report.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "./command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "./engine.ts";
+import { addressOf, explore } from "./explore.ts";
+import { fileOfText } from "./model-bundle.ts";
 import { checkPlace } from "./output.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "./serve-options.ts";
 import { integer, oneOf } from "./values.ts";
 
 /** What this command needs of the world. */
-export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns">;
+export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal">;
 
 /** The texts shown where none is given: `flies` is a verb in one and a noun in the other. */
 export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
@@ -29,6 +33,8 @@ const options = {
   links: { type: "string", default: "3" },
   width: { type: "string" },
   json: { type: "boolean" },
+  view: { type: "boolean" },
+  ...SERVE_OPTIONS,
   ...ENGINE_OPTIONS,
 } as const;
 
@@ -47,6 +53,8 @@ export const command: Command = {
     links: "N  strongest links shown of each token (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
     json: "print pieces, weights, lse, measures and embeddings as JSON",
+    view: "then serve the explorer on it until Ctrl-C",
+    ...SERVE_HELP,
     ...ENGINE_HELP,
   },
   examples: [
@@ -54,6 +62,7 @@ export const command: Command = {
     'heed show "The cat sat on the mat"',
     'heed show "How old are you?" "What is your age?" -o age.svg',
     'heed show "The river bank was eroding." --layer 0 --head 1',
+    'heed show "time flies like an arrow" --view',
     'heed show "time flies like an arrow" --json',
   ],
   run,
@@ -80,6 +89,9 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   if (output !== undefined && !/\.svg$/i.test(output))
     throw new UsageError(`--output must name a file that ends in .svg, got ${JSON.stringify(output)}`);
 
+  if (values.view && values.json)
+    throw new UsageError("--view serves a page, --json prints; give one of them");
+  const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
   const model = openUseLite(values.model as string | undefined);
   const seen = texts.map((text) => model.run(text));
@@ -102,7 +114,13 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   page.push(...renderSimilarity(texts, cosines, { paint, columns }));
   while (page[page.length - 1] === "") page.pop();
   io.stdout.write(`${page.join("\n")}\n`);
-  return EXIT.ok;
+  if (!values.view) return EXIT.ok;
+  // The page opens at the number that was just explained.
+  const explained = explainStrongest(seen[0], headsOf(seen[0], { layer, head }));
+  const named = useLiteModel(model);
+  const files = await Promise.all(texts.map((text) => fileOfText(named, named.attention(text))));
+  const hash = explained && addressOf(`layer ${explained.layer}`, explained);
+  return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
 }
 
 function warnOfCuts(seen: readonly Encoded[], model: UseLite, io: ShowIo): void {

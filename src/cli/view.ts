@@ -7,31 +7,8 @@ import { openStore } from "../view/store/open.ts";
 import type { HeadStore } from "../view/store/types.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile, tokensText } from "./attention-file.ts";
 import { type Command, type Io, UsageError, type Values } from "./command.ts";
-import { addressOf, explore, interesting, type ServedFile, type ServeOptions } from "./explore.ts";
-import { integer } from "./values.ts";
-
-/** Options of whatever serves the explorer. */
-export const SERVE_OPTIONS = {
-  port: { type: "string" },
-  host: { type: "string" },
-  "no-open": { type: "boolean" },
-} as const;
-
-/** Their help. */
-export const SERVE_HELP = {
-  port: "N  port (default: a free one)",
-  host: "ADDRESS  an address that other machines reach too, such as 0.0.0.0 (default: this machine alone)",
-  "no-open": "open no browser",
-} as const;
-
-/** What those options say. */
-export function serveOptions(values: Values): ServeOptions {
-  return {
-    port: values.port === undefined ? undefined : integer("port", values.port, 1, 65_535),
-    host: values.host as string | undefined,
-    open: values["no-open"] === true ? false : undefined,
-  };
-}
+import { addressOf, explore, interesting, type ServedFile } from "./explore.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "./serve-options.ts";
 
 export const command: Command = {
   name: "view",
@@ -74,16 +51,16 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   try {
-    if (texts !== undefined) {
-      const source = await modelBundle(texts, values, io);
-      files.push({ name: "text.safetensors", source });
-      stores.push(await openStore(source, { name: "text.safetensors" }));
+    for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
+      files.push(file);
+      stores.push(await openStore(file.source, { name: file.name }));
     }
     for (const path of positionals) {
       stores.push(await openFile(path, values.tokens, io));
       files.push({ name: basename(path), source: path, tokens: tokensText(values.tokens) });
     }
-    const hash = addressOf(stores[0], await interesting(stores[0]));
+    const spot = await interesting(stores[0]);
+    const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     const json = values.json === true;
     for (const { report } of stores) if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
     const reports = stores.map(({ report }) => report);
@@ -97,21 +74,24 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   }
 }
 
-/** Runs a model on texts, or on a pair, and gives its bundle. */
-async function modelBundle(texts: readonly string[], values: Values, io: Io): Promise<Uint8Array> {
+/** Runs a model on texts, or on a pair; a file for each. */
+async function textFiles(texts: readonly string[], values: Values, io: Io): Promise<ServedFile[]> {
   const pair = values.pair as string | undefined;
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError("--pair is the second text to one --text");
-  const [{ pickModel }, { bundleOfTexts }] = await Promise.all([
+  const [{ pickModel }, { fileOfText }] = await Promise.all([
     import("./pick-model.ts"),
     import("./model-bundle.ts"),
   ]);
   const model = await pickModel(values.model as string | undefined);
-  const seen = texts.map((text) => model.attention(text, pair));
-  for (const { leftOut } of seen)
-    if (leftOut > 0)
+  const files: ServedFile[] = [];
+  for (const text of texts) {
+    const seen = model.attention(text, pair);
+    if (seen.leftOut > 0)
       io.stderr.write(
-        `warning: ${model.name} reads ${model.maxTokens} tokens at most; ${leftOut} are left out\n`,
+        `warning: ${model.name} reads ${model.maxTokens} tokens at most; ${seen.leftOut} are left out\n`,
       );
-  return bundleOfTexts(model, seen);
+    files.push(await fileOfText(model, seen));
+  }
+  return files;
 }
