@@ -12,9 +12,9 @@ import { controls, theme } from "./look/theme.ts";
 import { detailCell } from "./model/words.ts";
 import { type Openable, openAddress, openAny } from "./open.ts";
 import { Panes } from "./panes.ts";
-import { type Cell, Session } from "./session.ts";
+import { Session } from "./session.ts";
 import { Address } from "./state/history.ts";
-import { DEFAULT, MODES, STAGES, type State, VIEWS } from "./state/state.ts";
+import { MODES, STAGES, type State, VIEWS } from "./state/state.ts";
 import type { Ui } from "./ui.ts";
 import { legend } from "./views/legend.ts";
 import { modelSide } from "./views/model.ts";
@@ -32,6 +32,7 @@ const PARTS = {
 type Part = keyof typeof PARTS;
 
 export class AttentionView extends LitElement {
+  static readonly tag = "attention-view";
   static override styles = [theme, controls, shellStyles, pictures, panels];
   static override properties = {
     src: {},
@@ -40,6 +41,7 @@ export class AttentionView extends LitElement {
     address: { type: Boolean },
   };
   static override get observedAttributes(): string[] {
+    // biome-ignore lint/complexity/noThisInStatic: lit finishes the class it is asked about.
     return [...super.observedAttributes, ...Object.keys(PARTS)];
   }
 
@@ -325,6 +327,3 @@ export class AttentionView extends LitElement {
     this.requestUpdate();
   };
 }
-
-export type { Cell };
-export { DEFAULT };

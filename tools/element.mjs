@@ -24,6 +24,13 @@ function notice() {
   return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${licence}\n*/`;
 }
 
+/**
+ * In a worker the same module serves the store. lit touches the document while it is loaded, so there it finds these,
+ * which are this module's own and no page's.
+ */
+const STAND_INS =
+  "const document=globalThis.document??{createTreeWalker(){}},HTMLElement=globalThis.HTMLElement??class{};";
+
 export async function buildElement() {
   const bundle = await rolldown({
     input: at("explorer/index.ts"),
@@ -36,6 +43,7 @@ export async function buildElement() {
     format: "esm",
     minify: true,
     comments: { legal: false },
+    banner: STAND_INS,
     codeSplitting: false,
   });
   await bundle.close();
