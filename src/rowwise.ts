@@ -76,7 +76,7 @@ export function engineNormBackward(
   return flow(() => normBackwardStream(x, dy, stats, options.weight, dx, dWeight, dBias, options));
 }
 
-/** Σ over rows of x [rows, C], added to `sums` [C]: task by task in order, each a float32 sum over its rows (8,192 / C of them). */
+/** Σ over rows of x [rows, C], added to `sums` [C]: task by task in order, each a float32 sum over its rows (about 32,768 / C). */
 export function engineColumnSums(x: Float32Array, sums: Float64Array): boolean {
   return flow(() => columnSumsStream(x, sums));
 }

@@ -121,7 +121,8 @@ export const columnSumsStream = (x: Float32Array, sums: Float64Array): Stream =>
   outputs: [],
   partial: [sums],
   shared: [],
-  taskRows: rowsOfTask(sums.length),
+  // More than elsewhere, because a task's sums are added up by the calling thread.
+  taskRows: 4 * rowsOfTask(sums.length),
   rowWork: 2 * sums.length,
 });
 
