@@ -106,6 +106,29 @@ describe("recurrent networks", () => {
     expect(got.at(0, 0)).toBeCloseTo((1 - z) * n + z * h, 14);
   });
 
+  it("the way back is the way forth of the sequence turned around", () => {
+    const both = new nn.GRU(3, 4, { bidirectional: true, dtype });
+    const forth = new nn.GRU(3, 4, { dtype });
+    forth.load(
+      new Map(
+        [...both.parameters()]
+          .filter(([name]) => name.endsWith("_reverse"))
+          .map(([name, t]) => [name.replace("_reverse", ""), t]),
+      ),
+    );
+    const x = make(1, 3, 3);
+    const around = nn.concat(
+      [2, 1, 0].map((n) => nn.slice(x, 1, n, n + 1)),
+      1,
+    );
+    const [back, want] = [both.forward(x), forth.forward(around)];
+    expect(list(back.last[1])).toEqual(list(want.last[0]));
+    for (const n of [0, 1, 2])
+      expect([0, 1, 2, 3].map((i) => back.output.at(0, n, 4 + i))).toEqual(
+        [0, 1, 2, 3].map((i) => want.output.at(0, 2 - n, i)),
+      );
+  });
+
   it("a padded sequence gives what it gives alone", () => {
     const gru = new nn.GRU(3, 4, { bidirectional: true, dtype });
     const long = make(1, 5, 3);

@@ -2,7 +2,7 @@
 import { alibi, keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck } from "../../tests/gradcheck.ts";
+import { gradcheck, gradientsOf } from "../../tests/gradcheck.ts";
 import { normals } from "../../tests/tensors.ts";
 
 const make = normals(3);
@@ -17,7 +17,14 @@ function check(layer: nn.Module, inputs: Record<string, Tensor>, work: () => Ten
       const [data, more] = [t.data as Float64Array, make(t.size).data];
       for (let n = 0; n < data.length; n++) data[n] += 0.3 * (more[n] as number);
     }
-  gradcheck({ ...Object.fromEntries(layer.parameters()), ...inputs }, work, { most });
+  const all = { ...Object.fromEntries(layer.parameters()), ...inputs };
+  gradcheck(all, work, { most });
+  const { gradients } = gradientsOf(
+    all,
+    () => [work()].flat(),
+    (t) => t,
+  );
+  for (const [name, gradient] of Object.entries(gradients)) expect(gradient, name).toBeDefined();
 }
 
 describe("gradients agree with central differences", () => {
@@ -157,6 +164,24 @@ describe("behaviour", () => {
     expect(early(decoder, moved)).toEqual(early(decoder, x));
     const encoder = new nn.EncoderBlock(6, 2, { dtype });
     expect(early(encoder, moved)).not.toEqual(early(encoder, x));
+  });
+
+  it("a decoder block with a memory is its three parts, each with its own norm, before or after", () => {
+    const memory = make(2, 3, 6);
+    for (const normFirst of [true, false]) {
+      const block = new nn.DecoderBlock(6, 2, { dtype, normFirst, crossAttention: true });
+      for (const norm of [block.norm1, block.norm2, block.norm3!]) norm.bias!.data.set([...make(6).data]);
+      const parts: [nn.LayerNorm, (t: nn.FloatTensor) => nn.FloatTensor][] = [
+        [block.norm1, (t) => block.self_attn.forward(t, t, t, { isCausal: true }).output],
+        [block.norm2, (t) => block.multihead_attn!.forward(t, memory).output],
+        [block.norm3!, (t) => block.linear2.forward(nn.gelu(block.linear1.forward(t)))],
+      ];
+      const want = parts.reduce(
+        (t, [norm, f]) => (normFirst ? nn.add(t, f(norm.forward(t))) : norm.forward(nn.add(t, f(t)))),
+        x,
+      );
+      expect([...block.forward(x, memory).output.data]).toEqual([...want.data]);
+    }
   });
 
   it("token by token with `past` is the same as all at once", () => {
