@@ -3,15 +3,14 @@
  * address opens them; the page asks nobody else for anything.
  */
 
-/** What the command line says to the page: the files by their addresses, without the token; and tokens of those that have none. */
+/** What the command line says to the page: the files by their addresses, without the token. */
 interface Session {
-  readonly files: readonly { readonly name: string; readonly path: string; readonly tokens?: string }[];
+  readonly files: readonly { readonly name: string; readonly path: string }[];
 }
 
 /** What is used of the element. */
 interface Element extends HTMLElement {
   src: string | undefined;
-  open(files: readonly File[]): Promise<void>;
 }
 
 const view = document.querySelector("attention-view") as Element;
@@ -29,19 +28,10 @@ function tell(text: string): void {
 /** Shows a file; the address says nothing of another one's head. */
 function open(session: Session, at: number, keep: boolean): void {
   if (!keep) history.replaceState(null, "", `${location.pathname}${location.search}#v1/head`);
-  const { name, path, tokens } = session.files[at];
-  if (tokens === undefined) view.src = withToken(path);
-  else void openWithTokens(name, path, tokens);
+  view.src = withToken(session.files[at].path);
   for (const [n, button] of [...nav.children].entries())
     if (n === at) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-}
-
-/** A file that has no tokens of its own is read whole, and opened beside its tokens. */
-async function openWithTokens(name: string, path: string, tokens: string): Promise<void> {
-  const blob = await (await fetch(withToken(path))).blob();
-  // What is wrong with it, the element says.
-  await view.open([new File([blob], name), new File([tokens], "tokens.json")]).catch(() => {});
 }
 
 async function start(): Promise<void> {

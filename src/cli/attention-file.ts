@@ -23,7 +23,7 @@ export function oneFile(positionals: readonly string[]): string {
 }
 
 /** The text of `--tokens`, where it was given. */
-export function tokensText(path: unknown): string | undefined {
+function tokensText(path: unknown): string | undefined {
   if (path === undefined) return undefined;
   try {
     return readFileSync(path as string, "utf8");

@@ -15,8 +15,6 @@ import { endsByCtrlC } from "./interrupt.ts";
 export interface ServedFile {
   readonly name: string;
   readonly source: SourceLike;
-  /** The text of a JSON list of tokens, for a file that has none. */
-  readonly tokens?: string;
 }
 
 /** How the explorer is served. */
@@ -45,11 +43,11 @@ export async function startExplorer(
   { port, host, hash = "" }: ServeOptions = {},
 ): Promise<LocalServer> {
   const data = new Map<string, SourceLike>();
-  const listed = files.map(({ name, source, tokens }) => {
+  const listed = files.map(({ name, source }) => {
     // The name is for people; the id before it is what nobody can guess.
     const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
     data.set(id, source);
-    return { name, path: `/data/${id}`, tokens };
+    return { name, path: `/data/${id}` };
   });
   data.set("session", new TextEncoder().encode(JSON.stringify({ files: listed })));
   const server = await startServer({ pages: explorerPages(), data }, { port, host });
@@ -93,7 +91,7 @@ const ROWS = 32;
 
 /** A strong link between two tokens of the text that are neither markers, nor one token, nor the first; undefined where there is none. */
 export async function interesting(store: HeadStore): Promise<Spot | undefined> {
-  let best: (Spot & { readonly weight: number }) | undefined;
+  let best: (Spot & { readonly score: number }) | undefined;
   const refs: HeadRef[] = store.blocks.flatMap(({ layers, heads }, block) =>
     layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ block, layer, head }))),
   );
@@ -105,10 +103,13 @@ export async function interesting(store: HeadStore): Promise<Spot | undefined> {
     for (let i = 0; i < Nq; i += Math.max(1, Math.ceil(Nq / ROWS))) {
       if (special.query[i]) continue;
       const row = store.row(ref, i, "weights");
+      // One of two keys is no choice: what is strong among many counts for more.
+      const choice = Math.log(store.visible(ref, i).reduce((count, seen) => count + seen, 0));
       for (let j = 0; j < row.length; j++) {
         const plain = kind === "cross" || (j !== i + queryOffset && j > 0);
-        if (plain && !special.key[j] && row[j] > (best?.weight ?? 0))
-          best = { ...ref, query: i, key: j, weight: row[j] };
+        const score = row[j] * choice;
+        if (plain && !special.key[j] && score > (best?.score ?? 0))
+          best = { ...ref, query: i, key: j, score };
       }
     }
   }

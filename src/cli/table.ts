@@ -23,6 +23,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./view.ts")),
   },
   {
+    name: "html",
+    summary: "write the explorer and a file of attention as one HTML file",
+    load: () => from(import("./html.ts")),
+  },
+  {
     name: "figure",
     summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
     load: () => from(import("./figure.ts")),

@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import { openStore } from "../view/store/open.ts";
 import type { HeadStore } from "../view/store/types.ts";
-import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile, tokensText } from "./attention-file.ts";
+import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "./attention-file.ts";
 import { type Command, type Io, UsageError, type Values } from "./command.ts";
 import { addressOf, explore, interesting, type ServedFile } from "./explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "./serve-options.ts";
@@ -56,8 +56,11 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       stores.push(await openStore(file.source, { name: file.name }));
     }
     for (const path of positionals) {
-      stores.push(await openFile(path, values.tokens, io));
-      files.push({ name: basename(path), source: path, tokens: tokensText(values.tokens) });
+      const store = await openFile(path, values.tokens, io);
+      stores.push(store);
+      // Tokens that come beside a file go into a bundle with it.
+      const source = values.tokens === undefined ? path : await store.bundle();
+      files.push({ name: basename(path), source });
     }
     const spot = await interesting(stores[0]);
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);

@@ -1,0 +1,102 @@
+/**
+ * The explorer and its data as one HTML file that asks nobody for anything: the element's module and the data stand in it, the
+ * data as base64 in a template, which no browser runs. A content security policy in its head names the two scripts and the
+ * style by their hashes and allows no connection, so that it can do nothing else either.
+ *
+ * Tokens are only ever inside the base64; the name and the title are escaped. Works in Node and in pages (a secure context,
+ * which a file opened from disk is).
+ */
+import { UnsupportedError } from "../core/errors.ts";
+import { base64 } from "./figure/base64.ts";
+import { escapeXml } from "./figure/sheet.ts";
+import { clean } from "./label.ts";
+
+/** What goes into the file. */
+export interface HtmlOptions {
+  /** The text of the element's module, `dist/attention-view.js`. */
+  readonly module: string;
+  /** A bundle, or any other file the element opens. */
+  readonly data: Uint8Array;
+  /** What the data is called on the page. */
+  readonly name: string;
+  /** Title of the page; the name by default. */
+  readonly title?: string;
+  /** The state it opens in, as the part of the explorer's address after #. */
+  readonly hash?: string;
+  /** `auto`, the default, is as the reader's system has it. */
+  readonly theme?: "auto" | "light" | "dark";
+}
+
+const STYLE = `:root{color-scheme:light dark;font:13px/20px Inter,system-ui,"Helvetica Neue",Arial,sans-serif;color:light-dark(#1b1a17,#eceae3);background:light-dark(#fbfaf7,#14151a)}
+:root:has([theme=light]){color-scheme:light}
+:root:has([theme=dark]){color-scheme:dark}
+body{margin:0;display:flex;flex-direction:column;min-block-size:100dvh}
+attention-view{--heed-height:auto;flex:1;min-block-size:min(100dvh,480px)}
+p{margin:0;padding:8px 20px}`;
+
+/** Sets the address, which the element reads when it is defined, decodes the data, and hands it over. */
+const START = `const held=document.getElementById("heed-data");
+const text=held.content.textContent;
+const name=held.dataset.name;
+held.remove();
+const bytes=new Uint8Array(Math.floor(text.length/4)*3-(text.endsWith("==")?2:text.endsWith("=")?1:0));
+for(let at=0;at<text.length;at+=1<<20){const part=atob(text.slice(at,at+(1<<20)));for(let n=0;n<part.length;n++)bytes[at/4*3+n]=part.charCodeAt(n)}
+const view=document.querySelector("attention-view");
+if(location.hash===""&&view.dataset.hash)history.replaceState(null,"",view.dataset.hash);
+customElements.whenDefined("attention-view").then(()=>view.open(new File([bytes],name))).catch(()=>{});`;
+
+/** Writes the file. The same input gives the same text. */
+export async function htmlFile(options: HtmlOptions): Promise<string> {
+  const { name, title = name, theme = "auto", hash = "" } = options;
+  const code = inScript(options.module);
+  const policy = [
+    "default-src 'none'",
+    `script-src ${await hashOf(code)} ${await hashOf(START)} 'wasm-unsafe-eval'`,
+    `style-src ${await hashOf(STYLE)}`,
+    "worker-src blob:",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const said = (text: string) => escapeXml(clean(text));
+  const attributes = [
+    theme === "auto" ? "" : ` theme="${theme}"`,
+    hash === "" ? "" : ` data-hash="${said(hash)}"`,
+  ];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${said(title)}</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head>
+<body>
+<noscript><p>The explorer computes every number in this page and needs JavaScript for it.</p></noscript>
+<attention-view address${attributes.join("")}></attention-view>
+<template id="heed-data" data-name="${said(name)}">${base64(options.data)}</template>
+<script type="module">${START}</script>
+<script type="module">${code}</script>
+</body>
+</html>
+`;
+}
+
+/** Code that may stand inside a script element: what would end it, or hide its end, can only be in strings and is spelt otherwise. */
+function inScript(code: string): string {
+  return code.replace(/\r\n?/g, "\n").replace(/<(?=\/script|!--)/gi, "\\x3c");
+}
+
+/** A hash source of content security policies: what the browser reads between the tags. */
+async function hashOf(text: string): Promise<string> {
+  const subtle = globalThis.crypto?.subtle;
+  if (subtle === undefined)
+    throw new UnsupportedError(
+      "html",
+      "htmlFile: this page has no crypto.subtle; it is there over https, on localhost and in files",
+    );
+  const digest = await subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `'sha256-${base64(new Uint8Array(digest))}'`;
+}
