@@ -4,6 +4,7 @@
  */
 import { describeHead } from "../src/view/store/sentence.ts";
 import { Atlas } from "./draw/atlas.ts";
+import { Lines } from "./draw/lines.ts";
 import { Matrix } from "./draw/matrix.ts";
 import { Overviews } from "./draw/overviews.ts";
 import { Preview } from "./draw/preview.ts";
@@ -11,6 +12,7 @@ import { describeCell, headName } from "./model/words.ts";
 import type { Session } from "./session.ts";
 import { Slices } from "./slices.ts";
 import type { HeadName } from "./state/state.ts";
+import { TextPane } from "./views/text-pane.ts";
 
 /** What panes need of the element. */
 export interface PaneHost {
@@ -36,6 +38,8 @@ export class Panes {
   readonly atlas: Atlas;
   readonly large: Atlas;
   readonly matrix: Matrix;
+  readonly lines: Lines;
+  readonly text: TextPane;
   readonly #session: Session;
   #shown: Pane[] = [];
 
@@ -70,17 +74,20 @@ export class Panes {
       describe: (query, key, full) => describeCell(session, query, key, full),
       failed: (error) => session.failed(error),
     });
+    this.lines = new Lines({ session });
+    this.text = new TextPane({ session });
     for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
   }
 
   /** The picture of the main column. */
   get main(): Pane {
-    return this.#session.state.view === "model" ? this.large : this.matrix;
+    const { view, mode } = this.#session.state;
+    return view === "model" ? this.large : this[mode];
   }
 
   /** After the page has been rendered: whoever is on it watches and paints, whoever left rests. */
   update(): void {
-    const all: Pane[] = [this.atlas, this.large, this.matrix];
+    const all: Pane[] = [this.atlas, this.large, this.matrix, this.lines, this.text];
     for (const pane of all) {
       const was = this.#shown.includes(pane);
       if (pane.root.isConnected && !was) pane.connect();
@@ -91,7 +98,7 @@ export class Panes {
   }
 
   restyle(): void {
-    for (const pane of [this.atlas, this.large, this.matrix]) pane.restyle();
+    for (const pane of [this.atlas, this.large, this.matrix, this.lines, this.text]) pane.restyle();
   }
 
   disconnect(): void {

@@ -5,6 +5,8 @@ import { hiddenKeys } from "../session.ts";
 import { toggled } from "../state/select.ts";
 import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, TRANSFERS } from "../state/state.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
+import { linesControls } from "./lines.ts";
+import { textControls } from "./text.ts";
 
 const DOMAIN_NAMES = {
   absolute: "colour 0–1",
@@ -18,7 +20,8 @@ const HIDE_NAMES: Readonly<Record<Hide, string>> = {
   chosen: "chosen",
 };
 
-export function toolbar({ session }: Ui): TemplateResult | typeof nothing {
+export function toolbar(ui: Ui): TemplateResult | typeof nothing {
+  const { session } = ui;
   const { state, block } = session;
   if (block === undefined) return nothing;
   const score = state.stage === "scores" || state.stage === "scaled" || state.stage === "masked";
@@ -60,7 +63,7 @@ export function toolbar({ session }: Ui): TemplateResult | typeof nothing {
           )
     }
     ${
-      score || state.mode === "lines"
+      score
         ? nothing
         : html`${select(
             "hide",
@@ -83,6 +86,7 @@ export function toolbar({ session }: Ui): TemplateResult | typeof nothing {
     }`
     }
     ${state.mode === "matrix" ? check("values", state.values, (values) => session.set({ values })) : nothing}
+    ${state.mode === "lines" ? linesControls(ui) : state.mode === "text" ? textControls(ui) : nothing}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
         "domain",
