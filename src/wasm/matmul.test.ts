@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { resolveProduct } from "../core/product.ts";
 import { Tensor } from "../core/tensor.ts";
+import { matmul as plain } from "../reference/matmul.ts";
 import { type Engine, theEngine } from "./engine.ts";
 import { hasRelaxed, tileFor } from "./features.ts";
 import { blockRows, productKernel, productKey, productWorkspace } from "./kernels/matmul.ts";
@@ -93,6 +94,26 @@ describe("after the loss of a thread", () => {
     expect(engine.memory.resetPeak()).toBe(held);
   });
 });
+
+it("memory beyond the operands stays bounded, for thin products and many small ones too", () => {
+  const engine = theEngine() as Engine;
+  for (const [a, b] of [
+    [[500_000, 2], [2, 1]],
+    [[1, 2], [2, 500_000]],
+    [[2, 300_000], [300_000, 2]],
+    [[100_000, 1, 2], [100_000, 2, 1]],
+  ] as const) {
+    const [x, y] = [numbers(1, a), numbers(2, b)];
+    const { product, result } = resolveProduct("test", x, y, {});
+    const before = engine.memory.resetPeak();
+    matmul(engine, product, "strict", 1, { collected: 0 });
+    expect(engine.memory.peak - before).toBeLessThan(24 * 2 ** 20);
+    const want = resolveProduct("test", x, y, {});
+    plain(want.product);
+    const room = 1e-4 * Math.sqrt(product.K);
+    expect(result.data.findIndex((value, n) => !(Math.abs(value - want.result.data[n]) <= room))).toBe(-1);
+  }
+}); // biome-ignore format: rows of sizes
 
 it("keys tell kernels apart, and sizes are not in them", () => {
   const spec = { fused: true, wide: false, tile: tileFor("relaxed"), a: "float32", b: "float32", shared: true } as const;

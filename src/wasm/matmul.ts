@@ -144,17 +144,22 @@ function specOf(product: Product, level: KernelLevel, shared: boolean): ProductS
 
 function cut({ batch, M, N, K }: Product, { tile }: ProductSpec): Cut {
   const block = blockRows(tile);
-  const packed = M > block;
   const depth = K <= LONGEST ? K : DEEP_STEP;
   const columns = Math.min(N, STEP_COLUMNS, Math.max(256, roundUp(Math.floor(STEP_NUMBERS / depth), 64)));
-  const wanted = roundUp(Math.max(STEP_ROWS, STEP_WORK / (2 * N * K)), block);
-  const rows = Math.min(M, depth < K ? roundUp(DEEP_ROWS, block) : wanted);
+  const width = roundUp(columns, panelOf(tile));
+  const most = Math.max(STEP_ROWS, Math.floor(STEP_NUMBERS / Math.max(depth, width)));
+  const wanted = Math.min(most, Math.max(STEP_ROWS, STEP_WORK / (2 * N * K)));
+  const rows = Math.min(M, roundUp(depth < K ? DEEP_ROWS : wanted, block));
   const whole = depth === K && columns === N && rows === M;
-  const numbers = Math.max(M * N, M * K, N * K);
-  const entries = whole
-    ? Math.min(batch, Math.max(1, Math.floor(Math.min(STEP_WORK / (2 * M * N * K), STEP_NUMBERS / numbers))))
-    : 1;
-  return { entries, rows, columns, depth, packed };
+  const numbers = Math.max(roundUp(M, tile.rows) * width, M * K, N * K);
+  const entries = Math.floor(Math.min(STEP_WORK / (2 * M * N * K), STEP_NUMBERS / numbers));
+  return {
+    entries: whole ? Math.min(batch, Math.max(1, entries)) : 1,
+    rows,
+    columns,
+    depth,
+    packed: M > block,
+  };
 }
 
 /** Outputs in order, and the steps of those not collected yet. */
