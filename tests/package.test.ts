@@ -37,8 +37,11 @@ const matching = (names: string[], pattern: RegExp) => names.filter((name) => pa
 
 describe("package.json", () => {
   it("has no runtime dependency", () => {
-    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies", "bundleDependencies"])
+    for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
       expect(manifest[kind], kind).toBeUndefined();
+    // Who wraps the element in React has React already; nobody else is asked for it.
+    expect(Object.keys(manifest.peerDependencies)).toEqual(["react"]);
+    expect(manifest.peerDependenciesMeta).toEqual({ react: { optional: true } });
   });
 
   it("has no script that npm runs by itself", () => {

@@ -18,11 +18,23 @@ export const doors = [
     .filter(([, target]) => typeof target === "object")
     .map(([name, target]) => ({
       name: manifest.name + name.slice(1),
-      source: at(target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")),
+      source: at(sourceOf(name, target.default)),
       built: at(target.default),
     })),
   { name: undefined, source: at("src/attention.ts"), built: at("dist/attention.js") },
 ];
+
+/**
+ * The source of a door: the explorer's element and what wraps it are bundles of explorer/, the others one file to one.
+ * @param {string} name
+ * @param {string} built
+ */
+function sourceOf(name, built) {
+  const part = /^\.\/attention-view(?:\/(.+))?$/.exec(name);
+  return part
+    ? `explorer/${part[1] ?? "index"}.ts`
+    : built.replace("./dist/", "src/").replace(/\.js$/, ".ts");
+}
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?!type\s)[^;'"()=]*?\bfrom\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;

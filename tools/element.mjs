@@ -31,9 +31,14 @@ function notice() {
 const STAND_INS =
   "const document=globalThis.document??{createTreeWalker(){}},HTMLElement=globalThis.HTMLElement??class{};";
 
-export async function buildElement() {
+/**
+ * A module of explorer/ that holds the element, as one bundle.
+ * @param {string} input
+ * @returns {Promise<string>}
+ */
+export async function bundleElement(input) {
   const bundle = await rolldown({
-    input: at("explorer/index.ts"),
+    input: at(input),
     platform: "browser",
     logLevel: "warn",
     plugins: [outdent],
@@ -47,7 +52,11 @@ export async function buildElement() {
     codeSplitting: false,
   });
   await bundle.close();
-  writeFileSync(at("dist/attention-view.js"), `${notice()}\n${output[0].code}`);
+  return `${notice()}\n${output[0].code}`;
+}
+
+export async function buildElement() {
+  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/index.ts"));
   writeFileSync(at("dist/attention-view.d.ts"), 'export * from "./view/element.js";\n');
 }
 

@@ -35,8 +35,9 @@ async function check() {
 
   const strange = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map))$/.test(path) ||
-      path.includes(".test."),
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css))$/.test(
+        path,
+      ) || path.includes(".test."),
   );
   tally.check(
     "only dist, README, LICENSE and CHANGELOG are packed",
@@ -51,8 +52,12 @@ async function check() {
   if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
 
   const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
-  for (const kind of ["dependencies", "peerDependencies", "optionalDependencies", "bundleDependencies"])
+  for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
     tally.check(`no ${kind}`, Object.keys(manifest[kind] ?? {}).join(", "));
+  const wanted = Object.keys(manifest.peerDependencies ?? {}).filter(
+    (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
+  );
+  tally.check("no peer dependency that is not optional", wanted.join(", "));
   const lifecycle = /^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$/;
   tally.check(
     "no lifecycle script",

@@ -6,6 +6,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { bundleElement } from "./element.mjs";
 import { at } from "./setup.mjs";
 
 /**
@@ -32,6 +33,9 @@ export async function buildPage() {
   for (const name of ["index.html", "page.css"])
     copyFileSync(at(`explorer/page/${name}`), at(`dist/page/${name}`));
   await bundle("explorer/page/page.ts", "dist/page/page.js");
+  mkdirSync(at("dist/attention-view"), { recursive: true });
+  await bundle("explorer/react.ts", "dist/attention-view/react.js", ["react", "heed/attention-view"]);
+  writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/anywidget.ts"));
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
