@@ -4,21 +4,28 @@
  * files open.ts's.
  */
 import { html, LitElement, nothing, type TemplateResult } from "lit";
+import type { FigureOptions } from "../src/view/figure/options.ts";
+import { sampleBundle } from "../src/view/store/sample.ts";
 import type { HeadMeasures, HeadStore } from "../src/view/store/types.ts";
 import { ACTIONS, type Doer } from "./actions.ts";
+import { figureOf, htmlOf, pngOf } from "./export.ts";
 import { type Keyed, press, rove } from "./keys.ts";
 import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
 import { controls, theme } from "./look/theme.ts";
-import { detailCell } from "./model/words.ts";
+import { describeCell, detailCell } from "./model/words.ts";
 import { type Openable, openAddress, openAny } from "./open.ts";
 import { Panes } from "./panes.ts";
 import { Session } from "./session.ts";
+import { Sheets } from "./sheets.ts";
 import { Address } from "./state/history.ts";
 import { MODES, STAGES, type State, VIEWS } from "./state/state.ts";
 import type { Ui } from "./ui.ts";
+import { dialogs } from "./views/dialogs.ts";
 import { legend } from "./views/legend.ts";
 import { modelSide } from "./views/model.ts";
+import { rowView } from "./views/row.ts";
 import { shell } from "./views/shell.ts";
+import { tableView } from "./views/table.ts";
 
 /** Attributes that are parts of the state, and how they are read. */
 const PARTS = {
@@ -57,6 +64,7 @@ export class AttentionView extends LitElement {
   readonly #session = new Session();
   readonly #panes: Panes;
   readonly #address: Address;
+  readonly #sheets: Sheets;
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   #unsubscribe: (() => void) | undefined;
@@ -75,7 +83,23 @@ export class AttentionView extends LitElement {
       openHead: () => this.#session.set({ view: "head" }),
     });
     this.#address = new Address(this.#session);
+    this.#sheets = new Sheets(
+      this.#session,
+      () => this.requestUpdate(),
+      () => this.#address.link,
+    );
     this.addEventListener("keydown", (event) => press(this.#keyed, event));
+    this.addEventListener("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      this.renderRoot.querySelector(".root")?.classList.add("dropping");
+    });
+    for (const name of ["dragleave", "drop"] as const)
+      this.addEventListener(name, () => this.renderRoot.querySelector(".root")?.classList.remove("dropping"));
+    this.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.#take([...(event.dataTransfer?.files ?? [])]);
+    });
   }
 
   // — properties and methods for pages
@@ -114,6 +138,21 @@ export class AttentionView extends LitElement {
     const { store, state } = this.#session;
     if (store === undefined) return Promise.reject(new Error("attention-view: nothing is open"));
     return store.measures(this.#session.refOf({ ...state, ...of }));
+  }
+
+  /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
+  async toSVG(options: FigureOptions = {}): Promise<string> {
+    return (await figureOf(this.#session, options)).svg;
+  }
+
+  /** What is shown as PNG, at 1 to 4 times its size on screen. */
+  toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
+    return pngOf(this.#session, options, scale);
+  }
+
+  /** The explorer with this data and state as one HTML file that makes no request. */
+  toHTML(): Promise<string> {
+    return htmlOf(this.#session);
   }
 
   /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
@@ -164,15 +203,17 @@ export class AttentionView extends LitElement {
     const { state } = this.#session;
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
-      pane: this.#panes.main.root,
+      pane: state.view === "row" ? rowView(ui) : state.table ? tableView(ui) : this.#panes.main.root,
       legend: state.view === "row" ? nothing : legend(this.#session, this.#panes.matrix.domain),
       side: state.view === "model" ? modelSide(ui) : nothing,
-      dialogs: html``,
+      dialogs: dialogs(ui, this.#sheets.dialogs),
     })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
   }
 
   override updated(): void {
     this.#panes.update();
+    const dialog = this.renderRoot.querySelector("dialog");
+    if (dialog && !dialog.open) dialog.showModal();
     for (const toolbar of this.renderRoot.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
   }
 
@@ -188,12 +229,17 @@ export class AttentionView extends LitElement {
       session,
       zoom: (factor) =>
         session.state.view === "model" ? this.#panes.large.zoomBy(factor) : this.#panes.matrix.zoomBy(factor),
-      follow: () => this.#panes.matrix.follow(),
+      follow: () => {
+        this.#panes.matrix.follow();
+        // The grid says its cells itself; the other views are told here.
+        if (session.state.mode !== "matrix" || session.state.view === "row" || session.state.table)
+          this.#say(describeCell(session, session.state.query, session.state.key, true));
+      },
       say: (text) => this.#say(text),
       detail: () => this.#say(detailCell(session)),
-      dialog: () => {},
+      dialog: (name) => (name === "open" ? this.#pick() : this.#sheets.show(name)),
       focusMain: () => void this.updateComplete.then(() => this.#panes.main.focus()),
-      focusHide: () => {},
+      focusHide: () => this.renderRoot.querySelector<HTMLElement>(".hide select")?.focus(),
       copyLink: () => void navigator.clipboard?.writeText(this.#address.link),
       theme: (name) => {
         this.theme = name;
@@ -208,7 +254,27 @@ export class AttentionView extends LitElement {
   }
 
   #act(name: string): void {
-    ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
+    if (name === "pick") this.#pick();
+    else if (name === "sample") void this.open(sampleBundle("causal")).catch(() => {});
+    else ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
+  }
+
+  /** Lets a person choose files. */
+  #pick(): void {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.multiple = true;
+    input.accept = ".safetensors,.npz,.npy,.json";
+    input.addEventListener("change", () => this.#take([...(input.files ?? [])]));
+    input.click();
+  }
+
+  #take(files: readonly File[]): void {
+    if (files.length === 0) return;
+    this.#open(files[0].name, () => openAny(files)).then(
+      () => this.#sheets.show("report"),
+      () => {},
+    );
   }
 
   /** Says something to screen readers, once nothing has been said for a moment. */

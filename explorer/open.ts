@@ -22,17 +22,23 @@ export function compute(): ComputeOptions {
 
 function makeWorker(): Port {
   const url = import.meta.url;
-  const page = location.href.split("#")[0];
-  if (url.split("#")[0] === page) {
-    // The module stands in the page itself: its text is found by its mark.
-    const own = [...document.querySelectorAll("script")].find((script) => script.textContent?.includes(MARK));
-    if (own?.textContent == null)
-      throw new FormatError("worker", "attention-view: no script to make a worker of");
-    return workerOf([own.textContent]);
-  }
+  const own = inline();
+  if (own !== undefined) return workerOf([own]);
   if (new URL(url).origin === location.origin || !/^https?:/.test(url))
     return new Worker(url, { type: "module", name: "attention-view" }) as unknown as Port;
   return workerOf([`import ${JSON.stringify(url)}`]);
+}
+
+/** The text of this module where it stands in the page itself: found by its mark. */
+function inline(): string | undefined {
+  if (import.meta.url.split("#")[0] !== location.href.split("#")[0]) return undefined;
+  const scripts = [...document.querySelectorAll("script")];
+  return scripts.find((script) => script.textContent?.includes(MARK))?.textContent ?? undefined;
+}
+
+/** The text of this module. */
+export async function moduleText(): Promise<string> {
+  return inline() ?? (await fetch(import.meta.url)).text();
 }
 
 function workerOf(text: string[]): Port {

@@ -66,8 +66,9 @@ export function select<T extends string>(
   options: readonly (readonly [value: T, text: string])[],
   current: T,
   pick: (value: T) => void,
+  kind = "",
 ): TemplateResult {
-  return html`<label class="select"><span>${label}</span>
+  return html`<label class="select ${kind}"><span>${label}</span>
     <select @change=${(event: Event) => pick((event.target as HTMLSelectElement).value as T)}>
       ${options.map(([value, text]) => html`<option value=${value} ?selected=${value === current}>${text}</option>`)}
     </select></label>`;

@@ -34,8 +34,8 @@ export const shell = css`
 .foot { padding: 8px 0 10px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
 .foot p { flex: 1 1 320px; }
 .legend { display: inline-flex; align-items: center; gap: 8px; flex: none; font-size: 11px; }
-.legend canvas { inline-size: 160px; block-size: 10px; border: 1px solid var(--line); display: block; }
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 162px; }
+.legend .ramp { display: block; inline-size: 160px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
@@ -91,6 +91,7 @@ export const shell = css`
   .root.model { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
   .root.model .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
 }
+.pane.scrolls { overflow: auto; }
 `;
 
 export const pictures = css`
@@ -100,7 +101,7 @@ export const pictures = css`
 .matrix .area { position: absolute; cursor: crosshair; touch-action: pan-y; }
 .matrix .area.zoomed { cursor: grab; touch-action: none; }
 .matrix .area.zoomed:active { cursor: grabbing; }
-.matrix .corner { position: absolute; inset-inline-start: 0; inset-block-start: 0; font-size: 10px; line-height: 14px; color: var(--third); white-space: pre-line; }
+.matrix .corner { position: absolute; left: 0; font-size: 10px; line-height: 14px; color: var(--third); white-space: pre-line; }
 .labels { position: absolute; overflow: hidden; cursor: pointer; color: var(--second); }
 .labels.rows { inset-inline-start: 0; direction: ltr; }
 .labels.columns { inset-block-start: 0; overflow: clip; overflow-clip-margin: 0; }
@@ -159,7 +160,51 @@ table { border-collapse: collapse; inline-size: 100%; }
 th, td { text-align: start; padding: 2px 8px 2px 0; font-weight: 400; vertical-align: middle; }
 thead th { color: var(--second); font-size: 11px; border-block-end: 1px solid var(--line); }
 td { white-space: nowrap; }
-td.wide { inline-size: 40%; }
+td.wide { inline-size: 34%; }
+.top { table-layout: fixed; }
+.top thead th:first-child { inline-size: 36%; }
+.top thead th:nth-child(2), .top thead th:last-child { inline-size: 60px; }
+.top .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.rowview { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 24px 40px; padding-block-end: 24px; align-items: start; }
+.rowview > section:focus-visible { outline-offset: 6px; }
+.rowview h2 { margin-block: 16px 8px; }
+.rowview > section > :first-child, .rowview > section > .readout { margin-block-start: 0; }
+.steps td, .steps th { padding-block: 5px; border-block-end: 1px solid var(--line); white-space: normal; }
+.steps td:last-child { text-align: end; padding: 0; }
+.steps tr:last-child .num { font-weight: 700; }
+.steps th { min-inline-size: 84px; color: var(--second); }
+math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math; }
+.scale { display: inline-flex; align-items: center; gap: 4px; }
+.scale input { inline-size: 76px; }
+.strips { display: grid; grid-template-columns: 56px 1fr; align-items: center; gap: 2px 8px; }
+.strips dt { color: var(--second); font-family: var(--mono); font-size: 12px; }
+.strips dt.query { color: var(--query); }
+.strips dt.key { color: var(--key); }
+.strips dt.value { color: var(--value); }
+.strips .strip { block-size: auto; }
+.strip.w .above { fill: var(--weight); }
+.terms input { inline-size: 92px; min-block-size: 26px; }
+.terms input.query { color: var(--query); }
+.terms input.key { color: var(--key); }
+.temperature { display: grid; gap: 4px; }
+.pick { cursor: crosshair; }
+.output th.current { font-weight: 700; }
+.stack { position: relative; display: block; block-size: 12px; min-inline-size: 120px; border-inline: 0; background: linear-gradient(var(--line), var(--line)) center / 1px 100% no-repeat; }
+.stack i { position: absolute; inset-block: 1px; background: var(--value); border-inline-end: 1px solid var(--paper); }
+.stack .p1 { opacity: .8; } .stack .p2 { opacity: .64; } .stack .p3 { opacity: .5; } .stack .p4 { opacity: .3; }
+.dialog .closing { float: inline-end; }
+.search { inline-size: 100%; min-block-size: 36px; font-size: 14px; padding: 0 12px; }
+.choices { margin-block: 8px; max-block-size: 400px; overflow: auto; }
+.choices li { display: flex; justify-content: space-between; gap: 12px; padding: 4px 12px; min-block-size: 28px; border-radius: 6px; cursor: pointer; }
+.choices li:hover { background: var(--hover); }
+.choices li.at { background: var(--ink); color: var(--paper); }
+.choices li.at kbd, .choices li.at .quiet { color: inherit; background: none; }
+.keylist { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin-block: 8px; }
+.keylist dd { margin: 0; }
+.sentences { list-style: disc; padding-inline-start: 20px; display: grid; gap: 4px; overflow-wrap: anywhere; }
+figure.sheet { display: grid; place-items: center; padding: 16px; margin-block: 12px; background: var(--hover); overflow: auto; }
+figure.sheet svg { max-inline-size: 100%; block-size: auto; }
+.dialog > p { margin-block: 8px; }
 .top-keys .current th, tr.current .link { font-weight: 700; }
 .link { padding: 0 4px; margin-inline-start: -4px; text-align: start; min-block-size: 24px; min-inline-size: 24px; }
 `;

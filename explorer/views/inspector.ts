@@ -1,9 +1,10 @@
 /** The column at the right: the number that is pointed at, how it came to be, and its row at a glance. */
 import { html, nothing, type TemplateResult } from "lit";
 import { factsOf, largest } from "../model/facts.ts";
+import { ledgerOf } from "../model/whatif.ts";
 import { selection } from "../model/words.ts";
 import { bar, figure, quoted, token, type Ui } from "../ui.ts";
-import { byMagnitude, carried, ledgerOf, lines, readout, strip, stripLabel } from "./ledger.ts";
+import { byMagnitude, carried, lines, readout, strip, stripLabel } from "./ledger.ts";
 
 export function inspector(ui: Ui): TemplateResult {
   const { session } = ui;

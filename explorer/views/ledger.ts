@@ -6,14 +6,7 @@ import { html, nothing, svg, type TemplateResult } from "lit";
 import { num } from "../../src/view/number.ts";
 import type { Ledger } from "../../src/view/store/types.ts";
 import { cellValue, STAGE_MEANINGS, seen } from "../model/words.ts";
-import type { Session } from "../session.ts";
 import { bar, figure, quoted, shown, type Ui } from "../ui.ts";
-
-/** The ledger of the cell that is shown. */
-export function ledgerOf(session: Session): Ledger {
-  const { query, key } = session.shown;
-  return session.store!.ledger(session.ref, query, key, session.edits);
-}
 
 /** "0.412, share of ‹sat› given to ‹cat›". */
 export function readout({ session, act }: Ui): TemplateResult {

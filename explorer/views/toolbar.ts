@@ -70,6 +70,7 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
             HIDES.map((hide) => [hide, HIDE_NAMES[hide]] as const),
             state.hide,
             (hide) => session.set({ hide }),
+            "hide",
           )}
     ${
       hidden.length > 0 || state.hide === "chosen"

@@ -1,0 +1,56 @@
+/**
+ * The export sheet: the figure of what is shown, at its final size, with what it shows said under it; as SVG, PNG, table or
+ * link. Drawing is the figure renderer's, the same as on the command line.
+ */
+import { html, nothing, type TemplateResult } from "lit";
+import { check, choice, type Ui } from "../ui.ts";
+
+/** What an export is made of. */
+export interface ExportState {
+  readonly width: 85 | 170;
+  readonly caption: boolean;
+  readonly dark: boolean;
+  /** The figure: its picture, description and LaTeX; undefined while it is drawn. */
+  readonly drawn: { readonly node: Node; readonly alt: string; readonly latex: string } | undefined;
+  /** What was done last, or what went wrong. */
+  readonly told: string;
+}
+
+export type ExportKind = "svg" | "png" | "csv" | "json" | "html" | "link" | "alt" | "latex";
+
+export interface Exporter {
+  readonly state: ExportState;
+  readonly set: (patch: Partial<ExportState>) => void;
+  readonly give: (kind: ExportKind) => void;
+}
+
+const KINDS: readonly (readonly [ExportKind, string])[] = [
+  ["svg", "SVG"],
+  ["png", "PNG"],
+  ["csv", "CSV"],
+  ["json", "JSON"],
+  ["html", "HTML"],
+];
+const COPIES: readonly (readonly [ExportKind, string])[] = [
+  ["link", "link"],
+  ["alt", "description"],
+  ["latex", "LaTeX"],
+];
+
+export function exportSheet(_ui: Ui, { state, set, give }: Exporter): TemplateResult {
+  return html`<p class="buttons">${choice(
+    "Width",
+    [
+      ["85", "85 mm, one column"],
+      ["170", "170 mm, two columns"],
+    ],
+    String(state.width) as "85" | "170",
+    (width) => set({ width: width === "85" ? 85 : 170 }),
+  )}
+    ${check("caption", state.caption, (caption) => set({ caption }))} ${check("dark", state.dark, (dark) => set({ dark }))}</p>
+    <figure class="sheet">${state.drawn ? state.drawn.node : html`<p class="quiet">Drawing …</p>`}</figure>
+    ${state.drawn ? html`<p class="quiet">${state.drawn.alt}</p>` : nothing}
+    <p class="buttons">${KINDS.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
+    <p class="buttons">Copy ${COPIES.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
+    <p role="status">${state.told}</p>`;
+}

@@ -1,0 +1,60 @@
+/** What a row adds to the output: Σ weight·v, on the dimensions where it comes to most, key by key. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { Ledger } from "../../src/view/store/types.ts";
+import { css } from "../look/css.ts";
+import { largest } from "../model/facts.ts";
+import { editsOf } from "../model/whatif.ts";
+import { figure, token, type Ui } from "../ui.ts";
+import { byMagnitude, strip, stripLabel } from "./ledger.ts";
+
+const DIMENSIONS = 6;
+const KEYS = 4;
+
+export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
+  const { block, store, ref } = session;
+  const { query, key } = session.shown;
+  const names = session.labels(block!);
+  const edits = editsOf(session);
+  const output = store!.output(ref, query, edits);
+  const weights = store!.row(ref, query, "weights", edits);
+  const keys = largest(weights, KEYS).filter((j) => weights[j] > 0);
+  const parts = keys.map((j) => store!.vector(ref, "value", j).map((value) => value * weights[j]));
+  const shown = byMagnitude(output).slice(0, DIMENSIONS);
+  let most = Number.MIN_VALUE;
+  for (const c of shown) {
+    let size = 0;
+    for (const part of parts) size += Math.abs(part[c]);
+    most = Math.max(most, size, Math.abs(output[c]));
+  }
+  return html`<section aria-label="Output">
+    <h2>What it adds to the output</h2>
+    <dl class="strips">
+      <dt class="value">v</dt><dd>${strip(ledger.v, "v", stripLabel("value vector", ledger.v), 32)}</dd>
+      <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32)}</dd>
+      <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32)}</dd>
+    </dl>
+    <table class="output"><thead><tr><th scope="col">dimension</th><th scope="col">Σ w·v</th>
+      ${keys.map((j) => html`<th scope="col" class=${j === key ? "current" : ""}>${token(names.key[j])}</th>`)}<th scope="col">other keys</th><th scope="col"><span class="hid">as bars</span></th></tr></thead>
+    <tbody>${shown.map((c) => {
+      let rest = output[c];
+      for (const part of parts) rest -= part[c];
+      return html`<tr><th scope="row">${figure(c, "index")}</th><td>${figure(output[c], "output")}</td>
+        ${parts.map((part) => html`<td>${figure(part[c], "weight × value")}</td>`)}<td>${figure(rest, "output")}</td>
+        <td class="wide">${stack([...parts.map((part) => part[c]), rest], most)}</td></tr>`;
+    })}</tbody></table>
+    ${keys.length === 0 ? html`<p>No key has any weight: the output is 0.</p>` : nothing}
+  </section>`;
+}
+
+/** Parts beside each other: what adds to the right of the middle, what takes away to the left. */
+function stack(values: readonly number[], most: number): TemplateResult {
+  const width = (value: number) => (50 * Math.abs(value)) / most;
+  let [right, left] = [50, 50];
+  return html`<span class="stack" aria-hidden="true">${values.map((value, i) => {
+    const size = Math.min(50, width(value));
+    const at = value >= 0 ? right : left - size;
+    if (value >= 0) right += size;
+    else left -= size;
+    return html`<i class="p${i}" ${css({ left: `${at.toFixed(2)}%`, width: `${size.toFixed(2)}%` })}></i>`;
+  })}</span>`;
+}
