@@ -139,7 +139,6 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     train({
       model,
       data: (step) => corpus.batches(step),
-      countOf: ({ count }) => count,
       steps: settings.steps,
       schedule: schedule(settings),
       adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
@@ -308,7 +307,11 @@ class Report {
         `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
       );
     }
-    this.#bar.update(step / steps, `loss ${this.#smooth.toFixed(3)}  ${rate}  `);
+    // The share of what this process has to do: the time that is left follows from it.
+    this.#bar.update(
+      (step - this.#first) / (steps - this.#first),
+      `loss ${this.#smooth.toFixed(3)}  ${rate}  `,
+    );
   }
 
   end(): void {

@@ -54,7 +54,7 @@ export interface TrainOptions<B = Batch> {
   readonly model: Trainable<B>;
   /** The micro-batches of step s = 0, 1, …: a function of s alone, so that a run can resume. */
   readonly data: (step: number) => readonly B[];
-  /** Targets of a batch that count; its share of the step's loss. By default all batches count the same. */
+  /** Targets of a batch that count; its share of the step's loss. By default its `count`, or 1 where it has none. */
   readonly countOf?: (batch: B) => number;
   /** Steps in all. */
   readonly steps: number;
@@ -94,7 +94,7 @@ export interface TrainResult {
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
-  const { countOf = () => 1, seed = 0 } = options;
+  const { countOf = ownCount, seed = 0 } = options;
   check(options);
   const parameters = model.parameters();
   const optimiser = new AdamW(parameters, options.adamw);
@@ -143,11 +143,13 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   return { step, interrupted: step < steps, losses, heldOut: measured };
 }
 
-/** The mean loss over batches, nothing recorded. */
+const ownCount = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
+
+/** The mean loss over the targets of batches, nothing recorded. */
 export function meanLoss<B>(
   model: Trainable<B>,
   batches: readonly B[],
-  countOf: (batch: B) => number = () => 1,
+  countOf: (batch: B) => number = ownCount,
 ): number {
   let sum = 0;
   let total = 0;

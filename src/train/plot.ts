@@ -56,6 +56,11 @@ export function renderLoss(
     const part = losses.slice(from, to);
     if (part.length > 0) dot(x, y(part.reduce((sum, loss) => sum + loss, 0) / part.length));
   }
+  // Names stand on the left, where the curve is still high.
+  for (const [name, loss] of lines)
+    [...name].forEach((letter, i) => {
+      if (i + 2 < width) cells[Math.floor(y(loss) / down)][i + 2] = letter;
+    });
   for (const [step, loss] of heldOut) {
     const column = Math.min(width - 1, Math.floor(((step - 0.5) / steps) * width));
     cells[Math.floor(y(loss) / down)][column] = "o";
@@ -63,8 +68,7 @@ export function renderLoss(
   const label = (row: number) => {
     if (row === 0) return high.toFixed(2);
     if (row === rows - 1) return low.toFixed(2);
-    const line = lines.find(([, loss]) => Math.floor(y(loss) / down) === row);
-    return line ? line[0].slice(0, margin - 2) : "";
+    return "";
   };
   const bar = ascii ? "|" : "│";
   const drawn = cells.map((row, i) => {
