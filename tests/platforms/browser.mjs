@@ -4,49 +4,19 @@
  * clear warning, the same bits), a page whose content security policy forbids WebAssembly (the reference level, one
  * clear warning), and a worker of a page. Files are served from memory on loopback, each kind of page under its own
  * first path part, so that headers follow from the address.
- *
- * Chromium is CHROME_PATH or what the usual places hold; as root on Debian it is installed where missing. Where none
- * can be had the checks are left out, and said to be.
+ * Where no Chromium can be had the checks are left out, and said to be.
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { Tally } from "../../tools/tally.mjs";
 import { LARGE } from "./cases.mjs";
+import { launchChromium, NO_CHROMIUM } from "./chromium.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
-
-/** A Chromium's path, or undefined. */
-function find() {
-  const places = [
-    process.env.CHROME_PATH,
-    "/usr/bin/chromium",
-    "/usr/bin/chromium-browser",
-    "/usr/bin/google-chrome",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
-  ];
-  return places.find((path) => path !== undefined && path !== "" && existsSync(path));
-}
-
-/** Installs Debian's Chromium where this process may. */
-function installChromium() {
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
-  process.stderr.write("installing chromium with apt-get …\n");
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const argv of [["update"], ["install", "-y", "--no-install-recommends", "chromium"]]) {
-    const done = spawnSync("apt-get", ["-qq", ...argv], { env, encoding: "utf8", timeout: 480_000 });
-    if (done.status !== 0) {
-      process.stderr.write(`apt-get ${argv[0]} failed: ${(done.stderr ?? "").trim().split("\n").at(-1)}\n`);
-      return;
-    }
-  }
-}
 
 /** Every file that is served: path on the server to its bytes. @type {Map<string, Buffer>} */
 const files = new Map();
@@ -178,31 +148,14 @@ function warned(name, { warnings, errors }, about, quiet) {
 }
 
 async function main() {
-  let path = find();
-  if (path === undefined) {
-    installChromium();
-    path = find();
-  }
-  if (path === undefined) {
-    tally.skip("the browser checks", "no Chromium found; set CHROME_PATH to one");
+  const browser = await launchChromium();
+  if (browser === undefined) {
+    tally.skip("the browser checks", NO_CHROMIUM);
     return;
   }
   await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   const base = `http://127.0.0.1:${port}`;
-  const browser = await chromium.launch({
-    executablePath: path,
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
-  process.stderr.write(`Chromium ${browser.version()} (${relative(root, path)})\n`);
   try {
     const levels = "simd=relaxed,strict,reference";
     let told = await visit(browser, `${base}/isolated/index.html?${levels}&threads=1,2,3`);

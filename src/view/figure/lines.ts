@@ -4,7 +4,7 @@
  * for the caption.
  */
 import { truncate } from "../label.ts";
-import { largest } from "./largest.ts";
+import { type Edge, edgesOf } from "../store/aggregate.ts";
 import type { Figure } from "./options.ts";
 import {
   type Attributes,
@@ -17,7 +17,7 @@ import {
   text,
   textWidth,
 } from "./sheet.ts";
-import { MARK, type Shown } from "./shown.ts";
+import type { Shown } from "./shown.ts";
 
 const FONT = 6.5;
 const PITCH = 10;
@@ -31,32 +31,15 @@ export interface Kept {
   readonly mass: number;
 }
 
-/** One edge: places along the queries and the keys shown. */
-export interface Edge {
-  readonly query: number;
-  readonly key: number;
-  readonly weight: number;
-}
-
-/** The edges a figure keeps, row by row, and how much they are of all. */
-export function keptEdges({ keep, top, mass }: Figure, shown: Shown): { edges: Edge[]; kept: Kept } {
-  const edges: Edge[] = [];
-  let [of, whole, held] = [0, 0, 0];
-  for (let query = 0; query < shown.queries.length; query++) {
-    const { values, marks } = shown.row(query);
-    const sum = values.reduce((total, x) => total + x, 0);
-    of += marks.reduce((count, mark) => count + (mark === MARK.value ? 1 : 0), 0);
-    whole += sum;
-    const wanted = keep === "top" ? Number.POSITIVE_INFINITY : mass * sum;
-    let taken = 0;
-    for (const key of largest(values, keep === "top" ? top : values.length)) {
-      if (!(values[key] > 0) || taken >= wanted) break;
-      edges.push({ query, key, weight: values[key] });
-      taken += values[key];
-    }
-    held += taken;
-  }
-  return { edges, kept: { edges: edges.length, of, mass: whole > 0 ? held / whole : 0 } };
+/** The edges a figure keeps, by places along the queries and the keys shown, and how much they are of all. */
+export function keptEdges({ keep, top, mass }: Figure, shown: Shown): { edges: readonly Edge[]; kept: Kept } {
+  const found = edgesOf(
+    (place) => shown.row(place).values,
+    shown.queries.keys(),
+    keep === "top" ? { top } : { mass },
+  );
+  const share = found.mass > 0 ? found.shown / found.mass : 0;
+  return { edges: found.edges, kept: { edges: found.edges.length, of: found.of, mass: share } };
 }
 
 /** Draws the lines at the top of a sheet `width` points wide. */

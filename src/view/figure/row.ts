@@ -5,7 +5,6 @@
 import { truncate } from "../label.ts";
 import { formatNumber } from "../number.ts";
 import type { Ledger } from "../store/types.ts";
-import { largest } from "./largest.ts";
 import type { Figure } from "./options.ts";
 import { element, MONO, MONO_EM, type Part, SANS_EM, type Theme, text, textWidth } from "./sheet.ts";
 import { MARK, type Shown } from "./shown.ts";
@@ -137,4 +136,10 @@ function rowTable(figure: Figure, shown: Shown, theme: Theme, width: number, top
 function heading(said: string, theme: Theme, y: number): string {
   const font = { "font-size": 6, "font-weight": 600, "letter-spacing": 0.4, fill: theme.second };
   return text(0, y, said.toUpperCase(), font);
+}
+
+/** Places of the `count` largest values, largest first; of equals the earlier one. */
+function largest(values: Float64Array, count: number): number[] {
+  const places = [...values.keys()].filter((at) => values[at] === values[at]);
+  return places.sort((a, b) => values[b] - values[a] || a - b).slice(0, count);
 }

@@ -3,6 +3,7 @@
  * (0 … 255) of each on the colour scale. Rows come from the store one at a time; no matrix is held.
  */
 import { distinctLabels } from "../label.ts";
+import { hideKeys } from "../store/aggregate.ts";
 import { codeOf, isSigned, signedCodeOf } from "../store/transfer.ts";
 import type { Block } from "../store/types.ts";
 import { type Pieces, piecesOf, visible } from "../tokens.ts";
@@ -15,8 +16,6 @@ export const MARK = { value: 0, masked: 1, notNumber: 2, hidden: 3 } as const;
 export interface ShownRow {
   readonly values: Float64Array;
   readonly marks: Uint8Array;
-  /** Mass of the keys that are hidden, where the row is not renormalised. */
-  readonly missing: number;
 }
 
 /** A head ready to be drawn. */
@@ -55,9 +54,9 @@ export async function shownHead(figure: Figure): Promise<Shown> {
     const seen = store.visible(ref, i);
     const values = new Float64Array(keys.length);
     const marks = new Uint8Array(keys.length);
-    let missing = 0;
-    for (const j of hiddenKeys) if (seen[j] === 1) missing += all[j];
-    const part = figure.renormalise && stage === "weights" ? 1 / (1 - missing) : 1;
+    // Of weights alone is there a whole that could be shared out.
+    const how = figure.renormalise && stage === "weights" ? "renormalise" : "gap";
+    const left = hiddenKeys.size > 0 ? hideKeys(all, (j) => hiddenKeys.has(j), how) : undefined;
     // Before the mask there is a score for every pair; from then on masked cells have no number.
     const masks = stage !== "scores" && stage !== "scaled";
     for (let n = 0; n < keys.length; n++) {
@@ -65,10 +64,9 @@ export async function shownHead(figure: Figure): Promise<Shown> {
       if (masks && seen[j] === 0) marks[n] = MARK.masked;
       else if (hiddenKeys.has(j)) marks[n] = MARK.hidden;
       else if (!Number.isFinite(all[j])) marks[n] = MARK.notNumber;
-      // A row whose whole mass is hidden has nothing to be divided: its numbers stay 0.
-      else values[n] = Number.isFinite(part) ? all[j] * part : 0;
+      else values[n] = left === undefined ? all[j] : left.row[j];
     }
-    return { values, marks, missing: figure.renormalise ? 0 : missing };
+    return { values, marks };
   };
   const largest = (values: Float64Array) => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
 
