@@ -38,7 +38,6 @@ export class Matrix {
   readonly #canvas = document.createElement("canvas");
   readonly #ghost = document.createElement("canvas");
   readonly #area = document.createElement("div");
-  readonly #corner = document.createElement("div");
   readonly #rowLabels = new Labels("rows");
   readonly #columnLabels = new Labels("columns");
   readonly #marks = new Marks();
@@ -74,14 +73,10 @@ export class Matrix {
       this.#stop.signal,
     );
     this.#probe.hidden = true;
-    this.#corner.className = "corner";
-    this.#corner.textContent = "rows: queries\ncolumns: keys";
-    this.#corner.setAttribute("aria-hidden", "true");
     this.#area.append(...this.#marks.all, this.#grid.root);
     this.root.append(
       this.#canvas,
       this.#ghost,
-      this.#corner,
       this.#columnLabels.root,
       this.#rowLabels.root,
       this.#area,
@@ -304,7 +299,6 @@ export class Matrix {
       for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
     };
     style(this.#area, { left: frame.left, top: frame.top, width: frame.usedWidth, height: frame.usedHeight });
-    style(this.#corner, { top: frame.top + frame.usedHeight + 6 });
     style(this.#rowLabels.root, { top: frame.top, width: frame.left - 8, height: frame.usedHeight });
     style(this.#columnLabels.root, {
       left: frame.left,

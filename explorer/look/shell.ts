@@ -34,8 +34,8 @@ export const shell = css`
 .foot { padding: 8px 0 10px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
 .foot p { flex: 1 1 320px; }
 .legend { display: inline-flex; align-items: center; gap: 8px; flex: none; font-size: 11px; }
-.legend .scale { position: relative; padding-block-end: 16px; inline-size: 162px; }
-.legend .ramp { display: block; inline-size: 160px; block-size: 10px; border: 1px solid var(--line); }
+.legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
+.legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
@@ -101,7 +101,6 @@ export const pictures = css`
 .matrix .area { position: absolute; cursor: crosshair; touch-action: pan-y; }
 .matrix .area.zoomed { cursor: grab; touch-action: none; }
 .matrix .area.zoomed:active { cursor: grabbing; }
-.matrix .corner { position: absolute; left: 0; font-size: 10px; line-height: 14px; color: var(--third); white-space: pre-line; }
 .labels { position: absolute; overflow: hidden; cursor: pointer; color: var(--second); }
 .labels.rows { inset-inline-start: 0; direction: ltr; }
 .labels.columns { inset-block-start: 0; overflow: clip; overflow-clip-margin: 0; }
@@ -148,8 +147,8 @@ export const panels = css`
 .ledger { display: grid; gap: 2px; margin-block-end: 12px; }
 .ledger li { display: grid; grid-template-columns: 108px 1fr auto; gap: 12px; align-items: center; min-block-size: 22px; }
 .ledger .name { color: var(--second); }
-.ledger li:last-child .num { font-weight: 700; }
-.strip { display: block; inline-size: 100%; block-size: 40px; margin-block: 4px; }
+.weight-line .num { font-weight: 700; }
+.strip { display: block; inline-size: 100%; margin-block: 4px; }
 .strip .axis { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .strip .above { fill: var(--query); }
 .strip .below { fill: var(--key); }
@@ -161,18 +160,18 @@ th, td { text-align: start; padding: 2px 8px 2px 0; font-weight: 400; vertical-a
 thead th { color: var(--second); font-size: 11px; border-block-end: 1px solid var(--line); }
 td { white-space: nowrap; }
 td.wide { inline-size: 34%; }
-.top { table-layout: fixed; }
-.top thead th:first-child { inline-size: 36%; }
-.top thead th:nth-child(2), .top thead th:last-child { inline-size: 60px; }
-.top .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.keys { table-layout: fixed; }
+.keys thead th:first-child { inline-size: 36%; }
+.keys thead th:nth-child(2), .keys thead th:last-child { inline-size: 68px; }
+.keys .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .rowview { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 24px 40px; padding-block-end: 24px; align-items: start; }
 .rowview > section:focus-visible { outline-offset: 6px; }
 .rowview h2 { margin-block: 16px 8px; }
 .rowview > section > :first-child, .rowview > section > .readout { margin-block-start: 0; }
-.steps td, .steps th { padding-block: 5px; border-block-end: 1px solid var(--line); white-space: normal; }
-.steps td:last-child { text-align: end; padding: 0; }
-.steps tr:last-child .num { font-weight: 700; }
-.steps th { min-inline-size: 84px; color: var(--second); }
+.formulas { gap: 8px; }
+.formulas li { padding-block-end: 8px; border-block-end: 1px solid var(--line); grid-template-columns: 120px 1fr 84px; gap: 2px 12px; }
+.formulas .num { text-align: end; }
+.formulas .formula { grid-column: 1 / -1; color: var(--second); overflow-x: auto; overflow-y: hidden; padding-block: 2px; }
 math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math; }
 .scale { display: inline-flex; align-items: center; gap: 4px; }
 .scale input { inline-size: 76px; }
@@ -181,7 +180,6 @@ math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX
 .strips dt.query { color: var(--query); }
 .strips dt.key { color: var(--key); }
 .strips dt.value { color: var(--value); }
-.strips .strip { block-size: auto; }
 .strip.w .above { fill: var(--weight); }
 .terms input { inline-size: 92px; min-block-size: 26px; }
 .terms input.query { color: var(--query); }
@@ -205,6 +203,6 @@ math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX
 figure.sheet { display: grid; place-items: center; padding: 16px; margin-block: 12px; background: var(--hover); overflow: auto; }
 figure.sheet svg { max-inline-size: 100%; block-size: auto; }
 .dialog > p { margin-block: 8px; }
-.top-keys .current th, tr.current .link { font-weight: 700; }
+tr.current .link { font-weight: 700; }
 .link { padding: 0 4px; margin-inline-start: -4px; text-align: start; min-block-size: 24px; min-inline-size: 24px; }
 `;

@@ -3,19 +3,16 @@ import { html, nothing, type TemplateResult } from "lit";
 import { describeHead } from "../../src/view/store/sentence.ts";
 import { badges } from "../model/words.ts";
 import type { Session } from "../session.ts";
-import { figure } from "../ui.ts";
 
 export function caption(session: Session, more: TemplateResult | typeof nothing = nothing): TemplateResult {
   const { block, state } = session;
   const measures = session.measures();
   if (block === undefined) return html``;
-  const strange = measures?.notNumbers ?? 0;
   return html`<p part="caption">
     ${state.view === "model" ? "Each thumbnail keeps the largest weight of the cells it merges, on one scale for all heads. " : nothing}
     ${state.view === "model" ? html`Layer ${state.layer}, head ${state.head}: ` : nothing}
     ${measures ? describeHead(block, measures) : "Measuring this head …"}
     ${more}
-    ${strange > 0 ? html` <span class="badge">${figure(strange, "measures.notNumbers")} not a number</span>` : nothing}
     ${badges(session).map((text) => html` <span class="badge">${text}</span>`)}
   </p>`;
 }

@@ -46,7 +46,7 @@ export function thisRow({ session }: Ui, count = 8): TemplateResult {
     <p class="quiet">entropy ${figure(facts.entropy, "entropy of row", { unit: "nat" })}, effective keys ${figure(Math.exp(facts.entropy), "e^entropy of row")}${
       facts.strange > 0 ? html`, ${figure(facts.strange, "not numbers")} not a number` : nothing
     }</p>
-    <table class="top"><thead><tr><th scope="col">key</th><th scope="col">weight</th><th scope="col"><span class="hid">bar</span></th><th scope="col">sum</th></tr></thead>
+    <table class="keys"><thead><tr><th scope="col">key</th><th scope="col">weight</th><th scope="col"><span class="hid">bar</span></th><th scope="col">sum</th></tr></thead>
     <tbody>${best.map((j) => {
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>

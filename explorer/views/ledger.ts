@@ -5,8 +5,10 @@
 import { html, nothing, svg, type TemplateResult } from "lit";
 import { num } from "../../src/view/number.ts";
 import type { Ledger } from "../../src/view/store/types.ts";
+import { css } from "../look/css.ts";
 import { cellValue, STAGE_MEANINGS, seen } from "../model/words.ts";
 import { bar, figure, quoted, shown, type Ui } from "../ui.ts";
+import { formula } from "./math.ts";
 
 /** "0.412, share of ‹sat› given to ‹cat›". */
 export function readout({ session, act }: Ui): TemplateResult {
@@ -26,15 +28,24 @@ export function readout({ session, act }: Ui): TemplateResult {
 }
 
 /** The lines, with a bar each: how large the number is beside the others of its kind. */
-export function lines(ledger: Ledger): TemplateResult {
-  const size = (step: string) =>
-    step === "exp" || step === "weight" || step === "sum" ? 1 : largestScore(ledger);
-  return html`<ol class="ledger">
+export function lines(
+  ledger: Ledger,
+  { formulas = false, scale }: { formulas?: boolean; scale?: TemplateResult } = {},
+): TemplateResult {
+  const share = (step: string) => step === "exp" || step === "weight" || step === "given";
+  const most = largestScore(ledger);
+  return html`<ol class=${formulas ? "ledger formulas" : "ledger"}>
     ${ledger.lines.map(
-      ({ step, name, value }) => html`<li>
-        <span class="name">${name}</span>
-        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / size(step), step === "weight" || step === "exp" || step === "given" ? "weight" : value.value < 0 ? "key" : "query")}
+      ({
+        step,
+        name,
+        formula: parts,
+        value,
+      }) => html`<li class=${step === "weight" || step === "given" ? "weight-line" : ""}>
+        <span class="name">${step === "scale" && scale ? scale : name}</span>
+        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) ? "weight" : value.value < 0 ? "key" : "query")}
         ${shown(value)}
+        ${formulas ? html`<span class="formula">${formula(parts)}</span>` : nothing}
       </li>`,
     )}
   </ol>`;
@@ -73,7 +84,7 @@ export function strip(
     if (value >= 0) above += `M${at} ${middle}h.8v${-length}h-.8z`;
     else below += `M${at} ${middle}h.8v${length}h-.8z`;
   }
-  return html`<svg class="strip ${kind}" viewBox="0 0 ${Math.max(1, count)} ${height}" preserveAspectRatio="none" role="img" aria-label=${label}>
+  return html`<svg class="strip ${kind}" viewBox="0 0 ${Math.max(1, count)} ${height}" preserveAspectRatio="none" role="img" aria-label=${label} ${css({ height })}>
     ${svg`<path class="axis" d="M0 ${middle}h${count}"/><path class="above" d=${above}/><path class="below" d=${below}/>`}
   </svg>`;
 }

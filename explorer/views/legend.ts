@@ -22,8 +22,8 @@ export function legend(session: Session, drawn: number | undefined): TemplateRes
   return html`<span class="legend" part="legend">
     <span class="scale" role="img" aria-label=${`Colours from ${formatNumber(ticks[0])} to ${formatNumber(most)}`}>
       <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
-      ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0\./, ".")}</span>`)}
+      ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
-    <span class="hatched swatch" aria-hidden="true"></span> masked
+    <span class="hatched swatch" aria-hidden="true"></span> masked · rows = queries, columns = keys
   </span>`;
 }

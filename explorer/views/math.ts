@@ -4,9 +4,9 @@ import type { Num } from "../../src/view/store/types.ts";
 
 type Part = string | Num;
 
-/** `29.68 × 0.125 = 3.71` */
-export function formula(parts: readonly Part[], result: Num): TemplateResult {
-  return html`<math>${mathml`<mrow>${expression(parts)}<mo>=</mo>${number(result)}</mrow>`}</math>`;
+/** `29.68 × 0.125` */
+export function formula(parts: readonly Part[]): TemplateResult {
+  return html`<math>${mathml`<mrow>${expression(parts)}</mrow>`}</math>`;
 }
 
 function number({ value, text, source }: Num): TemplateResult {
@@ -27,11 +27,13 @@ const isNum = (part: Part | undefined): part is Num => typeof part === "object";
 
 /** Text between numbers: operators, brackets, names and plain words. */
 function words(text: string): TemplateResult[] {
-  return (text.match(/[+×÷·=()−,]|[a-zA-Z]+\b(?=\()|[^+×÷·=()−,]+/g) ?? []).map((piece) => {
+  return (text.match(/[+×÷·()−]|tanh|[^+×÷·()−]+/g) ?? []).map((piece) => {
     const said = piece.trim();
-    if (/^[+×÷·=()−,]$/.test(said)) return mathml`<mo>${said}</mo>`;
-    return /^[a-z]+$/i.test(said) && said.length <= 4
+    if (/^[+×÷·()−]$/.test(said)) return mathml`<mo>${said}</mo>`;
+    return said === "tanh"
       ? mathml`<mi>${said}</mi>`
-      : mathml`<mtext>${piece}</mtext>`;
+      : said === ""
+        ? mathml``
+        : mathml`<mtext>${piece.replace(/^ | $/g, "\u00a0")}</mtext>`;
   });
 }

@@ -6,9 +6,8 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { factsOf, largest } from "../model/facts.ts";
 import { edit, editsOf, isChanged, ledgerOf, scaleOf } from "../model/whatif.ts";
-import { bar, choice, figure, quoted, shown, token, type Ui } from "../ui.ts";
-import { byMagnitude, carried, readout, strip, stripLabel } from "./ledger.ts";
-import { formula } from "./math.ts";
+import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
+import { byMagnitude, carried, lines, readout, strip, stripLabel } from "./ledger.ts";
 import { outputView } from "./output.ts";
 
 /** Terms that are listed. */
@@ -25,12 +24,7 @@ export function rowView(ui: Ui): TemplateResult {
       ${isChanged(session) ? html`<p><span class="badge">changed</span> <button type="button" class="bordered" @click=${() => ui.act("back")}>Restore</button></p>` : nothing}
       ${ledger.emptyRow ? html`<p>This row may see nothing: its weights are 0 by definition.</p>` : nothing}
       <h2>Step by step</h2>
-      <table class="steps"><thead><tr><th scope="col">step</th><th scope="col">formula</th><th scope="col">value</th></tr></thead>
-      <tbody>${ledger.lines.map(
-        ({ step, name, formula: parts, value }) => html`<tr>
-          <th scope="row">${step === "scale" ? scaleField(ui) : name}</th>
-          <td>${formula(parts, value)}</td><td>${shown(value)}</td></tr>`,
-      )}</tbody></table>
+      ${lines(ledger, { formulas: true, scale: scaleField(ui) })}
     </section>
     ${
       ledger.products.length === 0
@@ -125,7 +119,7 @@ function wholeRow({ session }: Ui): TemplateResult {
           @change=${() => session.changed("push")}></label></p>`
         : nothing
     }
-    <table class="top"><thead><tr><th scope="col">key</th><th scope="col">weight</th><th scope="col"><span class="hid">bar</span></th><th scope="col">sum</th></tr></thead>
+    <table class="keys"><thead><tr><th scope="col">key</th><th scope="col">weight</th><th scope="col"><span class="hid">bar</span></th><th scope="col">sum</th></tr></thead>
     <tbody>${best.map((j) => {
       together += weights[j];
       return html`<tr class=${j === key ? "current" : ""}><th scope="row"><button type="button" class="link" @click=${() =>
