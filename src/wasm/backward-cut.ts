@@ -11,7 +11,7 @@ import { derivative } from "../score/derivative.ts";
 import { copyBytes, type SumPlan } from "./backward-sums.ts";
 import { insideTables, specOf } from "./call.ts";
 import type { Engine } from "./engine.ts";
-import { backwardSpaceOf, paddedKey, paddedValue } from "./layout.ts";
+import { paddedKey, paddedValue } from "./layout.ts";
 import type { KernelLevel } from "./prepare.ts";
 import {
   BYTES_OF,
@@ -28,6 +28,9 @@ import {
 const FEW_CELLS = 16;
 /** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
 const RANGE_BYTES = 640 * 1024;
+/** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
+const TASKS_PER_THREAD = 2;
+const STAGE_BYTES = 2 ** 21;
 
 /** A backward pass before anything is in the engine's memory. */
 export interface BackwardCut {
@@ -41,10 +44,34 @@ export interface BackwardCut {
   readonly rangeKeys: number;
   readonly costs: Costs;
   readonly cut: Stages;
+  /** True where two stages are in memory at once, one computed while the other is brought in. */
+  readonly overlaps: boolean;
   /** Gradients of what was added to the scores. */
   readonly sums?: SumPlan;
   /** Operations of the whole pass. */
   readonly work: number;
+}
+
+/** Tasks of one head in a wave. */
+const tasksOf = ({ shape }: Problem, range: { blockRows: number; keyTile: number }): number =>
+  Math.min(Math.ceil(shape.Nq / range.blockRows), Math.ceil(shape.Nk / range.keyTile));
+
+/** How many whole heads are staged together: enough for the threads, few enough that copies go on beside the work. */
+function together(
+  problem: Problem,
+  costs: Costs,
+  bytesPerThread: number,
+  threads: number,
+  tasks: number,
+): { heads: number; count: number; overlaps: boolean } {
+  const { B, Hkv, G, Nq, Nk } = problem.shape;
+  const bytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
+  const most = Math.floor((bytesPerThread * threads) / 2 / Math.max(1, bytes));
+  const wanted = Math.max(Math.ceil((TASKS_PER_THREAD * threads) / tasks), Math.floor(STAGE_BYTES / bytes));
+  let heads = Math.max(1, Math.min(B * Hkv, most, wanted));
+  // Whole batch entries are copied as they lie.
+  if (heads > Hkv) heads -= heads % Hkv;
+  return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: most > 0 };
 }
 
 /** Plans a backward pass for the kernels. */
@@ -108,8 +135,9 @@ export function cutBackward(
   const how = { blockRows: rangeRows, keyTile: rangeKeys, splits: 1 };
   const one = stages(problem, how, costs, bytesPerThread);
   const whole = one.rows === Nq && one.keys === Nk;
-  const budget = Math.max(2 ** 20, (bytesPerThread - backwardSpaceOf(spec).size) * threads);
-  const cut = whole ? stages(problem, how, costs, Math.max(budget, bytesPerThread)) : one;
+  const { overlaps, ...cut } = whole
+    ? { ...one, ...together(problem, costs, bytesPerThread, threads, tasksOf(problem, how)) }
+    : { ...one, overlaps: false };
   return {
     spec,
     packKeys: packing({ ...spec, dv: dk, value: spec.key }),
@@ -120,6 +148,7 @@ export function cutBackward(
     rangeKeys,
     costs,
     cut,
+    overlaps,
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
   };
 }

@@ -69,6 +69,7 @@ function placeOperand(
   [from, to]: readonly [number, number],
   columns: number,
   entries: { first: number; count: number; heads: number } | undefined,
+  number: HeadNumber,
 ): Staged {
   const there = resident(memory, x);
   if (there) return there;
@@ -85,20 +86,26 @@ function placeOperand(
   const row = columns * bytes;
   const head = (to - from) * row;
   const base = regions.alloc(heads.length * head);
-  const places = new Map(heads.map(({ b, h }, n) => [`${b}.${h}`, base + n * head]));
   heads.forEach(({ b, h }, n) => stageRows(memory, x, b, h, from, to, columns, base + n * head));
   return {
-    at: (b, h, n) => (places.get(`${b}.${h}`) as number) + (n - from) * row,
+    at: (b, h, n) => base + number(b, h) * head + (n - from) * row,
     row,
     head,
   };
 }
 
-/** Address of region n of each head. */
-function perHead(regions: Regions, heads: readonly Head[], bytes: number) {
+/** Heads of a stage in a row: their number by batch entry and head. They follow one another in both, b first. */
+type HeadNumber = (b: number, h: number) => number;
+
+function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
+  const first = heads[0].b * perEntry + heads[0].h;
+  return (b, h) => b * perEntry + h - first;
+}
+
+/** Room for so many bytes a head. */
+function perHead(regions: Regions, heads: readonly Head[], bytes: number, number: HeadNumber) {
   const base = regions.alloc(heads.length * bytes);
-  const places = new Map(heads.map(({ b, h }, n) => [`${b}.${h}`, base + n * bytes]));
-  return (b: number, h: number) => places.get(`${b}.${h}`) as number;
+  return (b: number, h: number) => base + number(b, h) * bytes;
 }
 
 const keyHeads = (piece: Piece): Head[] => piece.heads.map(({ b, hk }) => ({ b, h: hk }));
@@ -123,21 +130,22 @@ export function placeKeys(
 ): PlacedKeys {
   const { key, value, Hkv, Nk, dk, dv } = problem.shape;
   const heads = keyHeads(piece);
+  const number = numbered(heads, Hkv);
   const [k0, k1] = piece.keys;
   const whole = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
   const entries = whole && { ...whole, heads: Hkv };
   const keys = roundUp(k1 - k0, stripOf(made.spec.tile));
-  const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries);
-  const rows = made.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(made.spec)) : undefined;
+  const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
+  const rows = made.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(made.spec), number) : undefined;
   return {
     key: staged,
-    value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries),
-    packedKey: perHead(regions, heads, 4 * keys * dk),
-    packedValue: perHead(regions, heads, 4 * keys * dv),
+    value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries, number),
+    packedKey: perHead(regions, heads, 4 * keys * dk, number),
+    packedValue: perHead(regions, heads, 4 * keys * dv, number),
     keyRows: rows ?? ((b, hk) => staged.at(b, hk, k0)),
     keyRow: rows ? 4 * paddedKey(made.spec) : staged.row,
-    dKey: perHead(regions, heads, 4 * keys * paddedKey(made.spec)),
-    dValue: perHead(regions, heads, 4 * keys * paddedValue(made.spec)),
+    dKey: perHead(regions, heads, 4 * keys * paddedKey(made.spec), number),
+    dValue: perHead(regions, heads, 4 * keys * paddedValue(made.spec), number),
   };
 }
 
@@ -152,14 +160,15 @@ export function placeRows(
 ): PlacedRows {
   const { query, Hq, G, Nq, dk, dv } = problem.shape;
   const heads = queryHeads(piece, G);
+  const number = numbered(heads, Hq);
   const [r0, r1] = piece.rows;
   const whole = r1 - r0 === Nq ? entriesOf(problem, piece) : undefined;
   const entries = whole && { ...whole, heads: Hq };
   const place = (x: Operand, columns: number) =>
-    placeOperand(memory, regions, x, heads, piece.rows, columns, entries);
+    placeOperand(memory, regions, x, heads, piece.rows, columns, entries, number);
   const lseHead = 4 * (r1 - r0);
-  const lse = perHead(regions, heads, lseHead);
-  const delta = perHead(regions, heads, lseHead);
+  const lse = perHead(regions, heads, lseHead, number);
+  const delta = perHead(regions, heads, lseHead, number);
   const dQueryHead = 4 * roundUp(r1 - r0, made.spec.tile.rows) * paddedKey(made.spec);
   const placed = {
     query: place(query, dk),
@@ -168,7 +177,7 @@ export function placeRows(
     lse,
     delta,
     lseHead,
-    dQuery: perHead(regions, heads, dQueryHead),
+    dQuery: perHead(regions, heads, dQueryHead, number),
     dQueryHead,
   };
   const { f32 } = memory;

@@ -13,7 +13,7 @@ import type { Regions } from "./call.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Piece } from "./place.ts";
 import { perRow } from "./score.ts";
-import { roundUp, type Sums } from "./spec.ts";
+import { roundUp, type Sums, targetsOf } from "./spec.ts";
 
 /** What a pass has to sum. */
 export interface SumPlan {
@@ -58,6 +58,7 @@ export const copyBytes = (plan: SumPlan | undefined): number =>
 
 /** The sums of a stage in the engine's memory. */
 export interface PlacedSums {
+  readonly targets: number;
   /** Address of the first row of the first head of a task, bytes from head to head and from row to row, of every target. */
   words(b: number, hk: number, s: number, row: number, key: number): number[];
   /** Adds what the stage summed to the gradients. */
@@ -78,8 +79,9 @@ export function placeSums(
   const { sums, byRow, byCell } = plan;
   const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];
   const heads = piece.heads.length * G;
-  const units = new Map(piece.heads.map(({ b, hk }, n) => [`${b}.${hk}`, n]));
-  const unitOf = (b: number, hk: number) => units.get(`${b}.${hk}`) as number;
+  const { Hkv } = problem.shape;
+  const units = new Map(piece.heads.map(({ b, hk }, n) => [b * Hkv + hk, n]));
+  const unitOf = (b: number, hk: number) => units.get(b * Hkv + hk) as number;
   const headOf = (b: number, h: number) => unitOf(b, Math.floor(h / G)) * G + (h % G);
   const zeroed = (bytes: number) => {
     const at = regions.alloc(bytes);
@@ -97,6 +99,7 @@ export function placeSums(
     tables[n] + (unitOf(b, hk) * keyRanges + s) * bytesOf(byCell[n]);
 
   return {
+    targets: targetsOf(sums),
     words(b, hk, s, row, key) {
       const h = hk * G;
       const list: number[] = [];

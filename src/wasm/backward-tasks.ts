@@ -1,7 +1,7 @@
 /** Tasks of a stage of the backward pass, wave by wave: one a cell of a head's grid of row ranges × key ranges. */
 import { headKey } from "../core/random.ts";
 import type { Problem } from "../plan/problem.ts";
-import type { TileMap } from "../plan/tiles.ts";
+import type { KeyRun, TileMap } from "../plan/tiles.ts";
 import type { BackwardCut } from "./backward-cut.ts";
 import type { PlacedKeys, PlacedMask, PlacedRows } from "./backward-place.ts";
 import type { PlacedSums } from "./backward-sums.ts";
@@ -9,6 +9,7 @@ import type { Regions } from "./call.ts";
 import { BACKWARD, NEW_KEYS, NEW_ROWS, PACK, paddedKey, paddedValue, runWords } from "./layout.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Piece } from "./place.ts";
+import { stripOf } from "./spec.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What a stage's tasks are written from. */
@@ -53,6 +54,13 @@ export function packTasks(
   return { keys, values };
 }
 
+/** A run that begins at a strip: then the strips of a tile end with it, and no two tasks add to one key. */
+function onStrip(run: KeyRun, strip: number): KeyRun {
+  const from = run.from - (run.from % strip);
+  if (from === run.from) return run;
+  return { ...run, from, masked: [from, run.masked?.[1] ?? run.to] };
+}
+
 /** The cells (s, r) of each wave of a grid of `columns` key ranges × `rows` row ranges. */
 export function waves(columns: number, rows: number): [number, number][][] {
   const count = Math.max(columns, rows);
@@ -66,6 +74,80 @@ export function waves(columns: number, rows: number): [number, number][][] {
   });
 }
 
+/** Runs of a stage in memory: where those of a block of rows and a range of keys stand, and whether a cell has any. */
+interface StageRuns {
+  /** Address of the entry (address of runs, count) of the first block of a cell. */
+  index(b: number, hk: number, s: number, r: number): number;
+  some(b: number, hk: number, s: number, r: number): boolean;
+  readonly blockBytes: number;
+  readonly headBytes: number;
+}
+
+/** Finds the runs of every block once, and cuts them at the ranges of keys. */
+function placeRuns(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  map: TileMap,
+  stage: Piece,
+): StageRuns {
+  const { G, Hkv } = problem.shape;
+  const { spec, rangeRows, rangeKeys } = made;
+  const strip = stripOf(spec.tile);
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
+  const blocks = Math.ceil((r1 - r0) / spec.blockRows);
+  const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.blockRows];
+  const gs = map.perHead ? G : 1;
+  const words: number[] = [];
+  const tables = new Map<number, { index: Int32Array; at: number }>();
+  const whoOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
+  for (const { b, hk } of stage.heads) {
+    const who = whoOf(b, hk);
+    if (tables.has(who)) continue;
+    // [range][block][g] of (word of the first run, runs).
+    const index = new Int32Array(2 * ranges * blocks * gs);
+    for (let block = 0; block < blocks; block++)
+      for (let g = 0; g < gs; g++) {
+        const row = r0 + block * spec.blockRows;
+        const cut: KeyRun[][] = Array.from({ length: ranges }, () => []);
+        for (const run of map.runs(b, hk * G + g, row, Math.min(r1, row + spec.blockRows), k0, k1))
+          for (let from = run.from; from < run.to; ) {
+            const s = Math.floor((from - k0) / rangeKeys);
+            const to = Math.min(run.to, k0 + (s + 1) * rangeKeys);
+            cut[s].push(onStrip({ ...run, from, to }, strip));
+            from = to;
+          }
+        cut.forEach((runs, s) => {
+          index.set([words.length, runs.length], 2 * ((s * blocks + block) * gs + g));
+          words.push(...runWords(runs));
+        });
+      }
+    tables.set(who, { index, at: 0 });
+  }
+  const runsAt = regions.alloc(4 * Math.max(1, words.length));
+  memory.i32.set(words, runsAt / 4);
+  for (const table of tables.values()) {
+    table.at = regions.alloc(4 * table.index.length);
+    const { i32 } = memory;
+    i32.set(table.index, table.at / 4);
+    for (let n = 0; n < table.index.length; n += 2) i32[table.at / 4 + n] = runsAt + 4 * table.index[n];
+  }
+  const first = (s: number, r: number) => 2 * (s * blocks + r * perRange) * gs;
+  const tableOf = (b: number, hk: number) => tables.get(whoOf(b, hk)) as { index: Int32Array; at: number };
+  return {
+    index: (b, hk, s, r) => tableOf(b, hk).at + 4 * first(s, r),
+    some(b, hk, s, r) {
+      const { index } = tableOf(b, hk);
+      const end = first(s, r) + 2 * Math.min(perRange, blocks - r * perRange) * gs;
+      for (let n = first(s, r); n < end; n += 2) if (index[n + 1] > 0) return true;
+      return false;
+    },
+    blockBytes: 8 * gs,
+    headBytes: gs === 1 ? 0 : 8,
+  };
+}
+
 /** The tasks of a stage, a list a wave. */
 export function backwardTasks(
   memory: EngineMemory,
@@ -77,64 +159,41 @@ export function backwardTasks(
 ): Tasks[] {
   const { spec, rangeRows, rangeKeys } = made;
   const { G } = problem.shape;
-  const { placedKeys, placedRows, masks } = stage;
-  const [r0, r1] = stage.rows;
-  const [k0, k1] = stage.keys;
-  const rowRanges = Math.ceil((r1 - r0) / rangeRows);
-  const keyRanges = Math.ceil((k1 - k0) / rangeKeys);
+  const { placedKeys, placedRows, masks, sums } = stage;
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
+  const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
+  const runs = placeRuns(memory, regions, problem, made, map, stage);
+  const most = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
+  const at = regions.alloc(most * BACKWARD.size);
+  const dropsAt = regions.alloc(4 * stage.heads.length * G);
+  const targets = sums ? sums.targets : 0;
+  const sumsAt = regions.alloc(Math.max(4, 12 * targets * most));
+  const { i32 } = memory;
+  stage.heads.forEach(({ b, hk }, n) => {
+    for (let g = 0; spec.dropout && g < G; g++)
+      i32[dropsAt / 4 + n * G + g] = headKey(problem.seed, b, hk * G + g);
+  });
 
-  // Runs of the blocks of a cell: words (address, count) by block, and by head where the mask tells heads apart.
-  const words: number[] = [];
-  const index: number[] = [];
-  const known = new Map<string, { at: number; some: boolean }>();
-  const cellOf = (b: number, hk: number, s: number, r: number): { at: number; some: boolean } => {
-    const key = `${map.perBatch ? b : 0} ${map.perHead ? hk : 0} ${s} ${r}`;
-    const held = known.get(key);
-    if (held) return held;
-    const cell = { at: index.length, some: false };
-    const [from, to] = [k0 + s * rangeKeys, Math.min(k1, k0 + (s + 1) * rangeKeys)];
-    const end = Math.min(r1, r0 + (r + 1) * rangeRows);
-    for (let row = r0 + r * rangeRows; row < end; row += spec.blockRows)
-      for (let g = 0; g < (map.perHead ? G : 1); g++) {
-        const runs = map.runs(b, hk * G + g, row, Math.min(end, row + spec.blockRows), from, to);
-        index.push(words.length, runs.length);
-        words.push(...runWords(runs));
-        cell.some ||= runs.length > 0;
-      }
-    known.set(key, cell);
-    return cell;
-  };
-
-  const list: number[] = [];
-  const lists: { first: number; count: number }[] = [];
+  const lists: Tasks[] = [];
   const [rowsBegun, keysBegun] = [new Set<number>(), new Set<number>()];
-  const dropKeys: number[] = [];
-  const dropAt = new Map<string, number>();
-  for (const { b, hk } of stage.heads) {
-    dropAt.set(`${b}.${hk}`, dropKeys.length);
-    for (let g = 0; g < (spec.dropout ? G : 0); g++) dropKeys.push(headKey(problem.seed, b, hk * G + g));
-  }
-  const sumWords: number[] = [];
-  const size = BACKWARD.size / 4;
-  for (const cells of waves(keyRanges, rowRanges)) {
-    const first = list.length / size;
+  let count = 0;
+  for (const cells of grid) {
+    const first = count;
+    // Where a range is met first, its gradients start.
     const flagged = cells.map(([s, r]) => {
-      const flags =
-        (stage.newRows && !rowsBegun.has(r) ? NEW_ROWS : 0) |
-        (stage.newKeys && !keysBegun.has(s) ? NEW_KEYS : 0);
+      const [newRows, newKeys] = [stage.newRows && !rowsBegun.has(r), stage.newKeys && !keysBegun.has(s)];
       rowsBegun.add(r);
       keysBegun.add(s);
-      return { s, r, flags };
+      return { s, r, flags: (newRows ? NEW_ROWS : 0) | (newKeys ? NEW_KEYS : 0) };
     });
-    for (const { b, hk } of stage.heads)
+    stage.heads.forEach(({ b, hk }, n) => {
       for (const { s, r, flags } of flagged) {
-        const cell = cellOf(b, hk, s, r);
-        if (!cell.some && flags === 0) continue;
+        if (flags === 0 && !runs.some(b, hk, s, r)) continue;
         const [row, key] = [r0 + r * rangeRows, k0 + s * rangeKeys];
         const h = hk * G;
-        const task = new Array<number>(size).fill(0);
-        const set = (at: number, value: number) => {
-          task[at / 4] = value;
+        const task = (at + count * BACKWARD.size) / 4;
+        const set = (word: number, value: number) => {
+          i32[task + word / 4] = value;
         };
         set(BACKWARD.call, stage.call);
         set(BACKWARD.query, placedRows.query.at(b, h, row));
@@ -165,36 +224,23 @@ export function backwardTasks(
         set(BACKWARD.offset, problem.offsets[b]);
         set(BACKWARD.keyBase, key);
         set(BACKWARD.keys, Math.min(k1, key + rangeKeys) - key);
-        set(BACKWARD.index, cell.at);
-        set(BACKWARD.indexBlock, 8 * (map.perHead ? G : 1));
-        set(BACKWARD.indexHead, map.perHead ? 8 : 0);
-        set(BACKWARD.dropKeys, dropAt.get(`${b}.${hk}`) as number);
+        set(BACKWARD.index, runs.index(b, hk, s, r));
+        set(BACKWARD.indexBlock, runs.blockBytes);
+        set(BACKWARD.indexHead, runs.headBytes);
+        set(BACKWARD.dropKeys, dropsAt + 4 * n * G);
         set(BACKWARD.flags, flags);
-        masks.forEach((mask, n) => {
-          const bytes = problem.tensors[n].kind === "bool" ? 1 : 4;
-          set(BACKWARD.tensor + 4 * n, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
-          set(BACKWARD.tensorHead + 4 * n, mask.head);
+        masks.forEach((mask, m) => {
+          const bytes = problem.tensors[m].kind === "bool" ? 1 : 4;
+          set(BACKWARD.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
+          set(BACKWARD.tensorHead + 4 * m, mask.head);
         });
-        set(BACKWARD.sums, sumWords.length);
-        if (stage.sums) sumWords.push(...stage.sums.words(b, hk, s, row, key));
-        list.push(...task);
+        const sumWords = sumsAt + 12 * targets * count;
+        set(BACKWARD.sums, sumWords);
+        if (sums) i32.set(sums.words(b, hk, s, row, key), sumWords / 4);
+        count++;
       }
-    lists.push({ first, count: list.length / size - first });
+    });
+    lists.push({ at: at + first * BACKWARD.size, size: BACKWARD.size, count: count - first });
   }
-  // Addresses of what was collected beside the tasks.
-  const write = (numbers: readonly number[]) => {
-    const at = regions.alloc(4 * Math.max(1, numbers.length));
-    memory.i32.set(numbers, at / 4);
-    return at;
-  };
-  const runsAt = write(words);
-  const indexAt = write(index.map((x, n) => (n % 2 === 0 ? runsAt + 4 * x : x)));
-  const [dropsAt, sumsAt] = [write(dropKeys), write(sumWords)];
-  for (let task = 0; task < list.length; task += size) {
-    list[task + BACKWARD.index / 4] = indexAt + 4 * list[task + BACKWARD.index / 4];
-    list[task + BACKWARD.dropKeys / 4] = dropsAt + 4 * list[task + BACKWARD.dropKeys / 4];
-    list[task + BACKWARD.sums / 4] = sumsAt + 4 * list[task + BACKWARD.sums / 4];
-  }
-  const at = write(list);
-  return lists.map(({ first, count }) => ({ at: at + first * BACKWARD.size, size: BACKWARD.size, count }));
+  return lists;
 }

@@ -8,23 +8,15 @@ import type { Problem } from "../plan/problem.ts";
 import { TileMap } from "../plan/tiles.ts";
 import { tablesOf } from "../score/expr.ts";
 import { cutBackward } from "./backward-cut.ts";
-import { type PlacedKeys, type PlacedRows, placeKeys, placeMasks, placeRows } from "./backward-place.ts";
-import { copyBytes, placeSums, planSums } from "./backward-sums.ts";
-import { backwardTasks, packTasks } from "./backward-tasks.ts";
-import { Regions, type Strides, writeCall } from "./call.ts";
+import { bringKeys, bringRows, type KeyStage, type Pass } from "./backward-stage.ts";
+import { copyBytes, planSums } from "./backward-sums.ts";
+import { Regions } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
-import { paddedKey, paddedValue } from "./layout.ts";
-import type { EngineMemory } from "./memory.ts";
 import type { Piece } from "./place.ts";
 import type { KernelLevel } from "./prepare.ts";
-import { expressionsOf, type Storage, stripOf } from "./spec.ts";
+import { panelOf, type Storage } from "./spec.ts";
 import type { Tasks } from "./tasks.ts";
-
-/** The backward kernel has its strides in its tasks. */
-const NO_STRIDES: Strides = {
-  queryRow: 0, keyRow: 0, valueRow: 0, outRow: 0, queryHead: 0, outHead: 0, lseHead: 0, headRows: 0, tensorRows: [],
-}; // biome-ignore format: one list
 
 /** Bytes that the copies of a table may take for one key head. */
 const MOST_COPIES = 2 ** 27;
@@ -53,7 +45,7 @@ export function backward(
   threadsFor: (work: number) => number,
 ): void {
   const { memory } = engine;
-  const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
+  const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
   const made = cutBackward(
     engine,
@@ -72,125 +64,87 @@ export function backward(
   const packValues = engine.kernels.get(made.packValues);
   const threads = threadsFor(made.work);
   engine.threads.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
-  const map = new TileMap(problem, spec.keyTile, stripOf(spec.tile));
+  const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
   const taskWork = 10 * made.rangeRows * G * made.rangeKeys * Math.max(dk, dv);
-  const go = (what: Kernel, tasks: Tasks) =>
-    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads, what === kernel ? taskWork : 0);
-  // δ of every row, for the sinks: a row has it from any stage that saw some of its keys.
-  const deltas = gradients.sinks && new Float32Array(B * Hq * Nq);
+  const deltas = gradients.sinks && new Float32Array(B * problem.shape.Hq * Nq);
+  const pass: Pass = { memory, problem, made, upstream, gradients, map, deltas };
+  const run = (what: Kernel, tasks: Tasks, meanwhile?: () => void) => {
+    const work = what === kernel ? taskWork : 0;
+    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads, work, meanwhile);
+  };
+  const pack = ({ packs }: KeyStage) => {
+    run(packKeys, packs.keys);
+    run(packValues, packs.values);
+  };
 
   const heads: Piece["heads"][number][] = [];
   for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
-  for (let n = 0; n < heads.length; n += cut.heads)
-    for (let key = 0; key < Nk; key += cut.keys) {
-      const keys = [key, Math.min(Nk, key + cut.keys)] as const;
-      const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows: [0, Nq], keys };
-      const regions = new Regions(memory);
-      try {
-        const placed = placeKeys(memory, regions, problem, made, piece);
-        const packs = packTasks(memory, regions, problem, made, piece, placed);
-        go(packKeys, packs.keys);
-        go(packValues, packs.values);
-        for (let row = 0; row < Nq; row += cut.rows)
-          rowsAgainst({ ...piece, rows: [row, Math.min(Nq, row + cut.rows)] }, placed);
-        for (const { b, hk } of piece.heads) {
-          const first = (b * Hkv + hk) * Nk + key;
-          const count = keys[1] - key;
-          take(memory, placed.dKey(b, hk), paddedKey(spec), gradients.dKey, first * dk, count, dk);
-          take(memory, placed.dValue(b, hk), paddedValue(spec), gradients.dValue, first * dv, count, dv);
-        }
-      } finally {
-        regions.free();
-      }
-    }
+  const opened: Regions[] = [];
+  const open = () => {
+    const regions = new Regions(memory);
+    opened.push(regions);
+    return regions;
+  };
+  try {
+    if (cut.rows < Nq || cut.keys < Nk) for (const head of heads) inPieces(head);
+    else inStages();
+  } finally {
+    for (const regions of opened) regions.free();
+  }
   if (deltas) addSinks(problem, upstream, deltas, gradients.sinks as Float64Array);
 
-  /** Some rows against keys that are in place. */
-  function rowsAgainst(piece: Piece, placedKeys: PlacedKeys): void {
-    const regions = new Regions(memory);
-    const [r0, r1] = piece.rows;
-    const eachHead = (visit: (b: number, h: number) => void) => {
-      for (const { b, hk } of piece.heads) for (let h = hk * G; h < (hk + 1) * G; h++) visit(b, h);
-    };
-    try {
-      const placedRows: PlacedRows = placeRows(memory, regions, problem, made, upstream, piece);
-      const masks = placeMasks(memory, regions, problem, piece);
-      const strides = { ...NO_STRIDES, tensorRows: masks.map((x) => x.row) };
-      const call = writeCall(memory, regions, problem, strides, expressionsOf(spec));
-      const [newRows, newKeys] = [piece.keys[0] === 0, r0 === 0];
-      const rowOf = (b: number, h: number) => (b * Hq + h) * Nq + r0;
-      if (!newRows)
-        eachHead((b, h) =>
-          bringBack(
-            memory,
-            gradients.dQuery,
-            rowOf(b, h) * dk,
-            r1 - r0,
-            dk,
-            placedRows.dQuery(b, h),
-            paddedKey(spec),
-          ),
-        );
-      const keyRanges = Math.ceil((piece.keys[1] - piece.keys[0]) / made.rangeKeys);
-      const sums =
-        made.sums && placeSums(memory, regions, problem, made.sums, piece, keyRanges, stripOf(spec.tile));
-      const stage = { ...piece, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
-      for (const tasks of backwardTasks(memory, regions, problem, made, map, stage)) go(kernel, tasks);
-      sums?.collect(gradients);
-      eachHead((b, h) => {
-        take(
-          memory,
-          placedRows.dQuery(b, h),
-          paddedKey(spec),
-          gradients.dQuery,
-          rowOf(b, h) * dk,
-          r1 - r0,
-          dk,
-        );
-        const at = placedRows.delta(b, h) / 4;
-        if (deltas)
-          memory.f32.subarray(at, at + r1 - r0).forEach((delta, n) => {
-            if (delta !== 0) deltas[rowOf(b, h) + n] = delta;
-          });
-      });
-    } finally {
-      regions.free();
+  /** One head in pieces: a part of its keys, all rows against it. */
+  function inPieces(head: Piece["heads"][number]): void {
+    for (let key = 0; key < Nk; key += cut.keys) {
+      const piece: Piece = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + cut.keys)] };
+      const held = open();
+      const keys = bringKeys(pass, held, piece);
+      pack(keys);
+      for (let row = 0; row < Nq; row += cut.rows) {
+        const heldRows = open();
+        const part = { ...piece, rows: [row, Math.min(Nq, row + cut.rows)] as const };
+        const rows = bringRows(pass, heldRows, part, keys.placed);
+        for (const tasks of rows.waves) run(kernel, tasks);
+        rows.collect();
+        heldRows.free();
+      }
+      keys.collect();
+      held.free();
     }
   }
-}
 
-/** Copies rows of `columns` numbers, `stride` apart in the engine's memory, out. */
-function take(
-  memory: EngineMemory,
-  address: number,
-  stride: number,
-  out: Gradients["dQuery"],
-  first: number,
-  rows: number,
-  columns: number,
-): void {
-  const { f32 } = memory;
-  const at = address / 4;
-  if (stride === columns) out.set(f32.subarray(at, at + rows * columns), first);
-  else
-    for (let n = 0; n < rows; n++)
-      for (let e = 0; e < columns; e++) out[first + n * columns + e] = f32[at + n * stride + e];
-}
-
-/** Copies them back in. */
-function bringBack(
-  memory: EngineMemory,
-  from: Gradients["dQuery"],
-  first: number,
-  rows: number,
-  columns: number,
-  address: number,
-  stride: number,
-): void {
-  const { f32 } = memory;
-  const at = address / 4;
-  for (let n = 0; n < rows; n++)
-    for (let e = 0; e < columns; e++) f32[at + n * stride + e] = from[first + n * columns + e];
+  /** Some heads at a time. While threads compute them, the calling thread collects the last ones and brings the next in. */
+  function inStages(): void {
+    const bring = (n: number) => {
+      const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows: [0, Nq], keys: [0, Nk] };
+      const regions = open();
+      const keys = bringKeys(pass, regions, piece);
+      return { regions, keys, rows: bringRows(pass, regions, piece, keys.placed) };
+    };
+    const collect = ({ regions, keys, rows }: ReturnType<typeof bring>) => {
+      rows.collect();
+      keys.collect();
+      regions.free();
+    };
+    let next: ReturnType<typeof bring> | undefined;
+    let last: typeof next;
+    for (let n = 0; n < heads.length; n += cut.heads) {
+      const now = next ?? bring(n);
+      next = undefined;
+      const after = n + cut.heads;
+      pack(now.keys);
+      now.rows.waves.forEach((tasks, wave, { length }) =>
+        run(kernel, tasks, () => {
+          if (wave === 0 && last) collect(last);
+          if (made.overlaps && wave === length - 1 && after < heads.length) next = bring(after);
+        }),
+      );
+      last = now;
+      if (next) continue;
+      collect(now);
+      last = undefined;
+    }
+  }
 }
 
 /** A sink is one more score without a value: its dp is 0, so its gradient is −Σ e^(sink − lse)·δ over the rows. */

@@ -150,9 +150,10 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
       /** One tile of keys: `key` … `end`. */
       function visit(key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">): void {
         const width = f.int(i32.sub(end, key));
-        const columns = f.int(upTo(width, strip));
-        const panels = f.int(i32.div_s(columns, panel));
-        const strips = f.int(i32.div_s(columns, tile.rows));
+        const panels = f.int(i32.div_s(i32.add(width, panel - 1), panel));
+        // Keys as strips of the register tile; what they have beyond the panels is masked, whatever stands there.
+        const strips = f.int(i32.div_s(i32.add(i32.mul(panels, panel), tile.rows - 1), tile.rows));
+        const columns = f.int(upTo(i32.mul(strips, tile.rows), 8));
         const groups = f.int(i32.div_s(i32.add(rows, tile.rows - 1), tile.rows));
         const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
         const from = f.int(i32.sub(key, word(BACKWARD.keyBase)));
