@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 
 /**
  * @typedef {{ layers: number, heads: number, width: number, vocab: number, context: number, batch: number, lr: number }} Sizes
- * @typedef {{ data: Float32Array, shape: readonly number[] }} Parameter
+ * @typedef {{ data: Float32Array<ArrayBuffer>, shape: readonly number[] }} Parameter
  * @typedef {{ step(tokens: Int32Array): Promise<number>, dispose(): void }} Trainer tokens are [batch, context + 1]
  * @typedef {{ name: string, package: string, prepare(sizes: Sizes, initial: ReadonlyMap<string, Parameter>): Promise<Trainer | { refuses: string }> }} TrainingPeer
  */
@@ -69,7 +69,9 @@ const tfjs = {
     return {
       async step(tokens) {
         const [ids, targets] = shifted(tokens, B, T).map((list) => tf.tensor1d(list, "int32"));
-        const value = optimizer.minimize(() => loss(ids, targets), true);
+        const value = /** @type {any} */ (
+          optimizer.minimize(() => /** @type {any} */ (loss(ids, targets)), true)
+        );
         const [number] = value.dataSync();
         tf.dispose([ids, targets, value]);
         return number;

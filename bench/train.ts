@@ -1,0 +1,126 @@
+/**
+ * Training of the shipped decoder's architecture (GPT-2's: 4 layers, 4 heads, width 128, 2,048 tokens, context 256): one
+ * step is the loss of a batch, all gradients, and one update. heed and, where they are installed, other packages take
+ * turns in one process, from the same weights on the same batches; the first losses are held against each other before
+ * anything counts.
+ *
+ *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--context 256] [--batch 8]
+ */
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { columnsOf } from "../src/cli/terminal.ts";
+import { configure, type Level, prepare, type Tensor, tensor } from "../src/index.ts";
+import { Gpt2 } from "../src/models/index.ts";
+import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape } from "../src/train/index.ts";
+import { quantile } from "./turns.ts";
+
+/** Sizes of the decoder and of a batch. */
+export interface Sizes {
+  readonly layers: number;
+  readonly heads: number;
+  readonly width: number;
+  readonly vocab: number;
+  readonly context: number;
+  readonly batch: number;
+  readonly lr: number;
+}
+
+/** Something that can be trained a step at a time. */
+interface Trainer {
+  step(tokens: Int32Array): number | Promise<number>;
+}
+
+/** heed's own model, on its own tape. */
+export function trainer(model: Gpt2, { batch, context, lr }: Sizes): Trainer {
+  const parameters = model.parameters();
+  const optimiser = new AdamW(parameters, { lr, weightDecay: 0 });
+  return {
+    step(tokens) {
+      const rows = (from: number) =>
+        tensor(
+          Int32Array.from(
+            { length: batch * context },
+            (_, n) => tokens[Math.floor(n / context) * (context + 1) + (n % context) + from],
+          ),
+          [batch, context],
+        ) as Tensor;
+      const tape = new Tape();
+      const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
+      const gradients = tape.gradients(loss, parameters.values());
+      optimiser.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
+      return loss.toFloat64()[0];
+    },
+  };
+}
+
+/** The decoder with seeded weights. */
+export const decoder = ({ layers, heads, width, vocab, context }: Sizes): Gpt2 =>
+  new Gpt2(
+    { vocab_size: vocab, n_positions: context, n_embd: width, n_layer: layers, n_head: heads },
+    { seed: 1 },
+  );
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      level: { type: "string", default: "wide" },
+      threads: { type: "string", default: "1" },
+      turns: { type: "string", default: "9" },
+      context: { type: "string", default: "256" },
+      batch: { type: "string", default: "8" },
+      peers: { type: "boolean", default: false },
+    },
+  });
+  const sizes: Sizes = {
+    layers: 4, heads: 4, width: 128, vocab: 2048, context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
+  }; // biome-ignore format: one row
+  configure({ simd: values.level as Level, threads: Number(values.threads) });
+  await prepare();
+  const model = decoder(sizes);
+  const initial = new Map(
+    [...model.parameters()].map(([name, t]) => [
+      name,
+      { data: Float32Array.from(t.toFloat64()), shape: t.shape },
+    ]),
+  );
+  const subjects: { name: string; trainer: Trainer; times: number[] }[] = [
+    { name: `heed ${values.level}`, trainer: trainer(model, sizes), times: [] },
+  ];
+  if (values.peers) {
+    const { trainingPeers } = await import("./peers/train.mjs");
+    for (const peer of trainingPeers) {
+      const ready = await peer.prepare(sizes, initial);
+      if ("refuses" in ready) console.log(`${peer.name}: ${ready.refuses}`);
+      else subjects.push({ name: peer.name, trainer: ready, times: [] });
+    }
+  }
+  const { batch, context, vocab } = sizes;
+  const generator = new Generator(7);
+  const turns = Number(values.turns);
+  for (let turn = -2; turn < turns; turn++) {
+    const tokens = Int32Array.from({ length: batch * (context + 1) }, () =>
+      Math.floor(generator.uniform() * vocab),
+    );
+    const losses: number[] = [];
+    for (const one of subjects) {
+      const start = performance.now();
+      losses.push(await one.trainer.step(tokens));
+      if (turn >= 0) one.times.push(performance.now() - start);
+    }
+    if (turn === -2 && losses.some((loss) => !(Math.abs(loss - losses[0]) < 1e-4)))
+      throw new Error(`bench: the first losses differ: ${losses.join(", ")}`);
+  }
+  const own = quantile(subjects[0].times, 0.5);
+  const rows = subjects.map(({ name, times }) => {
+    const median = quantile(times, 0.5);
+    const tokens = Math.round((batch * context * 1000) / median);
+    const spread = `${quantile(times, 0.25).toFixed(0)}–${quantile(times, 0.75).toFixed(0)}`;
+    return [name, `${median.toFixed(0)} ms`, spread, `${tokens} tokens/s`, `${(median / own).toFixed(2)} ×`];
+  });
+  console.log(
+    `${batch} × ${context} tokens a step, ${turns} turns, ${values.threads} thread(s), Node ${process.version}`,
+  );
+  console.log(columnsOf([["", "median", "quartiles", "", "time over heed's"], ...rows]).join("\n"));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
