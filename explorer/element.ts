@@ -12,6 +12,7 @@ import { figureOf, htmlOf, pngOf } from "./export.ts";
 import { type Keyed, press, rove } from "./keys.ts";
 import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
 import { controls, theme } from "./look/theme.ts";
+import { interestingCell } from "./model/interesting.ts";
 import { describeCell, detailCell } from "./model/words.ts";
 import { type Openable, openAddress, openAny } from "./open.ts";
 import { Panes } from "./panes.ts";
@@ -25,7 +26,6 @@ import { legend } from "./views/legend.ts";
 import { modelSide } from "./views/model.ts";
 import { rowView } from "./views/row.ts";
 import { shell } from "./views/shell.ts";
-import { tableView } from "./views/table.ts";
 
 /** Attributes that are parts of the state, and how they are read. */
 const PARTS = {
@@ -203,7 +203,7 @@ export class AttentionView extends LitElement {
     const { state } = this.#session;
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
-      pane: state.view === "row" ? rowView(ui) : state.table ? tableView(ui) : this.#panes.main.root,
+      pane: state.view === "row" && !state.table ? rowView(ui) : this.#panes.main.root,
       legend: state.view === "row" ? nothing : legend(this.#session, this.#panes.matrix.domain),
       side: state.view === "model" ? modelSide(ui) : nothing,
       dialogs: dialogs(ui, this.#sheets.dialogs),
@@ -230,7 +230,7 @@ export class AttentionView extends LitElement {
       zoom: (factor) =>
         session.state.view === "model" ? this.#panes.large.zoomBy(factor) : this.#panes.matrix.zoomBy(factor),
       follow: () => {
-        this.#panes.matrix.follow();
+        this.#panes.main.follow?.();
         // The grid says its cells itself; the other views are told here.
         if (session.state.mode !== "matrix" || session.state.view === "row" || session.state.table)
           this.#say(describeCell(session, session.state.query, session.state.key, true));
@@ -372,7 +372,11 @@ export class AttentionView extends LitElement {
   }
 
   #opened(store: HeadStore): void {
-    void this.#load();
+    void this.#load().then(() => {
+      const { query, key, held } = this.#session.state;
+      const cell = query + key === 0 && held === null ? interestingCell(this.#session) : undefined;
+      if (cell) this.#session.set(cell, "replace");
+    });
     this.#reflect();
     this.#emit("load", { report: store.report });
   }

@@ -12,6 +12,7 @@ import { describeCell, headName } from "./model/words.ts";
 import type { Session } from "./session.ts";
 import { Slices } from "./slices.ts";
 import type { HeadName } from "./state/state.ts";
+import { TablePane } from "./views/table.ts";
 import { TextPane } from "./views/text-pane.ts";
 
 /** What panes need of the element. */
@@ -29,6 +30,8 @@ interface Pane {
   restyle(): void;
   schedule(): void;
   focus(): void;
+  /** Moves what is seen so that the cursor is in it. */
+  follow?(): void;
 }
 
 export class Panes {
@@ -40,6 +43,7 @@ export class Panes {
   readonly matrix: Matrix;
   readonly lines: Lines;
   readonly text: TextPane;
+  readonly table: TablePane;
   readonly #session: Session;
   #shown: Pane[] = [];
 
@@ -74,20 +78,26 @@ export class Panes {
       describe: (query, key, full) => describeCell(session, query, key, full),
       failed: (error) => session.failed(error),
     });
-    this.lines = new Lines({ session });
+    this.lines = new Lines({
+      session,
+      slices: this.slices,
+      describe: (query, key, full) => describeCell(session, query, key, full),
+    });
     this.text = new TextPane({ session });
+    this.table = new TablePane(session, this.slices);
     for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
   }
 
   /** The picture of the main column. */
   get main(): Pane {
-    const { view, mode } = this.#session.state;
+    const { view, mode, table } = this.#session.state;
+    if (table) return this.table;
     return view === "model" ? this.large : this[mode];
   }
 
   /** After the page has been rendered: whoever is on it watches and paints, whoever left rests. */
   update(): void {
-    const all: Pane[] = [this.atlas, this.large, this.matrix, this.lines, this.text];
+    const all: Pane[] = [this.atlas, this.large, this.matrix, this.lines, this.text, this.table];
     for (const pane of all) {
       const was = this.#shown.includes(pane);
       if (pane.root.isConnected && !was) pane.connect();

@@ -58,7 +58,7 @@ export const shell = css`
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
 
 @container (width < 1200px) {
-  .root { grid-template: 48px minmax(0, 1fr) minmax(0, 248px) 32px / 288px minmax(0, 1fr);
+  .root { grid-template: 48px minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 264px minmax(0, 1fr);
     grid-template-areas: "top top" "atlas main" "atlas side" "status status"; }
   .side { border-inline-start: 0; border-block-start: 1px solid var(--line); columns: 2 300px; column-gap: 32px; }
   .side > * { break-inside: avoid; }
@@ -164,10 +164,19 @@ td.wide { inline-size: 34%; }
 .keys thead th:first-child { inline-size: 36%; }
 .keys thead th:nth-child(2), .keys thead th:last-child { inline-size: 68px; }
 .keys .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tablewrap { position: absolute; inset: 0; overflow: auto; }
+.tablewrap .tools { display: flex; gap: 12px; align-items: center; min-block-size: 36px; position: sticky; inset-inline-start: 0; }
+.tablewrap table { inline-size: auto; min-inline-size: 100%; }
+.tablewrap thead th { position: sticky; inset-block-start: 0; background: var(--paper); z-index: 1; padding-block: 2px; white-space: nowrap; }
+.tablewrap tr { cursor: pointer; }
+.tablewrap tbody tr:not(.space) { block-size: 28px; }
+.tablewrap td, .tablewrap th { padding-inline-end: 16px; white-space: nowrap; max-inline-size: 220px; overflow: hidden; text-overflow: ellipsis; }
+.tablewrap tbody tr.current { box-shadow: inset 3px 0 var(--query); background: var(--hover); }
 .rowview { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 24px 40px; padding-block-end: 24px; align-items: start; }
-.rowview > section:focus-visible { outline-offset: 6px; }
+.rowview section:focus-visible { outline-offset: 6px; }
+.rowview section + section { margin-block-start: 24px; }
 .rowview h2 { margin-block: 16px 8px; }
-.rowview > section > :first-child, .rowview > section > .readout { margin-block-start: 0; }
+.rowview section > :first-child { margin-block-start: 0; }
 .formulas { gap: 8px; }
 .formulas li { padding-block-end: 8px; border-block-end: 1px solid var(--line); grid-template-columns: 120px 1fr 84px; gap: 2px 12px; }
 .formulas .num { text-align: end; }
@@ -186,7 +195,8 @@ math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX
 .terms input.key { color: var(--key); }
 .temperature { display: grid; gap: 4px; }
 .pick { cursor: crosshair; }
-.output th.current { font-weight: 700; }
+.output .current { font-weight: 700; }
+.output .formula { display: flex; flex-wrap: wrap; gap: 0 12px; }
 .stack { position: relative; display: block; block-size: 12px; min-inline-size: 120px; border-inline: 0; background: linear-gradient(var(--line), var(--line)) center / 1px 100% no-repeat; }
 .stack i { position: absolute; inset-block: 1px; background: var(--value); border-inline-end: 1px solid var(--paper); }
 .stack .p1 { opacity: .8; } .stack .p2 { opacity: .64; } .stack .p3 { opacity: .5; } .stack .p4 { opacity: .3; }

@@ -13,7 +13,7 @@ export function inspector(ui: Ui): TemplateResult {
   const chosen = selection(session);
   return html`
     <h2>How this number came to be</h2>
-    ${readout(ui)}
+    ${readout(ui, ledger)}
     ${ledger.emptyRow ? html`<p>This row may see nothing: its weights are 0 by definition.</p>` : nothing}
     ${lines(ledger)}
     ${

@@ -6,23 +6,25 @@ import { html, nothing, svg, type TemplateResult } from "lit";
 import { num } from "../../src/view/number.ts";
 import type { Ledger } from "../../src/view/store/types.ts";
 import { css } from "../look/css.ts";
+import { isChanged } from "../model/whatif.ts";
 import { cellValue, STAGE_MEANINGS, seen } from "../model/words.ts";
 import { bar, figure, quoted, shown, type Ui } from "../ui.ts";
 import { formula } from "./math.ts";
 
 /** "0.412, share of ‹sat› given to ‹cat›". */
-export function readout({ session, act }: Ui): TemplateResult {
+export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const masked = state.stage !== "scores" && state.stage !== "scaled" && !seen(session, query, key);
-  const value = cellValue(session, query, key);
+  const changed = isChanged(session) && state.stage === "weights";
+  const value = changed && ledger ? ledger.weight.value : cellValue(session, query, key);
   return html`<div class="readout">
     <p class="big">${masked ? html`<span class="masked">masked</span>` : figure(value, `row ${state.stage}`)}</p>
     <p>${STAGE_MEANINGS[state.stage]} of ${quoted(names.query[query])} ${state.stage === "weights" ? "given" : ""} to ${quoted(names.key[key])}</p>
     <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
       ${state.held === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
-      ${session.edits.query || session.edits.key || session.edits.scale !== undefined ? html`<span class="badge">changed</span>` : nothing}
+      ${isChanged(session) ? html`<span class="badge">changed</span>` : nothing}
     </p>
   </div>`;
 }

@@ -3,7 +3,7 @@ import { html, type TemplateResult } from "lit";
 import { describeHead } from "../../src/view/store/sentence.ts";
 import { METRICS, metricValue } from "../model/metrics.ts";
 import { headName } from "../model/words.ts";
-import { figure, type Ui } from "../ui.ts";
+import { check, figure, type Ui } from "../ui.ts";
 import { blocks, pins, sorting } from "./heads.ts";
 
 export function modelSide(ui: Ui): TemplateResult {
@@ -12,6 +12,7 @@ export function modelSide(ui: Ui): TemplateResult {
   const measures = session.measures(name);
   const { block } = session;
   return html`<h2>Layers × heads</h2>${blocks(ui)}${sorting(ui)}
+    ${check("table", session.state.table, (table) => session.set({ table }))}
     <h2>${headName(session, name)}</h2>
     ${
       measures === undefined || block === undefined

@@ -33,15 +33,14 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
       <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32)}</dd>
       <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32)}</dd>
     </dl>
-    <table class="output"><thead><tr><th scope="col">dimension</th><th scope="col">Σ w·v</th>
-      ${keys.map((j) => html`<th scope="col" class=${j === key ? "current" : ""}>${token(names.key[j])}</th>`)}<th scope="col">other keys</th><th scope="col"><span class="hid">as bars</span></th></tr></thead>
-    <tbody>${shown.map((c) => {
-      let rest = output[c];
-      for (const part of parts) rest -= part[c];
-      return html`<tr><th scope="row">${figure(c, "index")}</th><td>${figure(output[c], "output")}</td>
-        ${parts.map((part) => html`<td>${figure(part[c], "weight × value")}</td>`)}<td>${figure(rest, "output")}</td>
-        <td class="wide">${stack([...parts.map((part) => part[c]), rest], most)}</td></tr>`;
-    })}</tbody></table>
+    <ol class="ledger formulas output" aria-label="The dimensions where it comes to most, and what each key adds">${shown.map(
+      (c) => {
+        let rest = output[c];
+        for (const part of parts) rest -= part[c];
+        return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], most)}${figure(output[c], "output")}
+        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j])} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
+      },
+    )}</ol>
     ${keys.length === 0 ? html`<p>No key has any weight: the output is 0.</p>` : nothing}
   </section>`;
 }

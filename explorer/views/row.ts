@@ -18,15 +18,16 @@ export function rowView(ui: Ui): TemplateResult {
   const { state, block } = session;
   if (!session.ready || block === undefined) return html`<p class="quiet">Loading the head …</p>`;
   const ledger = ledgerOf(session);
-  return html`<div class="rowview">
+  return html`<div class="rowview"><div>
     <section class="cursor-keys" tabindex="0" aria-label="The number, arrow keys move to another">
-      ${readout(ui)}
-      ${isChanged(session) ? html`<p><span class="badge">changed</span> <button type="button" class="bordered" @click=${() => ui.act("back")}>Restore</button></p>` : nothing}
+      ${readout(ui, ledger)}
+      ${isChanged(session) ? html`<p><button type="button" class="bordered" @click=${() => ui.act("back")}>Restore</button></p>` : nothing}
       ${ledger.emptyRow ? html`<p>This row may see nothing: its weights are 0 by definition.</p>` : nothing}
       <h2>Step by step</h2>
       ${lines(ledger, { formulas: true, scale: scaleField(ui) })}
     </section>
-    ${
+    <section aria-label="The row">${wholeRow(ui)}</section></div>
+    <div>${
       ledger.products.length === 0
         ? nothing
         : html`<section aria-label="Terms">
@@ -43,8 +44,7 @@ export function rowView(ui: Ui): TemplateResult {
       ${termTable(ui, ledger)}
     </section>`
     }
-    <section aria-label="The row">${wholeRow(ui)}</section>
-    ${block.has.values ? outputView(ui, ledger) : nothing}
+    ${block.has.values ? outputView(ui, ledger) : nothing}</div>
   </div>`;
 }
 

@@ -42,7 +42,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
       ${state.view === "model" ? nothing : html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>`}
       <section class="main" part="main" aria-label=${state.view === "row" ? "Row" : state.view === "model" ? "Model" : "Head"}>
         ${state.view === "head" ? toolbar(ui) : nothing}
-        <div class="pane ${state.view === "row" || state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
+        <div class="pane ${state.view === "row" && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
         ${state.view === "row" ? nothing : html`<div class="foot">${caption(session)}${parts.legend}</div>`}
       </section>
       ${state.view === "row" ? nothing : html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${state.view === "model" ? parts.side : inspector(ui)}</section>`}`

@@ -88,6 +88,7 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
     }
     ${state.mode === "matrix" ? check("values", state.values, (values) => session.set({ values })) : nothing}
     ${state.mode === "lines" ? linesControls(ui) : state.mode === "text" ? textControls(ui) : nothing}
+    ${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
         "domain",
