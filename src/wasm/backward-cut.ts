@@ -24,10 +24,11 @@ import {
   stripOf,
 } from "./spec.ts";
 
-/** Cells of all heads below which heads are cut into more of them. */
-const FEW_CELLS = 16;
+/** Tasks of a wave below which heads are cut into more of them, and the fewest rows and keys of one. */
+const FEW_TASKS = 8;
+const LEAST_RANGE = 192;
 /** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
-const RANGE_BYTES = 640 * 1024;
+const RANGE_BYTES = 768 * 1024;
 /** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
 const TASKS_PER_THREAD = 2;
 const STAGE_BYTES = 2 ** 21;
@@ -90,7 +91,8 @@ export function cutBackward(
   const forward = specOf(many, level, engine.memory.shared).spec;
   const { tile } = forward;
   const strip = stripOf(tile);
-  const keyTile = strip * Math.max(1, Math.round((dk > 160 || dv > 160 ? 48 : 96) / strip));
+  const most = Math.max(dk, dv);
+  const keyTile = strip * Math.max(1, Math.round((most > 160 ? 48 : most > 64 ? 96 : 192) / strip));
   const blockRows = tile.rows * Math.round(48 / tile.rows);
   const slope = problem.score && derivative(problem.score).score;
   const plain: Spec = {
@@ -107,7 +109,8 @@ export function cutBackward(
   const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
   const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
 
-  const parts = Math.ceil(FEW_CELLS / Math.max(1, B * Hkv));
+  const few = Math.ceil(FEW_TASKS / Math.max(1, B * Hkv));
+  const parts = Math.max(1, Math.min(few, Math.floor(Math.max(Nq, Nk) / LEAST_RANGE)));
   const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
   const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
   const rangeKeys = Math.min(cached, roundUp(Math.ceil(Math.max(1, Nk) / parts), keyTile));
