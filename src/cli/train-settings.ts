@@ -28,6 +28,7 @@ export interface Settings {
   readonly dropout: number;
   readonly heldOut: number;
   readonly repeats: number;
+  readonly masked: number;
   readonly seed: number;
   readonly cased: boolean;
 }
@@ -156,6 +157,12 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
     help: "X  share of sequences that say a span again and again, which teaches copying (default 0)",
     read: share(1),
     otherwise: () => 0,
+  },
+  masked: {
+    option: "masked",
+    help: "X  share of an encoder's training tokens that it has to predict (default 0.15, as held out)",
+    read: share(0.9),
+    otherwise: () => 0.15,
   },
   seed: {
     option: "seed",

@@ -45,6 +45,19 @@ describe("Corpus", () => {
     expect(data.batches(0)).not.toEqual(corpus(pieces, { kind: "encoder", seed: 1 }).batches(0));
   });
 
+  test("an encoder may be asked for more tokens in training than in what is held out", () => {
+    const share = (masked: number) => {
+      const data = corpus(pieces, { kind: "encoder", masked });
+      const of = (batches: readonly { count: number; inputs: { size: number } }[]) =>
+        batches.reduce((sum, { count }) => sum + count, 0) /
+        batches.reduce((sum, { inputs }) => sum + inputs.size, 0);
+      return { train: of([0, 1, 2, 3].flatMap((step) => data.batches(step))), held: of(data.heldOut) };
+    };
+    expect(share(0.6).train).toBeGreaterThan(2 * share(0.15).train);
+    expect(share(0.6).held).toBe(share(0.15).held);
+    expect(() => share(0)).toThrow(/masked must be a share above 0/);
+  });
+
   test.each(["decoder", "encoder"] as const)("micro-batches of a %s are the rows of the batch", (kind) => {
     const tokenizer = kind === "decoder" ? bytes : pieces;
     const [whole] = corpus(tokenizer, { kind }).batches(5);

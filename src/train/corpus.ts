@@ -32,6 +32,8 @@ export interface CorpusOptions {
   readonly heldOutTokens?: number;
   /** Share of sequences that repeat a span; default 0. */
   readonly repeats?: number;
+  /** Share of an encoder's training tokens that are masked; default 0.15, which is that of the held-out ones. */
+  readonly masked?: number;
   readonly seed?: number;
 }
 
@@ -56,8 +58,8 @@ export class Corpus {
   /** Throws OptionError where the texts are too short, or the tokeniser lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
-    const { heldOutTokens = 65_536 } = options;
-    this.#options = { kind, context, batch, accumulate, heldOut, heldOutTokens, repeats, seed };
+    const { heldOutTokens = 65_536, masked = 0.15 } = options;
+    this.#options = { kind, context, batch, accumulate, heldOut, heldOutTokens, repeats, masked, seed };
     for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
         throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${came(value)}`, {
@@ -68,6 +70,11 @@ export class Corpus {
         "accumulate",
         `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
         { batch, accumulate },
+      );
+    if (!(masked > 0 && masked <= 1))
+      throw new OptionError(
+        "masked",
+        `Corpus: masked must be a share above 0, at most 1, got ${came(masked)}`,
       );
     if (!(Number.isSafeInteger(context) && context > 2))
       throw new OptionError("context", `Corpus: context must be an integer > 2, got ${came(context)}`);
@@ -94,7 +101,7 @@ export class Corpus {
           maskedBatch(
             sequences.map((ids) => Int32Array.of(special.cls, ...ids, special.sep)),
             first,
-            masking,
+            first < MASKS.heldOut ? { ...masking, share: masked } : masking,
           )
       : (sequences) => nextTokenBatch(sequences);
 
