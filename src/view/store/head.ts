@@ -110,6 +110,14 @@ export class Head {
       : dot(q, key!, j * d, d);
   }
 
+  /** Fills out[j − from] with q·k × scale of query i and the keys from … to, masked or not. */
+  products(i: number, scale: number, out: Float64Array, from: number, to: number, edits: Edits = {}): void {
+    const q = this.query(i, edits);
+    dots(q, this.data.key!, this.data.d, from, to, scale, out, from);
+    const edited = edits.key?.index ?? -1;
+    if (from <= edited && edited < to) out[edited - from] = this.dot(q, edited, edits) * scale;
+  }
+
   /** A scaled score after every change and the bias. */
   private changed(scaled: number, i: number, j: number): number {
     let s = scaled;
@@ -124,18 +132,18 @@ export class Head {
     const plain = this.rules.changes.length === 0 && !bias;
     const q = this.query(i, edits);
     const scale = edits.scale ?? recipe.scale;
+    const edited = edits.key?.index ?? -1;
     const runs = this.runs(i);
     out.fill(-Infinity, 0, to - from);
     let m = -Infinity;
     for (let n = 0; n < runs.length; n += 2) {
-      const end = Math.min(to, runs[n + 1]);
-      for (let j = Math.max(from, runs[n]); j < end; j++) {
-        let s = (edits.key?.index === j ? this.dot(q, j, edits) : dot(q, key!, j * d, d)) * scale;
-        if (!plain) s = this.changed(s, i, j);
-        out[j - from] = s;
-        // NaN in visible data must reach the result: it passes the maximum by and is found again in exp.
-        if (s > m) m = s;
-      }
+      const [start, end] = [Math.max(from, runs[n]), Math.min(to, runs[n + 1])];
+      if (start >= end) continue;
+      dots(q, key!, d, start, end, scale, out, from);
+      if (start <= edited && edited < end) out[edited - from] = this.dot(q, edited, edits) * scale;
+      if (!plain) for (let j = start; j < end; j++) out[j - from] = this.changed(out[j - from], i, j);
+      // NaN in visible data must reach the result: it passes the maximum by and is found again in exp.
+      for (let at = start - from; at < end - from; at++) if (out[at] > m) m = out[at];
     }
     return m;
   }
@@ -185,9 +193,7 @@ export class Head {
       });
     } else if (stage === "masked") this.scores(i, out, 0, Nk, edits);
     else {
-      const q = this.query(i, edits);
-      const scale = stage === "scores" ? 1 : (edits.scale ?? recipe.scale);
-      for (let j = 0; j < Nk; j++) out[j] = this.dot(q, j, edits) * scale;
+      this.products(i, stage === "scores" ? 1 : (edits.scale ?? recipe.scale), out, 0, Nk, edits);
     }
     return out;
   }
@@ -213,16 +219,47 @@ export class Head {
   }
 }
 
-/** q·k: four partial sums, which is what a processor adds at once. Ledgers and rows share it, so they agree to the bit. */
-export function dot(q: ArrayLike<number>, k: ArrayLike<number>, at: number, d: number): number {
-  let [a, b, c, e] = [0, 0, 0, 0];
-  let n = 0;
-  for (; n + 4 <= d; n += 4) {
-    a += q[n] * k[at + n];
-    b += q[n + 1] * k[at + n + 1];
-    c += q[n + 2] * k[at + n + 2];
-    e += q[n + 3] * k[at + n + 3];
+/** q·k, summed from the first product to the last. Rows sum in the same order, so they agree with it to the bit. */
+export function dot(q: Float64Array, k: Floats, at: number, d: number): number {
+  let sum = 0;
+  for (let n = 0; n < d; n++) sum += q[n] * k[at + n];
+  return sum;
+}
+
+/**
+ * out[j − first] = q·k of the keys from … to, times scale. Four keys at a time: each sum keeps its order, but four of
+ * them are under way at once (43 ns a product of 64 numbers where one by one takes 100; Node 24, one busy core).
+ */
+function dots(
+  q: Float64Array,
+  k: Floats,
+  d: number,
+  from: number,
+  to: number,
+  scale: number,
+  out: Float64Array,
+  first: number,
+): void {
+  let j = from;
+  for (; j + 4 <= to; j += 4) {
+    const k0 = j * d;
+    const [k1, k2, k3] = [k0 + d, k0 + 2 * d, k0 + 3 * d];
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let e = 0;
+    for (let n = 0; n < d; n++) {
+      const x = q[n];
+      a += x * k[k0 + n];
+      b += x * k[k1 + n];
+      c += x * k[k2 + n];
+      e += x * k[k3 + n];
+    }
+    const at = j - first;
+    out[at] = a * scale;
+    out[at + 1] = b * scale;
+    out[at + 2] = c * scale;
+    out[at + 3] = e * scale;
   }
-  for (; n < d; n++) a += q[n] * k[at + n];
-  return a + b + (c + e);
+  for (; j < to; j++) out[j - first] = dot(q, k, j * d, d) * scale;
 }

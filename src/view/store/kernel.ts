@@ -40,8 +40,10 @@ export const plainKernel: Kernel = {
     const sink = recipe.sink ?? -Infinity;
     for (let i = from; i < to; i++) {
       const m = Math.max(head.scores(i, s), sink);
-      let l = sink === -Infinity ? 0 : Math.exp(sink - m);
-      let [own, spread] = [0, 0];
+      const sunk = sink === -Infinity ? 0 : Math.exp(sink - m);
+      // In the order of `Head.softmax`, so that sums, and what is made of them, agree to the bit.
+      let l = sunk;
+      let spread = 0;
       for (let j = 0; j < Nk; j++) {
         if (s[j] === -Infinity) {
           w[j] = 0;
@@ -50,17 +52,16 @@ export const plainKernel: Kernel = {
         const x = s[j] - m;
         const e = Math.exp(x);
         w[j] = e;
-        own += e;
+        l += e;
         if (e > 0) spread += e * x;
       }
-      l += own;
       if (l === 0) {
         visit(i, w, { lse: -Infinity, entropy: 0 });
         continue;
       }
       for (let j = 0; j < Nk; j++) w[j] /= l;
       // −Σ p·ln p with p = e/l and ln p = x − ln l.
-      const entropy = Math.max(0, (own * Math.log(l) - spread) / l);
+      const entropy = Math.max(0, ((l - sunk) * Math.log(l) - spread) / l);
       visit(i, w, { lse: m + Math.log(l), entropy });
     }
   },

@@ -56,6 +56,8 @@ export class Measurer {
   private readonly places: Places;
   /** Positions of the keys of each token, ascending. */
   private readonly copies: ReadonlyMap<number, readonly number[]>;
+  /** Positions of markers among the keys. */
+  private readonly specials: readonly number[];
   private readonly entropy = new Mean();
   private readonly distance = new Mean();
   private readonly diagonal = new Mean();
@@ -81,6 +83,7 @@ export class Measurer {
       else copies.set(id, [j]);
     });
     this.copies = copies;
+    this.specials = [...places.keySpecial.keys()].filter((j) => places.keySpecial[j]);
   }
 
   add(row: MeasuredRow): void {
@@ -88,34 +91,32 @@ export class Measurer {
     const { places } = this;
     const Nk = w.length;
     const p = i + places.queryOffset;
-    let [total, max, distance, special, within, odd] = [0, 0, 0, 0, 0, 0];
+    const leak = row.given ? outside(w, runs) : 0;
+    if (leak > this.leak || leak !== leak) this.leak = leak;
+    let [total, distance, max] = [0, 0, 0];
     for (let n = 0; n < runs.length; n += 2)
       for (let j = runs[n]; j < runs[n + 1]; j++) {
         const x = w[j];
-        if (x === 0) continue;
-        if (x - x !== 0) {
-          odd++;
-          continue;
-        }
         total += x;
+        distance += x * Math.abs(j - p);
         if (x > max) max = x;
-        const far = j < p ? p - j : j - p;
-        distance += x * far;
-        if (far <= NEAR) within += x;
-        if (places.keySpecial[j]) special += x;
       }
-    const leak = row.given ? outside(w, runs) : 0;
-    if (leak > this.leak || leak !== leak) this.leak = leak;
-    this.notNumbers += odd;
-    if (odd > 0 || !(total > 0)) return;
+    // Only what holds NaN or an infinity adds up to one.
+    if (total + leak - (total + leak) !== 0) {
+      this.notNumbers += oddOnes(w, runs);
+      return;
+    }
+    if (!(total > 0)) return;
     this.rows++;
     if (max > this.maxWeight) this.maxWeight = max;
     this.rowSum = Math.max(this.rowSum, Math.abs(total + leak + sink - 1));
     this.entropy.add(row.entropy ?? entropyOf(w, runs));
-    this.first.add(Nk > 0 ? w[0] : 0);
-    this.special.add(special);
+    this.first.add(w[0]);
+    this.special.add(this.massOn(this.specials, w, runs));
     if (!places.self) return;
     this.distance.add(distance);
+    let within = 0;
+    for (let j = Math.max(0, p - NEAR); j <= Math.min(Nk - 1, p + NEAR); j++) within += w[j];
     this.within.add(within);
     if (p >= 0 && p < Nk) this.diagonal.add(w[p]);
     if (p >= 1 && p <= Nk) this.previous.add(w[p - 1]);
@@ -123,17 +124,20 @@ export class Measurer {
     if (!places.querySpecial[i]) this.addCopies(i, p, w, runs);
   }
 
+  /** Mass on keys, in ascending order, of which only those in the runs count. */
+  private massOn(keys: readonly number[], w: Floats, runs: readonly number[]): number {
+    const seen = walker(runs);
+    let mass = 0;
+    for (const j of keys) if (seen(j)) mass += w[j];
+    return mass;
+  }
+
   /** Mass on other copies of the token that the row sees, and on what followed the earlier ones. */
   private addCopies(i: number, p: number, w: Floats, runs: readonly number[]): void {
     const copies = this.copies.get(this.places.queryIds[i]);
     if (!copies) return;
     let [same, after, others, earlier] = [0, 0, 0, 0];
-    let run = 0;
-    /** Keys are asked for in ascending order, so the runs are walked once. */
-    const seen = (j: number) => {
-      while (run < runs.length && runs[run + 1] <= j) run += 2;
-      return run < runs.length && runs[run] <= j;
-    };
+    const seen = walker(runs);
     for (const j of copies) {
       if (j !== p && seen(j)) {
         others++;
@@ -180,6 +184,23 @@ export function entropyOf(w: ArrayLike<number>, runs: readonly number[] = [0, w.
   for (let n = 0; n < runs.length; n += 2)
     for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] > 0) nats -= w[j] * Math.log(w[j]);
   return nats > 0 ? nats : 0;
+}
+
+/** Whether a key is in the runs; keys are asked for in ascending order, so the runs are walked once. */
+function walker(runs: readonly number[]): (j: number) => boolean {
+  let run = 0;
+  return (j) => {
+    while (run < runs.length && runs[run + 1] <= j) run += 2;
+    return run < runs.length && runs[run] <= j;
+  };
+}
+
+/** NaN and infinities among the runs. */
+function oddOnes(w: Floats, runs: readonly number[]): number {
+  let odd = 0;
+  for (let n = 0; n < runs.length; n += 2)
+    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) odd++;
+  return odd;
 }
 
 /** Mass outside the runs. */

@@ -64,17 +64,17 @@ export class Pool {
         const end = Math.min(to, this.ends[c]);
         const at = base + c;
         this.seen[at] += end - j;
-        let [peak, sum] = [this.peak[at], 0];
-        for (; j < end; j++) {
-          const x = values[j];
-          if (x - x !== 0) this.odd[at] = 1;
-          else {
-            sum += x;
-            if (this.signed ? Math.abs(x) > Math.abs(peak) : x > peak) peak = x;
-          }
+        const sum = addRange(values, j, end);
+        // Only what holds NaN or an infinity adds up to one.
+        if (sum - sum === 0) this.sum[at] += sum;
+        else {
+          this.odd[at] = 1;
+          for (let n = j; n < end; n++) if (values[n] - values[n] === 0) this.sum[at] += values[n];
         }
-        this.peak[at] = peak;
-        this.sum[at] += sum;
+        this.peak[at] = this.signed
+          ? farthest(values, j, end, this.peak[at])
+          : largest(values, j, end, this.peak[at]);
+        j = end;
       }
     }
   }
@@ -103,4 +103,31 @@ export class Pool {
       done: this.Nq === 0 ? 1 : this.done / this.Nq,
     };
   }
+}
+
+function addRange(values: Floats, from: number, to: number): number {
+  let sum = 0;
+  for (let j = from; j < to; j++) sum += values[j];
+  return sum;
+}
+
+/** The largest finite value, `least` at least. */
+function largest(values: Floats, from: number, to: number, least: number): number {
+  let peak = least;
+  for (let j = from; j < to; j++) if (values[j] > peak && values[j] < Infinity) peak = values[j];
+  return peak;
+}
+
+/** The finite value farthest from 0. */
+function farthest(values: Floats, from: number, to: number, least: number): number {
+  let peak = least;
+  let size = Math.abs(least);
+  for (let j = from; j < to; j++) {
+    const x = Math.abs(values[j]);
+    if (x > size && x < Infinity) {
+      size = x;
+      peak = values[j];
+    }
+  }
+  return peak;
 }

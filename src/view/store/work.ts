@@ -283,11 +283,9 @@ function cellsOf(
   const held = new Float64Array(Nk);
   return (i, j0, j1, visit) => {
     const out = held.subarray(0, j1 - j0);
-    if (stage === "scores" || stage === "scaled") {
-      const q = head.query(i);
-      const scale = stage === "scores" ? 1 : recipe.scale;
-      for (let j = j0; j < j1; j++) out[j - j0] = head.dot(q, j) * scale;
-    } else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.given(i, j);
+    if (stage === "scores" || stage === "scaled")
+      head.products(i, stage === "scores" ? 1 : recipe.scale, out, j0, j1);
+    else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.given(i, j);
     else {
       const lse = stage === "masked" ? 0 : subject.sum(i);
       head.scores(i, out, j0, j1);
