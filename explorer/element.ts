@@ -4,12 +4,14 @@
  * files open.ts's.
  */
 import { html, LitElement, nothing, type TemplateResult } from "lit";
+import type { AttentionViewElement, AttentionViewEvents, Openable } from "../src/view/element.ts";
 import type { FigureOptions } from "../src/view/figure/options.ts";
 import { sampleBundle } from "../src/view/store/sample.ts";
 import type { HeadMeasures, HeadStore } from "../src/view/store/types.ts";
 import { ACTIONS, type Doer } from "./actions.ts";
 import { figureOf, htmlOf, pngOf } from "./export.ts";
 import { type Keyed, press, rove } from "./keys.ts";
+import { linesLook } from "./look/lines.ts";
 import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
 import { controls, theme } from "./look/theme.ts";
 import { interestingCell } from "./model/interesting.ts";
@@ -23,6 +25,7 @@ import { MODES, STAGES, type State, VIEWS } from "./state/state.ts";
 import type { Ui } from "./ui.ts";
 import { dialogs } from "./views/dialogs.ts";
 import { legend } from "./views/legend.ts";
+import { linesLegend } from "./views/lines.ts";
 import { modelSide } from "./views/model.ts";
 import { rowView } from "./views/row.ts";
 import { shell } from "./views/shell.ts";
@@ -38,9 +41,9 @@ const PARTS = {
 } as const;
 type Part = keyof typeof PARTS;
 
-export class AttentionView extends LitElement {
+export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag = "attention-view";
-  static override styles = [theme, controls, shellStyles, pictures, panels];
+  static override styles = [theme, controls, shellStyles, pictures, panels, linesLook];
   static override properties = {
     src: {},
     theme: { reflect: true },
@@ -204,7 +207,7 @@ export class AttentionView extends LitElement {
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
       pane: state.view === "row" && !state.table ? rowView(ui) : this.#panes.main.root,
-      legend: state.view === "row" ? nothing : legend(this.#session, this.#panes.matrix.domain),
+      legend: state.view === "row" ? nothing : this.#legend,
       side: state.view === "model" ? modelSide(ui) : nothing,
       dialogs: dialogs(ui, this.#sheets.dialogs),
     })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
@@ -219,6 +222,13 @@ export class AttentionView extends LitElement {
 
   // — the inside
 
+  get #legend(): TemplateResult {
+    const { view, mode } = this.#session.state;
+    const { lines, matrix } = this.#panes;
+    if (view === "head" && mode === "lines") return linesLegend(this.#session, lines.domain);
+    return legend(this.#session, matrix.domain);
+  }
+
   get #ui(): Ui {
     return { session: this.#session, act: (name) => this.#act(name), say: (text) => this.#say(text) };
   }
@@ -227,8 +237,7 @@ export class AttentionView extends LitElement {
     const session = this.#session;
     const doer: Doer = {
       session,
-      zoom: (factor) =>
-        session.state.view === "model" ? this.#panes.large.zoomBy(factor) : this.#panes.matrix.zoomBy(factor),
+      zoom: (factor) => this.#panes.main.zoomBy?.(factor),
       follow: () => {
         this.#panes.main.follow?.();
         // The grid says its cells itself; the other views are told here.
@@ -316,7 +325,10 @@ export class AttentionView extends LitElement {
       this.#emit("viewchange", { view: state.view, mode: state.mode, stage: state.stage });
   }
 
-  #emit(name: string, detail: unknown): void {
+  #emit<Name extends keyof AttentionViewEvents>(
+    name: Name,
+    detail: AttentionViewEvents[Name]["detail"],
+  ): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 

@@ -32,6 +32,8 @@ interface Pane {
   focus(): void;
   /** Moves what is seen so that the cursor is in it. */
   follow?(): void;
+  /** Closer by a factor, or farther; 0: as it was at first. */
+  zoomBy?(factor: number): void;
 }
 
 export class Panes {

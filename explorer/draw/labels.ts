@@ -37,6 +37,8 @@ export interface Marks {
   readonly pointed: number | undefined;
   readonly chosen: ReadonlySet<number>;
   readonly faded: ReadonlySet<number>;
+  /** Named too where there is room, the first ones first. */
+  readonly named?: readonly number[];
 }
 
 export class Labels {
@@ -64,6 +66,14 @@ export class Labels {
       for (const other of places.keys())
         if (other !== place && !places.get(other) && Math.abs(other - place) * pixels < PITCH - 1)
           places.delete(other);
+      places.set(place, true);
+    }
+    for (const index of marks.named ?? []) {
+      const place = placeOf(axis, index);
+      if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
+      const near = [...places].filter(([other]) => Math.abs(other - place) * pixels < PITCH - 1);
+      if (near.some(([other, strong]) => strong && other !== place)) continue;
+      for (const [other] of near) if (other !== place) places.delete(other);
       places.set(place, true);
     }
     let used = 0;
