@@ -4,13 +4,13 @@
  */
 import { FormatError } from "../src/core/errors.ts";
 import type { ByteSource } from "../src/io/source.ts";
-import { type ComputeOptions, type StoreInput, storeFrom } from "../src/view/store/from.ts";
+import type { Openable } from "../src/view/element.ts";
+import { type ComputeOptions, storeFrom } from "../src/view/store/from.ts";
 import type { Port } from "../src/view/store/messages.ts";
 import { openStore } from "../src/view/store/open.ts";
 import type { HeadStore } from "../src/view/store/types.ts";
 
-/** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
-export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
+export type { Openable };
 
 /** Written into the bundle so that a page that has it in a script of its own can find that script again. */
 export const MARK = "heed:attention-view";

@@ -1,7 +1,7 @@
 /**
  * Bundles the web component: explorer/index.ts with all it needs, lit and the workers' code included, to the one
  * ES module dist/attention-view.js. Part of `npm run build` (build.mjs); alone it takes a second, for those who work on
- * the explorer. The types of the module are src/view/element.ts.
+ * the explorer. The module's types are those of src/view/element.ts.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -55,9 +55,21 @@ export async function bundleElement(input) {
   return `${notice()}\n${output[0].code}`;
 }
 
+/** The module's types: what src/view/element.ts says, and that the tag is that element. No package is named in them. */
+const TYPES = `import type { AttentionViewElement } from "./view/element.js";
+export * from "./view/element.js";
+/** The class of <attention-view>; importing this module defines it. */
+export declare const AttentionView: { new (): AttentionViewElement; readonly tag: "attention-view" };
+declare global {
+  interface HTMLElementTagNameMap {
+    "attention-view": AttentionViewElement;
+  }
+}
+`;
+
 export async function buildElement() {
   writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/index.ts"));
-  writeFileSync(at("dist/attention-view.d.ts"), 'export * from "./view/element.js";\n');
+  writeFileSync(at("dist/attention-view.d.ts"), TYPES);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)

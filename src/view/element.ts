@@ -1,0 +1,138 @@
+/**
+ * The words of <attention-view>: what it shows as one plain value, what it opens, what it tells, what it does. Types only; the
+ * element is explorer/, the built module `heed/attention-view`. A page needs no other types to use it.
+ */
+import type { FigureOptions } from "./figure/options.ts";
+import type { StoreInput } from "./store/input.ts";
+import type { HeadMeasures, HeadStore, LoadReport, Stage } from "./store/types.ts";
+
+/** A head by name. */
+export interface HeadName {
+  readonly block: string;
+  readonly layer: number;
+  readonly head: number;
+}
+
+/** Where a picture is looked at: pixels a cell, and the cell at its upper left corner (both may be fractions). */
+export interface Camera {
+  readonly scale: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A closed interval a metric must lie in. */
+export interface Filter {
+  readonly metric: string;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * What a page of the explorer shows: everything that changes the picture. One cursor (block, layer, head, query, key) is the
+ * single selection that all views share; a held cell stays while the cursor previews others.
+ */
+export interface State extends HeadName {
+  readonly view: "model" | "head" | "row";
+  /** How a head is drawn. */
+  readonly mode: "matrix" | "lines" | "text";
+  /** The cursor's cell. */
+  readonly query: number;
+  readonly key: number;
+  /** The pinned cell. */
+  readonly held: readonly [query: number, key: number] | null;
+  readonly stage: Stage;
+  /** How a weight becomes a place on the colour scale. */
+  readonly transfer: "sqrt" | "linear" | "log";
+  /** What full colour stands for: 1 itself, or the largest value of the head or of each row. */
+  readonly domain: "absolute" | "head" | "row";
+  readonly ramp: "plum" | "cividis" | "grey";
+  /** Coarse pictures keep the largest value of what they merge, or its mean. */
+  readonly pool: "max" | "mean";
+  /** Which keys are left out. */
+  readonly hide: "none" | "special" | "first" | "chosen";
+  /** Keys left out where `hide` is "chosen": sorted, each once. */
+  readonly hidden: readonly number[];
+  readonly renormalise: boolean;
+  /** Pinned heads, at most six, lettered A to F. */
+  readonly pins: readonly HeadName[];
+  /** Selected queries and keys: sorted, each once; empty: the cursor alone. */
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
+  /** What several selected queries are read as. */
+  readonly aggregate: "mean" | "sum" | "max";
+  /** Segments shown, by index: sorted, each once; empty: all. */
+  readonly querySegments: readonly number[];
+  readonly keySegments: readonly number[];
+  /** The metric heads are sorted by, "" for their order in the model. */
+  readonly sort: string;
+  readonly descending: boolean;
+  /** What is sorted: the flat list of heads, whole layers, or whole columns of heads. */
+  readonly sortHow: "list" | "layers" | "heads";
+  readonly filters: readonly Filter[];
+  /** Layer 0 at the bottom. */
+  readonly flipped: boolean;
+  /** null: the whole picture fits. */
+  readonly camera: Camera | null;
+  readonly modelCamera: Camera | null;
+  /** Values printed in cells that have room. */
+  readonly values: boolean;
+  /** Lines keep the strongest `top` keys a row, or as many as hold `mass` of it. */
+  readonly keep: "top" | "mass";
+  readonly top: number;
+  readonly mass: number;
+  readonly arcs: boolean;
+  /** The text is tinted by what the chosen tokens give (from) or get (to). */
+  readonly direction: "from" | "to";
+  /** Pieces are joined to words. */
+  readonly words: boolean;
+  /** The picture's numbers as a table. */
+  readonly table: boolean;
+  /** Terms of q·k in order of index, or largest first. */
+  readonly terms: "index" | "size";
+  /** The row's scale is divided by this: what if. */
+  readonly temperature: number;
+}
+
+/** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
+export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
+
+/** What the element tells, by the name of the event; all of it in `detail`, plain values. Events bubble. */
+export interface AttentionViewEvents {
+  readonly cursorchange: CustomEvent<Pick<State, "block" | "layer" | "head" | "query" | "key">>;
+  readonly pin: CustomEvent<Pick<State, "held" | "pins">>;
+  readonly viewchange: CustomEvent<Pick<State, "view" | "mode" | "stage">>;
+  readonly load: CustomEvent<{ readonly report: LoadReport }>;
+  readonly error: CustomEvent<{ readonly title: string; readonly message: string; readonly code?: string }>;
+  readonly progress: CustomEvent<{ readonly what: string; readonly done: number }>;
+}
+
+/** The element. Attributes `view mode block layer head stage theme src keys address` do as the properties do. */
+export interface AttentionViewElement extends HTMLElement {
+  /** Where the attention is read from. */
+  src: string | undefined;
+  /** light, dark, or auto: as the system has it. */
+  theme: string | undefined;
+  /** "off": single letters do nothing. */
+  keys: string | undefined;
+  /** The state is kept in the page's address, after #. One element of a page at most. */
+  address: boolean;
+  /** The store that is shown; one of the page's own may be set, and is then disposed of by the element. */
+  store: HeadStore | undefined;
+  /** Opened as soon as it is set; `open` tells when it is there. */
+  set data(given: Openable | undefined);
+  /** What is shown; setting parts of it changes those. */
+  get state(): State;
+  set state(patch: Partial<State>);
+  /** Moves the cursor. */
+  setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void;
+  /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
+  open(given: Openable, name?: string): Promise<void>;
+  /** The measures of a head: the cursor's where none is named. */
+  metrics(of?: Partial<HeadName>): Promise<HeadMeasures>;
+  /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
+  toSVG(options?: FigureOptions): Promise<string>;
+  /** What is shown as PNG, 1 to 4 times its size on screen (2). */
+  toPNG(options?: FigureOptions, scale?: 1 | 2 | 3 | 4): Promise<Blob>;
+  /** The explorer with this data and state as one HTML file that makes no request. */
+  toHTML(): Promise<string>;
+}
