@@ -16,7 +16,7 @@ import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
 import { controls, theme } from "./look/theme.ts";
 import { interestingCell } from "./model/interesting.ts";
 import { describeCell, detailCell } from "./model/words.ts";
-import { type Openable, openAddress, openAny } from "./open.ts";
+import { openAddress, openAny } from "./open.ts";
 import { Panes } from "./panes.ts";
 import { Session } from "./session.ts";
 import { Sheets } from "./sheets.ts";
