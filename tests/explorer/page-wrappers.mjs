@@ -1,0 +1,304 @@
+// @ts-check
+/**
+ * The element's wrappers in headless Chromium, from the built package: the React component on React 18 and 19 (strict mode,
+ * ref, events, props that change, data, errors, coming and going, rendering on a server), and the notebook module
+ * with a model as anywidget gives it. Needs dist/ (npm run build).
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { writeBundle } from "heed/view";
+import { rolldown } from "rolldown";
+import { Tally } from "../../tools/tally.mjs";
+import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
+import { inputs } from "./inputs.mjs";
+
+/** @typedef {import("playwright-core").Browser} Browser */
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+const { startServer } = await import(pathToFileURL(join(root, "dist/server/server.js")).href);
+const folder = mkdtempSync(join(tmpdir(), "heed-wrappers-"));
+const SCRIPT = "text/javascript; charset=utf-8";
+const html = (/** @type {string} */ scripts) =>
+  Buffer.from(
+    `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>t</title><div id="root"></div>${scripts}`,
+  );
+
+/**
+ * Bundles a program with one version of React.
+ * @param {string} input
+ * @param {string} suffix "" or "-18"
+ * @param {"browser" | "node"} [platform]
+ */
+async function bundled(input, suffix, platform = "browser") {
+  const made = await rolldown({
+    input,
+    platform,
+    logLevel: "silent",
+    transform: { define: { "process.env.NODE_ENV": '"development"' } },
+    plugins: [
+      {
+        name: "react-version",
+        resolveId(name, importer) {
+          if (name === "heed/attention-view") return { id: "/attention-view.js", external: true };
+          if (name === "heed/attention-view/react") return join(root, "dist/attention-view/react.js");
+          const [, which, rest = ""] = /^(react|react-dom)(\/.*)?$/.exec(name) ?? [];
+          return which && suffix !== "" ? this.resolve(`${which}${suffix}${rest}`, importer) : undefined;
+        },
+      },
+    ],
+  });
+  const { output } = await made.generate({ format: "esm", codeSplitting: false });
+  await made.close();
+  return output[0].code;
+}
+
+/** @param {Browser} browser @param {string} suffix */
+async function react(browser, suffix) {
+  const code = await bundled(join(root, "tests/explorer/react-app.mjs"), suffix);
+  const pages = new Map([
+    ["/", { type: "text/html; charset=utf-8", body: html('<script type="module" src="/app.js"></script>') }],
+    ["/app.js", { type: SCRIPT, body: Buffer.from(code) }],
+    ["/attention-view.js", { type: SCRIPT, body: readFileSync(join(root, "dist/attention-view.js")) }],
+  ]);
+  const server = await startServer({ pages });
+  const page = await browser.newPage();
+  /** @type {string[]} */
+  const errors = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(`${error}`));
+  await page.goto(server.url);
+  const app = "/** @type {any} */ (globalThis).app";
+  /** @param {string} code @returns {Promise<any>} */
+  const run = (code) => page.evaluate(`(() => { const app = ${app}; return ${code}; })()`);
+  // Polled from here: the page's policy lets no text become code in it.
+  const until = async (/** @type {string} */ code) => {
+    for (let n = 0; n < 300; n++) {
+      if (await run(code)) return;
+      await page.waitForTimeout(50);
+    }
+    throw new Error(`not within 15 s: ${code}`);
+  };
+  try {
+    await until("app");
+    const version = await run("app.version");
+    const name = `React ${version}`;
+    const check = (/** @type {string} */ what, /** @type {unknown} */ good, problem = "it is not so") =>
+      tally.check(`${name}: ${what}`, good ? "" : problem);
+    check("is the version asked for", version.startsWith(suffix === "" ? "19." : "18."), version);
+
+    await run(
+      "void app.render({ data: app.inputs.small(), layer: 1, className: 'mine', style: { height: '500px' } })",
+    );
+    await until("app.element?.store && app.told.some(([name]) => name === 'onLoad')");
+    const loads = await run(
+      "app.told.filter(([name]) => name === 'onLoad').map(([, detail]) => detail.report.format)",
+    );
+    check(
+      "onLoad hears what was loaded",
+      loads.length > 0 && loads.every((/** @type {string} */ one) => one === "memory"),
+      loads.join(),
+    );
+    check("the ref is the element", await run("app.element === document.querySelector('attention-view')"));
+    const given = await run("[app.element.className, app.element.style.height, app.element.state.layer]");
+    check("class, style and state are set", given.join() === "mine,500px,1", given.join());
+
+    await run(
+      "void app.render({ data: undefined, layer: 0, stage: 'scaled', view: 'row', className: 'other' })",
+    );
+    await until("app.element.state.view === 'row'");
+    const now = await run("[app.element.className, app.element.state.layer, app.element.state.stage]");
+    check("props that change reach the element", now.join() === "other,0,scaled", now.join());
+    check(
+      "onViewChange hears it",
+      await run("app.told.some(([name, detail]) => name === 'onViewChange' && detail.view === 'row')"),
+    );
+
+    await run("void (app.told.length = 0, app.element.setCursor({ head: 2, query: 3, key: 1 }))");
+    await until("app.told.length > 0");
+    const moved = await run("JSON.stringify(app.told.filter(([name]) => name === 'onCursorChange'))");
+    check(
+      "onCursorChange hears the cursor once",
+      JSON.parse(moved).length === 1 && JSON.parse(moved)[0][1].query === 3,
+      moved,
+    );
+
+    await run("void (app.told.length = 0, app.render({ data: new Uint8Array(40) }))");
+    await until("app.told.some(([name]) => name === 'onError')");
+    check(
+      "onError hears why",
+      (await run("app.told.find(([name]) => name === 'onError')[1].message")).length > 20,
+    );
+
+    for (let n = 0; n < 20; n++) {
+      await run("void app.render({ data: app.inputs.small() })");
+      await until("app.element?.store");
+      await run("void app.clear()");
+      await until("document.querySelector('attention-view') === null");
+    }
+    check("comes and goes twenty times", (await run("app.element")) === null);
+    // Opening bytes that are no file is told in the console by nobody.
+    check("nothing on the console", errors.length === 0, errors.slice(0, 3).join("; "));
+  } finally {
+    await page.close();
+    await server.close();
+  }
+}
+
+/** @param {string} suffix */
+async function reactOnServer(suffix) {
+  const entry = "\0entry";
+  const made = await rolldown({
+    input: entry,
+    platform: "node",
+    logLevel: "silent",
+    external: ["heed/attention-view"],
+    plugins: [
+      {
+        name: "entry",
+        resolveId(name, importer) {
+          if (name === entry) return entry;
+          if (name === "wrapper") return join(root, "dist/attention-view/react.js");
+          const [, which, rest = ""] = /^(react|react-dom)(\/.*)?$/.exec(name) ?? [];
+          const from = importer === entry ? join(root, "tests/explorer/x.mjs") : importer;
+          return which ? this.resolve(`${which}${suffix}${rest}`, from, { skipSelf: true }) : undefined;
+        },
+        load: (id) =>
+          id === entry
+            ? `import { createElement } from "react"; import { renderToString } from "react-dom/server"; import { AttentionView } from "wrapper";
+               export default () => renderToString(createElement(AttentionView, { src: "/run.safetensors", layer: 4, className: "mine" }));`
+            : undefined,
+      },
+    ],
+  });
+  const { output } = await made.generate({ format: "esm", codeSplitting: false });
+  await made.close();
+  const file = join(folder, `server${suffix}.mjs`);
+  writeFileSync(file, output[0].code);
+  const module = await import(pathToFileURL(file).href);
+  const text = module.default();
+  const good =
+    /^<attention-view /.test(text) && /src="\/run\.safetensors"/.test(text) && /class="mine"/.test(text);
+  tally.check(`React${suffix || "-19"} renders on a server`, good ? "" : text);
+}
+
+/** @param {Browser} browser */
+async function notebook(browser) {
+  const pages = new Map([
+    ["/", { type: "text/html; charset=utf-8", body: html("") }],
+    ["/anywidget.js", { type: SCRIPT, body: readFileSync(join(root, "dist/attention-view/anywidget.js")) }],
+  ]);
+  const data = await writeBundle(inputs.small());
+  const server = await startServer({ pages });
+  const page = await browser.newPage();
+  /** @type {string[]} */
+  const errors = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(`${error}`));
+  await page.goto(server.url);
+  try {
+    const found = await page.evaluate(
+      async (bytes) => {
+        const widget = (await import(/** @type {string} */ ("/anywidget.js"))).default;
+        /** A model as anywidget hands it over: traits, and who listens to them. */
+        const model = () => {
+          /** @type {Record<string, unknown>} */
+          const traits = {
+            data: new DataView(Uint8Array.from(bytes).buffer),
+            name: "run",
+            layer: 1,
+            height: 480,
+          };
+          /** @type {Map<string, Set<() => void>>} */
+          const heard = new Map();
+          return {
+            traits,
+            saved: 0,
+            heard,
+            get: (/** @type {string} */ name) => traits[name],
+            set(/** @type {string} */ name, /** @type {unknown} */ value) {
+              traits[name] = value;
+              for (const listener of heard.get(`change:${name}`) ?? []) listener();
+            },
+            save_changes() {
+              this.saved++;
+            },
+            on: (/** @type {string} */ name, /** @type {() => void} */ act) =>
+              heard.set(name, (heard.get(name) ?? new Set()).add(act)),
+            off: (/** @type {string} */ name, /** @type {() => void} */ act) => heard.get(name)?.delete(act),
+          };
+        };
+        const until = async (/** @type {() => unknown} */ good) => {
+          for (let n = 0; n < 300 && !good(); n++) await new Promise((resolve) => setTimeout(resolve, 50));
+          return Boolean(good());
+        };
+        const el = document.getElementById("root");
+        const one = model();
+        const end = widget.render({ model: one, el });
+        const view = /** @type {any} */ (el?.querySelector("attention-view"));
+        const result = /** @type {Record<string, unknown>} */ ({});
+        result.opens = await until(() => view.store);
+        result.name = view.store?.report.name;
+        result.layer = view.state.layer;
+        result.height = getComputedStyle(view).height;
+        view.setCursor({ query: 4, key: 2 });
+        result.told = JSON.stringify(one.traits.cursor);
+        result.saved = one.saved > 0;
+        one.set("cursor", { query: 7, key: 1 });
+        result.moved = [view.state.query, view.state.key].join();
+        one.set("stage", "scaled");
+        result.stage = view.state.stage;
+        // A second widget in the same page, and the end of the first.
+        const two = model();
+        const other = document.createElement("div");
+        document.body.append(other);
+        const endTwo = widget.render({ model: two, el: other });
+        result.both = await until(() => /** @type {any} */ (other.querySelector("attention-view")).store);
+        end();
+        result.gone = el?.childElementCount === 0 && [...one.heard.values()].every((set) => set.size === 0);
+        endTwo();
+        return result;
+      },
+      [...data],
+    );
+    const wanted = {
+      opens: true,
+      name: "run",
+      layer: 1,
+      height: "480px",
+      saved: true,
+      moved: "7,1",
+      stage: "scaled",
+      both: true,
+      gone: true,
+      told: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
+    }; // prettier-ignore
+    for (const [what, value] of Object.entries(wanted))
+      tally.check(`notebook: ${what}`, found[what] === value ? "" : `${found[what]}`);
+    tally.check("notebook: nothing on the console", errors.slice(0, 3).join("; "));
+  } finally {
+    await page.close();
+    await server.close();
+  }
+}
+
+/** The beginning of an error: what stands in it may be a bundle. @param {Error} error */
+const told = (error) => `${error.stack}`.slice(0, 800);
+
+const browser = await launchChromium(["--disable-gpu"]);
+for (const suffix of ["-18", ""])
+  await reactOnServer(suffix).catch((error) => tally.check(`React${suffix} on a server`, told(error)));
+if (browser === undefined) tally.skip("the wrappers in a browser", NO_CHROMIUM);
+else
+  try {
+    for (const suffix of ["-18", ""])
+      await react(browser, suffix).catch((error) => tally.check(`React${suffix || "-19"}`, told(error)));
+    await notebook(browser).catch((error) => tally.check("notebook", told(error)));
+  } finally {
+    await browser.close();
+  }
+rmSync(folder, { recursive: true, force: true });
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;

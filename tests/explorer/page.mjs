@@ -1,0 +1,327 @@
+// @ts-check
+/**
+ * The explorer as people get it, in headless Chromium, from the built package: what `heed view` serves (isolated, every
+ * answer with the exact headers, no violation of its policy, no request elsewhere, data by byte range), what it says
+ * when something is missing, the one-file page of `heed html` from disk with the network off, and figures, whose bytes
+ * are those of Node. Needs dist/ (npm run build).
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { openStore, renderFigure, writeBundle } from "heed/view";
+import { Tally } from "../../tools/tally.mjs";
+import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
+import { figures, inputs } from "./inputs.mjs";
+
+/** @typedef {import("playwright-core").Browser} Browser */
+/** @typedef {import("playwright-core").Page} Page */
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
+const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+const folder = mkdtempSync(join(tmpdir(), "heed-page-"));
+
+/**
+ * Runs `heed` and gives the first line it prints, and a way to end it as Ctrl-C does.
+ * @param {string[]} args
+ * @returns {Promise<{ line: string, end: () => Promise<number | null> }>}
+ */
+function heed(...args) {
+  const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), ...args], { cwd: folder });
+  let [out, err] = ["", ""];
+  const closed = new Promise((resolve) => child.on("close", resolve));
+  child.stderr.on("data", (text) => (err += text));
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      child.kill("SIGINT");
+      return /** @type {Promise<number | null>} */ (closed);
+    };
+    child.stdout.on("data", (text) => {
+      out += text;
+      if (out.includes("\n")) resolve({ line: out.trim(), end });
+    });
+    void closed.then((code) => reject(new Error(`heed ${args.join(" ")} ended with ${code}: ${err}`)));
+  });
+}
+
+/**
+ * A page that notes what it must not do: violations of the policy, errors, requests to other places than `origin`.
+ * @param {Browser} browser
+ * @param {string} origin
+ * @param {object} [options]
+ */
+async function watched(browser, origin, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const told = [];
+  page.on("console", (message) => message.type() !== "log" && told.push(message.text()));
+  page.on("pageerror", (error) => told.push(`${error.stack}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !/^(?:data|blob):/.test(request.url()))
+      told.push(`a request to ${request.url()}`);
+  });
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) =>
+      console.error(`violates ${event.violatedDirective}: ${event.blockedURI || event.sample}`),
+    );
+  });
+  return { page, told, close: () => context.close() };
+}
+
+/** Waits until the element has a head in memory and its pictures stay as they are. @param {Page} page */
+async function settled(page) {
+  await page.waitForFunction(
+    () => {
+      const view = /** @type {any} */ (document.querySelector("attention-view"));
+      const store = view?.store;
+      if (store === undefined) return false;
+      const { block, layer, head } = view.state;
+      return store.ready({
+        block: store.blocks.findIndex((/** @type {any} */ b) => b.name === block),
+        layer,
+        head,
+      });
+    },
+    undefined,
+    { timeout: 30_000 },
+  );
+  let before = "";
+  for (let n = 0; n < 50; n++) {
+    const now = (await picture(page)).join();
+    if (now === before) return;
+    before = now;
+    await page.waitForTimeout(200);
+  }
+}
+
+/** Every canvas of the element, as data. @param {Page} page @returns {Promise<string[]>} */
+function picture(page) {
+  return page.evaluate(() => {
+    const inside = document.querySelector("attention-view")?.shadowRoot;
+    return [...(inside?.querySelectorAll("canvas") ?? [])].map(
+      (canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`,
+    );
+  });
+}
+
+/** The weight of the held cell as the page's own store has it. @param {Page} page @returns {Promise<any>} */
+function heldCell(page) {
+  return page.evaluate(() => {
+    const view = /** @type {any} */ (document.querySelector("attention-view"));
+    const { block, layer, head, held } = view.state;
+    const index = view.store.blocks.findIndex((/** @type {any} */ b) => b.name === block);
+    const ref = { block: index, layer, head };
+    return { ref, held, weight: held && view.store.cell(ref, held[0], held[1], "weights") };
+  });
+}
+
+/** @param {Browser} browser */
+async function served(browser) {
+  const { HEADERS } = await built("server/policy.js");
+  const { line, end } = await heed("view", "run.safetensors", "pair.npz", "--no-open");
+  const url = new URL(line);
+  tally.check(
+    "heed view prints an address of the loopback with a token",
+    /^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}#v1\/head\?/.test(line) ? "" : line,
+  );
+  const { page, told, close } = await watched(browser, url.origin);
+  /** @type {string[]} */
+  const wrong = [];
+  /** @type {Set<number>} */
+  const statuses = new Set();
+  page.on("response", (response) => {
+    const got = response.headers();
+    statuses.add(response.status());
+    for (const [name, value] of Object.entries(HEADERS))
+      if (got[name.toLowerCase()] !== value)
+        wrong.push(`${response.url()}: ${name}: ${got[name.toLowerCase()]}`);
+  });
+  await page.goto(line);
+  await settled(page);
+  tally.check(
+    "the page is cross-origin isolated",
+    (await page.evaluate(() => crossOriginIsolated)) ? "" : "it is not",
+  );
+  tally.check("every answer has the exact headers", wrong.slice(0, 3).join("; "));
+  tally.check("data comes by byte range", statuses.has(206) ? "" : `statuses ${[...statuses]}`);
+  tally.check(
+    "its title names the file",
+    (await page.title()) === "run.safetensors · heed" ? "" : await page.title(),
+  );
+  const store = await openStore(join(folder, "run.safetensors"));
+  const { ref, held, weight } = await heldCell(page);
+  await store.load(ref);
+  const here = held && store.cell(ref, held[0], held[1], "weights");
+  tally.check(
+    "a cell is held, and its weight is Node's",
+    held && weight === here && weight > 0.05 ? "" : `${JSON.stringify(held)}: ${weight}, in Node ${here}`,
+  );
+  store.dispose();
+  const tabs = page.locator("#files button");
+  tally.check(
+    "a tab for each file",
+    (await tabs.allTextContents()).join() === "run.safetensors,pair.npz"
+      ? ""
+      : (await tabs.allTextContents()).join(),
+  );
+  await tabs.nth(1).click();
+  await page.waitForFunction(() => document.title.startsWith("pair.npz"));
+  await settled(page);
+  tally.check(
+    "the second file opens",
+    (await tabs.nth(1).getAttribute("aria-current")) === "true" ? "" : "its tab is not the current one",
+  );
+  tally.check("no violation, no error, no request elsewhere", told.slice(0, 5).join("; "));
+  await page.screenshot({
+    path: process.env.HEED_SHOTS ? join(process.env.HEED_SHOTS, "served.png") : undefined,
+  });
+
+  /** @param {string} name @param {string} address @param {RegExp} wanted */
+  const notice = async (name, address, wanted) => {
+    const one = await watched(browser, url.origin);
+    await one.page.goto(address);
+    const said = one.page.locator("#notice:not([hidden])");
+    await said.waitFor({ timeout: 10_000 }).catch(() => {});
+    const text = (await said.count()) > 0 ? await said.textContent() : "nothing";
+    tally.check(name, wanted.test(text ?? "") ? "" : `it says ${text}`);
+    await one.close();
+  };
+  await notice("without its token the page says so", `${url.origin}/`, /lacks its token/);
+  await notice("with a wrong token too", `${url.origin}/?token=guess`, /lacks its token/);
+
+  // Another origin: the page of a stranger, which can reach loopback but gets nothing.
+  const stranger = await watched(browser, "http://stranger.invalid");
+  await stranger.page.route("http://stranger.invalid/", (route) =>
+    route.fulfill({ contentType: "text/html", body: "<!doctype html>a stranger" }),
+  );
+  await stranger.page.goto("http://stranger.invalid/");
+  const stolen = await stranger.page.evaluate(async (origin) => {
+    const token = new URLSearchParams(location.search).get("token");
+    const ask = (/** @type {string} */ path, /** @type {RequestInit} */ init) =>
+      fetch(origin + path, init).then(
+        (answer) => answer.text(),
+        () => "",
+      );
+    const script = (/** @type {string} */ path) =>
+      new Promise((resolve) => {
+        const element = Object.assign(document.createElement("script"), {
+          src: origin + path,
+          type: "module",
+        });
+        element.onload = () => resolve("ran");
+        element.onerror = () => resolve("");
+        document.head.append(element);
+      });
+    return [
+      await ask("/", {}),
+      await ask("/data/session", {}),
+      await ask(`/data/session?token=${token}`, { mode: "no-cors" }),
+      await script("/attention-view.js"),
+    ].filter((text) => text !== "");
+  }, url.origin);
+  tally.check("a page of another site gets nothing", stolen.join("; ").slice(0, 200));
+  await stranger.close();
+
+  tally.check("Ctrl-C ends heed view with 0", (await end()) === 0 ? "" : "another status");
+  await page.reload().catch(() => {});
+  await close();
+}
+
+/** @param {Browser} browser */
+async function oneFile(browser) {
+  await (await heed("html", "run.safetensors", "-o", "run.html")).end();
+  const address = pathToFileURL(join(folder, "run.html")).href;
+  const file = await watched(browser, address, { offline: true });
+  await file.page.goto(address);
+  await settled(file.page);
+  tally.check("the file makes no request and breaks no rule", file.told.slice(0, 5).join("; "));
+  const hit = await file.page.evaluate(() => /** @type {any} */ (globalThis).hit);
+  tally.check("tokens with markup are text", hit === undefined ? "" : "a token ran as a script");
+  const cell = await heldCell(file.page);
+  tally.check("it opens at a cell", cell.weight > 0.05 ? "" : JSON.stringify(cell));
+
+  const server = await heed("view", "run.safetensors", "--no-open");
+  const page = await watched(browser, new URL(server.line).origin);
+  await page.page.goto(server.line);
+  await settled(page.page);
+  const [a, b] = [await picture(file.page), await picture(page.page)];
+  const differ =
+    a.length !== b.length || a.length === 0
+      ? `${a.length} and ${b.length} pictures`
+      : a.findIndex((one, n) => one !== b[n]);
+  tally.check(
+    "its pictures have the pixels of the served page's",
+    differ === -1 ? "" : `picture ${differ} differs`,
+  );
+  await file.close();
+  await page.close();
+  await server.end();
+}
+
+/** @param {Browser} browser */
+async function figuresInPages(browser) {
+  const { startServer } = await built("server/server.js");
+  const type = "text/javascript; charset=utf-8";
+  const pages = new Map([
+    [
+      "/",
+      {
+        type: "text/html; charset=utf-8",
+        body: Buffer.from("<!doctype html><link rel='icon' href='data:,'><title>figures</title>"),
+      },
+    ],
+  ]);
+  for (const name of readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" }))
+    if (name.endsWith(".js"))
+      pages.set(`/dist/${name.split(sep).join("/")}`, { type, body: readFileSync(join(root, "dist", name)) });
+  for (const name of ["inputs.mjs"])
+    pages.set(`/${name}`, { type, body: readFileSync(join(root, "tests/explorer", name)) });
+  const server = await startServer({ pages });
+  const { page, told, close } = await watched(browser, new URL(server.url).origin);
+  await page.goto(server.url);
+  const drawn = await page.evaluate(async () => {
+    const { renderFigure, storeFrom } = await import(/** @type {string} */ ("/dist/view/index.js"));
+    const { figures, inputs } = await import(/** @type {string} */ ("/inputs.mjs"));
+    const made = [];
+    for (const { name, input, options } of figures)
+      made.push([name, (await renderFigure(storeFrom(inputs[input]()), options)).svg]);
+    return made;
+  });
+  const { storeFrom } = await import("heed/view");
+  for (const { name, input, options } of figures) {
+    const { svg } = await renderFigure(storeFrom(inputs[input]()), options);
+    const other = drawn.find(([which]) => which === name)?.[1];
+    tally.check(
+      `figure ${name}: the page draws Node's bytes`,
+      other === svg ? "" : `${other?.length} and ${svg.length} characters`,
+    );
+    const parsed = await page.evaluate((text) => {
+      const document = new DOMParser().parseFromString(text, "image/svg+xml");
+      return document.querySelector("parsererror")?.textContent ?? "";
+    }, svg);
+    tally.check(`figure ${name} is well-formed`, parsed);
+  }
+  tally.check("figures in a page: nothing on the console", told.slice(0, 3).join("; "));
+  await close();
+  await server.close();
+}
+
+const browser = await launchChromium(["--disable-gpu"]);
+if (browser === undefined) tally.skip("the explorer in a browser", NO_CHROMIUM);
+else
+  try {
+    writeFileSync(join(folder, "run.safetensors"), await writeBundle(inputs.hostile()));
+    const { writeNpz } = await import("heed/io");
+    const { query, key } = inputs.small().blocks[0].layers[0];
+    writeFileSync(join(folder, "pair.npz"), await writeNpz({ q: query, k: key }));
+    for (const [name, part] of Object.entries({ served, oneFile, figuresInPages }))
+      await part(browser).catch((error) => tally.check(name, `${error.stack}`.slice(0, 800)));
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+process.stdout.write(`${tally}\n`);
+process.exitCode = tally.failed > 0 ? 1 : 0;

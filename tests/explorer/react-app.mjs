@@ -1,0 +1,29 @@
+// @ts-nocheck: bundled for React 18 and for React 19, whose types differ
+/**
+ * A React program with the explorer in it, for page-wrappers.mjs: it renders in strict mode what it is told to, notes what
+ * the component tells, and hands both to the page as `app`.
+ */
+import { AttentionView } from "heed/attention-view/react";
+import { createElement, createRef, StrictMode, version } from "react";
+import { createRoot } from "react-dom/client";
+import { inputs } from "./inputs.mjs";
+
+const told = [];
+const ref = createRef();
+const EVENTS = ["onLoad", "onError", "onProgress", "onCursorChange", "onPin", "onViewChange"];
+const listeners = Object.fromEntries(EVENTS.map((name) => [name, (detail) => told.push([name, detail])]));
+const root = createRoot(document.getElementById("root"));
+
+globalThis.app = {
+  version,
+  told,
+  inputs,
+  get element() {
+    return ref.current;
+  },
+  render: (props) =>
+    root.render(
+      createElement(StrictMode, null, createElement(AttentionView, { ref, ...listeners, ...props })),
+    ),
+  clear: () => root.render(null),
+};
