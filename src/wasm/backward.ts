@@ -4,6 +4,7 @@
  * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
  */
 import type { Gradients, Upstream } from "../plan/backend.ts";
+import { warnOnce } from "../plan/configure.ts";
 import type { Problem } from "../plan/problem.ts";
 import { TileMap } from "../plan/tiles.ts";
 import { tablesOf } from "../score/expr.ts";
@@ -15,6 +16,7 @@ import type { Engine } from "./engine.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Piece } from "./place.ts";
 import type { KernelLevel } from "./prepare.ts";
+import { gradientsAgree } from "./selftest.ts";
 import { panelOf, type Storage } from "./spec.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -35,8 +37,32 @@ export function refusesBackward(engine: Engine, problem: Problem, level: KernelL
   return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MOST_COPIES}; a float mask of that shape needs none`;
 }
 
+let wideAgrees: boolean | undefined;
+
+/** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
+function levelFor(engine: Engine, level: KernelLevel): KernelLevel {
+  if (level !== "wide") return level;
+  wideAgrees ??= gradientsAgree((problem, upstream, gradients, tried) =>
+    gradientsAt(engine, problem, upstream, gradients, tried, () => 1),
+  );
+  if (wideAgrees) return level;
+  warnOnce("wide backward", 'simd: "wide" failed its self-test for gradients; they run at "relaxed"');
+  return "relaxed";
+}
+
 /** Fills the gradients of a problem; `threadsFor` says how many threads so much work may have. */
 export function backward(
+  engine: Engine,
+  problem: Problem,
+  upstream: Upstream,
+  gradients: Gradients,
+  level: KernelLevel,
+  threadsFor: (work: number) => number,
+): void {
+  gradientsAt(engine, problem, upstream, gradients, levelFor(engine, level), threadsFor);
+}
+
+function gradientsAt(
   engine: Engine,
   problem: Problem,
   upstream: Upstream,

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Result } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
 import { reference } from "../reference/backend.ts";
-import { agrees } from "./selftest.ts";
+import { agrees, gradientsAgree } from "./selftest.ts";
 
 /** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
 function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
@@ -44,4 +44,19 @@ it("NaN in place of a number, and −0 in place of 0, fail", () => {
   expect(tested((n, output) => n === 3 && new Int32Array(output.buffer).fill(0x80000000, 9, 10)).passed).toBe(
     false,
   );
+});
+
+it("of the backward kernels too, any bit of any gradient in any call counts", () => {
+  const run = (change: (n: number, gradient: Float32Array) => void) => {
+    let calls = 0;
+    const passed = gradientsAgree((_, __, { dQuery, dKey, dValue }, level) => {
+      [dQuery, dKey, dValue].forEach((x, n) => void x.fill(n + 1));
+      if (level === "wide") change(calls++, [dQuery, dKey, dValue][calls % 3] as Float32Array);
+    });
+    return { passed, calls };
+  };
+  const { passed, calls } = run(() => {});
+  expect([passed, calls >= 32]).toEqual([true, true]);
+  for (const late of [0, 1, 2, calls - 3, calls - 2, calls - 1])
+    expect(run((n, x) => n === late && x.fill(1.0000001, 100, 101)).passed).toBe(false);
 });

@@ -3,8 +3,9 @@
  * the 128-bit kernel's bit for bit, over enough calls for the optimising compiler to have replaced the first code.
  */
 import { type Product, resolveProduct } from "../core/product.ts";
+import { operandOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { Result } from "../plan/backend.ts";
+import type { Gradients, Result, Upstream } from "../plan/backend.ts";
 import { type Problem, resolve } from "../plan/problem.ts";
 import { causal } from "../score/causal.ts";
 
@@ -33,6 +34,35 @@ export function agrees(forward: (problem: Problem, out: Result, level: "wide" | 
     const want = outputOf(problem, "relaxed");
     for (let n = 0; n < CALLS; n++) {
       const got = outputOf(problem, "wide");
+      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
+    }
+  }
+  return true;
+}
+
+/** True where wide and relaxed backward kernels agree to the bit, over a tile and a part of one. */
+export function gradientsAgree(
+  backward: (problem: Problem, upstream: Upstream, gradients: Gradients, level: "wide" | "relaxed") => void,
+): boolean {
+  const [N, d] = [224, 48];
+  const [q, k, v, dOutput, output] = [1, 2, 3, 4, 5].map((salt) => numbers(salt, [N, d]));
+  for (const options of [{}, { attnMask: causal() }]) {
+    const problem = resolve("self-test", q, k, v, { ...options, scale: 0.02 });
+    const { shape } = problem;
+    const upstream = {
+      dOutput: operandOf(shape, dOutput),
+      output: operandOf(shape, output),
+      lse: (_: number, __: number, row: number) => Math.log(row + 1),
+    };
+    const gradientsOf = (level: "wide" | "relaxed"): Int32Array => {
+      const all = new Float32Array(3 * N * d);
+      const [dQuery, dKey, dValue] = [0, 1, 2].map((n) => all.subarray(n * N * d, (n + 1) * N * d));
+      backward(problem, upstream, { dQuery, dKey, dValue, masks: [], tables: new Map() }, level);
+      return new Int32Array(all.buffer);
+    };
+    const want = gradientsOf("relaxed");
+    for (let n = 0; n < CALLS; n++) {
+      const got = gradientsOf("wide");
       for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
     }
   }
