@@ -17,7 +17,7 @@ import {
 
 afterAll(restore);
 
-const LEVELS = (["relaxed", "strict"] as const).filter(has);
+const LEVELS = (["wide", "relaxed", "strict"] as const).filter(has);
 const U = 2 ** -24;
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));

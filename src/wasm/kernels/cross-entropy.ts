@@ -8,8 +8,8 @@
  * numbers (ln Σ e, x_t − max x), so that their difference is taken in float64.
  */
 import { f32x4, i32, v128, ZERO } from "../assembler/index.ts";
-import { exp2, log } from "../math.ts";
-import { eachVector, type StreamSpec, streamKernel, total } from "./stream.ts";
+import { exp2Each, log } from "../math.ts";
+import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./stream.ts";
 
 /** Arrays logits, targets (int32), slopes, losses (two numbers a row); scalars: the weight. */
 export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
@@ -27,7 +27,14 @@ export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
         f.when(
           i32.lt_s(target, 0),
           () => {
-            eachVector(f, [to], vectors, (offset) => f.storeVector(to, ZERO, offset));
+            eachVector(f, [to], vectors, (offsets) =>
+              stores(
+                f,
+                to,
+                offsets,
+                offsets.map(() => ZERO),
+              ),
+            );
             f.store("i32.store", losses, 0);
             f.store("i32.store", losses, 0, 4);
           },
@@ -35,25 +42,32 @@ export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
             for (const most of four) f.set(most, m.c(-Infinity));
             f.set(at, x);
             // pmax keeps its first operand where the second is NaN, which then shows in the exponential.
-            eachVector(f, [at], vectors, (offset, n) =>
-              f.set(four[n], f32x4.pmax(four[n], v128.load(at, offset))),
+            eachVector(f, [at], vectors, (offsets) =>
+              loads(f, at, offsets).forEach((v, n) => f.set(four[n], f32x4.pmax(four[n], v))),
             );
             const most = f.let(f32x4.pmax(f32x4.pmax(four[0], four[1]), f32x4.pmax(four[2], four[3])));
             const lane = (n: number) => f32x4.splat(f32x4.extract_lane(most, n));
             const max = f.let(f32x4.pmax(f32x4.pmax(lane(0), lane(1)), f32x4.pmax(lane(2), lane(3))));
             for (const sum of four) f.set(sum, ZERO);
             f.set(at, x);
-            eachVector(f, [at, to], vectors, (offset, n) => {
-              const off = f32x4.sub(v128.load(at, offset), max);
-              const e = f.let(exp2(f, m, f32x4.mul(off, m.c(Math.LOG2E))));
-              f.storeVector(to, e, offset);
-              f.set(four[n], f32x4.add(four[n], e));
+            eachVector(f, [at, to], vectors, (offsets) => {
+              const off = each(f, loads(f, at, offsets), (v) => f32x4.sub(v, max));
+              const base = m.c(Math.LOG2E);
+              const powers = each(f, off, (v) => f32x4.mul(v, base));
+              const e = exp2Each(f, m, powers).map((v) => f.once(v));
+              stores(f, to, offsets, e);
+              e.forEach((v, n) => f.set(four[n], f32x4.add(four[n], v)));
             });
             const sum = f.let(f32x4.splat(total(f, four)));
             const factor = f.let(f32x4.div(weight, sum));
             f.set(to, slopes);
-            eachVector(f, [to], vectors, (offset) =>
-              f.storeVector(to, f32x4.mul(v128.load(to, offset), factor), offset),
+            eachVector(f, [to], vectors, (offsets) =>
+              stores(
+                f,
+                to,
+                offsets,
+                each(f, loads(f, to, offsets), (v) => f32x4.mul(v, factor)),
+              ),
             );
             const place = f.int(i32.shl(target, 2));
             const slope = f.int(i32.add(slopes, place));

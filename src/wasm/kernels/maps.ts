@@ -17,7 +17,7 @@ import { type FunctionBuilder, f32x4, i32, type Local, type V128Value, v128 } fr
 import {
   type Arithmetic,
   DENSITY,
-  exp2,
+  exp2Each,
   FLAT,
   GELU_CUBIC,
   GELU_SLOPE,
@@ -25,103 +25,156 @@ import {
   NORMAL_TOP,
   tanh,
 } from "../math.ts";
-import { type StreamSpec, streamKernel } from "./stream.ts";
+import { each, loads, type StreamSpec, stores, streamKernel } from "./stream.ts";
 
 /** The functions there are. */
 export const MAPS = ["gelu", "gelu-tanh", "silu", "sigmoid", "tanh"] as const;
 export type MapName = (typeof MAPS)[number];
 
-type X = Local<"v128">;
-interface Pair {
-  readonly value: (f: FunctionBuilder, m: Arithmetic, x: X) => V128Value;
-  readonly slope: (f: FunctionBuilder, m: Arithmetic, x: X) => V128Value;
+/** Two vectors of numbers, worked on step by step together: what V8's revectoriser asks for. */
+type Pair = readonly Local<"v128">[];
+const HALVES = [0, 16];
+/** Writes one step for both. */
+type Each = (xs: Pair, step: (x: Local<"v128">, n: number) => V128Value) => Pair;
+
+interface Known {
+  readonly value: (of: Kit, x: Pair) => Pair;
+  readonly slope: (of: Kit, x: Pair) => Pair;
 }
 
-/** e^(−|z|), σ(z) and 1 − σ(z). */
-function sigmoidOf(f: FunctionBuilder, m: Arithmetic, z: X) {
-  const e = f.let(exp2(f, m, f32x4.mul(f32x4.abs(z), m.c(-Math.LOG2E))));
-  const s = f.let(f32x4.div(m.c(1), f32x4.add(e, m.c(1))));
-  const small = f.let(f32x4.mul(e, s));
-  const negative = f.let(f32x4.lt(z, m.c(0)));
+/** What the functions are written with. */
+interface Kit {
+  readonly f: FunctionBuilder;
+  readonly m: Arithmetic;
+  readonly each: Each;
+}
+
+/** σ(z) and, where asked for, 1 − σ(z). */
+function sigmoidOf({ f, m, each }: Kit, z: Pair) {
+  const base = m.c(-Math.LOG2E);
+  const powers = each(z, (x) => f32x4.mul(f32x4.abs(x), base));
+  const e = exp2Each(f, m, powers).map((x) => f.once(x));
+  const one = m.c(1);
+  const s = each(e, (x) => f32x4.div(one, f32x4.add(x, one)));
+  const small = each(e, (x, n) => f32x4.mul(x, s[n]));
+  const zero = m.c(0);
+  const negative = each(z, (x) => f32x4.lt(x, zero));
   return {
-    share: f.let(v128.bitselect(small, s, negative)),
-    rest: f.let(v128.bitselect(s, small, negative)),
+    share: each(small, (x, n) => v128.bitselect(x, s[n], negative[n])),
+    rest: () => each(s, (x, n) => v128.bitselect(x, small[n], negative[n])),
   };
 }
 
 /** Φ(x) and e^(−x²/2). */
-function normalOf(f: FunctionBuilder, m: Arithmetic, x: X) {
-  const a = f.let(f32x4.pmin(f32x4.abs(x), m.c(FLAT)));
-  const e = f.let(exp2(f, m, f32x4.mul(f32x4.mul(a, a), m.c(-Math.LOG2E / 2))));
-  const horner = (p: readonly number[]) =>
-    p.slice(0, -1).reduceRight((sum, c) => m.madd(sum, a, m.c(c)), m.c(p[p.length - 1]) as V128Value);
-  const tail = f.let(f32x4.mul(e, f32x4.div(horner(NORMAL_TOP), horner(NORMAL_BOTTOM))));
-  const negative = f32x4.lt(x, m.c(0));
-  return { share: f.let(v128.bitselect(tail, f32x4.sub(m.c(1), tail), negative)), e };
+function normalOf({ f, m, each }: Kit, x: Pair) {
+  const most = m.c(FLAT);
+  const a = each(x, (x) => f32x4.pmin(f32x4.abs(x), most));
+  const base = m.c(-Math.LOG2E / 2);
+  const powers = each(a, (x) => f32x4.mul(f32x4.mul(x, x), base));
+  const e = exp2Each(f, m, powers).map((x) => f.once(x));
+  const polynomial = (p: readonly number[]) => {
+    const first = m.c(p[p.length - 1]);
+    let sum: Pair = each(a, () => first);
+    for (const power of p.slice(0, -1).reverse()) {
+      const next = m.c(power);
+      sum = each(sum, (x, n) => m.madd(x, a[n], next));
+    }
+    return sum;
+  };
+  const [top, bottom] = [polynomial(NORMAL_TOP), polynomial(NORMAL_BOTTOM)];
+  const ratio = each(top, (x, n) => f32x4.div(x, bottom[n]));
+  const tail = each(ratio, (x, n) => f32x4.mul(x, e[n]));
+  const [one, zero] = [m.c(1), m.c(0)];
+  const rest = each(tail, (x) => f32x4.sub(one, x));
+  const negative = each(x, (x) => f32x4.lt(x, zero));
+  return { share: each(tail, (x, n) => v128.bitselect(x, rest[n], negative[n])), e };
 }
 
-const flat = (f: FunctionBuilder, m: Arithmetic, x: X): X =>
-  f.let(f32x4.pmin(f32x4.pmax(x, m.c(-FLAT)), m.c(FLAT)));
+function flat({ m, each }: Kit, x: Pair): Pair {
+  const [low, high] = [m.c(-FLAT), m.c(FLAT)];
+  const above = each(x, (x) => f32x4.pmax(x, low));
+  return each(above, (x) => f32x4.pmin(x, high));
+}
 
 /** 2u of the tanh approximation, of a clamped x, and its derivative. */
-function twiceU(f: FunctionBuilder, m: Arithmetic, x: X) {
-  const square = f.let(f32x4.mul(x, x));
+function twiceU({ m, each }: Kit, x: Pair) {
+  const square = each(x, (x) => f32x4.mul(x, x));
+  const [cubic, third, first] = [m.c(GELU_CUBIC), m.c(3 * GELU_CUBIC), m.c(GELU_SLOPE)];
+  const ratio = each(square, (s) => m.madd(s, cubic, first));
   return {
-    z: f.let(f32x4.mul(x, m.madd(square, m.c(GELU_CUBIC), m.c(GELU_SLOPE)))),
-    slope: m.madd(square, m.c(3 * GELU_CUBIC), m.c(GELU_SLOPE)),
+    z: each(ratio, (r, n) => f32x4.mul(r, x[n])),
+    slope: () => each(square, (s) => m.madd(s, third, first)),
   };
 }
 
-const PAIRS: Readonly<Record<MapName, Pair>> = {
+const product = ({ each }: Kit, x: Pair, y: Pair): Pair => each(x, (a, n) => f32x4.mul(a, y[n]));
+
+/** share + factor·share·rest. */
+function bent(kit: Kit, factor: Pair, { share, rest }: { share: Pair; rest: () => Pair }): Pair {
+  const weighted = product(kit, factor, rest());
+  return kit.each(weighted, (x, n) => kit.m.madd(x, share[n], share[n]));
+}
+
+const KNOWN: Readonly<Record<MapName, Known>> = {
   gelu: {
-    value: (f, m, x) => f32x4.mul(x, normalOf(f, m, x).share),
-    slope: (f, m, x) => {
-      const { share, e } = normalOf(f, m, x);
-      return m.madd(f32x4.mul(flat(f, m, x), e), m.c(DENSITY), share);
+    value: (kit, x) => product(kit, x, normalOf(kit, x).share),
+    slope: (kit, x) => {
+      const { share, e } = normalOf(kit, x);
+      const weighted = product(kit, flat(kit, x), e);
+      const density = kit.m.c(DENSITY);
+      return kit.each(weighted, (w, n) => kit.m.madd(w, density, share[n]));
     },
   },
   "gelu-tanh": {
-    value: (f, m, x) => f32x4.mul(x, sigmoidOf(f, m, twiceU(f, m, flat(f, m, x)).z).share),
-    slope: (f, m, x) => {
-      const near = flat(f, m, x);
-      const { z, slope } = twiceU(f, m, near);
-      const { share, rest } = sigmoidOf(f, m, z);
-      return m.madd(f32x4.mul(f32x4.mul(near, slope), rest), share, share);
+    value: (kit, x) => product(kit, x, sigmoidOf(kit, twiceU(kit, flat(kit, x)).z).share),
+    slope: (kit, x) => {
+      const near = flat(kit, x);
+      const { z, slope } = twiceU(kit, near);
+      const shares = sigmoidOf(kit, z);
+      return bent(kit, product(kit, near, slope()), shares);
     },
   },
   silu: {
-    value: (f, m, x) => f32x4.mul(x, sigmoidOf(f, m, x).share),
-    slope: (f, m, x) => {
-      const { share, rest } = sigmoidOf(f, m, x);
-      return m.madd(f32x4.mul(x, rest), share, share);
-    },
+    value: (kit, x) => product(kit, x, sigmoidOf(kit, x).share),
+    slope: (kit, x) => bent(kit, x, sigmoidOf(kit, x)),
   },
   sigmoid: {
-    value: (f, m, x) => sigmoidOf(f, m, x).share,
-    slope: (f, m, x) => {
-      const { share, rest } = sigmoidOf(f, m, x);
-      return f32x4.mul(share, rest);
+    value: (kit, x) => sigmoidOf(kit, x).share,
+    slope: (kit, x) => {
+      const { share, rest } = sigmoidOf(kit, x);
+      return product(kit, share, rest());
     },
   },
   tanh: {
-    value: (f, m, x) => tanh(f, m, x),
-    slope: (f, m, x) => {
+    value: ({ f, m, each }, x) => each(x, (x) => tanh(f, m, x)),
+    slope: (kit, x) => {
       // 1 − tanh²(x) = 4·σ(2x)·(1 − σ(2x))
-      const { share, rest } = sigmoidOf(f, m, f.let(f32x4.add(x, x)));
-      return f32x4.mul(f32x4.mul(share, m.c(4)), rest);
+      const { share, rest } = sigmoidOf(
+        kit,
+        kit.each(x, (x) => f32x4.add(x, x)),
+      );
+      const four = kit.m.c(4);
+      return product(
+        kit,
+        kit.each(share, (s) => f32x4.mul(s, four)),
+        rest(),
+      );
     },
   },
 };
 
-/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Whole vectors are read and written. */
+/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written, so up to seven numbers behind the last. */
 export function mapKernel(spec: StreamSpec, name: MapName, backward: boolean): Uint8Array<ArrayBuffer> {
   return streamKernel(spec, backward ? 3 : 2, (f, m, rows, _, at) => {
-    const end = f.int(i32.add(at[0], i32.shl(i32.div_s(i32.add(rows, 3), 4), 4)));
+    const kit: Kit = { f, m, each: (xs, step) => each(f, xs, step) };
+    const end = f.int(i32.add(at[0], i32.shl(i32.div_s(i32.add(rows, 7), 8), 5)));
     f.repeat(() => {
-      const x = f.let(v128.load(at[0]));
-      if (backward) f.storeVector(at[2], f32x4.mul(PAIRS[name].slope(f, m, x), v128.load(at[1])));
-      else f.storeVector(at[1], PAIRS[name].value(f, m, x));
-      for (const pointer of at) f.step(pointer, 16);
+      const x = loads(f, at[0], HALVES);
+      const y = backward
+        ? product(kit, KNOWN[name].slope(kit, x), loads(f, at[1], HALVES))
+        : KNOWN[name].value(kit, x);
+      stores(f, at[at.length - 1], HALVES, y);
+      for (const pointer of at) f.step(pointer, 32);
       return i32.ne(at[0], end);
     });
   });

@@ -7,22 +7,28 @@
  * The mean is taken twice: the second time of what is left after the first, so that rows far from 0 lose nothing. RMS norm has
  * no means. A row's two means and its r go into an array of four numbers a row, for the way back.
  */
-import {
-  type FunctionBuilder,
-  f32x4,
-  i32,
-  type Local,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../assembler/index.ts";
-import { eachVector, type StreamSpec, streamKernel, total } from "./stream.ts";
+import { type FunctionBuilder, f32x4, i32, type Local, v128, ZERO } from "../assembler/index.ts";
+import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./stream.ts";
 
 const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
   for (const sum of sums) f.set(sum, ZERO);
 };
 const four = (f: FunctionBuilder) => [0, 1, 2, 3].map(() => f.local("v128"));
-const set = (f: FunctionBuilder, sum: Local<"v128">, x: V128Value) => f.set(sum, f32x4.add(sum, x));
+const addTo = (f: FunctionBuilder, sums: readonly Local<"v128">[], xs: readonly Local<"v128">[]) =>
+  xs.forEach((x, n) => f.set(sums[n], f32x4.add(sums[n], x)));
+
+/** x̂ = (x − mean − left)·r. */
+function hats(
+  f: FunctionBuilder,
+  x: readonly Local<"v128">[],
+  mean: Local<"v128">,
+  left: Local<"v128"> | undefined,
+  r: Local<"v128">,
+): Local<"v128">[] {
+  let off = each(f, x, (v) => f32x4.sub(v, mean));
+  if (left) off = each(f, off, (v) => f32x4.sub(v, left));
+  return each(f, off, (v) => f32x4.mul(v, r));
+}
 
 /** Bytes of a row in the engine's memory: whole vectors. */
 const rowBytes = (f: FunctionBuilder, count: Local<"i32">) =>
@@ -47,18 +53,24 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
         if (centred) {
           clear(f, sums);
           f.set(at, x);
-          eachVector(f, [at], vectors, (offset, n) => set(f, sums[n], v128.load(at, offset)));
+          eachVector(f, [at], vectors, (offsets) => addTo(f, sums, loads(f, at, offsets)));
           f.set(mean, f32x4.mul(f32x4.splat(total(f, sums)), share));
         }
         clear(f, sums);
         clear(f, squares);
-        const add = (n: number, d: Local<"v128">) => {
-          if (centred) set(f, sums[n], d);
-          set(f, squares[n], f32x4.mul(d, d));
+        const add = (d: readonly Local<"v128">[]) => {
+          if (centred) addTo(f, sums, d);
+          addTo(
+            f,
+            squares,
+            each(f, d, (v) => f32x4.mul(v, v)),
+          );
         };
         f.set(at, x);
-        eachVector(f, [at], whole, (offset, n) => add(n, f.let(f32x4.sub(v128.load(at, offset), mean))));
-        add(0, f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes)));
+        eachVector(f, [at], whole, (offsets) =>
+          add(each(f, loads(f, at, offsets), (v) => f32x4.sub(v, mean))),
+        );
+        add([f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes))]);
         f.set(left, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
         const mean2 = f.let(f32x4.mul(f32x4.splat(total(f, squares)), share));
         const variance = centred ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
@@ -71,10 +83,16 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
         f.set(to, y);
         f.set(w, weight);
         f.set(b, bias);
-        eachVector(f, [at, to, w, b], vectors, (offset) => {
-          const d = f32x4.sub(v128.load(at, offset), mean);
-          const hat = f32x4.mul(centred ? f32x4.sub(d, left) : d, r);
-          f.storeVector(to, f32x4.add(f32x4.mul(hat, v128.load(w, offset)), v128.load(b, offset)), offset);
+        eachVector(f, [at, to, w, b], vectors, (offsets) => {
+          const hat = hats(f, loads(f, at, offsets), mean, centred ? left : undefined, r);
+          const [factors, terms] = [loads(f, w, offsets), loads(f, b, offsets)];
+          const scaled = each(f, hat, (v, n) => f32x4.mul(v, factors[n]));
+          stores(
+            f,
+            to,
+            offsets,
+            each(f, scaled, (v, n) => f32x4.add(v, terms[n])),
+          );
         });
         f.step(x, bytes);
         f.step(y, bytes);
@@ -95,14 +113,29 @@ export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Arr
     const share = f.let(v128.load32_splat(scalars));
     for (const target of [dWeight, dBias]) {
       f.set(at, target);
-      eachVector(f, [at], vectors, (offset) => f.storeVector(at, ZERO, offset));
+      eachVector(f, [at], vectors, (offsets) =>
+        stores(
+          f,
+          at,
+          offsets,
+          offsets.map(() => ZERO),
+        ),
+      );
     }
     const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
     const [meanG, meanGx] = [f.local("v128"), f.local("v128")];
-    const hatOf = (offset: number) => {
-      const off = f32x4.sub(v128.load(at, offset), mean);
-      return f.let(f32x4.mul(centred ? f32x4.sub(off, left) : off, r));
-    };
+    const hatsAt = (offsets: readonly number[]) =>
+      hats(f, loads(f, at, offsets), mean, centred ? left : undefined, r);
+    const product = (a: readonly Local<"v128">[], b: readonly Local<"v128">[]) =>
+      each(f, a, (v, n) => f32x4.mul(v, b[n])) as Local<"v128">[];
+    /** Adds to numbers in memory. */
+    const increase = (pointer: Local<"i32">, offsets: readonly number[], by: readonly Local<"v128">[]) =>
+      stores(
+        f,
+        pointer,
+        offsets,
+        each(f, loads(f, pointer, offsets), (v, n) => f32x4.add(v, by[n])),
+      );
     f.loop(
       () => rows,
       () => {
@@ -110,23 +143,30 @@ export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Arr
         clear(f, sums);
         clear(f, products);
         [at, d, w, dw, db].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dWeight, dBias][n]));
-        eachVector(f, [at, d, w, dw, db], vectors, (offset, n) => {
-          const hat = hatOf(offset);
-          const slope = f.let(v128.load(d, offset));
-          const g = f.let(f32x4.mul(slope, v128.load(w, offset)));
-          if (centred) set(f, sums[n], g);
-          set(f, products[n], f32x4.mul(g, hat));
-          f.storeVector(dw, f32x4.add(v128.load(dw, offset), f32x4.mul(slope, hat)), offset);
-          f.storeVector(db, f32x4.add(v128.load(db, offset), slope), offset);
+        eachVector(f, [at, d, w, dw, db], vectors, (offsets) => {
+          const hat = hatsAt(offsets);
+          const slope = loads(f, d, offsets);
+          const g = product(slope, loads(f, w, offsets));
+          if (centred) addTo(f, sums, g);
+          addTo(f, products, product(g, hat));
+          increase(dw, offsets, product(slope, hat));
+          increase(db, offsets, slope);
         });
         f.set(meanG, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
         f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
         [at, d, w, to].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dx][n]));
-        eachVector(f, [at, d, w, to], vectors, (offset) => {
-          const hat = hatOf(offset);
-          const g = f32x4.mul(v128.load(d, offset), v128.load(w, offset));
-          const off = f32x4.sub(centred ? f32x4.sub(g, meanG) : g, f32x4.mul(hat, meanGx));
-          f.storeVector(to, f32x4.mul(off, r), offset);
+        eachVector(f, [at, d, w, to], vectors, (offsets) => {
+          const hat = hatsAt(offsets);
+          let g = product(loads(f, d, offsets), loads(f, w, offsets));
+          if (centred) g = each(f, g, (v) => f32x4.sub(v, meanG));
+          const pull = each(f, hat, (v) => f32x4.mul(v, meanGx));
+          const off = each(f, g, (v, n) => f32x4.sub(v, pull[n]));
+          stores(
+            f,
+            to,
+            offsets,
+            each(f, off, (v) => f32x4.mul(v, r)),
+          );
         });
         f.step(x, bytes);
         f.step(dy, bytes);

@@ -11,6 +11,7 @@ import {
   type Local,
   ModuleBuilder,
   type V128Value,
+  v128,
 } from "../assembler/index.ts";
 import { type Arithmetic, withConstants } from "../math.ts";
 import { memoryImport } from "./forward.ts";
@@ -53,27 +54,49 @@ export function streamKernel(
 }
 
 /**
- * Goes through `vectors` vectors of some arrays, four at a time, then one at a time: `body` gets the offset from the
- * pointers, which are moved, and which of four running sums to use.
+ * Goes through `vectors` vectors of some arrays, four at a time, then one at a time: `body` gets their offsets from the
+ * pointers, which are moved, and does each step for all of them, loads before stores. Where V8 widens vectors, it then
+ * finds the pairs; constants in registers suit it better here than constants loaded anew, as the wide kernels of attention
+ * have them (measured: 1.2 and 1.4 ns a number for silu).
  */
 export function eachVector(
   f: FunctionBuilder,
   pointers: readonly Local<"i32">[],
   vectors: Local<"i32">,
-  body: (offset: number, sum: number) => void,
+  body: (offsets: readonly number[]) => void,
 ): void {
   const left = f.int(vectors);
   const turn = (count: number) =>
     f.loop(
       () => i32.ge_s(left, count),
       () => {
-        for (let n = 0; n < count; n++) body(16 * n, n);
+        body(Array.from({ length: count }, (_, n) => 16 * n));
         for (const at of pointers) f.step(at, 16 * count);
         f.step(left, -count);
       },
     );
   turn(4);
   turn(1);
+}
+
+/** One step for each of some vectors. */
+export const each = (
+  f: FunctionBuilder,
+  xs: readonly Local<"v128">[],
+  step: (x: Local<"v128">, n: number) => V128Value,
+): Local<"v128">[] => xs.map((x, n) => f.let(step(x, n)));
+
+/** Vectors at some offsets. */
+export const loads = (f: FunctionBuilder, at: Local<"i32">, offsets: readonly number[]): Local<"v128">[] =>
+  offsets.map((offset) => f.let(v128.load(at, offset)));
+
+export function stores(
+  f: FunctionBuilder,
+  at: Local<"i32">,
+  offsets: readonly number[],
+  xs: readonly V128Value[],
+): void {
+  xs.forEach((x, n) => f.storeVector(at, x, offsets[n]));
 }
 
 /** The sum of all lanes of four vectors, in one fixed order. */
