@@ -10,8 +10,8 @@
  * σ(z) is 1/(1 + e) or e/(1 + e) with e = e^(−|z|), so that nothing overflows and small results keep their accuracy.
  *
  * Accuracy: the exact result for an x that is off by at most one ulp, then off by at most 3 ulp (tanh 6.5). Where σ or Φ is below
- * 2^−127 it is 0. Derivatives, which go through 0, are off by at most 4·2^−24 of the sum of their terms' sizes. maps.test.ts holds
- * all of it.
+ * 2^−127 it is 0. Derivatives, which go through 0, are off by at most 8·2^−24 of the sum of their terms' sizes, again for an
+ * x one ulp away. src/rowwise.test.ts holds them to it.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, type V128Value, v128 } from "../assembler/index.ts";
 import {
