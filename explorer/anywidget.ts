@@ -8,8 +8,9 @@
  *   view, mode, stage, block, layer, head                     as the element's attributes
  *   cursor   { block, layer, head, query, key }: set by the page, and heard from Python
  */
+
+import type { AttentionViewElement, AttentionViewEvents } from "../src/view/element.ts";
 import { AttentionView } from "./index.ts";
-import type { State } from "./state/state.ts";
 
 /** What is used of anywidget's model. */
 export interface Model {
@@ -32,7 +33,7 @@ function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
 
 /** Draws the model into an element; gives what ends it. */
 export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const view = document.createElement(AttentionView.tag) as AttentionView;
+  const view = document.createElement(AttentionView.tag) as AttentionViewElement;
   const ended: (() => void)[] = [];
   const follow = (name: string, act: (value: unknown) => void) => {
     const listener = () => act(model.get(name));
@@ -55,7 +56,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
 
   let told = "";
   const moved = (event: Event) => {
-    const { detail } = event as CustomEvent<Pick<State, (typeof CURSOR)[number]>>;
+    const { detail } = event as AttentionViewEvents["cursorchange"];
     told = JSON.stringify(detail);
     model.set("cursor", detail);
     model.save_changes();

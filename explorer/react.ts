@@ -15,33 +15,12 @@ import {
   useImperativeHandle,
   useRef,
 } from "react";
-import type { AttentionView as AttentionViewElement } from "./element.ts";
-import type { Openable } from "./open.ts";
-import type { Mode, Stage, State, View } from "./state/state.ts";
+import type { AttentionViewElement, AttentionViewEvents, Openable, State } from "../src/view/element.ts";
 
-export type { AttentionViewElement, Openable };
+export type { AttentionViewElement, AttentionViewEvents, Openable, State };
 
-/** Where the cursor is. */
-export type CursorDetail = Pick<State, "block" | "layer" | "head" | "query" | "key">;
-/** What is pinned: a cell, and heads. */
-export type PinDetail = Pick<State, "held" | "pins">;
-/** What is drawn. */
-export type ViewDetail = Pick<State, "view" | "mode" | "stage">;
-/** What was found on opening. */
-export interface LoadDetail {
-  readonly report: NonNullable<AttentionViewElement["store"]>["report"];
-}
-/** Why something could not be opened or computed. */
-export interface ErrorDetail {
-  readonly title: string;
-  readonly message: string;
-  readonly code?: string;
-}
-/** How far opening is, 0 to 1. */
-export interface ProgressDetail {
-  readonly what: string;
-  readonly done: number;
-}
+/** What an event of the element tells. */
+type Detail<Name extends keyof AttentionViewEvents> = AttentionViewEvents[Name]["detail"];
 
 /** Props of the component; all optional. */
 export interface AttentionViewProps {
@@ -50,9 +29,9 @@ export interface AttentionViewProps {
   /** Arrays in memory, a file, or bytes; in place of `src`. Opened again when it is another object. */
   readonly data?: Openable;
   readonly theme?: "auto" | "light" | "dark";
-  readonly view?: View;
-  readonly mode?: Mode;
-  readonly stage?: Stage;
+  readonly view?: State["view"];
+  readonly mode?: State["mode"];
+  readonly stage?: State["stage"];
   readonly block?: string;
   readonly layer?: number;
   readonly head?: number;
@@ -63,12 +42,12 @@ export interface AttentionViewProps {
   readonly id?: string;
   readonly className?: string;
   readonly style?: CSSProperties;
-  readonly onCursorChange?: (detail: CursorDetail) => void;
-  readonly onPin?: (detail: PinDetail) => void;
-  readonly onViewChange?: (detail: ViewDetail) => void;
-  readonly onLoad?: (detail: LoadDetail) => void;
-  readonly onError?: (detail: ErrorDetail) => void;
-  readonly onProgress?: (detail: ProgressDetail) => void;
+  readonly onCursorChange?: (detail: Detail<"cursorchange">) => void;
+  readonly onPin?: (detail: Detail<"pin">) => void;
+  readonly onViewChange?: (detail: Detail<"viewchange">) => void;
+  readonly onLoad?: (detail: Detail<"load">) => void;
+  readonly onError?: (detail: Detail<"error">) => void;
+  readonly onProgress?: (detail: Detail<"progress">) => void;
 }
 
 /** Events of the element, and the props that hear them. */
@@ -79,7 +58,7 @@ const EVENTS = {
   load: "onLoad",
   error: "onError",
   progress: "onProgress",
-} as const satisfies Record<string, keyof AttentionViewProps>;
+} as const satisfies Record<keyof AttentionViewEvents, keyof AttentionViewProps>;
 
 /** The explorer as a React component. Its ref is the element. */
 export const AttentionView: ForwardRefExoticComponent<

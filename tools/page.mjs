@@ -3,7 +3,8 @@
  * (dist/page/), the React wrapper and the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
  * second.
  */
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { bundleElement } from "./element.mjs";
@@ -36,6 +37,19 @@ export async function buildPage() {
   mkdirSync(at("dist/attention-view"), { recursive: true });
   await bundle("explorer/react.ts", "dist/attention-view/react.js", ["react", "heed/attention-view"]);
   writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/anywidget.ts"));
+  writeTypes();
+}
+
+/** The types of the wrappers, as the compiler writes them, led from explorer/ to dist/. */
+function writeTypes() {
+  const tsc = at("node_modules/typescript/bin/tsc");
+  const done = spawnSync(process.execPath, [tsc, "-p", at("tsconfig.wrappers.json")], { stdio: "inherit" });
+  if (done.status !== 0) throw new Error("the types of the wrappers could not be written (see above)");
+  for (const name of ["react", "anywidget"]) {
+    const text = readFileSync(at(`dist/wrappers/explorer/${name}.d.ts`), "utf8");
+    writeFileSync(at(`dist/attention-view/${name}.d.ts`), text.replaceAll('"../src/view/', '"../view/'));
+  }
+  rmSync(at("dist/wrappers"), { recursive: true });
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
