@@ -108,7 +108,7 @@ function layersOf(
   const layers = single ? 1 : shape[0];
   const step = batch === 1 ? size * shape[1] : size;
   return Array.from({ length: layers }, (_, n) => ({
-    ...array,
+    dtype: array.dtype,
     shape: inner,
     data: array.data.subarray(n * step, n * step + size) as FileTensor["data"],
   }));

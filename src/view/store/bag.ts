@@ -26,6 +26,8 @@ export interface TensorHead {
 /** Named tensors. */
 export interface Bag {
   readonly tensors: ReadonlyMap<string, TensorHead>;
+  /** True where every read answers at once. */
+  readonly inMemory: boolean;
   /** Texts beside them. */
   readonly metadata: ReadonlyMap<string, string>;
   /** Rows `[from, to)` of the first axis, or all. Row-major. At once where the tensor is in memory. */
@@ -43,6 +45,7 @@ export function memoryBag(
   return {
     tensors,
     metadata,
+    inMemory: true,
     read: (name, rows) => tensors.get(name)!.read(name, rows),
     close() {},
   };
@@ -84,6 +87,7 @@ export function fileBag(file: SafetensorsFile): Bag {
   return {
     tensors: file.tensors,
     metadata: file.metadata,
+    inMemory: false,
     read: (name, rows) => file.read(name, rows ? { rows } : {}),
     close: () => file.close(),
   };

@@ -96,7 +96,7 @@ export function reportOf(
       problems.add(
         "warning",
         "row-sum",
-        `a row of the given weights sums to 1 only to ${off}; shares may be of something else, or rows and columns exchanged`,
+        `rows of the given weights should sum to 1; the worst of those looked at is off by ${off}: they may be something else, or have rows and columns exchanged`,
       );
   }
   if (verified) {

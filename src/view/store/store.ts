@@ -62,16 +62,13 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
     const key = check(ref);
     const known = heads.get(key);
     if (known) return known;
-    const data = source.head(ref);
-    if (data instanceof Promise) {
-      data.catch(() => {});
+    if (!source.bag.inMemory)
       throw new OptionError(
         "not-loaded",
         `HeadStore: layer ${ref.layer}, head ${ref.head} is not in memory; await store.load(ref) first`,
         { ...ref },
       );
-    }
-    return keep(key, data);
+    return keep(key, source.head(ref) as HeadData);
   };
 
   const inside = (what: "i" | "j", n: number, count: number) => {
@@ -166,14 +163,7 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
     report,
     ready(ref) {
       const key = check(ref);
-      if (heads.has(key)) return true;
-      const data = source.head(ref);
-      if (data instanceof Promise) {
-        data.catch(() => {});
-        return false;
-      }
-      keep(key, data);
-      return true;
+      return source.bag.inMemory || heads.has(key);
     },
     async load(ref) {
       const key = check(ref);
