@@ -12,6 +12,7 @@ import { Gpt2 } from "../models/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
+import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data.ts";
 import type { Trainable } from "./loop.ts";
@@ -111,12 +112,28 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     ...options.ids,
   };
   const model = new Bert(config, { seed, dtype });
+  neighbourly(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
   return {
     kind,
     model,
     parameters: () => model.parameters(),
     loss: (batch) => maskedLoss(model, batch),
   };
+}
+
+/** Size of the waves that positions start as: twice a token's first numbers. */
+const WAVE = 0.04;
+
+/**
+ * Positions [N, C] start as waves instead of noise (Vaswani et al. 2017, section 3.5, with the slowest wave as long as the
+ * context), so that neighbours are alike before anything is learnt. A decoder learns who stands beside whom from its causal
+ * mask; an encoder has only positions for it, and from noise it stays at single tokens' frequencies for thousands of steps.
+ */
+function neighbourly(positions: FloatTensor): void {
+  const [N, C] = positions.shape;
+  if (C % 2 !== 0) return; // sines and cosines come in pairs; an odd width keeps its noise
+  const waves = sinusoidalPositions(N, C, { base: Math.max(2, N), dtype: positions.dtype });
+  for (let n = 0; n < positions.size; n++) positions.data[n] = WAVE * waves.data[n];
 }
 
 /** Ids of a tokeniser's special tokens, as config.json names them. */
