@@ -153,19 +153,35 @@ export function trace(
   context.bezierCurveTo(out, from, out, to, edge, to);
 }
 
-/** Where a point is along a curve between columns, 0 to 1: the same for all of them. */
+/** How far across the room a curve between columns is at a share of the way. */
+const across = (t: number) => 3 * HANDLE * t * (1 - t) ** 2 + 3 * (1 - HANDLE) * t * t * (1 - t) + t ** 3;
+
+/** The share of the way at which a curve between columns is at x, 0 to 1 across: the same for all of them. */
 function along(x: number): number {
   let [low, high] = [0, 1];
   for (let round = 0; round < 24; round++) {
     const t = (low + high) / 2;
-    const at = 3 * HANDLE * t * (1 - t) ** 2 + 3 * (1 - HANDLE) * t * t * (1 - t) + t ** 3;
-    if (at < x) low = t;
+    if (across(t) < x) low = t;
     else high = t;
   }
   return (low + high) / 2;
 }
 
+/** How far down it is there, of its whole height; and the other way round. */
 const eased = (t: number) => t * t * (3 - 2 * t);
+const uneased = (share: number) => 0.5 - Math.sin(Math.asin(1 - 2 * share) / 3);
+
+/** Where a link's curve is at a height between its ends. */
+export function crossing(layout: Layout, link: Link, y: number): number {
+  const from = heightOf(layout, layout.rows, link.row);
+  const to = heightOf(layout, layout.columns, link.column);
+  const t = uneased(Math.max(0, Math.min(1, (y - from) / (to - from || 1))));
+  const { left, right } = layout;
+  if (!layout.arcs) return left + (right - left) * across(t);
+  const ahead = link.column > link.row;
+  const out = (bulge(layout, Math.abs(to - from), ahead) / 0.75) * 3 * t * (1 - t);
+  return ahead ? left - out : right + out;
+}
 
 /** The link whose curve passes nearest to a point, the strongest of equals; undefined where none is within `reach` pixels. */
 export function linkAt(
@@ -197,16 +213,11 @@ export function linkAt(
 }
 
 function arcDistance(layout: Layout, link: Link, from: number, to: number, x: number, y: number): number {
-  const { left, right, pitch } = layout;
+  const { right, pitch } = layout;
   if (link.row === link.column) {
     const size = Math.min(7, pitch * 0.4);
     return Math.abs(Math.hypot(x - right - size, y - from) - size);
   }
-  const ahead = link.column > link.row;
-  const share = (y - from) / (to - from);
-  if (share < 0 || share > 1) return Number.POSITIVE_INFINITY;
-  // The inverse of 3t² − 2t³.
-  const t = 0.5 - Math.sin(Math.asin(1 - 2 * share) / 3);
-  const out = (bulge(layout, Math.abs(to - from), ahead) / 0.75) * 3 * t * (1 - t);
-  return Math.abs((ahead ? left - out : right + out) - x);
+  if (Math.min(from, to) > y || Math.max(from, to) < y) return Number.POSITIVE_INFINITY;
+  return Math.abs(crossing(layout, link, y) - x);
 }

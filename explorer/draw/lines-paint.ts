@@ -20,17 +20,20 @@ export interface Stroke {
   readonly transfer: TransferName;
   /** The weight of the widest line; by default the strongest of the link's own row. */
   readonly domain: number | ((row: number) => number);
+  /** Its width in pixels. */
+  readonly widest: number;
 }
 
-const WIDEST = 5;
+/** The widest line: half of what a token takes, so that neighbours can be told apart. */
+export const widestOf = (pitch: number): number => Math.max(1, Math.min(5, pitch / 2));
 
 /** Width in pixels and opacity of a link; no line that is kept vanishes. */
 export function strokeOf(
   { row, weight }: Link,
-  { transfer, domain }: Stroke,
+  { transfer, domain, widest }: Stroke,
 ): { width: number; opacity: number } {
   const share = codeOf(weight, transfer, typeof domain === "number" ? domain : domain(row)) / 255;
-  return { width: Math.max(0.6, WIDEST * share), opacity: Math.max(0.1, share) };
+  return { width: Math.max(0.6, widest * share), opacity: Math.max(0.1, share) };
 }
 
 /** Links from a token on screen to tokens that are not: how many above, how many below. */
@@ -175,7 +178,6 @@ export function drawStubs(
   { rows, columns }: Pick<Seen, "rows" | "columns">,
 ): void {
   const { layout, paints } = brush;
-  const small = layout.pitch < 12;
   inside(context, layout, () => {
     context.lineWidth = 1.25;
     context.font = `10px ${paints.mono}`;
@@ -194,20 +196,16 @@ export function drawStubs(
           context.moveTo(x, y);
           context.bezierCurveTo(x + way * STUB * 0.6, y, x + way * STUB, y + up, x + way * STUB, y + up * 6);
           context.stroke();
-          if (small) continue;
-          const text = `${up < 0 ? "↑" : "↓"}${num(count, "lines outside").text}`;
-          context.strokeStyle = paints.paper;
-          context.lineWidth = 3;
-          const at: [string, number, number] = [
-            text,
-            x + way * (STUB + 3),
-            y + (above > 0 && below > 0 ? up * 4.5 : 0),
-          ];
-          context.strokeText(...at);
-          context.fillStyle = paints.second;
-          context.fillText(...at);
-          context.lineWidth = 1.25;
         }
+        if (layout.pitch < 12) continue;
+        const count = (arrow: string, n: number) => (n > 0 ? `${arrow}${num(n, "lines outside").text}` : "");
+        const text = [count("↑", above), count("↓", below)].filter((part) => part !== "").join(" ");
+        context.strokeStyle = paints.paper;
+        context.lineWidth = 3;
+        context.strokeText(text, x + way * (STUB + 3), y);
+        context.fillStyle = paints.second;
+        context.fillText(text, x + way * (STUB + 3), y);
+        context.lineWidth = 1.25;
       }
     };
     side(rows, layout.rows, layout.arcs ? layout.right : layout.left, 1);

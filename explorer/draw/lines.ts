@@ -6,12 +6,12 @@
  * Which links are kept is lines-edges.ts, where they run lines-layout.ts, how they are painted lines-paint.ts; pointing is
  * lines-pointing.ts, and the columns for keyboards and screen readers lines-list.ts.
  */
-import { render } from "lit";
+import { nothing, render } from "lit";
 import type { Block } from "../../src/view/store/types.ts";
 import { axesOf, hiddenKeys, type Session } from "../session.ts";
 import type { Slices } from "../slices.ts";
 import type { State } from "../state/state.ts";
-import { keptLine } from "../views/lines.ts";
+import { focusLine, keptLine } from "../views/lines.ts";
 import { type Axis, axisOf, indexAt, nearest, placeOf } from "./axis.ts";
 import { type Paints, paintsOf } from "./colours.ts";
 import type { Box } from "./frame.ts";
@@ -29,6 +29,7 @@ import {
   drawStubs,
   type Seen,
   seenOf,
+  widestOf,
 } from "./lines-paint.ts";
 import { keyAlong, pointAlong } from "./lines-pointing.ts";
 import { Values } from "./lines-values.ts";
@@ -73,6 +74,7 @@ export class Lines {
   readonly #lists = { query: new TokenList(), key: new TokenList() } as const;
   readonly #values = new Values();
   readonly #kept = make("p", "kept");
+  readonly #said = make("div", "said");
   readonly #probe = document.createElement("i");
   readonly #stop = new AbortController();
   readonly #sizes: ResizeObserver;
@@ -270,6 +272,7 @@ export class Lines {
       layout: this.layout,
       stroke: {
         transfer: state.transfer,
+        widest: widestOf(this.layout.pitch),
         domain: this.domain ?? ((row: number) => links.known(row)?.weights[0] ?? 1),
       },
       paints: this.#paints,
@@ -293,19 +296,23 @@ export class Lines {
     const focus = this.#focus();
     const over = focus ? linksOver(this.picture, focus) : linksChosen(this.picture, state);
     this.#drawOver(brush, over, focus, key);
-    this.#values.update(layout, over?.links ?? [], focus ?? this.#chosenKind(), stage);
-    this.#place(block, over);
-    render(
-      keptLine({
-        session,
-        kept,
-        seen: this.seen!,
-        rows: rows.count,
-        focus: focus && cellOf(this.picture, focus, state),
-        over,
-      }),
-      this.#kept,
+    const kind = focus?.kind ?? this.#chosenKind();
+    const names = session.labels(block);
+    this.#values.update(
+      kind && {
+        layout,
+        links: over?.links ?? [],
+        kind,
+        stage,
+        rowName: (place) => names.query[indexAt(rows, place) ?? 0] ?? "",
+        columnName: (place) => names.key[indexAt(columns, place) ?? 0] ?? "",
+      },
     );
+    this.#place(block, over);
+    render(keptLine(session, kept, this.seen!, rows.count), this.#kept);
+    const cell = focus && cellOf(this.picture, focus, state);
+    render(cell && over ? focusLine(session, cell, over) : nothing, this.#said);
+    this.root.classList.toggle("said", cell !== undefined);
   }
 
   /** What stands out: under the pointer, else where the keyboard is. */
@@ -323,10 +330,10 @@ export class Lines {
   }
 
   /** Where numbers stand of what is chosen. */
-  #chosenKind(): Focus | undefined {
+  #chosenKind(): Focus["kind"] | undefined {
     const { rows, columns, held } = this.host.session.state;
-    if (rows.length === 0 && columns.length > 0) return { kind: "key", place: 0 };
-    return rows.length > 0 || held !== null ? { kind: "query", place: 0 } : undefined;
+    if (rows.length === 0 && columns.length > 0) return "key";
+    return rows.length > 0 || held !== null ? "query" : undefined;
   }
 
   /** The link of two places with its weight, kept or not. */

@@ -21,16 +21,24 @@ export const linesLook = css`
 .lines.arcs .heading { text-align: start; }
 .lines.arcs.centred .heading { text-align: center; }
 .lines .values { position: absolute; inset: 0; pointer-events: none; }
-.lines .values .num { position: absolute; inset-block-start: 0; inset-inline-start: 0; padding: 0 3px; font-size: 11px; line-height: 13px;
-  background: var(--paper); border-radius: 2px; }
+.lines .value { position: absolute; inset-block-start: 0; inset-inline-start: 0; padding: 0 3px; background: var(--paper); border-radius: 2px; white-space: nowrap; }
+.lines .value * { font-size: 11px; line-height: 13px; }
+.lines .value .token:not(:empty) { margin-inline-end: 6px; display: inline-block; max-inline-size: 120px; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; font-weight: 700; }
+.lines .said { position: absolute; inset-block-start: 0; inset-inline: 0; text-align: center; line-height: 18px; pointer-events: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.lines.arcs.said .heading { visibility: hidden; }
 .lines .list { position: absolute; inset: 0; pointer-events: none; overflow: clip; }
 .lines .list [role="option"] { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; color: transparent; white-space: nowrap; font-size: 1px; }
 .lines .list [role="option"]:focus-visible { outline: 2px solid var(--query); outline-offset: 0; border-radius: 2px; }
-.lines .kept { flex: none; padding-block: 4px 0; color: var(--second); display: flex; flex-wrap: wrap; gap: 0 16px; }
+.lines .kept { flex: none; padding-block: 4px 0; color: var(--second); display: flex; flex-wrap: wrap; gap: 0 16px; min-block-size: 24px; }
 .keeping { display: inline-flex; align-items: center; gap: 8px; }
 .keeping input { inline-size: 96px; }
 .keeping output { min-inline-size: 36px; }
 .legend.strokes { gap: 6px; }
 .legend .stroke { inline-size: 24px; background: var(--weight); display: inline-block; }
 .legend .stroke:not(:first-child) { margin-inline-start: 8px; }
+@container (width < 520px) {
+  .lines .said { display: none; }
+  .lines .kept { min-block-size: 44px; align-content: start; }
+  .lines.arcs.said .heading { visibility: visible; }
+}
 `;

@@ -1,10 +1,10 @@
 /** Lines in words: the controls of what is kept, what is left out, and what a width means. The picture is draw/lines.ts. */
 import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../src/view/store/transfer.ts";
-import { type Kept, stageOf } from "../draw/lines-edges.ts";
+import { type Kept, MOST_KEYS, stageOf } from "../draw/lines-edges.ts";
 import type { Over } from "../draw/lines-focus.ts";
 import { hasArcs } from "../draw/lines-layout.ts";
-import { MOST_LINES, type Seen, strokeOf } from "../draw/lines-paint.ts";
+import { MOST_LINES, type Seen, strokeOf, widestOf } from "../draw/lines-paint.ts";
 import { css } from "../look/css.ts";
 import type { Cell, Session } from "../session.ts";
 import { check, choice, figure, quoted, type Ui } from "../ui.ts";
@@ -33,20 +33,9 @@ export function linesControls({ session }: Ui): TemplateResult {
   ${block && hasArcs(block) ? check("arcs", state.arcs, (arcs) => session.set({ arcs })) : nothing}`;
 }
 
-/** What the line under the lines is made of. */
-export interface Told {
-  readonly session: Session;
-  readonly kept: Kept;
-  readonly seen: Seen;
-  /** Rows in all. */
-  readonly rows: number;
-  readonly focus: Cell | undefined;
-  readonly over: Over | undefined;
-}
-
-/** "Showing 83 % of the mass, 214 of 16,384 edges", and whatever else is not there. */
-export function keptLine({ session, kept, seen, rows, focus, over }: Told): TemplateResult {
-  const { state, block } = session;
+/** "Showing 83 % of the mass, 214 of 16,384 edges", and whatever else is not there. `rows`: all that are to be read. */
+export function keptLine(session: Session, kept: Kept, seen: Seen, rows: number): TemplateResult {
+  const { state } = session;
   const { edges, of, shown, mass, cut } = kept;
   const share = mass > 0 ? (shown - seen.droppedMass) / mass : 0;
   const what = stageOf(state) === "contribution" ? "of the contributions" : "of the mass";
@@ -57,31 +46,33 @@ export function keptLine({ session, kept, seen, rows, focus, over }: Told): Temp
   return html`<span>showing ${figure(share, "links.kept", { style: "percent" })} ${what},
     ${figure(edges - seen.dropped, "links.kept")} of ${figure(of, "links.of")} edges${rest}${
       seen.dropped > 0 ? html`: the strongest ${figure(MOST_LINES, "MOST_LINES")} on screen` : nothing
-    }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than is drawn of one` : nothing}.</span>
-    ${focus && over && block ? focused(session, focus, over) : nothing}
+    }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MOST_KEYS, "MOST_KEYS")} drawn of one` : nothing}.</span>
     ${isSigned(state.stage) ? html`<span class="badge">lines show weights, not scores</span>` : nothing}`;
 }
 
-function focused(session: Session, { query, key }: Cell, over: Over): TemplateResult {
+/** What is pointed at, in words: "‹on›: 5 lines, 0.83 of its row". */
+export function focusLine(session: Session, { query, key }: Cell, { links, more }: Over): TemplateResult {
   const names = session.labels(session.block!);
-  const mass = over.links.reduce((sum, { weight }) => sum + weight, 0);
-  const [first, last] = [over.links[0], over.links.at(-1)];
-  if (first === undefined || last === undefined) return html``;
-  const one = over.links.length === 1;
-  const fromQuery = over.links.every(({ row }) => row === first.row);
-  const text = one
-    ? html`${quoted(names.query[query])} gives ${quoted(names.key[key])} ${figure(mass, "row weights")}`
-    : fromQuery
-      ? html`${quoted(names.query[query])}: ${figure(over.links.length, "links")} lines, ${figure(mass, "row weights")} of its row`
-      : html`${quoted(names.key[key])}: lines of ${figure(over.links.length, "links")} queries, ${figure(mass, "column weights")} in all`;
-  return html`<span>${text}${over.more > 0 ? html`; ${figure(over.more, "links")} weaker ones not drawn` : nothing}</span>`;
+  const [first] = links;
+  if (first === undefined) return html``;
+  const mass = links.reduce((sum, { weight }) => sum + weight, 0);
+  const sum = figure(mass, "sum of the lines");
+  const ofQuery = links.every(({ row }) => row === first.row);
+  const count = figure(links.length, "links");
+  const text =
+    links.length === 1
+      ? html`${quoted(names.query[query])} to ${quoted(names.key[key])}: ${sum}`
+      : ofQuery
+        ? html`${quoted(names.query[query])} gives ${sum} to ${count} keys`
+        : html`${quoted(names.key[key])} gets ${sum} from ${count} queries`;
+  return html`${text}${more > 0 ? html`; ${figure(more, "links")} weaker not drawn` : nothing}`;
 }
 
 /** Lines as wide and dark as their weights, with the weights. */
 export function linesLegend({ state }: Session, domain: number | undefined): TemplateResult {
   const most = domain ?? 1;
-  const stroke = { transfer: state.transfer, domain: most };
-  const row = domain === undefined;
+  const row = state.domain === "row";
+  const stroke = { transfer: state.transfer, domain: most, widest: widestOf(Number.POSITIVE_INFINITY) };
   return html`<span class="legend strokes" part="legend">${[0.01, 0.1, 0.25, 1].map((share) => {
     const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * most }, stroke);
     return html`<span class="stroke swatch" aria-hidden="true" ${css({ height: `${width.toFixed(2)}px`, opacity: opacity.toFixed(2) })}></span>
