@@ -31,7 +31,7 @@ const train = (line: string, ...rest: [Record<string, string>?, Parameters<typeo
   heed(["train", ...words(line)], ...rest);
 const read = (...path: string[]) => readFileSync(join(work, ...path));
 
-describe("heed train", { timeout: 240_000 }, () => {
+describe("heed train", { timeout: 600_000 }, () => {
   it.each(["decoder", "encoder"])(
     "trains a %s, writes a folder that heed/models reads, and says how good it is",
     async (kind) => {
