@@ -76,11 +76,12 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   if (first.length === 0) throw new FormatError("empty", `openStore: ${name} is empty`);
   if (ascii.startsWith("\x93NUMPY")) return "npy";
   if (ascii.startsWith("PK\x03\x04") || ascii.startsWith("PK\x05\x06")) return "npz";
-  // A pickle of protocol 2 to 5 begins with PROTO and its number; torch's old files with a magic number so pickled.
-  if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
   const length = first.length >= 9 ? new DataView(first.buffer, first.byteOffset).getUint32(0, true) : 0;
   if (first[8] === 0x7b && first.subarray(4, 8).every((x) => x === 0) && length <= source.size - 8)
     return "bundle";
+  // A pickle of protocol 2 to 5 begins with PROTO and its number; torch's old files with a magic number so pickled. So does
+  // a bundle whose header is 640 bytes long, which is why bundles come first: the text of none has zeros and "{" there.
+  if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
   if (/^(?:\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(ascii)) return "json";
   if (/\.safetensors$/i.test(name)) return "bundle";
   throw new FormatError(
