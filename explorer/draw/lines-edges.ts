@@ -162,12 +162,19 @@ export class Links {
     this.#first = [Math.max(0, Math.floor(from)), Math.min(this.#rows.length, Math.ceil(to))];
   }
 
-  /** Reads one more row; false once all are read. */
-  step(): boolean {
+  /** Whether any of those is still to be read. */
+  get preferring(): boolean {
     let [place, to] = this.#first;
     while (place < to && this.#rows[place] !== undefined) place++;
     this.#first = [place, to];
-    if (place >= to) {
+    return place < to;
+  }
+
+  /** Reads one more row; false once all are read. */
+  step(): boolean {
+    let place: number;
+    if (this.preferring) [place] = this.#first;
+    else {
       while (this.#next < this.#rows.length && this.#rows[this.#next] !== undefined) this.#next++;
       place = this.#next;
     }

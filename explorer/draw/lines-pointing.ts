@@ -30,7 +30,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
   ) => element.addEventListener(name, listener, { signal, passive });
 
   const pointTo = (focus: Focus | undefined) => {
-    if (same(focus, lines.focusOn)) return;
+    if (same(focus, lines.focusOn) && (focus !== undefined || session.hover === null)) return;
     lines.focusOn = focus;
     const { picture } = lines;
     const cell = focus && picture ? cellOf(picture, focus, session.state) : null;
@@ -106,7 +106,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
   on(lines.area, "pointerleave", () => pointTo(undefined));
   on(lines.area, "click", (event) => click(inMiddle(event), event));
   for (const side of ["query", "key"] as const) {
-    const column = lines.columns[side];
+    const column = lines.columns.scrollers[side];
     on(column, "pointermove", (event) => pointTo(inColumn(side, event)));
     on(column, "pointerleave", () => pointTo(undefined));
     on(column, "click", (event) => click(inColumn(side, event), event));

@@ -21,9 +21,10 @@ export const linesLook = css`
 .lines.arcs .heading { text-align: start; }
 .lines.arcs.centred .heading { text-align: center; }
 .lines .values { position: absolute; inset: 0; pointer-events: none; }
-.lines .value { position: absolute; inset-block-start: 0; inset-inline-start: 0; padding: 0 3px; background: var(--paper); border-radius: 2px; white-space: nowrap; }
+.lines .value { position: absolute; inset-block-start: 0; inset-inline-start: 0; padding: 0 3px; background: var(--paper); border-radius: 2px; white-space: nowrap; display: flex; align-items: baseline; gap: 6px; }
+.lines .value[hidden], .lines .value .token:empty { display: none; }
 .lines .value * { font-size: 11px; line-height: 13px; }
-.lines .value .token:not(:empty) { margin-inline-end: 6px; display: inline-block; max-inline-size: 120px; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; font-weight: 700; }
+.lines .value .token { max-inline-size: 120px; overflow: hidden; text-overflow: ellipsis; font-weight: 700; }
 .lines .said { position: absolute; inset-block-start: 0; inset-inline: 0; text-align: center; line-height: 18px; pointer-events: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .lines.arcs.said .heading { visibility: hidden; }
 .lines .list { position: absolute; inset: 0; pointer-events: none; overflow: clip; }
