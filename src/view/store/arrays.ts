@@ -31,7 +31,7 @@ const NAMES: Readonly<Record<Part, readonly string[]>> = {
 };
 /** `attn_3`, `arr_3` (what `numpy.savez(*list)` writes), `layer.3`: one layer each. */
 const NUMBERED = /^(?:arr|attn|attention|attentions|weights|layer|pattern)[_.-]?(\d{1,5})$/;
-const IN_BUNDLE = /^.+\.(?:q|k|w|v|vnorm|wo|lse)\.\d{1,6}$/;
+const IN_BUNDLE = /^.+\.(?:q|k|w|v|vnorm|wo|lse)\.\d{1,6}$/s;
 
 /** True where at least one name is that of a bundle's part. */
 export function isBundle(names: Iterable<string>): boolean {

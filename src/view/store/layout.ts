@@ -30,7 +30,7 @@ export interface Laid {
   readonly layers: ReadonlyMap<number, Layer>;
 }
 
-const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/;
+const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 /** Tensors that only recipes speak of. */
 const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
 
