@@ -89,6 +89,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#sheets = new Sheets(
       this.#session,
       () => this.requestUpdate(),
+      () => this.renderRoot.querySelector("dialog")?.close(),
       () => this.#address.link,
     );
     this.addEventListener("keydown", (event) => press(this.#keyed, event));

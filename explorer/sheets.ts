@@ -10,11 +10,13 @@ export class Sheets {
   #drawing = 0;
   readonly #session: Session;
   readonly #changed: () => void;
+  readonly #leave: () => void;
   readonly #link: () => string;
 
-  constructor(session: Session, changed: () => void, link: () => string) {
+  constructor(session: Session, changed: () => void, leave: () => void, link: () => string) {
     this.#session = session;
     this.#changed = changed;
+    this.#leave = leave;
     this.#link = link;
   }
 
@@ -28,6 +30,8 @@ export class Sheets {
       close: () => {
         if (this.#open === undefined) return;
         this.#open = undefined;
+        // Closed before it is taken away, it gives the focus back to where it was.
+        this.#leave();
         this.#changed();
       },
       exporter: {

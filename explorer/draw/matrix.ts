@@ -60,7 +60,7 @@ export class Matrix {
 
   constructor(host: Host) {
     this.#host = host;
-    this.root.className = "matrix";
+    this.root.className = "matrix waiting";
     this.#canvas.className = "cells";
     this.#ghost.className = "cells ghost";
     for (const canvas of [this.#canvas, this.#ghost]) canvas.setAttribute("aria-hidden", "true");
@@ -193,7 +193,7 @@ export class Matrix {
         this.domain = done.domain;
       }
       this.#painted = key;
-      this.root.classList.toggle("waiting", done.missing > 0);
+      this.root.classList.toggle("waiting", done.missing > 0 || !done.shown);
       this.root.dispatchEvent(new CustomEvent("painted", { detail: done }));
     }
     this.#place();

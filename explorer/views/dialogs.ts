@@ -39,9 +39,9 @@ export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): Templ
     export: () => exportSheet(ui, exporter),
     report: () => report(ui),
   };
-  return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${close} @click=${(
-    event: MouseEvent,
-  ) => {
+  return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
+    if (!(event.target as HTMLDialogElement).open) close();
+  }} @click=${(event: MouseEvent) => {
     if (event.target === event.currentTarget) close();
   }}>
     <div class="dialog"><p class="closing"><button type="button" class="bordered" aria-label="Close" @click=${close}>×</button></p>

@@ -137,6 +137,8 @@ export async function settled(page) {
       for (let n = 0; n < 3; n++) await frame();
       const inside = view.shadowRoot;
       const canvas = inside.querySelector(".matrix canvas.cells");
+      // Sentences that are still to come would move what is below them.
+      if (/Measuring|Drawing|Loading/.test(inside.querySelector(".root").textContent)) return false;
       return (
         inside.querySelector(".matrix.waiting") === null &&
         (canvas === null || canvas.width > 300 || innerWidth < 300)
