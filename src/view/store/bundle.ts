@@ -143,7 +143,8 @@ function addLayer(
     entries.push({ name, from, take, shape, dtype: wanted ?? t.dtype });
   };
   const { parts } = layer;
-  const wo = (h: number) => Array.from({ length: block.dv ?? 0 }, (_, n) => h * (block.dv ?? 0) + n);
+  const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
+  const wo = (h: number) => Array.from({ length: dv }, (_, n) => h * dv + n);
   const all = options.values !== false;
   add(parts.q, [heads, queries], "numbers");
   add(parts.k, [shared, keys], "numbers");

@@ -71,7 +71,7 @@ function isNamed(name: string, about: About): boolean {
   });
 }
 
-/** Sizes that all layers of a block share. */
+/** Sizes of a layer; all but d and dv are those of its block. */
 interface Sizes {
   readonly heads: number;
   readonly keyHeads: number;
@@ -127,18 +127,11 @@ function layBlock(
   return { block, places: placesOf(block), layers };
 }
 
+/** What of a layer is not as in the layers before. Vectors may be longer or shorter: they never meet across layers. */
 function disagreement(a: Sizes, b: Sizes): string | undefined {
-  const names = {
-    heads: "heads",
-    keyHeads: "key heads",
-    Nq: "queries",
-    Nk: "keys",
-    d: "numbers a head",
-    dv: "numbers a value",
-  };
-  for (const key of Object.keys(names) as (keyof Sizes)[])
-    if (a[key] !== b[key] && !(key === "dv" && (a.dv === undefined || b.dv === undefined)))
-      return `${b[key]} ${names[key]} where the layers before have ${a[key]}`;
+  const names = { heads: "heads", keyHeads: "key heads", Nq: "queries", Nk: "keys" } as const;
+  for (const key of Object.keys(names) as (keyof typeof names)[])
+    if (a[key] !== b[key]) return `${b[key]} ${names[key]} where the layers before have ${a[key]}`;
   return undefined;
 }
 

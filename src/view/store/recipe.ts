@@ -81,7 +81,7 @@ export function tensorsOf({ mask, bias, sinks }: LayerRecipe): string[] {
 }
 
 /** The recipe in words: "scale 0.125, causal, soft cap 30". */
-export function describeRecipe(recipe: ScoreRecipe, d: number): string {
+export function describeRecipe(recipe: ScoreRecipe, d: number | string): string {
   const { mask = "none", bias, keyLengths, queryOffset, softcap, sinks, layerOverrides } = recipe;
   const parts = [recipe.scale === undefined ? `scale 1/√${d}` : `scale ${recipe.scale}`];
   if (mask === "none") parts.push("no mask");

@@ -120,15 +120,20 @@ export function reportOf(
 function blockSentence({ block, layers }: Laid, bag: Bag): string {
   const first = layers.get(block.layers[0])!;
   const dtype = bag.tensors.get(first.parts.q ?? first.parts.w!)!.dtype;
-  const { heads, keyHeads, Nq, Nk, d } = block;
+  const { heads, keyHeads, Nq, Nk } = block;
+  // Most models have one size of vectors in all layers.
+  const widths = new Set(
+    [...layers.values()].flatMap(({ parts }) => parts.q ?? []).map((name) => bag.tensors.get(name)!.shape[2]),
+  );
+  const d = [...widths].sort((a, b) => a - b).join(" or ");
   const grouped = keyHeads === heads ? "" : ` over ${count(keyHeads, "key head")}`;
   const sizes =
     Nq === Nk ? `${count(Nq, "token")}` : `${count(Nq, "query", "queries")} × ${count(Nk, "key")}`;
   const holds = first.parts.q
-    ? `queries and keys of ${count(d, "number")} (${dtype})`
+    ? `queries and keys of ${d} ${d === "1" ? "number" : "numbers"} (${dtype})`
     : `weights (${dtype}${dtype === "uint8" ? ", to ±0.002" : ""})`;
   const extra = extras(block);
-  const recipe = describeRecipe(block.recipe, d);
+  const recipe = describeRecipe(block.recipe, widths.size === 1 ? d : "d");
   const scores = first.parts.q ? `; ${recipe}` : "";
   const name = oneLine(block.name).slice(0, 80);
   return `\`${name}\`: ${layersIn(block.layers)} × ${count(heads, "head")}${grouped}, ${sizes}, ${holds}${extra}${scores}.`;

@@ -93,21 +93,33 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | P
   ask("value", parts.v, [shared, shared + 1]);
   const norms = parts.vnorm === undefined ? 0 : bag.tensors.get(parts.vnorm)!.shape[0];
   ask("vnorm", parts.vnorm, norms === block.heads ? [h, h + 1] : [shared, shared + 1]);
-  ask("wo", parts.wo, block.dv === undefined ? undefined : [h * block.dv, (h + 1) * block.dv]);
+  const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
+  ask("wo", parts.wo, [h * dv, (h + 1) * dv]);
   ask("lse", parts.lse, [h, h + 1]);
   ask("mask", layer.mask, own(layer.mask, 3));
   ask("bias", layer.bias, own(layer.bias, 3));
   ask("table", layer.table);
   ask("sinks", layer.sinks);
+  const d = scored ? bag.tensors.get(parts.q!)!.shape[2] : 0;
   const made = (found: readonly FileTensor[]) =>
-    build(block, layer, h, new Map(asks.map(([what], n) => [what, found[n]])));
+    build({ block, layer, h, d, dv }, new Map(asks.map(([what], n) => [what, found[n]])));
   const answers = asks.map(([, answer]) => answer);
   return answers.some((answer) => answer instanceof Promise)
     ? Promise.all(answers).then(made)
     : made(answers as FileTensor[]);
 }
 
-function build(block: Block, layer: Layer, h: number, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
+/** A head, and the sizes of its own vectors. */
+interface Place {
+  readonly block: Block;
+  readonly layer: Layer;
+  readonly h: number;
+  readonly d: number;
+  readonly dv: number;
+}
+
+function build(place: Place, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
+  const { block, layer, d, dv } = place;
   const floats = (what: Wanted): Floats | undefined => {
     const t = found.get(what);
     return t && floatsOf(t);
@@ -120,18 +132,17 @@ function build(block: Block, layer: Layer, h: number, found: ReadonlyMap<Wanted,
   const mask = found.get("mask");
   const value = floats("value");
   const { recipe } = layer;
-  const dv = value ? value.length / Math.max(1, block.Nk) : 0;
   return {
     Nq: block.Nq,
     Nk: block.Nk,
-    d: weights ? 0 : block.d,
+    d,
     dv,
     query: floats("query"),
     key: floats("key"),
     weights: weights && { data: weights.data as TypedData, dtype: weights.dtype as WeightDType },
     value,
     valueNorm: wide("vnorm") ?? (value && normsOf(value, block.Nk, dv, floats("wo"))),
-    recipe: headRecipe(block, layer, h, floats("table"), floats("sinks")),
+    recipe: headRecipe(place, floats("table"), floats("sinks")),
     keep: mask && {
       data: mask.data as ArrayLike<number>,
       polarity: (recipe.mask as { polarity: "keep" | "drop" }).polarity,
@@ -142,11 +153,12 @@ function build(block: Block, layer: Layer, h: number, found: ReadonlyMap<Wanted,
 }
 
 /** The recipe of one head out of its layer's. */
-function headRecipe(block: Block, { recipe }: Layer, h: number, table?: Floats, sinks?: Floats): HeadRecipe {
+function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Floats): HeadRecipe {
+  const { recipe } = layer;
   const { mask = "none", bias, keyLengths, softcap } = recipe;
   const lengths = typeof keyLengths === "number" ? [keyLengths] : keyLengths;
   return {
-    scale: recipe.scale ?? (block.d === 0 ? 1 : 1 / Math.sqrt(block.d)),
+    scale: recipe.scale ?? (d === 0 ? 1 : 1 / Math.sqrt(d)),
     mask: typeof mask === "object" && "tensor" in mask ? "none" : mask,
     queryOffset: recipe.queryOffset ?? block.queryOffset,
     ...(lengths === undefined ? {} : { keyLength: lengths[lengths.length === 1 ? 0 : h] }),

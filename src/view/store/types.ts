@@ -23,9 +23,9 @@ export interface Block {
   readonly keyHeads: number;
   readonly Nq: number;
   readonly Nk: number;
-  /** Size of a query and key vector; 0 where only weights are there. */
+  /** Size of a query and key vector in the first layer (layers may differ); 0 where only weights are there. */
   readonly d: number;
-  /** Size of a value vector, where there are any. */
+  /** Size of a value vector in the first layer, where there are any. */
   readonly dv?: number;
   /** Names of the heads, where the file gives them. */
   readonly headNames?: readonly string[];
