@@ -48,11 +48,7 @@ const MOST_KEYS = 2 ** 31 - 2 ** 12;
 
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
 const levelNow = (): KernelLevel =>
-  currentLevel(
-    (engine) =>
-      agrees((problem, out, level) => run(engine, problem, out, level, true)) &&
-      productsAgree((product, level) => multiply(engine, product, level, 1, { collected: 0 })),
-  );
+  currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
 
 /** How many threads a job may use now; starts them where there is work for them. */
 function threadsFor(engine: Engine, work: number, alone: boolean): number {
@@ -181,6 +177,18 @@ function surviving(work: (engine: Engine, alone: boolean) => void): void {
   }
 }
 
+let productsWiden: boolean | undefined;
+
+/** The level products run at. Their wide kernel is tested before the first of them, so that who has none need not hold it. */
+function productLevel(engine: Engine): KernelLevel {
+  const level = levelNow();
+  if (level !== "wide") return level;
+  productsWiden ??= productsAgree((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
+  if (productsWiden) return level;
+  warnOnce("wide products", 'simd: "wide" failed its self-test for matrix products, which run at "relaxed"');
+  return "relaxed";
+}
+
 /** Fills the result of a float32 product; returns false where there is no engine for it. */
 export function matmul(product: Product): boolean {
   if (product.dtype === "float64" || settings().simd === "reference" || whyNot() !== undefined) return false;
@@ -190,7 +198,7 @@ export function matmul(product: Product): boolean {
   const progress = { collected: 0 };
   const work = 2 * batch * M * N * K;
   surviving((engine, alone) =>
-    multiply(engine, product, levelNow(), threadsFor(engine, work, alone), progress),
+    multiply(engine, product, productLevel(engine), threadsFor(engine, work, alone), progress),
   );
   return true;
 }

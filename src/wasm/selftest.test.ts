@@ -60,3 +60,20 @@ it("of the backward kernels too, any bit of any gradient in any call counts", ()
   for (const late of [0, 1, 2, calls - 3, calls - 2, calls - 1])
     expect(run((n, x) => n === late && x.fill(1.0000001, 100, 101)).passed).toBe(false);
 });
+
+it("products pass where all bits agree, operands along K and across it; one last bit in one late call fails", () => {
+  let calls = 0;
+  const tested = (change: (n: number, output: Int32Array) => void) => {
+    calls = 0;
+    return productsAgree((product, level) => {
+      matmul(product);
+      if (level === "wide") change(calls++, new Int32Array(product.out.buffer));
+    });
+  };
+  expect(tested(() => {})).toBe(true);
+  const all = calls;
+  expect(all).toBeGreaterThanOrEqual(32);
+  for (const late of [0, all >> 1, all - 1])
+    for (const place of [0, 999, 50 * 40 - 1])
+      expect(tested((n, output) => void (n === late && (output[place] ^= 1)))).toBe(false);
+});
