@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import type { Result } from "../plan/backend.ts";
 import type { Problem } from "../plan/problem.ts";
 import { reference } from "../reference/backend.ts";
-import { agrees, gradientsAgree } from "./selftest.ts";
+import { matmul } from "../reference/matmul.ts";
+import { agrees, gradientsAgree, productsAgree } from "./selftest.ts";
 
 /** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
 function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
