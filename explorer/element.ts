@@ -225,8 +225,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   get #legend(): TemplateResult {
     const { view, mode } = this.#session.state;
-    const { lines, matrix } = this.#panes;
+    const { lines, matrix, text } = this.#panes;
     if (view === "head" && mode === "lines") return linesLegend(this.#session, lines.domain);
+    if (view === "head" && mode === "text") return legend(this.#session, text.domain);
     return legend(this.#session, matrix.domain);
   }
 

@@ -80,12 +80,13 @@ export class Panes {
       describe: (query, key, full) => describeCell(session, query, key, full),
       failed: (error) => session.failed(error),
     });
-    this.lines = new Lines({
+    const reading = {
       session,
       slices: this.slices,
-      describe: (query, key, full) => describeCell(session, query, key, full),
-    });
-    this.text = new TextPane({ session });
+      describe: (query: number, key: number, full: boolean) => describeCell(session, query, key, full),
+    };
+    this.lines = new Lines(reading);
+    this.text = new TextPane(reading);
     this.table = new TablePane(session, this.slices);
     for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
   }

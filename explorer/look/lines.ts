@@ -2,6 +2,26 @@
 import { css } from "lit";
 
 export const linesLook = css`
+.text { position: absolute; inset: 0; display: flex; flex-direction: column; }
+.text .scroller { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden auto; padding: 4px; scrollbar-width: thin; }
+.text h3 { margin-block: 4px 8px; }
+.text .passage { position: relative; font-size: 15px; user-select: none; cursor: pointer; }
+.text .passage + h3 { margin-block-start: 20px; }
+.text .line-of-text { position: absolute; inset-inline: 0; block-size: 30px; display: flex; align-items: center; white-space: pre; }
+.text .unit { flex: none; max-inline-size: 100%; padding: 0 3px; line-height: 24px; overflow: hidden; text-overflow: ellipsis; border-radius: 2px; unicode-bidi: isolate; }
+.text .unit[data-apart="true"] { margin-inline-start: 4px; }
+.text .unit.outside { color: var(--third); }
+.text .unit.hidden { color: var(--third); text-decoration: line-through; }
+.text .unit.masked { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--hatch) 45%, transparent) 5px 6px); }
+.text .unit.strange { outline: 1px dashed var(--badge); outline-offset: -1px; }
+.text .unit.previewed { box-shadow: inset 0 -2px 0 var(--query); }
+.text .unit.chosen { box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query); z-index: 1; }
+.text .unit.pointed { outline: 1px solid var(--ink); outline-offset: 1px; }
+.text .unit:focus-visible { outline: 2px solid var(--query); outline-offset: 2px; z-index: 2; }
+.text .says { flex: none; padding-block-start: 4px; color: var(--second); min-block-size: 44px; }
+.text .says p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+@media (forced-colors: active) { .text .unit.tinted { forced-color-adjust: none; } }
+
 .lines { position: absolute; inset: 0; display: flex; flex-direction: column; user-select: none; }
 .lines .stage { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden; direction: ltr; }
 .lines .cells { position: absolute; inset: 0; pointer-events: none; }
