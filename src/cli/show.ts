@@ -119,7 +119,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   const explained = explainStrongest(seen[0], headsOf(seen[0], { layer, head }));
   const named = useLiteModel(model);
   const files = await Promise.all(texts.map((text) => fileOfText(named, named.attention(text))));
-  const hash = explained && addressOf(`layer ${explained.layer}`, explained);
+  const hash = explained && addressOf("self", explained);
   return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
 }
 
