@@ -77,7 +77,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       n_inner: inner,
       activation_function: "gelu_new",
       layer_norm_epsilon: 1e-5,
-      initializer_range: 0.02,
+      initializer_range: spreadOf(width),
       embd_pdrop: dropout,
       attn_pdrop: dropout,
       resid_pdrop: dropout,
@@ -85,6 +85,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       ...options.ids,
     };
     const model = new Gpt2(config, { seed, dtype });
+    neighbourly(model.parameters().get("transformer.wpe.weight") as FloatTensor);
     return {
       kind,
       model,
@@ -108,7 +109,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     layer_norm_eps: 1e-12,
     hidden_dropout_prob: dropout,
     attention_probs_dropout_prob: dropout,
-    initializer_range: 0.02,
+    initializer_range: spreadOf(width),
     ...options.ids,
   };
   const model = new Bert(config, { seed, dtype });
@@ -121,13 +122,16 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   };
 }
 
-/** Size of the waves that positions start as: twice a token's first numbers. */
-const WAVE = 0.04;
+/** Standard deviation of first weights: the 0.02 of BERT and GPT-2 at their width of 768, so that products stay as large. */
+const spreadOf = (width: number): number => 0.02 * Math.sqrt(768 / width);
+
+/** Size of the waves that positions start as. */
+const WAVE = 0.15;
 
 /**
  * Positions [N, C] start as waves instead of noise (Vaswani et al. 2017, section 3.5, with the slowest wave as long as the
- * context), so that neighbours are alike before anything is learnt. A decoder learns who stands beside whom from its causal
- * mask; an encoder has only positions for it, and from noise it stays at single tokens' frequencies for thousands of steps.
+ * context), so that neighbours are alike before anything is learnt, and a head that looks nearby is a small step away.
+ * From noise, both models spent thousands of steps on single tokens' frequencies first.
  */
 function neighbourly(positions: FloatTensor): void {
   const [N, C] = positions.shape;
