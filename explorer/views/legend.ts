@@ -1,5 +1,5 @@
 /** The colour scale with its own ticks, and what a hatch means. */
-import { html, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 import { colourTable, hex } from "../../src/view/colour.ts";
 import { formatNumber, num } from "../../src/view/number.ts";
 import { codeOf, isSigned, signedCodeOf } from "../../src/view/store/transfer.ts";
@@ -24,6 +24,6 @@ export function legend(session: Session, drawn: number | undefined): TemplateRes
       <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
       ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
-    <span class="hatched swatch" aria-hidden="true"></span> masked · rows = queries, columns = keys
+    <span class="hatched swatch" aria-hidden="true"></span> masked${state.view === "head" && state.mode === "text" ? nothing : " · rows = queries, columns = keys"}
   </span>`;
 }
