@@ -10,7 +10,6 @@ import type { Problem } from "../plan/problem.ts";
 import { derivative } from "../score/derivative.ts";
 import { copyBytes, type SumPlan } from "./backward-sums.ts";
 import { insideTables, specOf } from "./call.ts";
-import type { Engine } from "./engine.ts";
 import { paddedKey, paddedValue } from "./layout.ts";
 import type { KernelLevel } from "./prepare.ts";
 import {
@@ -77,9 +76,9 @@ function together(
 
 /** Plans a backward pass for the kernels. */
 export function cutBackward(
-  engine: Engine,
   problem: Problem,
   level: KernelLevel,
+  shared: boolean,
   dOutput: Storage,
   output: Storage,
   sums: SumPlan | undefined,
@@ -88,7 +87,7 @@ export function cutBackward(
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;
   // As a forward call of many rows: there is no decode kernel backwards.
   const many = { ...problem, shape: { ...shape, Nq: Math.max(Nq, 8) } };
-  const forward = specOf(many, level, engine.memory.shared).spec;
+  const forward = specOf(many, level, shared).spec;
   const { tile } = forward;
   const strip = stripOf(tile);
   const most = Math.max(dk, dv);

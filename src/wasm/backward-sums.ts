@@ -43,7 +43,13 @@ export function planSums(
   const byCell = wanted.filter(({ read }) => !perRow(read));
   const rows: (NumberExpression | undefined)[] = byRow.map(({ slope }) => slope);
   if (targets.includes("rows")) rows.push(undefined);
+  const name = [
+    ...new Set(targets),
+    ...byRow.map((x) => `rows ${slopes.indexOf(x)}`),
+    ...byCell.map((x) => `cells ${slopes.indexOf(x)}`),
+  ].join("+");
   const sums = {
+    name,
     cells: targets.includes("cells"),
     columns: targets.includes("columns"),
     rows,

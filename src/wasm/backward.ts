@@ -31,7 +31,7 @@ export function refusesBackward(engine: Engine, problem: Problem, level: KernelL
     masks: [],
     tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
   });
-  const { cut, rangeKeys } = cutBackward(engine, problem, level, "float32", "float32", plan);
+  const { cut, rangeKeys } = cutBackward(problem, level, engine.memory.shared, "float32", "float32", plan);
   const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, cut.keys) / rangeKeys);
   if (bytes <= MOST_COPIES) return undefined;
   return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MOST_COPIES}; a float mask of that shape needs none`;
@@ -74,9 +74,9 @@ function gradientsAt(
   const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
   const made = cutBackward(
-    engine,
     problem,
     level,
+    memory.shared,
     stored(upstream.dOutput),
     stored(upstream.output),
     planSums(problem, gradients),

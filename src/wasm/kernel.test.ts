@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
 import { zeros } from "../core/tensor.ts";
-import { type AttentionOptions, resolve } from "../plan/problem.ts";
+import { type AttentionOptions, type Problem, resolve } from "../plan/problem.ts";
+import { tablesOf } from "../score/expr.ts";
 import {
   alibi,
   and,
@@ -21,6 +22,8 @@ import {
   softcap,
   table,
 } from "../score/index.ts";
+import { cutBackward } from "./backward-cut.ts";
+import { planSums } from "./backward-sums.ts";
 import { specOf } from "./call.ts";
 import { hasRelaxed } from "./features.ts";
 import { codeOf, KernelCache } from "./kernel.ts";
@@ -39,16 +42,32 @@ interface Sizes {
 
 type Level = "wide" | "relaxed" | "strict";
 
-function specFor(sizes: Sizes, options: AttentionOptions, level: Level = "relaxed", shared = true): Spec {
+function problemFor(sizes: Sizes, options: AttentionOptions): Problem {
   const { Nq = 40, Nk = 70, dk = 16, dv = dk, dtype = "float32" } = sizes;
-  const problem = resolve(
+  return resolve(
     "test",
     zeros([B, Hq, Nq, dk], dtype),
     zeros([B, Hkv, Nk, dk], dtype),
     zeros([B, Hkv, Nk, dv], dtype),
     options,
   );
-  return specOf(problem, level, shared).spec;
+}
+
+const specFor = (sizes: Sizes, options: AttentionOptions, level: Level = "relaxed", shared = true): Spec =>
+  specOf(problemFor(sizes, options), level, shared).spec;
+
+/** The backward kernel with every gradient there is, and with none but those of query, key and value. */
+function backwardFor(sizes: Sizes, options: AttentionOptions, level: Level = "relaxed"): Spec[] {
+  const problem = problemFor(sizes, options);
+  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
+  const masks = problem.tensors.map((t) => ({ ...t, data: new Float64Array(0) }));
+  const all = planSums(problem, {
+    masks: masks.map((t) => (t.kind === "float" ? t : undefined)),
+    tables: new Map(tables.map((t) => [t, new Float64Array(0)])),
+  });
+  return [all, undefined].map(
+    (sums) => cutBackward(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
+  );
 }
 
 const bias = table(Float32Array.from({ length: 70 }, (_, n) => n / 10));
@@ -106,15 +125,22 @@ function* table_(): Generator<[string, Spec]> {
       const tensors = name.includes("tensor");
       for (const Nq of tensors ? [40] : [40, 1, 3])
         for (const spec of kinds(specFor({ Nq }, options, level))) yield [`${level} ${name} ${Nq}`, spec];
+      for (const spec of backwardFor({}, options, level)) yield [`${level} ${name} backward`, spec];
     }
     for (const [dk, dv] of [[0, 0], [0, 5], [1, 1], [3, 2], [64, 64], [65, 1], [1, 65], [80, 96], [128, 128], [161, 7], [256, 300]])
       for (const Nq of [40, 2])
-        for (const spec of kinds(specFor({ Nq, dk, dv }, { attnMask: causal() }, level)))
+        for (const spec of [
+          ...kinds(specFor({ Nq, dk, dv }, { attnMask: causal() }, level)),
+          ...backwardFor({ Nq, dk, dv }, { attnMask: causal() }, level),
+        ])
           yield [`${level} ${dk}/${dv}`, spec];
     for (const dtype of ["float16", "bfloat16"] as const)
       for (const dk of [5, 64])
         for (const Nq of [40, 2])
-          for (const spec of kinds(specFor({ Nq, dk, dtype }, { attnMask: causal() }, level)))
+          for (const spec of [
+            ...kinds(specFor({ Nq, dk, dtype }, { attnMask: causal() }, level)),
+            ...backwardFor({ Nq, dk, dtype }, { attnMask: causal() }, level),
+          ])
             yield [`${level} ${dtype} ${dk}`, spec];
     for (const spec of kinds(specFor({}, {}, level, false))) yield [`${level} unshared`, spec];
   }
@@ -159,6 +185,11 @@ describe("a key", () => {
       keys.push([JSON.stringify(sizes), keyOf(specFor(sizes, {}))]);
     keys.push(["unshared", keyOf(specFor({}, {}, "relaxed", false))]);
     for (const spec of kinds(specFor({}, {})).slice(1)) keys.push([spec.kind, keyOf(spec)]);
+    for (const [name, options] of Object.entries(OPTIONS)) {
+      const [all, none] = backwardFor({}, options).map(keyOf);
+      keys.push([`backward ${name}`, all]);
+      if (none !== all) keys.push([`backward ${name}, no gradients of what was added`, none]);
+    }
     const names = new Map<string, string>();
     for (const [name, key] of keys) {
       if (names.has(key)) expect.fail(`${name} and ${names.get(key)} share the key ${key}`);
@@ -216,6 +247,15 @@ describe("a key", () => {
         "strict",
         false,
       ),
+      backwardFor({ dk: 64, dv: 32 }, { attnMask: causal(), dropoutP: 0.5 }, "strict")[0],
+      backwardFor(
+        { dtype: "bfloat16" },
+        {
+          scoreMod: [alibi(new Float32Array(Hq)), relativeBias(zeros([8, Hq])), softcap(9)],
+          attnMask: zeros([1, 70]),
+        },
+        "strict",
+      )[0],
     ].map((spec) =>
       keyOf(spec)
         .replace(/ \d+x\d+(u\d+)? /, " RxV ")
@@ -226,6 +266,8 @@ describe("a key", () => {
         "forward mul+add RxV d64 qM kN f32",
         "forward mul+add RxV d64/32 qM kN bf16 mask and(le(k,q),eq(table1i![q],table1i@0![k])) dropout",
         "decode mul+add RxV d16 qM kN f32 score mul(tanh(div(score,cf)),cf) tensors bool+float unshared",
+        "backward mul+add RxV d64/32 qM kN f32 mask le(k,q) dropout",
+        "backward mul+add RxV d16 qM kN bf16/bf16/bf16/f32/bf16 score mul(tanh(div(add(sub(score,mul(table1f![h],float(abs(sub(q,k))))),table2f![table1i![add(sub(k,q),ci)],h]),cf)),cf) sums columns+rows 1+cells 0 tensors float",
       ]
     `);
   });

@@ -19,6 +19,8 @@ export interface Tile {
 
 /** Which gradients a backward kernel gives of what was added to the scores; kernels/sums.ts. */
 export interface Sums {
+  /** What is summed, tables of the score numbered: `cells`, `columns`, `rows`, `rows 0`, `cells 1`, joined by +. */
+  readonly name: string;
   /** Of every cell, of some float mask. */
   readonly cells: boolean;
   /** Summed over rows, of some float mask. */
@@ -123,23 +125,13 @@ export function keyOf(spec: Spec): string {
   ];
   const mark = marks(spec.inside);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
-  if (spec.slope) parts.push(`slope ${textOf(spec.slope, "hidden", mark)}`);
-  if (spec.sums) parts.push(`sums ${sumsText(spec.sums, mark)}`);
+  // Slopes follow from the score; which of them are summed is in the name.
+  if (spec.sums) parts.push(`sums ${spec.sums.name}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push("dropout");
   if (!spec.shared) parts.push("unshared");
   return parts.join(" ");
-}
-
-function sumsText({ cells, columns, rows, tables }: Sums, mark: (x: Expression) => string): string {
-  const of = (x: NumberExpression | undefined) => (x ? textOf(x, "hidden", mark) : "1");
-  return [
-    ...(cells ? ["cells"] : []),
-    ...(columns ? ["columns"] : []),
-    ...rows.map((x) => `rows(${of(x)})`),
-    ...tables.map((x) => `table(${of(x.read)},${of(x.slope)})`),
-  ].join("+");
 }
 
 /**
