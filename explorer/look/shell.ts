@@ -45,7 +45,7 @@ export const shell = css`
 .pins .letter { background: var(--ink); color: var(--paper); text-align: center; font: 600 11px/16px var(--mono); inline-size: 16px; }
 .sorting { display: grid; grid-template-columns: 1fr auto; gap: 8px; margin-block: 8px; }
 .sorting .select { display: contents; }
-.sorting .select span { display: none; }
+.sorting .select > span { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
 .filters { display: grid; gap: 4px; margin-block: 4px 8px; }
 .filters li { display: grid; grid-template-columns: 1fr 1fr 28px; gap: 0 8px; align-items: center; }
 .filters li > span { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }

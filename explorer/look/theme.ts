@@ -110,7 +110,7 @@ dialog {
 dialog::backdrop { background: rgb(20 21 26 / .35); }
 dialog h2 { font-size: 16px; line-height: 24px; letter-spacing: 0; text-transform: none; color: var(--ink); margin-block-end: 8px; }
 @media (forced-colors: active) {
-  .choice button[aria-pressed="true"] { background: Highlight; color: HighlightText; forced-color-adjust: none; }
+  .choice button[aria-pressed="true"], .choices li.at { background: Highlight; color: HighlightText; forced-color-adjust: none; }
   .bar { forced-color-adjust: none; }
 }
 `;

@@ -83,7 +83,7 @@ function top({ session, act }: Ui): TemplateResult {
         block === undefined
           ? nothing
           : html`<button type="button" class="bordered" @click=${() => act("export")}>Export</button>
-      <button type="button" class="bordered" aria-label="All commands" title="All commands (Ctrl+K)" @click=${() => act("palette")}>⌘K</button>`
+      <button type="button" class="bordered" aria-label="⌘K: all commands" title="All commands (Ctrl+K)" @click=${() => act("palette")}>⌘K</button>`
       }
       <button type="button" class="bordered" aria-label="Keys" @click=${() => act("keys")}>?</button>
     </span>

@@ -83,7 +83,9 @@ export async function accessibility(browser, base, tally) {
             await page.keyboard.press(act);
             await page.waitForTimeout(name === "export" ? 400 : 50);
           }
-          found.push(...(await violations(page)).map((one) => `${name}: ${one}`));
+          // Each is told once, with the first view it was seen in.
+        for (const one of await violations(page))
+          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
           if (act) await page.keyboard.press("Escape");
         }
       },

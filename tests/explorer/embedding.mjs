@@ -2,6 +2,7 @@
 /** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
 import { files, settled, visit } from "./site.mjs";
 
+files.set("/bad.json", ["application/json", "[1, 2"]);
 files.set("/three.html", [
   "text/html; charset=utf-8",
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>three</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><attention-view theme="dark"></attention-view><attention-view layer="1" head="1" stage="scores"></attention-view><div id="host"></div></body></html>',
@@ -38,7 +39,7 @@ async function three(page) {
       cursors: [first, second, third].map(({ state }) => [state.layer, state.head, state.stage]),
       tokens: [first, second, third].map(({ store }) => store.blocks[0].Nq),
       hash: location.hash,
-      globals: Object.keys(globalThis).filter((name) => /heed|lit|attention/i.test(name)),
+      globals: Object.keys(globalThis).filter((name) => /heed|attention-?view/i.test(name)),
     };
   });
   const want = {
@@ -171,7 +172,7 @@ async function missing(page) {
         once: true,
       }),
     );
-    view.src = `data:application/json,${encodeURIComponent("[1, 2")}`;
+    view.src = "bad.json";
     const message = await failed;
     await view.updateComplete;
     return [message, view.shadowRoot.querySelector("[role=alert]")?.textContent ?? ""];

@@ -16,7 +16,7 @@ const root = dirname(dirname(here));
 /** @typedef {import("playwright-core").Browser} Browser */
 
 const STYLE =
-  "html{color-scheme:light dark}body{margin:0;font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
+  "html{color-scheme:light dark}body{margin:0;h1{position:absolute;clip-path:inset(50%);margin:0}font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
 /** Makes heads out of ?o= and opens them in the first element. */
 const START = `import "./attention-view.js";
 import { made } from "./heads.mjs";
@@ -28,7 +28,7 @@ if (asked.has("o")) await view.open(made(JSON.parse(asked.get("o"))));
 globalThis.opened = true;`;
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>heed</title>
 <link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script></head>
-<body><attention-view address></attention-view></body></html>`;
+<body><main><h1>heed</h1><attention-view address></attention-view></main></body></html>`;
 
 /** Path to type and bytes. @type {Map<string, readonly [string, string | Buffer]>} */
 export const files = new Map([
