@@ -146,14 +146,12 @@ if (parts.includes("platforms")) {
 
 if (parts.includes("browser")) {
   heading("the built package in Chromium");
-  if (built) {
-    await script("Chromium", node, [at("tests/platforms/browser.mjs")], 300);
-    await script("the explorer's element", node, [at("tests/explorer/element.mjs")], 600);
-  } else tally.skip("the built package in Chromium", "the build failed");
-  // The explorer: the page that is served and the one-file page, React and notebooks.
-  for (const name of ["page", "page-wrappers"]) {
+  if (built) await script("Chromium", node, [at("tests/platforms/browser.mjs")], 300);
+  else tally.skip("the built package in Chromium", "the build failed");
+  // The explorer: the element itself, the page that is served and the one-file page, React and notebooks.
+  for (const name of ["element", "page", "page-wrappers"]) {
     heading(`the explorer in Chromium: ${name}`);
-    if (built) await script(`the explorer, ${name}`, node, [at(`tests/explorer/${name}.mjs`)], 300);
+    if (built) await script(`the explorer, ${name}`, node, [at(`tests/explorer/${name}.mjs`)], 600);
     else tally.skip(`the explorer in Chromium: ${name}`, "the build failed");
   }
 }
