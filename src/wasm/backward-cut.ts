@@ -23,13 +23,14 @@ import {
   stripOf,
 } from "./spec.ts";
 
-/** Tasks of a wave below which heads are cut into more of them, and the fewest rows and keys of one. */
+/** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
 const FEW_TASKS = 8;
 const LEAST_RANGE = 192;
+const MOST_ROWS = 256;
 /** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
-const RANGE_BYTES = 768 * 1024;
+const RANGE_BYTES = 512 * 1024;
 /** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
-const TASKS_PER_THREAD = 2;
+const TASKS_PER_THREAD = 4;
 const STAGE_BYTES = 2 ** 21;
 
 /** A backward pass before anything is in the engine's memory. */
@@ -108,13 +109,6 @@ export function cutBackward(
   const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
   const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
 
-  const few = Math.ceil(FEW_TASKS / Math.max(1, B * Hkv));
-  const parts = Math.max(1, Math.min(few, Math.floor(Math.max(Nq, Nk) / LEAST_RANGE)));
-  const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
-  const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
-  const rangeKeys = Math.min(cached, roundUp(Math.ceil(Math.max(1, Nk) / parts), keyTile));
-  const rangeRows = roundUp(Math.ceil(Math.max(1, Nq) / parts), blockRows);
-
   const costs: Costs = {
     key:
       dk * BYTES_OF[spec.key] +
@@ -122,7 +116,7 @@ export function cutBackward(
       4 * (dk + dv + paddedKey(spec) + paddedValue(spec)) +
       (copyKeys ? 4 * paddedKey(spec) : 0) +
       (sums?.sums.columns ? 4 * G : 0) +
-      copyBytes(sums) / rangeKeys,
+      copyBytes(sums) / LEAST_RANGE,
     row:
       dk * BYTES_OF[spec.query] +
       dv * (BYTES_OF[dOutput] + BYTES_OF[output]) +
@@ -131,9 +125,19 @@ export function cutBackward(
       4 * (sums?.sums.rows.length ?? 0),
     cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), sums?.sums.cells ? 4 : 0),
   };
-  // What one head is cut into must not depend on threads, which would change the order of sums; how many whole heads
-  // are staged together may.
+  // What a head is cut into must not depend on threads, which would change the order of sums; how many whole heads are
+  // staged together may.
   const { bytesPerThread, threads } = settings();
+  const headBytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
+  const heads = Math.max(1, Math.min(B * Hkv, Math.floor(bytesPerThread / headBytes)));
+  const parts = Math.max(1, Math.min(FEW_TASKS / heads, Math.max(Nq, Nk) / LEAST_RANGE));
+  const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
+  const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
+  const range = (n: number, step: number, largest: number) =>
+    Math.min(roundUp(largest, step), roundUp(Math.ceil(Math.max(1, n) / parts), step));
+  const rangeKeys = range(Nk, keyTile, cached);
+  const rangeRows = range(Nq, blockRows, MOST_ROWS);
+
   const how = { blockRows: rangeRows, keyTile: rangeKeys, splits: 1 };
   const one = stages(problem, how, costs, bytesPerThread);
   const whole = one.rows === Nq && one.keys === Nk;

@@ -78,7 +78,8 @@ export function waves(columns: number, rows: number): [number, number][][] {
 interface StageRuns {
   /** Address of the entry (address of runs, count) of the first block of a cell. */
   index(b: number, hk: number, s: number, r: number): number;
-  some(b: number, hk: number, s: number, r: number): boolean;
+  /** Keys of all blocks of a cell, of a block of rows each: how large a task it is. */
+  size(b: number, hk: number, s: number, r: number): number;
   readonly blockBytes: number;
   readonly headBytes: number;
 }
@@ -100,13 +101,15 @@ function placeRuns(
   const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.blockRows];
   const gs = map.perHead ? G : 1;
   const words: number[] = [];
-  const tables = new Map<number, { index: Int32Array; at: number }>();
+  const rowRanges = Math.ceil(blocks / perRange);
+  const tables = new Map<number, { index: Int32Array; sizes: Float64Array; at: number }>();
   const whoOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
   for (const { b, hk } of stage.heads) {
     const who = whoOf(b, hk);
     if (tables.has(who)) continue;
     // [range][block][g] of (word of the first run, runs).
     const index = new Int32Array(2 * ranges * blocks * gs);
+    const sizes = new Float64Array(ranges * rowRanges);
     for (let block = 0; block < blocks; block++)
       for (let g = 0; g < gs; g++) {
         const row = r0 + block * spec.blockRows;
@@ -121,9 +124,10 @@ function placeRuns(
         cut.forEach((runs, s) => {
           index.set([words.length, runs.length], 2 * ((s * blocks + block) * gs + g));
           words.push(...runWords(runs));
+          for (const { from, to } of runs) sizes[s * rowRanges + Math.floor(block / perRange)] += to - from;
         });
       }
-    tables.set(who, { index, at: 0 });
+    tables.set(who, { index, sizes, at: 0 });
   }
   const runsAt = regions.alloc(4 * Math.max(1, words.length));
   memory.i32.set(words, runsAt / 4);
@@ -134,14 +138,13 @@ function placeRuns(
     for (let n = 0; n < table.index.length; n += 2) i32[table.at / 4 + n] = runsAt + 4 * table.index[n];
   }
   const first = (s: number, r: number) => 2 * (s * blocks + r * perRange) * gs;
-  const tableOf = (b: number, hk: number) => tables.get(whoOf(b, hk)) as { index: Int32Array; at: number };
+  const tableOf = (b: number, hk: number) =>
+    tables.get(whoOf(b, hk)) as NonNullable<ReturnType<typeof tables.get>>;
   return {
     index: (b, hk, s, r) => tableOf(b, hk).at + 4 * first(s, r),
-    some(b, hk, s, r) {
-      const { index } = tableOf(b, hk);
-      const end = first(s, r) + 2 * Math.min(perRange, blocks - r * perRange) * gs;
-      for (let n = first(s, r); n < end; n += 2) if (index[n + 1] > 0) return true;
-      return false;
+    size(b, hk, s, r) {
+      const { sizes } = tableOf(b, hk);
+      return sizes[s * rowRanges + r];
     },
     blockBytes: 8 * gs,
     headBytes: gs === 1 ? 0 : 8,
@@ -186,60 +189,64 @@ export function backwardTasks(
       keysBegun.add(s);
       return { s, r, flags: (newRows ? NEW_ROWS : 0) | (newKeys ? NEW_KEYS : 0) };
     });
-    stage.heads.forEach(({ b, hk }, n) => {
-      for (const { s, r, flags } of flagged) {
-        if (flags === 0 && !runs.some(b, hk, s, r)) continue;
-        const [row, key] = [r0 + r * rangeRows, k0 + s * rangeKeys];
-        const h = hk * G;
-        const task = (at + count * BACKWARD.size) / 4;
-        const set = (word: number, value: number) => {
-          i32[task + word / 4] = value;
-        };
-        set(BACKWARD.call, stage.call);
-        set(BACKWARD.query, placedRows.query.at(b, h, row));
-        set(BACKWARD.queryRow, placedRows.query.row);
-        set(BACKWARD.queryHead, placedRows.query.head);
-        set(BACKWARD.dOutput, placedRows.dOutput.at(b, h, row));
-        set(BACKWARD.dOutputRow, placedRows.dOutput.row);
-        set(BACKWARD.dOutputHead, placedRows.dOutput.head);
-        set(BACKWARD.output, placedRows.output.at(b, h, row));
-        set(BACKWARD.outputRow, placedRows.output.row);
-        set(BACKWARD.outputHead, placedRows.output.head);
-        set(BACKWARD.lse, placedRows.lse(b, h) + 4 * (row - r0));
-        set(BACKWARD.delta, placedRows.delta(b, h) + 4 * (row - r0));
-        set(BACKWARD.lseHead, placedRows.lseHead);
-        set(BACKWARD.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
-        set(BACKWARD.dQueryHead, placedRows.dQueryHead);
-        set(BACKWARD.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
-        set(BACKWARD.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
-        set(BACKWARD.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
-        set(BACKWARD.keyRow, placedKeys.keyRow);
-        set(BACKWARD.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
-        set(BACKWARD.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
-        set(BACKWARD.rows, Math.min(r1, row + rangeRows) - row);
-        set(BACKWARD.row0, row);
-        set(BACKWARD.heads, G);
-        set(BACKWARD.head, h);
-        set(BACKWARD.batch, b);
-        set(BACKWARD.offset, problem.offsets[b]);
-        set(BACKWARD.keyBase, key);
-        set(BACKWARD.keys, Math.min(k1, key + rangeKeys) - key);
-        set(BACKWARD.index, runs.index(b, hk, s, r));
-        set(BACKWARD.indexBlock, runs.blockBytes);
-        set(BACKWARD.indexHead, runs.headBytes);
-        set(BACKWARD.dropKeys, dropsAt + 4 * n * G);
-        set(BACKWARD.flags, flags);
-        masks.forEach((mask, m) => {
-          const bytes = problem.tensors[m].kind === "bool" ? 1 : 4;
-          set(BACKWARD.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
-          set(BACKWARD.tensorHead + 4 * m, mask.head);
-        });
-        const sumWords = sumsAt + 12 * targets * count;
-        set(BACKWARD.sums, sumWords);
-        if (sums) i32.set(sums.words(b, hk, s, row, key), sumWords / 4);
-        count++;
-      }
-    });
+    // The largest first, so that threads end a wave together.
+    const wave = stage.heads
+      .flatMap(({ b, hk }, n) =>
+        flagged.map((cell) => ({ ...cell, b, hk, n, size: runs.size(b, hk, cell.s, cell.r) })),
+      )
+      .filter(({ size, flags }) => size > 0 || flags !== 0)
+      .sort((x, y) => y.size - x.size);
+    for (const { b, hk, n, s, r, flags } of wave) {
+      const [row, key] = [r0 + r * rangeRows, k0 + s * rangeKeys];
+      const h = hk * G;
+      const task = (at + count * BACKWARD.size) / 4;
+      const set = (word: number, value: number) => {
+        i32[task + word / 4] = value;
+      };
+      set(BACKWARD.call, stage.call);
+      set(BACKWARD.query, placedRows.query.at(b, h, row));
+      set(BACKWARD.queryRow, placedRows.query.row);
+      set(BACKWARD.queryHead, placedRows.query.head);
+      set(BACKWARD.dOutput, placedRows.dOutput.at(b, h, row));
+      set(BACKWARD.dOutputRow, placedRows.dOutput.row);
+      set(BACKWARD.dOutputHead, placedRows.dOutput.head);
+      set(BACKWARD.output, placedRows.output.at(b, h, row));
+      set(BACKWARD.outputRow, placedRows.output.row);
+      set(BACKWARD.outputHead, placedRows.output.head);
+      set(BACKWARD.lse, placedRows.lse(b, h) + 4 * (row - r0));
+      set(BACKWARD.delta, placedRows.delta(b, h) + 4 * (row - r0));
+      set(BACKWARD.lseHead, placedRows.lseHead);
+      set(BACKWARD.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
+      set(BACKWARD.dQueryHead, placedRows.dQueryHead);
+      set(BACKWARD.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
+      set(BACKWARD.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
+      set(BACKWARD.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
+      set(BACKWARD.keyRow, placedKeys.keyRow);
+      set(BACKWARD.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
+      set(BACKWARD.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
+      set(BACKWARD.rows, Math.min(r1, row + rangeRows) - row);
+      set(BACKWARD.row0, row);
+      set(BACKWARD.heads, G);
+      set(BACKWARD.head, h);
+      set(BACKWARD.batch, b);
+      set(BACKWARD.offset, problem.offsets[b]);
+      set(BACKWARD.keyBase, key);
+      set(BACKWARD.keys, Math.min(k1, key + rangeKeys) - key);
+      set(BACKWARD.index, runs.index(b, hk, s, r));
+      set(BACKWARD.indexBlock, runs.blockBytes);
+      set(BACKWARD.indexHead, runs.headBytes);
+      set(BACKWARD.dropKeys, dropsAt + 4 * n * G);
+      set(BACKWARD.flags, flags);
+      masks.forEach((mask, m) => {
+        const bytes = problem.tensors[m].kind === "bool" ? 1 : 4;
+        set(BACKWARD.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
+        set(BACKWARD.tensorHead + 4 * m, mask.head);
+      });
+      const sumWords = sumsAt + 12 * targets * count;
+      set(BACKWARD.sums, sumWords);
+      if (sums) i32.set(sums.words(b, hk, s, row, key), sumWords / 4);
+      count++;
+    }
     lists.push({ at: at + first * BACKWARD.size, size: BACKWARD.size, count: count - first });
   }
   return lists;
