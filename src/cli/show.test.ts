@@ -9,6 +9,9 @@ import { command, show } from "./show.ts";
 const folder = mkdtempSync(join(tmpdir(), "heed-show-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The sentence encoder, whose numbers are known. */
+const useLite = (...args: string[]) => run(...args, "--model", "use-lite");
+
 async function run(...args: string[]) {
   let [out, err] = ["", ""];
   const stdout = { write: (text: string) => (out += text) };
@@ -24,7 +27,7 @@ async function run(...args: string[]) {
 }
 
 test("without a text it shows the two sentences, every layer and head, and how alike they are", async () => {
-  const { code, out } = await run();
+  const { code, out } = await useLite();
   expect(code).toBe(0);
   expect(out).toContain("“time flies like an arrow”\n8 pieces");
   expect(out).toContain("▁fruit ▁fl ies ▁like ▁a ▁banana");
@@ -35,12 +38,12 @@ test("without a text it shows the two sentences, every layer and head, and how a
 });
 
 test("--color decides over the pipe; ascii is ASCII", async () => {
-  expect((await run("a b", "--color", "truecolor")).out).toContain("\x1b[48;2;");
-  expect((await run("naïve", "--color", "ascii")).out).toMatch(/^[\x20-\x7e\n]*$/);
+  expect((await useLite("a b", "--color", "truecolor")).out).toContain("\x1b[48;2;");
+  expect((await useLite("naïve", "--color", "ascii")).out).toMatch(/^[\x20-\x7e\n]*$/);
 });
 
 test("--json has pieces, ids, weights whose rows sum to 1, measures, embeddings and cosines", async () => {
-  const { out } = await run(
+  const { out } = await useLite(
     "time flies like an arrow",
     "fruit flies like a banana",
     "--json",
@@ -59,22 +62,22 @@ test("--json has pieces, ids, weights whose rows sum to 1, measures, embeddings 
 
 test("-o writes the SVG and says so", async () => {
   const file = join(folder, "map.svg");
-  const { err } = await run("time flies", "-o", file);
+  const { err } = await useLite("time flies", "-o", file);
   expect(err).toBe(`wrote ${file}\n`);
   expect(readFileSync(file, "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
 });
 
 test("wrong options are told before any work", async () => {
-  await expect(run("a", "--layer", "2")).rejects.toThrow(/layer must be an integer from 0 to 1, got 2/);
+  await expect(useLite("a", "--layer", "2")).rejects.toThrow(/layer must be an integer from 0 to 1, got 2/);
   await expect(run("a", "--head", "x")).rejects.toThrow(UsageError);
   await expect(run("a", "--color", "blue")).rejects.toThrow(/--color must be auto/);
   await expect(run("a", "-o", "map.png")).rejects.toThrow(/ends in \.svg/);
   await expect(run("a", "--model", folder)).rejects.toThrow(/model\.json/);
-  await expect(run("")).rejects.toThrow(HeedError);
+  await expect(useLite("")).rejects.toThrow(HeedError);
 });
 
 test("a text beyond 128 pieces is shown as far as it is read, and it is said", async () => {
-  const { out, err } = await run("word ".repeat(200), "--layer", "0", "--head", "0");
+  const { out, err } = await useLite("word ".repeat(200), "--layer", "0", "--head", "0");
   expect(err).toMatch(/reads the first 128 pieces; \d+ more are left out/);
   expect(out).toContain("128 pieces");
 });

@@ -1,13 +1,13 @@
 /**
- * `heed show TEXT [TEXT2 …]`: the attention of a real trained encoder on one's own words. The Universal Sentence
- * Encoder lite runs here, in heed (models/use-lite.ts); this file reads the options, and view/ draws.
+ * `heed show TEXT [TEXT2 …]`: the attention of a real trained model on one's own words. The model runs here, in heed
+ * (models/); this file reads the options, and view/ draws. A sentence encoder also says how alike the texts are.
  */
 import { parseArgs } from "node:util";
 import { saveFile } from "../io/save.ts";
-import { useLiteModel } from "../models/text-model.ts";
-import { type Encoded, openUseLite, similarity, type UseLite } from "../models/use-lite.ts";
+import { type TextAttention, withWeights } from "../models/text-model.ts";
+import { type Encoded, similarity } from "../models/use-lite.ts";
 import { COLOUR_MODES, type ColourMode, choosePaint } from "../view/paint.ts";
-import { explainStrongest, headsOf } from "../view/report.ts";
+import { explainStrongest, headsOf, type SeenText } from "../view/report.ts";
 import { renderSvg } from "../view/svg.ts";
 import { renderSimilarity, renderText } from "../view/terminal-report.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "./command.ts";
@@ -15,6 +15,7 @@ import { ENGINE_HELP, ENGINE_OPTIONS } from "./engine.ts";
 import { addressOf, explore } from "./explore.ts";
 import { fileOfText } from "./model-bundle.ts";
 import { checkPlace } from "./output.ts";
+import { MODEL_HELP, pickModel } from "./pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "./serve-options.ts";
 import { integer, oneOf } from "./values.ts";
 
@@ -41,18 +42,18 @@ const options = {
 /** The command, for the command table. */
 export const command: Command = {
   name: "show",
-  summary: "show what a trained sentence encoder attends to in a text",
+  summary: "show what a trained model attends to in a text",
   usage: "heed show [TEXT ...] [OPTIONS]",
   options,
   help: {
     output: "FILE.svg  write the maps as SVG",
-    model: "DIR  folder with model.json and vocab.json (default: the installed package)",
+    model: MODEL_HELP,
     layer: "N  one layer alone, from 0",
     head: "N  one head alone, from 0; with --layer, its weights are printed in per cent",
     color: `MODE  ${COLOUR_MODES.join(", ")}`,
     links: "N  strongest links shown of each token (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
-    json: "print pieces, weights, lse, measures and embeddings as JSON",
+    json: "print pieces, weights, lse and measures as JSON (and embeddings, where the model has any)",
     view: "then serve the explorer on it until Ctrl-C",
     ...SERVE_HELP,
     ...ENGINE_HELP,
@@ -93,72 +94,71 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
-  const model = openUseLite(values.model as string | undefined);
-  const seen = texts.map((text) => model.run(text));
+  const { model, sentences } = await pickModel(values.model as string | undefined);
+  const attended = texts.map((text) => model.attention(text));
+  // A sentence encoder's own run has the embeddings too.
+  const encoded = sentences && texts.map((text) => sentences.run(text));
+  const seen: readonly SeenText[] = encoded ?? attended.map(withWeights);
   // Asks for the heads before anything is written: a layer or head that is not there is refused here.
   for (const text of seen) headsOf(text, { layer, head });
-  warnOfCuts(seen, model, io);
+  warnOfCuts(attended, model.maxTokens, io);
 
-  const cosines = seen.map((a) => seen.map((b) => similarity(a.embedding, b.embedding)));
+  const cosines = (encoded ?? []).map((a) => encoded?.map((b) => similarity(a.embedding, b.embedding)) ?? []);
   if (output !== undefined) {
-    await saveFile(output, new TextEncoder().encode(renderSvg(seen, { layer, head, cosines })));
+    await saveFile(
+      output,
+      new TextEncoder().encode(renderSvg(seen, { layer, head, ...(encoded && { cosines }) })),
+    );
     io.stderr.write(`wrote ${output}\n`);
   }
   if (values.json) {
-    io.stdout.write(`${JSON.stringify(asJson(seen, cosines, layer, head))}\n`);
+    const texts = seen.map((text, n) => asJson(text, attended[n], encoded?.[n], layer, head));
+    io.stdout.write(
+      `${JSON.stringify({ model: model.name, texts, ...(encoded && { similarity: cosines }) })}\n`,
+    );
     return EXIT.ok;
   }
   const paint = choosePaint(mode, io.env, io.isTTY);
   const columns = width ?? (io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80);
   const page = seen.flatMap((text) => renderText(text, { paint, columns, layer, head, links }));
-  page.push(...renderSimilarity(texts, cosines, { paint, columns }));
+  if (encoded) page.push(...renderSimilarity(texts, cosines, { paint, columns }));
   while (page[page.length - 1] === "") page.pop();
   io.stdout.write(`${page.join("\n")}\n`);
   if (!values.view) return EXIT.ok;
   // The page opens at the number that was just explained.
   const explained = explainStrongest(seen[0], headsOf(seen[0], { layer, head }));
-  const named = useLiteModel(model);
-  const files = await Promise.all(texts.map((text) => fileOfText(named, named.attention(text))));
+  const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
   const hash = explained && addressOf("self", explained);
   return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
 }
 
-function warnOfCuts(seen: readonly Encoded[], model: UseLite, io: ShowIo): void {
-  for (const { tokens } of seen) {
-    const left = tokens.length - model.maxPieces;
-    if (left > 0)
-      io.stderr.write(
-        `show: the encoder reads the first ${model.maxPieces} pieces; ${left} more are left out\n`,
-      );
-  }
+function warnOfCuts(attended: readonly TextAttention[], most: number, io: ShowIo): void {
+  for (const { leftOut } of attended)
+    if (leftOut > 0)
+      io.stderr.write(`show: the model reads the first ${most} pieces; ${leftOut} more are left out\n`);
 }
 
 function asJson(
-  seen: readonly Encoded[],
-  cosines: readonly number[][],
+  text: SeenText,
+  { ids }: TextAttention,
+  encoded: Encoded | undefined,
   layer?: number,
   head?: number,
 ): unknown {
+  const heads = headsOf(text, { layer, head });
   return {
-    model: "universal-sentence-encoder-lite",
-    texts: seen.map((text) => {
-      const heads = headsOf(text, { layer, head });
-      return {
-        text: text.text,
-        pieces: text.pieces,
-        ids: text.ids,
-        heads: heads.map((it) => ({
-          layer: it.layer,
-          head: it.head,
-          ...it.metrics,
-          weights: rows(it.weights, it.queries, it.keys),
-          lse: Array.from({ length: it.queries }, (_, i) => text.layers[it.layer].lse.at(it.head, i)),
-        })),
-        explained: explainStrongest(text, heads),
-        embedding: Array.from(text.embedding),
-      };
-    }),
-    similarity: cosines,
+    text: text.text,
+    pieces: text.pieces,
+    ids: Array.from(ids),
+    heads: heads.map((it) => ({
+      layer: it.layer,
+      head: it.head,
+      ...it.metrics,
+      weights: rows(it.weights, it.queries, it.keys),
+      lse: Array.from({ length: it.queries }, (_, i) => text.layers[it.layer].lse.at(it.head, i)),
+    })),
+    explained: explainStrongest(text, heads),
+    ...(encoded && { embedding: Array.from(encoded.embedding) }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { HeadStore } from "../view/store/types.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "./attention-file.ts";
 import { type Command, type Io, UsageError, type Values } from "./command.ts";
 import { addressOf, explore, interesting, type ServedFile } from "./explore.ts";
+import { MODEL_HELP } from "./pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "./serve-options.ts";
 
 export const command: Command = {
@@ -26,7 +27,7 @@ export const command: Command = {
   help: {
     text: "TEXT  what a model does with this text, in place of a file; may come several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
-    model: "DIR  folder of the model for --text (default: the package's own encoder)",
+    model: MODEL_HELP,
     ...FILE_HELP,
     ...SERVE_HELP,
     json: "print the address and what was loaded as JSON",
@@ -86,7 +87,7 @@ async function textFiles(texts: readonly string[], values: Values, io: Io): Prom
     import("./pick-model.ts"),
     import("./model-bundle.ts"),
   ]);
-  const model = await pickModel(values.model as string | undefined);
+  const { model } = await pickModel(values.model as string | undefined);
   const files: ServedFile[] = [];
   for (const text of texts) {
     const seen = model.attention(text, pair);
