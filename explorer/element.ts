@@ -28,7 +28,7 @@ import { legend } from "./views/legend.ts";
 import { linesLegend } from "./views/lines.ts";
 import { modelSide } from "./views/model.ts";
 import { rowView } from "./views/row.ts";
-import { shell } from "./views/shell.ts";
+import { percent, shell } from "./views/shell.ts";
 
 /** Attributes that are parts of the state, and how they are read. */
 const PARTS = {
@@ -74,6 +74,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #opening: AbortController | undefined;
   #reflecting = false;
   #said = "";
+  #drawnProgress = 1;
   #saying: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -84,6 +85,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       session: this.#session,
       takesWheel: (event) => this.#takesWheel(event),
       openHead: () => this.#session.set({ view: "head" }),
+      progressed: (done) => this.#progressed(done),
     });
     this.#address = new Address(this.#session);
     this.#sheets = new Sheets(
@@ -295,6 +297,22 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       this.#said = text;
       this.requestUpdate();
     }, 150);
+  }
+
+  /** Shows how far the background is, told in quarters. */
+  #progressed(done: number): void {
+    const session = this.#session;
+    const before = session.progress;
+    session.progress = done;
+    if (done === before) return;
+    if (done === 1 || before === 1 || Math.abs(done - this.#drawnProgress) > 0.02) {
+      this.#drawnProgress = done;
+      this.requestUpdate();
+    }
+    if (Math.floor(4 * done) > Math.floor(4 * before) && before < 1) {
+      this.#emit("progress", { what: "heads", done });
+      this.#say(`${percent(done)} of the heads measured`);
+    }
   }
 
   /** The wheel zooms where the page has nothing to scroll, or where the element is in use. */

@@ -20,6 +20,8 @@ export interface PaneHost {
   readonly session: Session;
   readonly takesWheel: (event: WheelEvent) => boolean;
   readonly openHead: () => void;
+  /** How much of what is computed in the background is done. */
+  readonly progressed: (done: number) => void;
 }
 
 interface Pane {
@@ -55,7 +57,8 @@ export class Panes {
     this.overviews = new Overviews(session, () => {
       this.atlas.schedule();
       this.large.schedule();
-      session.progress = this.overviews.done;
+      if (this.matrix.waiting > 0 || session.state.pool === "mean") this.matrix.schedule(true);
+      host.progressed(this.overviews.done);
     });
     this.preview = new Preview(session, this.overviews);
     const atlas = {
@@ -79,6 +82,8 @@ export class Panes {
       takesWheel: host.takesWheel,
       describe: (query, key, full) => describeCell(session, query, key, full),
       failed: (error) => session.failed(error),
+      overview: (width, height, fine) =>
+        this.overviews.picture(session.state, width, height, session.state.transfer, fine),
     });
     const reading = {
       session,

@@ -16,7 +16,7 @@ import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import { paint } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
-import { type Plan, Tiles } from "./tiles.ts";
+import { type Plan, Tiles, topLevel } from "./tiles.ts";
 
 /** What the matrix needs of the element it is in. */
 export interface Host {
@@ -26,6 +26,8 @@ export interface Host {
   /** What a cell says; `full` where it is the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
   readonly failed: (error: unknown) => void;
+  /** The cursor's head as far as it is known, in at most so many device pixels. */
+  readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
 }
 
 const EMPTY: Axis = axisOf(0);
@@ -171,7 +173,19 @@ export class Matrix {
     const ratio = devicePixelRatio;
     const look = this.#lookOf(this.#plan);
     const { x, y, cellWidth, cellHeight } = this.#frame;
-    const key = [look, width, height, ratio, x, y, cellWidth, cellHeight, state.values, facts.rows].join(" ");
+    const key = [
+      look,
+      state.pool,
+      width,
+      height,
+      ratio,
+      x,
+      y,
+      cellWidth,
+      cellHeight,
+      state.values,
+      facts.rows,
+    ].join(" ");
     if (key !== this.#painted) {
       this.#resize(width, height, ratio);
       if (this.#look !== "" && look !== this.#look) this.#fade();
@@ -184,6 +198,8 @@ export class Matrix {
         paints: this.#paints,
         facts: facts.whole || facts.entropy.length > 512 ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
+        backdrop: this.#backdrop(ratio),
+        squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, k: number) => session.row(query, state.stage)[k] }),
       });
       this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
@@ -197,6 +213,30 @@ export class Matrix {
       this.root.dispatchEvent(new CustomEvent("painted", { detail: done }));
     }
     this.#place();
+  }
+
+  /** The head's overview, where it is what the squares will show, and they are not there yet. */
+  #backdrop(ratio: number): HTMLCanvasElement | undefined {
+    const { session, overview } = this.#host;
+    const { state, block } = session;
+    const { rows, columns } = this.#axes;
+    const whole = rows.count === block!.Nq && columns.count === block!.Nk;
+    if (!whole || state.stage !== "weights" || this.#plan!.domain !== undefined || this.#plan!.rowMax)
+      return undefined;
+    if (this.#plan!.renormalise) return undefined;
+    const { usedWidth, usedHeight } = this.#frame!;
+    const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
+    // Squares keep the largest value; the mean is the overview's.
+    if (this.#meaned(ratio)) return overview(width, height, true);
+    if (this.#tiles.peek(this.#plan!, topLevel(block!.Nq, block!.Nk), 0, 0)) return undefined;
+    return overview(width, height, false);
+  }
+
+  /** Whether cells are merged, and by their mean. */
+  #meaned(ratio: number): boolean {
+    const { cellWidth, cellHeight } = this.#frame!;
+    const { pool, stage } = this.#host.session.state;
+    return pool === "mean" && stage === "weights" && Math.min(cellWidth, cellHeight) * ratio < 1;
   }
 
   /** What is painted, and how. */

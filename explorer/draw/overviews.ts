@@ -12,10 +12,13 @@ import { Lru } from "./lru.ts";
 /** Bytes of coloured pictures kept. */
 const MOST = 8 * 2 ** 20;
 const strange = wordOf(STRANGE);
+/** Ranges a side of an overview that is looked at in full size. */
+const FINE = 512;
 
 export class Overviews {
   readonly #session: Session;
   readonly #known = new Map<string, Overview>();
+  readonly #fine = new Map<string, Overview | null>();
   readonly #asked = new Set<string>();
   readonly #painted = new Lru<HTMLCanvasElement>(MOST);
   readonly #changed: () => void;
@@ -29,7 +32,10 @@ export class Overviews {
 
   /** Share of the heads whose overview is whole. */
   get done(): number {
-    return this.#asked.size === 0 ? 1 : 1 - this.#waiting / this.#asked.size;
+    if (this.#waiting === 0) return 1;
+    let done = 0;
+    for (const overview of this.#known.values()) done += overview.done;
+    return done / this.#asked.size;
   }
   #waiting = 0;
 
@@ -44,6 +50,7 @@ export class Overviews {
     if (fresh.length === 0) return;
     for (const name of fresh) this.#asked.add(keyOf(name));
     this.#waiting += fresh.length;
+    this.#changed();
     const { signal } = this.#stop;
     const take = (name: HeadName, overview: Overview | undefined) => {
       if (signal.aborted || overview === undefined) return;
@@ -72,14 +79,35 @@ export class Overviews {
     return this.#known.get(keyOf(name));
   }
 
+  /** The head at a finer size than a thumbnail needs: asked for where it is not there. */
+  #finer(name: HeadName): Overview | undefined {
+    const key = keyOf(name);
+    const known = this.#fine.get(key);
+    if (known === undefined && this.#store !== undefined) {
+      this.#fine.set(key, null);
+      const { signal } = this.#stop;
+      this.#store.overview(this.#session.refOf(name), FINE, { signal }).then(
+        (overview) => {
+          this.#fine.set(key, overview);
+          this.#changed();
+        },
+        (error) => {
+          if (!signal.aborted) this.#session.failed(error);
+        },
+      );
+    }
+    return known ?? this.get(name);
+  }
+
   /** The head in so many device pixels, in the page's colours; undefined where it is not there yet. */
   picture(
     name: HeadName,
     width: number,
     height: number,
     transfer: TransferName,
+    fine = false,
   ): HTMLCanvasElement | undefined {
-    const overview = this.get(name);
+    const overview = fine ? this.#finer(name) : this.get(name);
     if (overview === undefined) return undefined;
     const { state, dark } = this.#session;
     const ramp = rampOf(state.ramp, false, dark);
@@ -97,6 +125,7 @@ export class Overviews {
     this.#stop.abort();
     this.#stop = new AbortController();
     this.#known.clear();
+    this.#fine.clear();
     this.#asked.clear();
     this.#painted.clear();
     this.#waiting = 0;

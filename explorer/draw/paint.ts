@@ -23,6 +23,10 @@ export interface Painting {
   /** The value printed in a cell, where it is asked for; and the colours' lightness decides its ink. */
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
+  /** The whole head made small, as far as it is known: shown where there is no square at all yet. */
+  readonly backdrop: HTMLCanvasElement | undefined;
+  /** Whether squares are drawn over it. */
+  readonly squares: boolean;
 }
 
 /** Paints; false where there was nothing at all to show yet, and the canvas is as it was. */
@@ -45,9 +49,13 @@ export function paint(
   const layer = scratch(context.canvas);
   layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
   hatch(layer, view, paints.hatch, ratio);
-  const { missing, bare, domain } = blit(layer, tiles, plan, rows, columns, view);
+  if (painting.backdrop) stretch(layer, view, painting.backdrop, painting);
+  const { missing, bare, domain } = painting.squares
+    ? blit(layer, tiles, plan, rows, columns, view)
+    : { missing: 0, bare: 0, domain: 1 };
   const all = rows.runs.length > 0 && columns.runs.length > 0;
-  if (all && bare > 0 && domain === undefined) return { shown: false, missing, domain };
+  if (all && bare > 0 && domain === undefined && painting.backdrop === undefined)
+    return { shown: false, missing, domain };
   gaps(layer, view, rows, columns, paints, ratio);
   hideKeys(layer, view, plan.hidden, columns, paints);
   outline(layer, view, paints);
@@ -56,6 +64,24 @@ export function paint(
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   context.drawImage(layer.canvas, 0, 0);
   return { shown: true, missing, domain };
+}
+
+/** The whole head behind its squares. */
+function stretch(
+  context: CanvasRenderingContext2D,
+  view: Window,
+  picture: HTMLCanvasElement,
+  { rows, columns }: Painting,
+): void {
+  context.save();
+  context.beginPath();
+  context.rect(view.left, view.top, view.width, view.height);
+  context.clip();
+  context.imageSmoothingEnabled = false;
+  const [x, y] = [xOf(view, 0), yOf(view, 0)];
+  context.clearRect(view.left, view.top, view.width, view.height);
+  context.drawImage(picture, x, y, xOf(view, columns.count) - x, yOf(view, rows.count) - y);
+  context.restore();
 }
 
 /** A second canvas of the same size, so that a picture that is not whole never shows. */
@@ -161,14 +187,23 @@ function cellMarks(
           }
           if (value === undefined || room < 14) continue;
           const shown = value(query, key);
-          const text = num(shown, `store.row ${plan.stage}`, { digits: 2 }).text.replace(/^(−?)0\./, "$1.");
+          const text = written(shown, plan.stage, room);
           const size = Math.min(11, (room - 4) / (0.62 * Math.max(3, text.length)));
-          if (size < 5) continue;
+          if (text === "" || size < 5) continue;
           context.font = `${(size * ratio).toFixed(1)}px ${paints.mono}`;
           context.fillStyle = inkOn(plan, shown, domain) === "dark" ? dark : light;
           context.fillText(text, x, y + ratio * 0.5);
         }
     }
+}
+
+/** A value as a cell has room for it: two places of a weight, three digits where cells are large, nothing for next to nothing. */
+function written(value: number, stage: Plan["stage"], room: number): string {
+  const source = `row ${stage}`;
+  if (room >= 36 || stage !== "weights") return num(value, source, { digits: room >= 36 ? 3 : 2 }).text;
+  const rounded = Math.round(100 * value) / 100;
+  if (rounded === 0) return "";
+  return num(rounded, source, { digits: rounded < 0.1 ? 1 : 2 }).text.replace(/^0\./, ".");
 }
 
 /** Which ink is read on a value's colour. */

@@ -101,9 +101,9 @@ export const pictures = css`
 .matrix .area { position: absolute; cursor: crosshair; touch-action: pan-y; }
 .matrix .area.zoomed { cursor: grab; touch-action: none; }
 .matrix .area.zoomed:active { cursor: grabbing; }
-.labels { position: absolute; overflow: hidden; cursor: pointer; color: var(--second); }
+.labels { position: absolute; overflow: clip; overflow-clip-margin: 9px; cursor: pointer; color: var(--second); }
 .labels.rows { inset-inline-start: 0; direction: ltr; }
-.labels.columns { inset-block-start: 0; overflow: clip; overflow-clip-margin: 0; }
+.labels.columns { inset-block-start: 0; }
 .labels span { position: absolute; white-space: nowrap; line-height: 15px; }
 .labels.rows span { inset-inline-end: 0; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
 .labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: 128px; overflow: hidden; text-overflow: ellipsis; }
