@@ -74,6 +74,7 @@ const CASES: Record<string, [Sizes, BackwardOptions]> = {
   dropout: [{}, { dropoutP: 0.3, seed: 9, isCausal: true }],
   sinks: [{}, { sinks: [0.5, 2], isCausal: true }],
   "more keys than rows": [{ Nq: 5, Nk: 700 }, { queryOffset: 300, isCausal: true }],
+  "many heads, several stages": [{ B: 8, Hq: 8, Hkv: 8, Nq: 40 }, { isCausal: true }],
   "one head, several waves": [{ Hq: 1, Nq: 500 }, { isCausal: true }],
 }; // biome-ignore format: a row a case
 
