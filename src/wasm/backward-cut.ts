@@ -43,7 +43,6 @@ export interface BackwardCut {
   readonly copyKeys: boolean;
   readonly rangeRows: number;
   readonly rangeKeys: number;
-  readonly costs: Costs;
   readonly cut: Stages;
   /** True where two stages are in memory at once, one computed while the other is brought in. */
   readonly overlaps: boolean;
@@ -152,7 +151,6 @@ export function cutBackward(
     sums,
     rangeRows,
     rangeKeys,
-    costs,
     cut,
     overlaps,
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
