@@ -16,11 +16,18 @@ export function thinning(pixels: number): number {
     for (const n of [1, 2, 5]) if (n * ten * pixels >= PITCH || n * ten > 1e7) return n * ten;
 }
 
-/** Pixels the longest of these labels takes, at most so many. Long lists are looked at in part. */
+const widest = new WeakMap<readonly string[], number>();
+
+/** Pixels the longest of these labels takes, at most so many. Long lists are looked at in part, and each once. */
 export function roomFor(labels: readonly string[], most: number): number {
-  let columns = 1;
-  const step = Math.max(1, Math.floor(labels.length / 512));
-  for (let i = 0; i < labels.length; i += step) columns = Math.max(columns, widthOf(labels[i].slice(0, 24)));
+  let columns = widest.get(labels);
+  if (columns === undefined) {
+    columns = 1;
+    const step = Math.max(1, Math.floor(labels.length / 512));
+    for (let i = 0; i < labels.length; i += step)
+      columns = Math.max(columns, widthOf(labels[i].slice(0, 24)));
+    widest.set(labels, columns);
+  }
   return Math.min(most, Math.ceil(columns * EM) + 2);
 }
 

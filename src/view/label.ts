@@ -36,11 +36,15 @@ export function distinctLabels(labels: readonly string[], ascii = false): string
   });
 }
 
+/** Made once: making one takes longer than most labels. */
+let segmenter: Intl.Segmenter | undefined;
+
 /** The characters of a text as a reader sees them. */
 export function graphemes(text: string): string[] {
-  return typeof Intl.Segmenter === "function"
-    ? Array.from(new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text), (part) => part.segment)
-    : [...text];
+  // Plain ASCII without line breaks, which most labels are, is what it looks like.
+  if (typeof Intl.Segmenter !== "function" || /^[ -~]*$/.test(text)) return [...text];
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return Array.from(segmenter.segment(text), (part) => part.segment);
 }
 
 /** Terminal columns of a text. */
