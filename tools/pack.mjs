@@ -35,12 +35,12 @@ async function check() {
 
   const strange = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer\.json|training\.json|model\.safetensors))$/.test(
         path,
       ) || path.includes(".test."),
   );
   tally.check(
-    "only dist, README, LICENSE and CHANGELOG are packed",
+    "only dist, models, README, LICENSE and CHANGELOG are packed",
     strange.map(({ path }) => path).join(", "),
   );
   for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "package.json"])
