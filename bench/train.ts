@@ -5,7 +5,9 @@
  * anything counts.
  *
  *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--context 256] [--batch 8]
+ *   node bench/train.ts --memory              peak memory of a step with one layer of one head, as the context grows
  */
+import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/terminal.ts";
@@ -60,9 +62,37 @@ export const decoder = ({ layers, heads, width, vocab, context }: Sizes): Gpt2 =
     { seed: 1 },
   );
 
+/** Contexts whose peak memory is measured, each in a process of its own. */
+const CONTEXTS = [1024, 4096, 8192, 16384];
+
+/** Peak resident memory of one training step of one head over `context` tokens, in MiB; called in a fresh process. */
+function memoryOf(context: number): number {
+  const sizes = { layers: 1, heads: 1, width: 64, vocab: 64, context, batch: 1, lr: 1e-3 };
+  const one = trainer(decoder(sizes), sizes);
+  one.step(Int32Array.from({ length: context + 1 }, (_, n) => (n * 7) % sizes.vocab));
+  return process.resourceUsage().maxRSS / 1024;
+}
+
+/** Memory of a step at each context, and what a token more costs. */
+function measureMemory(): void {
+  const rows = CONTEXTS.map((context) => {
+    const argv = [fileURLToPath(import.meta.url), "--context", String(context), "--memory", "--child"];
+    const { stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+    return { context, mib: Number(stdout) };
+  });
+  for (const { context, mib } of rows) {
+    const more = ((mib - rows[0].mib) * 1024) / Math.max(1, context - rows[0].context);
+    console.log(
+      `${String(context).padStart(6)} tokens: ${mib.toFixed(0)} MiB at most${more > 0 ? `, ${more.toFixed(1)} KiB for each token more than ${rows[0].context}` : ""}; N×N float32 would be ${((context * context) / 2 ** 18).toFixed(0)} MiB`,
+    );
+  }
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
+      memory: { type: "boolean", default: false },
+      child: { type: "boolean", default: false },
       level: { type: "string", default: "wide" },
       threads: { type: "string", default: "1" },
       turns: { type: "string", default: "9" },
@@ -71,6 +101,8 @@ async function main(): Promise<void> {
       peers: { type: "boolean", default: false },
     },
   });
+  if (values.child) return void process.stdout.write(String(memoryOf(Number(values.context))));
+  if (values.memory) return measureMemory();
   const sizes: Sizes = {
     layers: 4, heads: 4, width: 128, vocab: 2048, context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
   }; // biome-ignore format: one row
