@@ -26,6 +26,8 @@ export interface ComputeOptions {
   readonly worker?: () => Port;
   /** How many; by default one fewer than there are cores, 1 to 4. */
   readonly workers?: number;
+  /** Bytes of heads each worker may hold; 96 MiB by default. */
+  readonly workerBytes?: number;
   /** What computes on this thread; the plain kernel by default. */
   readonly kernel?: Kernel;
 }
@@ -90,7 +92,7 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
 }
 
 /** Workers where they can be had, this thread where not. */
-export function computeFor({ worker, workers, kernel = plainKernel }: ComputeOptions): Compute {
+export function computeFor({ worker, workers, workerBytes, kernel = plainKernel }: ComputeOptions): Compute {
   const here = () => localCompute(kernel);
   if (!worker) return here();
   const cores =
@@ -108,5 +110,5 @@ export function computeFor({ worker, workers, kernel = plainKernel }: ComputeOpt
   } catch {
     // A policy that forbids workers says so by throwing: those that were made serve, or this thread.
   }
-  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here });
+  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here, held: workerBytes });
 }

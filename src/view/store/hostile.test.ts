@@ -80,7 +80,7 @@ describe("mutated files", () => {
 
   it("bundles open, or are refused with a typed error", async () => {
     const seen = new Map<string, number>();
-    for (let seed = 0; seed < 500; seed++) {
+    for (let seed = 0; seed < 300; seed++) {
       const bytes = await writeBundle(randomInput(seed % 12, { d: 3, dv: 2 }));
       // Most of them in the header, where the words are.
       const header = 8 + new DataView(bytes.buffer).getUint32(0, true);
@@ -106,11 +106,11 @@ describe("mutated files", () => {
       '{"encoder_attention": [[[1]]], "cross_attention": [[[0.5, 0.5]]], "encoder_tokens": ["a"], "decoder_tokens": ["b"]}',
     ].map(encode);
     const seen = new Map<string, number>();
-    for (let seed = 0; seed < 800; seed++) {
+    for (let seed = 0; seed < 500; seed++) {
       const result = await look(mutant(samples[seed % samples.length], new Dice(seed + 5000), words));
       seen.set(result, (seen.get(result) ?? 0) + 1);
     }
-    expect(seen.get("opened")).toBeGreaterThan(50);
+    expect(seen.get("opened")).toBeGreaterThan(30);
   });
 
   it("npz files open, or are refused with a typed error", async () => {

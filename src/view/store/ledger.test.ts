@@ -39,7 +39,7 @@ function headsOf(seed: number, wide: boolean) {
 describe("ledger", () => {
   it("ends at the weight heed computes, for any recipe: to 10⁻¹³ in float64, to 2·10⁻⁵ in float32", () => {
     let [empty, sunk, hidden] = [0, 0, 0];
-    for (let seed = 0; seed < 120; seed++) {
+    for (let seed = 0; seed < 60; seed++) {
       const wide = seed % 2 === 0;
       const { store, refs, data } = headsOf(seed, wide);
       for (const ref of refs) {
@@ -64,13 +64,13 @@ describe("ledger", () => {
       }
       store.dispose();
     }
-    expect(empty).toBeGreaterThan(20);
-    expect(sunk).toBeGreaterThan(20);
-    expect(hidden).toBeGreaterThan(100);
+    expect(empty).toBeGreaterThan(10);
+    expect(sunk).toBeGreaterThan(10);
+    expect(hidden).toBeGreaterThan(50);
   });
 
   it("each line follows from the one before, by its own formula", () => {
-    for (let seed = 200; seed < 260; seed++) {
+    for (let seed = 200; seed < 240; seed++) {
       const { store, refs, data } = headsOf(seed, true);
       for (const ref of refs.slice(0, 2)) {
         const head = data(ref);

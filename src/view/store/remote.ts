@@ -9,7 +9,7 @@ import { bytesOf, errorOf, type FromWorker, type Port, packed, type ToWorker } f
 import type { Asking } from "./types.ts";
 import type { Answer, Ask } from "./work.ts";
 
-/** Bytes of heads a worker may hold. */
+/** Bytes of heads a worker may hold, where nothing else is said. */
 const HELD = 96 * 2 ** 20;
 
 interface Pending {
@@ -32,10 +32,13 @@ interface Worker {
 export interface RemoteOptions {
   /** Computes where no worker is left; on this thread by default. */
   readonly fallback?: () => Compute;
+  /** Bytes of heads a worker may hold; 96 MiB by default. */
+  readonly held?: number;
 }
 
 /** Computes in the workers behind `ports`, each of which runs `serveStore`. */
 export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {}): Compute {
+  const { held = HELD } = options;
   let nextId = 1;
   let disposed = false;
   let local: Compute | undefined;
@@ -77,9 +80,11 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
     worker.port.start?.();
   }
 
+  /** The worker that has the head, or soon will; else the one with least to do. */
   const choose = (key: string): Worker | undefined => {
     const alive = workers.filter((worker) => worker.alive);
-    const holder = alive.find((worker) => worker.heads.has(key));
+    const awaits = ({ pending }: Worker) => [...pending.values()].some(({ head }) => head.key === key);
+    const holder = alive.find((worker) => worker.heads.has(key)) ?? alive.find(awaits);
     return holder ?? alive.sort((a, b) => a.pending.size - b.pending.size)[0];
   };
 
@@ -89,7 +94,7 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
     for (const size of worker.heads.values()) bytes += size;
     const busy = new Set([...worker.pending.values()].map(({ head }) => head.key));
     for (const [key, size] of worker.heads) {
-      if (bytes <= HELD) return;
+      if (bytes <= held) return;
       if (busy.has(key)) continue;
       worker.heads.delete(key);
       tell(worker, { type: "drop", key });
@@ -114,8 +119,9 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
         if (!worker.pending.has(id)) return id; // Given up, or given to another worker, meanwhile.
         if (!worker.heads.has(head.key)) {
           const copy = packed(data);
-          tell(worker, { type: "head", key: head.key, data: copy.data, places: head.places }, copy.transfer);
+          // Counted before they are handed over: then this side's arrays are empty.
           worker.heads.set(head.key, bytesOf(copy.data));
+          tell(worker, { type: "head", key: head.key, data: copy.data, places: head.places }, copy.transfer);
         }
       } else {
         worker.heads.delete(head.key);

@@ -35,7 +35,7 @@ function pooled(
 
 describe("tiles", () => {
   it("hold the code of each cell's exact value, at every stage, level and transfer", async () => {
-    for (let seed = 0; seed < 40; seed++) {
+    for (let seed = 0; seed < 25; seed++) {
       const r = random(seed + 77);
       const input = randomInput(seed, { Nq: r.int(1, 150), Nk: r.int(1, 150), d: 5 });
       const store = storeFrom(input);
@@ -148,7 +148,7 @@ describe("tiles", () => {
 
 describe("overviews", () => {
   it("keep the largest and the mean weight of every range, and say what is masked", async () => {
-    for (let seed = 0; seed < 30; seed++) {
+    for (let seed = 0; seed < 16; seed++) {
       const r = random(seed + 300);
       const store = storeFrom(
         randomInput(seed, { Nq: r.int(1, 90), Nk: r.int(1, 90), heads: 1, keyHeads: 1, d: 4 }),
