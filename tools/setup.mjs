@@ -69,11 +69,17 @@ export function foreground(command, args, env = {}) {
     const interrupt = () => process.stdin.isTTY || child.kill("SIGINT");
     const pass = () => child.kill("SIGTERM");
     process.on("SIGINT", interrupt).on("SIGTERM", pass);
+    // npm that is told to end takes along the shell between it and this process, but not this process.
+    const parent = process.ppid;
+    const watch = setInterval(() => process.ppid === parent || pass(), 1000);
     child.on("error", (error) => {
       say(`${command}: ${error.message}`);
       resolve(1);
     });
-    child.on("close", (code, signal) => resolve(code ?? (signal === "SIGINT" ? 130 : 143)));
+    child.on("close", (code, signal) => {
+      clearInterval(watch);
+      resolve(code ?? (signal === "SIGINT" ? 130 : 143));
+    });
   });
 }
 
