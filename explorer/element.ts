@@ -210,7 +210,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
       pane: state.view === "row" && !state.table ? rowView(ui) : this.#panes.main.root,
-      legend: state.view === "row" ? nothing : this.#legend,
+      legend: state.view === "row" || state.table ? nothing : this.#legend,
       side: state.view === "model" ? modelSide(ui) : nothing,
       dialogs: dialogs(ui, this.#sheets.dialogs),
     })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;

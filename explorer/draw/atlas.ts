@@ -149,7 +149,7 @@ export class Atlas {
     this.#names(context, w, h);
     context.save();
     context.beginPath();
-    context.rect(LEFT, TOP, w - LEFT, h - TOP);
+    context.rect(LEFT - 4, TOP - 4, w - LEFT + 4, h - TOP + 4);
     context.clip();
     context.imageSmoothingEnabled = false;
     for (const head of placed) this.#thumbnail(context, head, ratio);

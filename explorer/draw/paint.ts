@@ -233,6 +233,11 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   const x = view.left + view.width + Math.round(6 * ratio);
   const thick = (cell: number) => Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
   const stub = plan.renormalise ? undefined : facts.hidden;
+  context.save();
+  context.beginPath();
+  context.rect(x, view.top, wide + 1, view.height);
+  context.rect(view.left, view.top + view.height, view.width, Math.round(frame.bottom * ratio) + 1);
+  context.clip();
   bars(rows, view.y, view.height, view.cellHeight, facts.entropy, (place, end, value, index) => {
     const [from, to] = [yOf(view, place), yOf(view, end)];
     const high = Math.min(to - from, thick(view.cellHeight * (end - place)));
@@ -252,7 +257,6 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   const y = view.top + view.height + Math.round(6 * ratio);
   let largest = 0;
   for (const total of facts.totals) if (total > largest) largest = total;
-  if (!(largest > 0)) return;
   const hidden = new Set(plan.hidden);
   bars(columns, view.x, view.width, view.cellWidth, facts.totals, (place, end, value, index) => {
     const [from, to] = [xOf(view, place), xOf(view, end)];
@@ -262,9 +266,10 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
       from + Math.floor((to - from - width) / 2),
       y,
       width,
-      Math.max(value > 0 ? 1 : 0, Math.round((high * value) / largest)),
+      Math.max(value > 0 ? 1 : 0, Math.round((high * value) / (largest || 1))),
     );
   });
+  context.restore();
 }
 
 /** Calls back for each bar on screen: one a token, or the largest of those that share a pixel. */

@@ -20,7 +20,11 @@ export const linesLook = css`
 .text .unit:focus-visible { outline: 2px solid var(--query); outline-offset: 2px; z-index: 2; }
 .text .says { flex: none; padding-block-start: 4px; color: var(--second); min-block-size: 44px; }
 .text .says p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-@media (forced-colors: active) { .text .unit.tinted { forced-color-adjust: none; } }
+@media (forced-colors: active) {
+  .text .unit.tinted { forced-color-adjust: none; }
+  .text .unit.previewed { text-decoration: underline 2px; }
+  .text .unit.chosen { outline: 3px solid Highlight; outline-offset: 0; }
+}
 
 .lines { position: absolute; inset: 0; display: flex; flex-direction: column; user-select: none; }
 .lines .stage { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden; direction: ltr; }
@@ -33,8 +37,8 @@ export const linesLook = css`
 .lines.arcs .column.queries { direction: ltr; }
 .lines .stuck { position: sticky; inset-block-start: 0; block-size: 0; overflow: visible; }
 .lines .labels { inset: 0 auto auto 0; pointer-events: none; direction: ltr; }
-.lines .labels.keys span, .lines.arcs:not(.centred) .labels span { inset-inline: 0 auto; }
-.lines.arcs.centred .labels span { inset-inline: 0; margin-inline: auto; inline-size: fit-content; }
+.lines .labels.keys span, .lines.arcs:not(.centred) .labels span { left: 0; right: auto; }
+.lines.arcs.centred .labels span { left: 0; right: 0; margin-inline: auto; inline-size: fit-content; }
 .lines.arcs .column { overflow-x: visible; }
 .lines .heading { position: absolute; inset-block-start: 0; color: var(--second); font-size: 11px; line-height: 16px; text-align: end; white-space: nowrap; }
 .lines .heading ~ .heading { text-align: start; }
@@ -59,6 +63,8 @@ export const linesLook = css`
 .legend .stroke:not(:first-child) { margin-inline-start: 8px; }
 @container (width < 520px) {
   .lines .said { display: none; }
+  .text .says { min-block-size: 84px; }
+  .text .says p { white-space: normal; }
   .lines .kept { min-block-size: 44px; align-content: start; }
   .lines.arcs.said .heading { visibility: visible; }
 }

@@ -8,8 +8,8 @@ export const shell = css`
 .top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
 .top nav { display: flex; gap: 4px; }
 .top nav button[aria-current="page"] { box-shadow: inset 0 -2px 0 var(--ink); border-radius: 6px 6px 0 0; font-weight: 600; }
-.top .about { margin-inline-start: auto; color: var(--second); min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.top .tools { display: flex; gap: 4px; flex: none; }
+.top .about { flex: 1 1 0; text-align: end; color: var(--second); min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.top .tools { display: flex; gap: 4px; flex: none; margin-inline-start: auto; }
 .left { grid-area: atlas; overflow: auto; padding: 16px 20px; border-inline-end: 1px solid var(--line); }
 .left > * + h2 { margin-block-start: 20px; }
 .main { grid-area: main; display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; padding: 12px 20px 0; position: relative; }
@@ -33,7 +33,7 @@ export const shell = css`
 .pane { flex: 1 1 0; min-block-size: 0; position: relative; }
 .foot { padding: 8px 0 10px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
 .foot p { flex: 1 1 320px; }
-.legend { display: inline-flex; align-items: center; gap: 8px; flex: none; font-size: 11px; }
+.legend { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 8px; font-size: 11px; }
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
@@ -67,12 +67,13 @@ export const shell = css`
   .root { display: flex; flex-direction: column; overflow: auto; }
   .root > * { flex: none; }
   .top { flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
-  .top .about { order: 5; flex: 1 1 100%; margin: 0; }
-  .top .tools { margin-inline-start: auto; }
+  .top .about { text-align: start; }
+  .top nav { flex: 1 0 auto; }
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; max-block-size: 300px; }
   .main { padding: 12px 12px 0; }
-  .pane { flex: none; block-size: min(112cqi, 620px); min-block-size: 320px; }
-  .root.model .pane { block-size: min(112cqi, 620px); }
+  .pane { flex: none; block-size: min(104cqi, 620px); min-block-size: 320px; }
+  .root.model .pane { block-size: min(88cqi, 620px); }
+  .pane.scrolls { block-size: auto; overflow: visible; }
   .side { border: 0; border-block-start: 1px solid var(--line); padding: 16px 12px; columns: auto; }
   .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
   .status .hints { display: none; }
@@ -102,10 +103,10 @@ export const pictures = css`
 .matrix .area.zoomed { cursor: grab; touch-action: none; }
 .matrix .area.zoomed:active { cursor: grabbing; }
 .labels { position: absolute; overflow: clip; overflow-clip-margin: 9px; cursor: pointer; color: var(--second); }
-.labels.rows { inset-inline-start: 0; direction: ltr; }
+.labels.rows { left: 0; }
 .labels.columns { inset-block-start: 0; }
 .labels span { position: absolute; white-space: nowrap; line-height: 15px; }
-.labels.rows span { inset-inline-end: 0; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
+.labels.rows span { right: 0; text-align: right; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
 .labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: 128px; overflow: hidden; text-overflow: ellipsis; }
 .labels .strong { color: var(--ink); font-weight: 700; background: var(--paper); z-index: 1; }
 .labels .chosen { color: var(--query); font-weight: 700; }
@@ -128,11 +129,13 @@ export const pictures = css`
 .atlas.large canvas { touch-action: none; }
 .preview { position: fixed; inset: auto; margin: 0; inline-size: 246px; padding: 12px; border: 1px solid var(--line); border-radius: 8px;
   background: var(--raised); color: var(--ink); box-shadow: 0 8px 24px rgb(0 0 0 / .18); pointer-events: none; display: none; gap: 4px; font-size: 12px; line-height: 18px; }
+.preview canvas { border: 1px solid var(--line); background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .preview:popover-open { display: grid; }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important; } }
 `;
 
 export const panels = css`
+.quoted .token, .status .token { display: inline-block; max-inline-size: 22ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
 .readout .big { font: 600 28px/34px var(--mono); }
 .readout .big .num { font: inherit; }
 .medium, .medium .num { font: 600 16px/24px var(--mono); }

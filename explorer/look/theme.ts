@@ -104,7 +104,7 @@ kbd {
 }
 dialog {
   color: var(--ink); background: var(--raised); border: 1px solid var(--line); border-radius: 8px; padding: 20px;
-  inline-size: min(560px, calc(100vw - 32px)); max-block-size: min(640px, calc(100vh - 32px)); overflow: auto;
+  inline-size: min(560px, calc(100vw - 32px)); max-block-size: min(800px, calc(100vh - 32px)); overflow: auto;
   box-shadow: 0 8px 32px rgb(0 0 0 / .18);
 }
 dialog::backdrop { background: rgb(20 21 26 / .35); }

@@ -9,7 +9,7 @@ export function caption(session: Session, more: TemplateResult | typeof nothing 
   const measures = session.measures();
   if (block === undefined) return html``;
   return html`<p part="caption">
-    ${state.view === "model" ? "Each thumbnail keeps the largest weight of the cells it merges, on one scale for all heads. " : nothing}
+    ${state.view === "model" && !state.table ? "Each thumbnail keeps the largest weight of the cells it merges, on one scale for all heads. " : nothing}
     ${state.view === "model" ? html`Layer ${state.layer}, head ${state.head}: ` : nothing}
     ${measures ? describeHead(block, measures) : "Measuring this head …"}
     ${more}

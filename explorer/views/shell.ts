@@ -69,7 +69,7 @@ function top({ session, act }: Ui): TemplateResult {
           )}</nav>
     <span class="about">${store?.report.name ?? ""} · ${figure(block.layers.length, "layers")} × ${figure(block.heads, "heads")} · ${
       block.Nq === block.Nk
-        ? html`${figure(block.Nk, "tokens")} tokens`
+        ? html`${figure(block.Nk, "tokens")} ${block.Nk === 1 ? "token" : "tokens"}`
         : html`${figure(block.Nq, "queries")} queries × ${figure(block.Nk, "keys")} keys`
     }${
       store?.report.verified

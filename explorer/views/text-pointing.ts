@@ -137,7 +137,9 @@ export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   const to = Math.max(0, Math.min(most, next));
   pane.pointed = undefined;
   session.hover = null;
-  const cell = cellOf(pane, reading, side, to);
+  const index = units[side][to].start;
+  // A choice that grows keeps the cursor at its end.
+  const cell = event.shiftKey && single ? { query: index, key: index } : cellOf(pane, reading, side, to);
   const range =
     event.shiftKey && (single || side === chooser)
       ? {

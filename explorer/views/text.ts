@@ -48,7 +48,7 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
     ${missing > 0 && !state.renormalise ? html`<span class="quiet">Hidden keys hold ${figure(missing, "hidden share")}.</span>` : nothing}</p>`;
 }
 
-/** A unit's own number: "‹cat›: 0.412, rank 1 of 24". */
+/** A unit's own number: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */
 export function readLine(
   reading: Reading,
   { values, marks }: Values,
@@ -61,11 +61,7 @@ export function readLine(
   const of = chosenText(reading, session);
   const source = `${state.direction === "from" ? "row" : "column"} ${state.stage}`;
   const pair = state.direction === "from" ? html`${of} to ${text}` : html`${text} to ${of}`;
-  const said =
-    mark === MARK.masked
-      ? "masked"
-      : mark === MARK.hidden
-        ? "hidden"
-        : html`${figure(values[unit], source)}, rank ${figure(rankOf(values, unit), "rankOf")} of ${figure(values.length, "units")}`;
-  return html`<p>${pair}: ${said}</p>`;
+  if (mark === MARK.masked || mark === MARK.hidden)
+    return html`<p>${mark === MARK.masked ? "masked" : "hidden"}, ${pair}</p>`;
+  return html`<p>${figure(values[unit], source)}, ${pair}, rank ${figure(rankOf(values, unit), "rankOf")} of ${figure(values.length, "units")}</p>`;
 }
