@@ -59,9 +59,10 @@ const STOPS = "button:not(:disabled), select, input, summary";
 
 /** One stop of a toolbar takes the Tab key; arrows go along. */
 export function rove(toolbar: HTMLElement, to?: HTMLElement): void {
-  const stops = [...toolbar.querySelectorAll<HTMLElement>(STOPS)].filter(
-    (stop) => stop.offsetParent !== null,
-  );
+  const all = [...toolbar.querySelectorAll<HTMLElement>(STOPS)];
+  // Whether a stop is seen is asked only when something has changed: the answer costs a layout of the page.
+  if (to === undefined && all.filter((stop) => stop.tabIndex === 0).length === 1) return;
+  const stops = all.filter((stop) => stop.offsetParent !== null);
   const current = to ?? stops.find((stop) => stop.tabIndex === 0) ?? stops[0];
   for (const stop of stops) stop.tabIndex = stop === current ? 0 : -1;
 }
