@@ -16,7 +16,7 @@ import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
 import { controls, theme } from "./look/theme.ts";
 import { interestingCell } from "./model/interesting.ts";
 import { describeCell, detailCell } from "./model/words.ts";
-import { openAddress, openAny } from "./open.ts";
+import { nameOfAddress, openAddress, openAny } from "./open.ts";
 import { Panes } from "./panes.ts";
 import { Session } from "./session.ts";
 import { Sheets } from "./sheets.ts";
@@ -199,7 +199,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   override willUpdate(changed: Map<string, unknown>): void {
     if (changed.has("src") && this.src) {
       const { src } = this;
-      void this.#open(src, (signal, progress) => openAddress(src, signal, progress)).catch(() => {});
+      void this.#open(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress)).catch(
+        () => {},
+      );
     }
     if (changed.has("theme")) this.#restyle();
   }

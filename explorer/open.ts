@@ -67,6 +67,17 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
   });
 }
 
+/** What is behind an address is called by the last part of its path: what stands after "?" may be a secret. */
+export function nameOfAddress(address: string): string {
+  const { pathname, hostname } = new URL(address, document.baseURI);
+  const last = pathname.split("/").at(-1) || hostname;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
 /** Opens an address: by byte ranges where its server gives them, else whole. */
 export async function openAddress(
   address: string,
@@ -74,7 +85,7 @@ export async function openAddress(
   progress: (done: number) => void,
 ): Promise<HeadStore> {
   const url = new URL(address, document.baseURI);
-  const name = decodeURIComponent(url.pathname.split("/").at(-1) || url.hostname);
+  const name = nameOfAddress(address);
   const head = await fetch(url, { method: "HEAD", signal }).catch(() => undefined);
   const size = Number(head?.headers.get("content-length") ?? Number.NaN);
   if (head?.ok && head.headers.get("accept-ranges") === "bytes" && size > 0)

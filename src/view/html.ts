@@ -32,6 +32,7 @@ const STYLE = `:root{color-scheme:light dark;font:13px/20px Inter,system-ui,"Hel
 :root:has([theme=dark]){color-scheme:dark}
 body{margin:0;display:flex;flex-direction:column;min-block-size:100dvh}
 attention-view{--heed-height:auto;flex:1;min-block-size:min(100dvh,480px)}
+@media (min-width:900px){body{block-size:100dvh}}
 p{margin:0;padding:8px 20px}`;
 
 /** Sets the address, which the element reads when it is defined, decodes the data, and hands it over. */
