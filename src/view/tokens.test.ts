@@ -3,7 +3,7 @@ import { isSpecial, piecesOf, plainText, visible, wordsOf } from "./tokens.ts";
 
 describe("a token on screen", () => {
   it("shows its white space and control characters", () => {
-    expect(visible(" the")).toBe("␠the");
+    expect(visible(" the")).toBe("␣the");
     expect(visible("a\tb\n")).toBe("a⇥b⏎");
     expect(visible("\r\n")).toBe("⏎");
     expect(visible("\u0000\u001b[31m")).toBe("␀␛[31m");

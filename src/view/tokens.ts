@@ -1,5 +1,5 @@
 /**
- * What tokens are called on screen: white space, control and direction marks made visible (␠ ⏎ ⇥), nothing left that
+ * What tokens are called on screen: white space, control and direction marks made visible (␣ ⏎ ⇥, which common fonts have), nothing left that
  * could reorder or hide what stands beside it, and nothing cut away but by an ellipsis. Tokens only ever become text.
  *
  * Byte-level pieces (GPT-2's) write a space as Ġ, a line break as Ċ and a tab as ĉ; SentencePiece writes ▁ and WordPiece
@@ -9,7 +9,7 @@ import { graphemes } from "./label.ts";
 
 const BYTE_LEVEL: Readonly<Record<string, string>> = { Ġ: " ", Ċ: "\n", ĉ: "\t", č: "\r" };
 const VISIBLE: Readonly<Record<string, string>> = {
-  " ": "␠",
+  " ": "␣",
   "\n": "⏎",
   "\r": "␍",
   "\t": "⇥",
