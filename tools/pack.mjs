@@ -35,7 +35,7 @@ async function check() {
 
   const strange = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer\.json|training\.json|model\.safetensors))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
         path,
       ) || path.includes(".test."),
   );
