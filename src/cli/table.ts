@@ -14,7 +14,7 @@ const from = (module: Promise<{ command: Command }>) => module.then(({ command }
 export const COMMANDS: readonly Entry[] = [
   {
     name: "show",
-    summary: "show what a trained sentence encoder attends to in a text",
+    summary: "show what a trained model attends to in a text",
     load: () => from(import("./show.ts")),
   },
   {
