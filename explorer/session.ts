@@ -44,6 +44,10 @@ export class Session {
   hoverHead: HeadName | null = null;
   /** Numbers changed by hand, for the held or chosen cell. */
   edits: Edits = {};
+  /** How many heads have been measured so far. */
+  measured = 0;
+  /** How many stores have been opened. */
+  opened = 0;
   /** Share of the background work that is done; 1: nothing is under way. */
   progress = 1;
   /** Where work in the background went wrong. */
@@ -80,6 +84,7 @@ export class Session {
   open(store: HeadStore | undefined): void {
     if (this.store !== store) this.store?.dispose();
     this.store = store;
+    this.opened++;
     for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
     this.hover = null;
     this.hoverHead = null;
@@ -179,6 +184,7 @@ export class Session {
         (measures) => {
           if (store !== this.store) return;
           this.#measures.set(key, measures);
+          this.measured++;
           this.changed();
         },
         (error) => {

@@ -42,6 +42,7 @@ export class Atlas {
   readonly #sizes: ResizeObserver;
   #size: readonly [number, number] = [0, 0];
   #due = 0;
+  #drawn = "";
   #paints: Paints | undefined;
   #arranged: Arrangement = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
   #scene: Scene | undefined;
@@ -117,6 +118,31 @@ export class Atlas {
     const { block, state } = session;
     const [width] = this.#size;
     if (block === undefined || width < 40) return;
+    const { layer, head, pins, sort, descending, sortHow, filters, flipped, transfer, ramp, pool } = state;
+    const key = JSON.stringify([
+      state.block,
+      layer,
+      head,
+      pins,
+      sort,
+      descending,
+      sortHow,
+      filters,
+      flipped,
+      transfer,
+      ramp,
+      pool,
+      this.#large && state.modelCamera,
+      session.hoverHead,
+      session.dark,
+      session.opened,
+      session.measured,
+      overviews.version,
+      this.#size,
+      devicePixelRatio,
+    ]); // prettier-ignore
+    if (key === this.#drawn && this.#paints) return;
+    this.#drawn = key;
     this.#arranged = arrange(session);
     const { rows, columns, placed } = this.#arranged;
     if (rows * columns === 0) return;
@@ -354,6 +380,7 @@ export class Atlas {
       column: here.column,
       selected: session.state.pins.some((pin) => sameHead(pin, here)),
       key: `${rowNames.join()} ${columnNames.join()}`,
+      version: "",
       corner: "layer",
       rowName: (row) => `layer ${rowNames[row]}`,
       columnName: (column) => `head ${columnNames[column]}`,

@@ -18,6 +18,8 @@ export interface Gridded {
   readonly selected: boolean;
   /** Changes where the same places have other names. */
   readonly key: string;
+  /** Changes where the same places have other numbers. */
+  readonly version: string;
   readonly corner: string;
   readonly rowName: (row: number) => string;
   readonly columnName: (column: number) => string;
@@ -32,6 +34,7 @@ export class Grid {
   readonly #read: () => Gridded | undefined;
   #cells: HTMLElement[][] = [];
   #block = "";
+  #version = "";
   #current: HTMLElement | undefined;
 
   constructor(read: () => Gridded | undefined) {
@@ -60,11 +63,16 @@ export class Grid {
     }
     const current = this.#cells[said.row - top]?.[said.column - left];
     if (current === undefined) return;
+    const write = (cell: HTMLElement, r: number, c: number, full: boolean) => {
+      const text = said.text(top + r, left + c, full);
+      if (cell.textContent !== text) cell.textContent = text;
+    };
+    const stale = said.version !== this.#version;
+    this.#version = said.version;
     for (const [r, cells] of this.#cells.entries())
-      for (const [c, cell] of cells.entries()) {
-        const text = said.text(top + r, left + c, cell === current);
-        if (cell.textContent !== text) cell.textContent = text;
-      }
+      for (const [c, cell] of cells.entries())
+        if (cell !== current && (stale || cell === this.#current)) write(cell, r, c, false);
+    write(current, said.row - top, said.column - left, true);
     if (current !== this.#current) {
       this.#current?.setAttribute("tabindex", "-1");
       this.#current?.removeAttribute("aria-selected");
@@ -112,6 +120,7 @@ export class Grid {
       return make("row", "aria-rowindex", place + 2, [named("rowheader", 1, rowName(place)), ...cells]);
     });
     this.#current = undefined;
+    this.#version = "";
     this.root.replaceChildren(head, ...body);
   }
 }

@@ -26,6 +26,7 @@ import {
   drawLinks,
   drawStubs,
   type Seen,
+  type Stroke,
   seenOf,
   widestOf,
 } from "./lines-paint.ts";
@@ -39,6 +40,12 @@ export interface LinesHost {
   readonly slices: Slices;
   /** What a cell says; `full` where it is the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
+}
+
+/** The first place seen, moved as little as shows a token and its neighbours; to the middle where it is far away. */
+function revealed(from: number, place: number, seen: number): number {
+  if (place < from - seen / 2 || place > from + 1.5 * seen) return place + 0.5 - seen / 2;
+  return Math.min(place - 1, Math.max(place + 2 - seen, from));
 }
 
 export class Lines {
@@ -71,8 +78,8 @@ export class Lines {
   #pitch: number | undefined;
   #scroll: [row: number, column: number] = [0, 0];
   #reveal = true;
-  /** The weight of the widest line, for the legend; undefined: each row's own. */
-  domain: number | undefined;
+  /** How wide weights are drawn, for the legend. */
+  stroke: Stroke | undefined;
 
   constructor(host: LinesHost) {
     this.host = host;
@@ -186,38 +193,13 @@ export class Lines {
     this.#paints ??= paintsOf(this.root, this.#probe);
     const kept = links.kept(keep);
     const stage = stageOf(state);
-    this.domain =
-      state.domain === "row" ? undefined : stage === "weights" && state.domain === "absolute" ? 1 : kept.max;
     const brush: Brush = {
       layout,
-      stroke: {
-        transfer: state.transfer,
-        widest: widestOf(layout.pitch),
-        domain: this.domain ?? ((row: number) => links.known(row)?.weights[0] ?? 1),
-      },
+      stroke: this.#strokeFor(picture, stage === "weights" && state.domain === "absolute" ? 1 : kept.max),
       paints: this.#paints,
       ratio: devicePixelRatio,
     };
-    const look = [
-      this.#reader.version,
-      ...Object.values(keep),
-      state.transfer,
-      this.domain,
-      JSON.stringify(layout),
-    ];
-    const key = [...look, width, height, brush.ratio].join(" ");
-    if (key !== this.#painted) {
-      this.#resize(width, height, brush.ratio);
-      this.seen = seenOf(layout, links, keep);
-      const context = this.#base.getContext("2d")!;
-      begin(context, brush);
-      drawLinks(context, brush, this.seen.links);
-      drawGaps(context, brush, links, hiddenKeys(block, state).length > 0 && !state.renormalise);
-      if (layout.scrolls) drawStubs(context, brush, this.seen);
-      this.#painted = key;
-      this.#overPainted = "";
-      this.root.dispatchEvent(new CustomEvent("painted", { detail: { lines: this.seen.links.length } }));
-    }
+    const key = this.#paint(brush, picture);
     const focus = this.#focus(picture);
     const over = focus ? linksOver(picture, focus) : linksChosen(picture, state);
     this.#drawOver(brush, over, focus, key);
@@ -242,6 +224,52 @@ export class Lines {
     const cell = focus && cellOf(picture, focus, state);
     render(cell && over ? focusLine(session, cell, over) : nothing, this.#said);
     this.root.classList.toggle("said", cell !== undefined);
+  }
+
+  /** How wide weights are drawn: against `most`, or each row's own largest. The legend follows. */
+  #strokeFor({ links }: Picture, most: number): Stroke {
+    const { session } = this.host;
+    const { transfer, domain } = session.state;
+    const before = this.stroke;
+    const widest = widestOf(this.layout!.pitch);
+    if (domain === "row")
+      this.stroke = { transfer, widest, domain: (row) => links.known(row)?.weights[0] ?? 1 };
+    else this.stroke = { transfer, widest, domain: most };
+    const same = typeof before?.domain === typeof this.stroke.domain;
+    if (before?.widest !== widest || !same || (domain !== "row" && before?.domain !== most))
+      session.changed();
+    return this.stroke;
+  }
+
+  /** Paints all lines, where anything about them has changed; returns what they depend on. */
+  #paint(brush: Brush, { links, keep }: Picture): string {
+    const { state, block } = this.host.session;
+    const { layout, stroke, ratio } = brush;
+    const [width, height] = this.#size;
+    const domain = typeof stroke.domain === "number" ? stroke.domain : "row";
+    const key = [
+      this.#reader.version,
+      ...Object.values(keep),
+      stroke.transfer,
+      domain,
+      JSON.stringify(layout),
+      width,
+      height,
+      ratio,
+    ].join(" ");
+    if (key === this.#painted) return key;
+    this.#resize(width, height, ratio);
+    const seen = seenOf(layout, links, keep);
+    const context = this.#base.getContext("2d")!;
+    begin(context, brush);
+    drawLinks(context, brush, seen.links);
+    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalise);
+    if (layout.scrolls) drawStubs(context, brush, seen);
+    this.seen = seen;
+    this.#painted = key;
+    this.#overPainted = "";
+    this.root.dispatchEvent(new CustomEvent("painted", { detail: { lines: seen.links.length } }));
+    return key;
   }
 
   /** What stands out: under the pointer, else where the keyboard is. */
@@ -287,7 +315,7 @@ export class Lines {
       this.#reveal = false;
       const seen = layout.height / layout.pitch;
       const into = (from: number, place: number | undefined) =>
-        place === undefined ? from : Math.min(place - 1, Math.max(place + 2 - seen, from));
+        place === undefined ? from : revealed(from, place, seen);
       const row = placeOf(rows, state.query);
       const column = placeOf(columns, state.key);
       this.#scroll = arcs

@@ -380,6 +380,7 @@ export class Matrix {
       column: placeOf(columns, state.key) ?? 0,
       selected: state.held !== null,
       key: `${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
+      version: `${this.#look} ${session.opened}`,
       corner: "query",
       rowName: (place) => names.query[indexAt(rows, place) ?? 0],
       columnName: (place) => names.key[indexAt(columns, place) ?? 0],

@@ -25,9 +25,15 @@ export class Overviews {
   #store: HeadStore | undefined;
   #stop = new AbortController();
 
+  /** Goes up whenever a picture may have changed. */
+  version = 0;
+
   constructor(session: Session, changed: () => void) {
     this.#session = session;
-    this.#changed = changed;
+    this.#changed = () => {
+      this.version++;
+      changed();
+    };
   }
 
   /** Share of the heads whose overview is whole. */
@@ -111,7 +117,7 @@ export class Overviews {
     if (overview === undefined) return undefined;
     const { state, dark } = this.#session;
     const ramp = rampOf(state.ramp, false, dark);
-    const [w, h] = [Math.min(width, overview.columns), Math.min(height, overview.rows)];
+    const [w, h] = [stepBelow(width, overview.columns), stepBelow(height, overview.rows)];
     const key = `${keyOf(name)} ${w} ${h} ${ramp} ${transfer} ${state.pool} ${overview.done}`;
     let found = this.#painted.get(key);
     if (found === undefined) {
@@ -130,6 +136,15 @@ export class Overviews {
     this.#painted.clear();
     this.#waiting = 0;
   }
+}
+
+/** Sizes pictures are made in: zooming goes through a few, not through every one. */
+const STEPS = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4];
+
+/** The size made for so many pixels: never more than there are, so that no pixel is left out when it is drawn. */
+function stepBelow(pixels: number, most: number): number {
+  if (pixels >= most) return most;
+  return Math.max(1, STEPS.find((step) => step <= pixels) ?? pixels);
 }
 
 const keyOf = ({ block, layer, head }: HeadName) => `${layer} ${head} ${block}`;

@@ -21,10 +21,19 @@ export function editsOf(session: Session): Edits {
   return scale === undefined ? edits : { ...edits, scale: scale / state.temperature };
 }
 
+/** The ledger each session was last asked for: a page is rendered many times while one cell is looked at. */
+const last = new WeakMap<Session, { readonly key: string; readonly edits: Edits; readonly ledger: Ledger }>();
+
 /** The ledger of the cell that is shown, changes included. */
 export function ledgerOf(session: Session): Ledger {
   const { query, key } = session.shown;
-  return session.store!.ledger(session.ref, query, key, editsOf(session));
+  const { store, ref, state } = session;
+  const known = last.get(session);
+  const name = `${ref.block} ${ref.layer} ${ref.head} ${query} ${key} ${state.view} ${state.temperature} ${session.opened}`;
+  if (known !== undefined && known.key === name && known.edits === session.edits) return known.ledger;
+  const ledger = store!.ledger(ref, query, key, editsOf(session));
+  last.set(session, { key: name, edits: session.edits, ledger });
+  return ledger;
 }
 
 /** Puts a number into the query's or the key's vector; the scale has no index. What is no number changes nothing. */

@@ -3,8 +3,8 @@ import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../src/view/store/transfer.ts";
 import { type Kept, MOST_KEYS, stageOf } from "../draw/lines-edges.ts";
 import type { Over } from "../draw/lines-focus.ts";
-import { hasArcs } from "../draw/lines-layout.ts";
-import { MOST_LINES, type Seen, strokeOf, widestOf } from "../draw/lines-paint.ts";
+import { FITS, hasArcs } from "../draw/lines-layout.ts";
+import { MOST_LINES, type Seen, type Stroke, strokeOf, widestOf } from "../draw/lines-paint.ts";
 import { css } from "../look/css.ts";
 import type { Cell, Session } from "../session.ts";
 import { check, choice, figure, quoted, type Ui } from "../ui.ts";
@@ -69,10 +69,10 @@ export function focusLine(session: Session, { query, key }: Cell, { links, more 
 }
 
 /** Lines as wide and dark as their weights, with the weights. */
-export function linesLegend({ state }: Session, domain: number | undefined): TemplateResult {
-  const most = domain ?? 1;
+export function linesLegend({ state }: Session, drawn: Stroke | undefined): TemplateResult {
   const row = state.domain === "row";
-  const stroke = { transfer: state.transfer, domain: most, widest: widestOf(Number.POSITIVE_INFINITY) };
+  const most = typeof drawn?.domain === "number" ? drawn.domain : 1;
+  const stroke = { transfer: state.transfer, domain: most, widest: drawn?.widest ?? widestOf(FITS) };
   return html`<span class="legend strokes" part="legend">${[0.01, 0.1, 0.25, 1].map((share) => {
     const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * most }, stroke);
     return html`<span class="stroke swatch" aria-hidden="true" ${css({ height: `${width.toFixed(2)}px`, opacity: opacity.toFixed(2) })}></span>
