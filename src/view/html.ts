@@ -30,7 +30,10 @@ export interface HtmlOptions {
 const STYLE = `:root{color-scheme:light dark;font:13px/20px Inter,system-ui,"Helvetica Neue",Arial,sans-serif;color:light-dark(#1b1a17,#eceae3);background:light-dark(#fbfaf7,#14151a)}
 :root:has([theme=light]){color-scheme:light}
 :root:has([theme=dark]){color-scheme:dark}
-body{margin:0;display:flex;flex-direction:column;min-block-size:100dvh}
+body{margin:0;min-block-size:100dvh}
+body,main{display:flex;flex-direction:column}
+main{flex:1;min-block-size:0}
+h1{position:absolute;inline-size:1px;block-size:1px;margin:-1px;overflow:hidden;clip-path:inset(50%)}
 attention-view{--heed-height:auto;flex:1;min-block-size:min(100dvh,480px)}
 @media (min-width:900px){body{block-size:100dvh}}
 p{margin:0;padding:8px 20px}`;
@@ -75,8 +78,11 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
+<h1>${said(title)}</h1>
 <noscript><p>The explorer computes every number in this page and needs JavaScript for it.</p></noscript>
 <attention-view address${attributes.join("")}></attention-view>
+</main>
 <template id="heed-data" data-name="${said(name)}">${base64(options.data)}</template>
 <script type="module">${START}</script>
 <script type="module">${code}</script>

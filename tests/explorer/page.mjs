@@ -118,6 +118,19 @@ function heldCell(page) {
   });
 }
 
+/** Checks a page with axe, in both colour schemes. @param {string} name @param {Page} page */
+async function accessible(name, page) {
+  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8"));
+    const found = await page.evaluate(async () => {
+      const { violations } = await /** @type {any} */ (globalThis).axe.run(document);
+      return violations.map((/** @type {any} */ one) => `${one.id} at ${one.nodes[0].target.join(" ")}`);
+    });
+    tally.check(`${name}, ${colorScheme}: axe finds nothing`, found.slice(0, 5).join("; "));
+  }
+}
+
 /** @param {Browser} browser */
 async function served(browser) {
   const { HEADERS } = await built("server/policy.js");
@@ -174,6 +187,7 @@ async function served(browser) {
     "the second file opens",
     (await tabs.nth(1).getAttribute("aria-current")) === "true" ? "" : "its tab is not the current one",
   );
+  await accessible("the served page", page);
   tally.check("no violation, no error, no request elsewhere", told.slice(0, 5).join("; "));
   await page.screenshot({
     path: process.env.HEED_SHOTS ? join(process.env.HEED_SHOTS, "served.png") : undefined,
@@ -238,6 +252,8 @@ async function oneFile(browser) {
   await file.page.goto(address);
   await settled(file.page);
   tally.check("the file makes no request and breaks no rule", file.told.slice(0, 5).join("; "));
+  await accessible("the one-file page", file.page);
+  await file.page.emulateMedia({ colorScheme: "light" });
   const hit = await file.page.evaluate(() => /** @type {any} */ (globalThis).hit);
   tally.check("tokens with markup are text", hit === undefined ? "" : "a token ran as a script");
   const cell = await heldCell(file.page);
