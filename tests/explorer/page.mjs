@@ -97,13 +97,15 @@ async function settled(page) {
   }
 }
 
-/** Every canvas of the element, as data. @param {Page} page @returns {Promise<string[]>} */
+/** Every canvas of the element that is to be seen, as data. @param {Page} page @returns {Promise<string[]>} */
 function picture(page) {
   return page.evaluate(() => {
     const inside = document.querySelector("attention-view")?.shadowRoot;
-    return [...(inside?.querySelectorAll("canvas") ?? [])].map(
-      (canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`,
+    const seen = [...(inside?.querySelectorAll("canvas") ?? [])].filter(
+      // A layer that has faded out keeps what it was fading from.
+      (canvas) => getComputedStyle(canvas).opacity !== "0",
     );
+    return seen.map((canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`);
   });
 }
 
