@@ -38,6 +38,7 @@ for (const name of [
   "tools",
   "docs",
   "examples",
+  "explorer",
   "package.json",
   "tsconfig.json",
   "vitest.config.ts",
