@@ -7,6 +7,7 @@
  * keeps a map of 128 × 128 below half a megabyte.
  */
 import { colourAt, hex, levelOf, lightness, placeOf } from "./colour.ts";
+import { coordinate, escapeXml, MONO, MONO_EM, SANS, SANS_EM, THEMES, text } from "./figure/sheet.ts";
 import { distinctLabels, oneLine, pieceLabel, truncate, widthOf, wrap } from "./label.ts";
 import type { Explained, SeenHead, SeenText } from "./report.ts";
 import { explainSentence, explainStrongest, fixed, headsOf } from "./report.ts";
@@ -20,21 +21,12 @@ export interface SvgOptions {
   readonly cosines?: readonly (readonly number[])[];
 }
 
-const PAPER = "#fbfaf7";
-const INK = "#1b1a17";
-const SECOND = "#55534e";
-const LINE = "#e4e1d8";
-const MARK = "#12299c";
-const SANS = "Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
-const MONO = "'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+const { paper: PAPER, ink: INK, second: SECOND, line: LINE, query: MARK } = THEMES.light;
 const EDGE = 32;
 const GAP = 28;
 const TITLED = 32;
 /** Cells of this size show their weight, in per cent. */
 const VALUED = 30;
-/** Width of a character as a share of the font size: exact for the monospaced fonts, generous for the others. */
-const MONO_EM = 0.61;
-const SANS_EM = 0.53;
 
 /** Draws the attention of every head of every text; returns the SVG file as text. */
 export function renderSvg(texts: readonly SeenText[], options: SvgOptions = {}): string {
@@ -63,10 +55,10 @@ export function renderSvg(texts: readonly SeenText[], options: SvgOptions = {}):
   const height = y + 44 + EDGE / 2;
   const name = `Attention of ${texts.map((seen) => `“${oneLine(seen.text)}”`).join(" and ")}`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${num(width)}" height="${num(height)}" viewBox="0 0 ${num(width)} ${num(height)}" role="img" aria-labelledby="heed-title heed-desc" font-family="${SANS}" font-size="13" fill="${INK}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${coordinate(width)}" height="${coordinate(height)}" viewBox="0 0 ${coordinate(width)} ${coordinate(height)}" role="img" aria-labelledby="heed-title heed-desc" font-family="${SANS}" font-size="13" fill="${INK}">`,
     `<title id="heed-title">${escapeXml(name)}</title>`,
     `<desc id="heed-desc">${escapeXml(`Heat maps of attention weights: rows are queries, columns are keys. ${told.join(" ")}`)}</desc>`,
-    `<rect width="${num(width)}" height="${num(height)}" fill="${PAPER}"/>`,
+    `<rect width="${coordinate(width)}" height="${coordinate(height)}" fill="${PAPER}"/>`,
     ...parts,
     "</svg>\n",
   ].join("\n");
@@ -162,7 +154,7 @@ function drawText(
     lines.push(text(EDGE, at, line, { "font-size": 14 }));
   }
   at += 20;
-  lines.push(`<path d="M${EDGE} ${num(at)}h${num(inner)}" stroke="${LINE}"/>`);
+  lines.push(`<path d="M${EDGE} ${coordinate(at)}h${coordinate(inner)}" stroke="${LINE}"/>`);
   return { svg: lines.join("\n"), bottom: at };
 }
 
@@ -179,8 +171,8 @@ function drawHead(
   const size = n * cell;
   const short = labelsOf(seen);
   const lines = [
-    `<g transform="translate(${num(x)} ${num(y)})">`,
-    `<rect x="-0.5" y="-0.5" width="${num(size + 1)}" height="${num(size + 1)}" fill="none" stroke="${LINE}"/>`,
+    `<g transform="translate(${coordinate(x)} ${coordinate(y)})">`,
+    `<rect x="-0.5" y="-0.5" width="${coordinate(size + 1)}" height="${coordinate(size + 1)}" fill="none" stroke="${LINE}"/>`,
     n <= TITLED ? cellsOf(seen, head, cell) : pathsOf(head, cell),
   ];
   const font = fontOf(cell);
@@ -188,7 +180,7 @@ function drawHead(
   const middle = cell / 2 + font * 0.35;
   for (let i = 0; i < n; i += tickEvery) {
     const label = tickEvery === 1 ? short[i] : String(i);
-    const at = num(i * cell + middle);
+    const at = coordinate(i * cell + middle);
     const leaning = `rotate(-60 ${at} -6)`;
     lines.push(
       text(i * cell + middle, -6, label, {
@@ -209,7 +201,7 @@ function drawHead(
       );
   }
   if (mark) {
-    const [left, top] = [num(mark.key * cell), num(mark.query * cell)];
+    const [left, top] = [coordinate(mark.key * cell), coordinate(mark.query * cell)];
     const box = `x="${left}" y="${top}" width="${cell}" height="${cell}" fill="none"`;
     lines.push(
       `<rect ${box} stroke="${PAPER}" stroke-width="4"/>`,
@@ -217,7 +209,7 @@ function drawHead(
     );
   }
   lines.push(
-    `<text x="0" y="${num(size + 17)}" font-size="11" fill="${SECOND}"><tspan fill="${INK}" font-weight="600">head ${head.head}</tspan>  ${head.metrics.entropy.toFixed(2)} bits</text>`,
+    `<text x="0" y="${coordinate(size + 17)}" font-size="11" fill="${SECOND}"><tspan fill="${INK}" font-weight="600">head ${head.head}</tspan>  ${head.metrics.entropy.toFixed(2)} bits</text>`,
     "</g>",
   );
   return lines.join("\n");
@@ -234,7 +226,7 @@ function cellsOf(seen: SeenText, head: SeenHead, cell: number): string {
       const said = escapeXml(`${labels[i]} → ${labels[j]} ${weight.toFixed(3)}`);
       const colour = colourAt(placeOf(weight), "plum");
       lines.push(
-        `<rect x="${num(j * cell)}" y="${num(i * cell)}" width="${cell - gap}" height="${cell - gap}" fill="${hex(colour)}"><title>${said}</title></rect>`,
+        `<rect x="${coordinate(j * cell)}" y="${coordinate(i * cell)}" width="${cell - gap}" height="${cell - gap}" fill="${hex(colour)}"><title>${said}</title></rect>`,
       );
       if (cell >= VALUED)
         lines.push(
@@ -291,8 +283,8 @@ function drawCosines(
       const pair = `“${oneLine(texts[i].text)}” · “${oneLine(texts[j].text)}”`;
       told.push(`Cosine ${fixed(cosine, 3)} between ${pair}.`);
       lines.push(
-        `<rect x="${EDGE}" y="${num(at + 3)}" width="160" height="10" fill="${LINE}"/>`,
-        `<rect x="${EDGE}" y="${num(at + 3)}" width="${num(160 * Math.max(0, Math.min(1, cosine)))}" height="10" fill="#6b3470"/>`,
+        `<rect x="${EDGE}" y="${coordinate(at + 3)}" width="160" height="10" fill="${LINE}"/>`,
+        `<rect x="${EDGE}" y="${coordinate(at + 3)}" width="${coordinate(160 * Math.max(0, Math.min(1, cosine)))}" height="10" fill="#6b3470"/>`,
         text(EDGE + 172, at + 13, fixed(cosine, 3), {
           "font-family": MONO,
           "font-size": 13,
@@ -308,7 +300,7 @@ function drawCosines(
 /** The scale with its ticks. */
 function drawScale(y: number): string {
   const [steps, width] = [64, 256];
-  const lines = [`<g transform="translate(${EDGE} ${num(y)})">`];
+  const lines = [`<g transform="translate(${EDGE} ${coordinate(y)})">`];
   for (let i = 0; i < steps; i++)
     lines.push(
       `<rect x="${(i * width) / steps}" width="${width / steps + (i + 1 < steps ? 0.5 : 0)}" height="10" fill="${hex(colourAt(i / (steps - 1), "plum"))}"/>`,
@@ -335,25 +327,4 @@ function drawScale(y: number): string {
     "</g>",
   );
   return lines.join("\n");
-}
-
-function text(
-  x: number,
-  y: number,
-  said: string,
-  attributes: Readonly<Record<string, string | number>>,
-): string {
-  const list = Object.entries(attributes).map(([name, value]) => ` ${name}="${value}"`);
-  return `<text x="${num(x)}" y="${num(y)}"${list.join("")}>${escapeXml(said)}</text>`;
-}
-
-/** At most two digits after the point, the same on every engine. */
-function num(value: number): string {
-  return String(Number(value.toFixed(2)));
-}
-
-function escapeXml(said: string): string {
-  return said.replace(/[&<>"]/g, (c) =>
-    c === "&" ? "&amp;" : c === "<" ? "&lt;" : c === ">" ? "&gt;" : "&quot;",
-  );
 }
