@@ -104,8 +104,8 @@ describe("the blocks of a page", () => {
   });
 
   it("are of a language the tests know what to do with", () => {
+    // html, tsx and python are shown: other tests run what they show (tests/explorer), or nobody has Python here.
     for (const page of pages)
-      // html, tsx and python are shown: other tests run what they show (tests/explorer), or nobody has Python here.
       for (const { language, first } of blocksOf(page))
         expect(["ts", "sh", "text", "html", "tsx", "python"], `${page}:${first}`).toContain(language);
   });

@@ -11,14 +11,7 @@ import { lowerTriangle } from "./layout.mjs";
 
 const require = createRequire(import.meta.url);
 
-/**
- * @typedef {{ layers: number, heads: number, width: number, vocab: number, context: number, batch: number, lr: number }} Sizes
- * @typedef {{ data: Float32Array<ArrayBuffer>, shape: readonly number[] }} Parameter
- * @typedef {{ step(tokens: Int32Array): Promise<number>, dispose(): void }} Trainer tokens are [batch, context + 1]
- * @typedef {{ name: string, package: string, prepare(sizes: Sizes, initial: ReadonlyMap<string, Parameter>): Promise<Trainer | { refuses: string }> }} TrainingPeer
- */
-
-/** @type {TrainingPeer} */
+/** @type {import("./train.mjs").TrainingPeer} */
 const tfjs = {
   name: "tfjs wasm",
   package: "@tensorflow/tfjs",
@@ -81,7 +74,7 @@ const tfjs = {
   },
 };
 
-/** @type {TrainingPeer} */
+/** @type {import("./train.mjs").TrainingPeer} */
 const jax = {
   name: "jax-js",
   package: "@jax-js/jax",

@@ -96,7 +96,9 @@ describe("writePng", () => {
   it("the same rows give the same bytes for good", () => {
     const png = writePng(300, 200, { palette: Array.from({ length: 256 }, (_, i) => [i, i, i] as const) });
     for (let y = 0; y < 200; y++) png.row(Uint8Array.from({ length: 300 }, (_, x) => (x * x + y * 3) % 256));
-    expect(createHash("sha256").update(png.finish()).digest("hex")).toMatchInlineSnapshot(`"529f4084fe3e7f36937877a85a98b307e0deb8f77352c41cae820d932af3d39c"`);
+    expect(createHash("sha256").update(png.finish()).digest("hex")).toMatchInlineSnapshot(
+      `"529f4084fe3e7f36937877a85a98b307e0deb8f77352c41cae820d932af3d39c"`,
+    );
   });
 
   it("refuses rows of another length, too many, too few, and sizes that are none", () => {

@@ -84,8 +84,8 @@ export async function accessibility(browser, base, tally) {
             await page.waitForTimeout(name === "export" ? 400 : 50);
           }
           // Each is told once, with the first view it was seen in.
-        for (const one of await violations(page))
-          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
+          for (const one of await violations(page))
+            if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
           if (act) await page.keyboard.press("Escape");
         }
       },
