@@ -10,7 +10,7 @@
  */
 
 import type { AttentionViewElement, AttentionViewEvents } from "../src/view/element.ts";
-import { AttentionView } from "./index.ts";
+import { AttentionView } from "./whole.ts";
 
 /** What is used of anywidget's model. */
 export interface Model {

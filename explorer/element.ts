@@ -1,34 +1,17 @@
 /**
- * <attention-view>: the explorer as an element for any page. Holds a session, puts the views in their places, and speaks
- * the element's own words: attributes, properties, events, methods. Pictures are draw/'s, templates views/'s, reading
- * files open.ts's.
+ * <attention-view>: the explorer as an element for any page. Holds a session and speaks the element's own words: attributes,
+ * properties, events, methods. What is seen is surface.ts's, reading files open.ts's: both are loaded when they are needed.
  */
-import { html, LitElement, nothing, type TemplateResult } from "lit";
+import { adoptStyles, html, LitElement, type TemplateResult } from "lit";
 import type { AttentionViewElement, AttentionViewEvents, Openable } from "../src/view/element.ts";
 import type { FigureOptions } from "../src/view/figure/options.ts";
-import { sampleBundle } from "../src/view/store/sample.ts";
 import type { HeadMeasures, HeadStore } from "../src/view/store/types.ts";
-import { ACTIONS, type Doer } from "./actions.ts";
-import { figureOf, htmlOf, pngOf } from "./export.ts";
-import { type Keyed, press, rove } from "./keys.ts";
-import { linesLook } from "./look/lines.ts";
-import { panels, pictures, shell as shellStyles } from "./look/shell.ts";
-import { controls, theme } from "./look/theme.ts";
+import { theme } from "./look/theme.ts";
 import { interestingCell } from "./model/interesting.ts";
-import { describeCell, detailCell } from "./model/words.ts";
-import { nameOfAddress, openAddress, openAny } from "./open.ts";
-import { Panes } from "./panes.ts";
 import { Session } from "./session.ts";
-import { Sheets } from "./sheets.ts";
 import { Address } from "./state/history.ts";
 import { MODES, STAGES, type State, VIEWS } from "./state/state.ts";
-import type { Ui } from "./ui.ts";
-import { dialogs } from "./views/dialogs.ts";
-import { legend } from "./views/legend.ts";
-import { linesLegend } from "./views/lines.ts";
-import { modelSide } from "./views/model.ts";
-import { rowView } from "./views/row.ts";
-import { percent, shell } from "./views/shell.ts";
+import type { Surface } from "./surface.ts";
 
 /** Attributes that are parts of the state, and how they are read. */
 const PARTS = {
@@ -43,7 +26,7 @@ type Part = keyof typeof PARTS;
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag = "attention-view";
-  static override styles = [theme, controls, shellStyles, pictures, panels, linesLook];
+  static override styles = theme;
   static override properties = {
     src: {},
     theme: { reflect: true },
@@ -65,36 +48,20 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   declare address: boolean;
 
   readonly #session = new Session();
-  readonly #panes: Panes;
-  readonly #address: Address;
-  readonly #sheets: Sheets;
+  readonly #address = new Address(this.#session);
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
+  #surface: Surface | undefined;
+  #surfacing: Promise<void> | undefined;
   #unsubscribe: (() => void) | undefined;
   #opening: AbortController | undefined;
   #reflecting = false;
-  #said = "";
-  #drawnProgress = 1;
-  #saying: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.address = false;
     this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
-    this.#panes = new Panes({
-      session: this.#session,
-      takesWheel: (event) => this.#takesWheel(event),
-      openHead: () => this.#session.set({ view: "head" }),
-      progressed: (done) => this.#progressed(done),
-    });
-    this.#address = new Address(this.#session);
-    this.#sheets = new Sheets(
-      this.#session,
-      () => this.requestUpdate(),
-      () => this.renderRoot.querySelector("dialog")?.close(),
-      () => this.#address.link,
-    );
-    this.addEventListener("keydown", (event) => press(this.#keyed, event));
+    this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
@@ -104,7 +71,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       this.addEventListener(name, () => this.renderRoot.querySelector(".root")?.classList.remove("dropping"));
     this.addEventListener("drop", (event) => {
       event.preventDefault();
-      this.#take([...(event.dataTransfer?.files ?? [])]);
+      this.#surface?.take([...(event.dataTransfer?.files ?? [])]);
     });
   }
 
@@ -123,7 +90,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Arrays, a file, bytes: opened as soon as it is set. */
   set data(given: Openable | undefined) {
     if (given === undefined) this.store = undefined;
-    else void this.open(given);
+    else this.open(given).catch(() => {});
   }
 
   /** What is shown; parts of it may be set. */
@@ -148,22 +115,28 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
   async toSVG(options: FigureOptions = {}): Promise<string> {
+    const { figureOf } = await import("./export.ts");
     return (await figureOf(this.#session, options)).svg;
   }
 
   /** What is shown as PNG, at 1 to 4 times its size on screen. */
-  toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
+  async toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
+    const { pngOf } = await import("./export.ts");
     return pngOf(this.#session, options, scale);
   }
 
   /** The explorer with this data and state as one HTML file that makes no request. */
-  toHTML(): Promise<string> {
+  async toHTML(): Promise<string> {
+    const { htmlOf } = await import("./export.ts");
     return htmlOf(this.#session);
   }
 
   /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
-  async open(given: Openable, name?: string): Promise<void> {
-    await this.#open(name ?? "the file", () => openAny(given, name));
+  open(given: Openable, name?: string): Promise<void> {
+    return this.#open(name ?? "the file", async () => {
+      const { openAny } = await import("./open.ts");
+      return openAny(given, name);
+    });
   }
 
   // — life
@@ -173,6 +146,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#unsubscribe = this.#session.subscribe((how, before) => this.#changed(how, before));
     for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
     if (this.address) this.#address.connect();
+    this.#surfacing ??= this.#surfaced();
     this.#restyle();
   }
 
@@ -181,8 +155,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#unsubscribe?.();
     for (const query of [this.#dark, this.#still]) query.removeEventListener("change", this.#restyle);
     this.#address.disconnect();
-    this.#panes.disconnect();
-    clearTimeout(this.#saying);
+    this.#surface?.disconnect();
   }
 
   override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
@@ -197,135 +170,57 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   override willUpdate(changed: Map<string, unknown>): void {
-    if (changed.has("src") && this.src) {
-      const { src } = this;
-      void this.#open(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress)).catch(
-        () => {},
-      );
-    }
+    if (changed.has("src") && this.src) void this.#read(this.src);
     if (changed.has("theme")) this.#restyle();
   }
 
   override render(): TemplateResult {
-    const ui = this.#ui;
-    const { state } = this.#session;
-    return html`${shell(ui, {
-      atlas: this.#panes.atlas.root,
-      pane: state.view === "row" && !state.table ? rowView(ui) : this.#panes.main.root,
-      legend: state.view === "row" || state.table ? nothing : this.#legend,
-      side: state.view === "model" ? modelSide(ui) : nothing,
-      dialogs: dialogs(ui, this.#sheets.dialogs),
-    })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
+    if (this.#surface) return this.#surface.render();
+    // What could not be loaded cannot say so itself.
+    const { status } = this.#session;
+    return status.kind === "error" ? html`<p role="alert">${status.title}: ${status.text}</p>` : html``;
   }
 
   override updated(): void {
-    this.#panes.update();
-    const dialog = this.renderRoot.querySelector("dialog");
-    if (dialog && !dialog.open) dialog.showModal();
-    for (const toolbar of this.renderRoot.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
+    this.#surface?.updated();
+  }
+
+  /** Done once what is seen has been loaded and rendered. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    await this.#surfacing;
+    return super.getUpdateComplete();
   }
 
   // — the inside
 
-  get #legend(): TemplateResult {
-    const { view, mode } = this.#session.state;
-    const { lines, matrix, text } = this.#panes;
-    if (view === "head" && mode === "lines") return linesLegend(this.#session, lines.domain);
-    if (view === "head" && mode === "text") return legend(this.#session, text.domain);
-    return legend(this.#session, matrix.domain);
-  }
-
-  get #ui(): Ui {
-    return { session: this.#session, act: (name) => this.#act(name), say: (text) => this.#say(text) };
-  }
-
-  get #keyed(): Keyed {
-    const session = this.#session;
-    const doer: Doer = {
-      session,
-      zoom: (factor) => this.#panes.main.zoomBy?.(factor),
-      follow: () => {
-        this.#panes.main.follow?.();
-        // The grid says its cells itself; the other views are told here.
-        if (session.state.mode !== "matrix" || session.state.view === "row" || session.state.table)
-          this.#say(describeCell(session, session.state.query, session.state.key, true));
-      },
-      say: (text) => this.#say(text),
-      detail: () => this.#say(detailCell(session)),
-      dialog: (name) => (name === "open" ? this.#pick() : this.#sheets.show(name)),
-      focusMain: () => void this.updateComplete.then(() => this.#panes.main.focus()),
-      focusHide: () => this.renderRoot.querySelector<HTMLElement>(".hide select")?.focus(),
-      copyLink: () => void navigator.clipboard?.writeText(this.#address.link),
-      theme: (name) => {
-        this.theme = name;
-      },
-    };
-    return {
-      ...doer,
-      lettersOff: this.keys === "off",
-      moveHead: (rows, columns) =>
-        (session.state.view === "model" ? this.#panes.large : this.#panes.atlas).headAt(rows, columns),
-    };
-  }
-
-  #act(name: string): void {
-    if (name === "pick") this.#pick();
-    else if (name === "sample") void this.open(sampleBundle("causal")).catch(() => {});
-    else ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
-  }
-
-  /** Lets a person choose files. */
-  #pick(): void {
-    const input = document.createElement("input");
-    input.type = "file";
-    input.multiple = true;
-    input.accept = ".safetensors,.npz,.npy,.json";
-    input.addEventListener("change", () => this.#take([...(input.files ?? [])]));
-    input.click();
-  }
-
-  #take(files: readonly File[]): void {
-    if (files.length === 0) return;
-    this.#open(files[0].name, () => openAny(files)).then(
-      () => this.#sheets.show("report"),
-      () => {},
-    );
-  }
-
-  /** Says something to screen readers, once nothing has been said for a moment. */
-  #say(text: string): void {
-    clearTimeout(this.#saying);
-    this.#saying = setTimeout(() => {
-      this.#said = text;
-      this.requestUpdate();
-    }, 150);
-  }
-
-  /** Shows how far the background is, told in quarters. */
-  #progressed(done: number): void {
-    const session = this.#session;
-    const before = session.progress;
-    session.progress = done;
-    if (done === before) return;
-    if (done === 1 || before === 1 || Math.abs(done - this.#drawnProgress) > 0.02) {
-      this.#drawnProgress = done;
-      this.requestUpdate();
+  /** Loads what is seen. */
+  async #surfaced(): Promise<void> {
+    try {
+      const { LOOK, Surface } = await import("./surface.ts");
+      adoptStyles(this.renderRoot as ShadowRoot, [theme, ...LOOK]);
+      this.#surface = new Surface({
+        session: this.#session,
+        root: () => this.renderRoot as ShadowRoot,
+        inUse: () => this.matches(":focus-within"),
+        update: () => {
+          this.requestUpdate();
+          return this.updateComplete;
+        },
+        open: async (given, what) => {
+          const { openAny } = await import("./open.ts");
+          await this.#open(what, () => openAny(given));
+        },
+        link: () => this.#address.link,
+        theme: (name) => {
+          this.theme = name;
+        },
+        lettersOff: () => this.keys === "off",
+        emit: (name, detail) => this.#emit(name, detail),
+      });
+    } catch (error) {
+      this.#failed("The explorer could not be loaded", error);
     }
-    if (Math.floor(4 * done) > Math.floor(4 * before) && before < 1) {
-      this.#emit("progress", { what: "heads", done });
-      this.#say(`${percent(done)} of the heads measured`);
-    }
-  }
-
-  /** The wheel zooms where the page has nothing to scroll, or where the element is in use. */
-  #takesWheel(event: WheelEvent): boolean {
-    const page = document.scrollingElement;
-    return (
-      event.ctrlKey ||
-      this.matches(":focus-within") ||
-      page === null ||
-      page.scrollHeight <= page.clientHeight
-    );
+    this.requestUpdate();
   }
 
   #changed(how: "push" | "replace", before: State): void {
@@ -375,6 +270,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
   }
 
+  /** Opens the address of `src`. What goes wrong is told by the page and by the event. */
+  async #read(src: string): Promise<void> {
+    try {
+      const { nameOfAddress, openAddress } = await import("./open.ts");
+      if (src !== this.src) return;
+      await this.#open(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
+    } catch (error) {
+      if (this.#session.status.kind !== "error") this.#failed("The address could not be opened", error);
+    }
+  }
+
   async #open(
     what: string,
     opening: (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>,
@@ -418,7 +324,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #failed(title: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
     if (this.#session.store === undefined) this.#session.status = { kind: "error", title, text };
-    else this.#say(`${title}: ${text}`);
+    else this.#surface?.say(`${title}: ${text}`);
     this.#session.changed();
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
   }
@@ -427,7 +333,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     const session = this.#session;
     session.dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
     session.still = this.#still.matches;
-    this.#panes.restyle();
+    this.#surface?.restyle();
     this.requestUpdate();
   };
 }

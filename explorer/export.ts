@@ -8,9 +8,9 @@ import { type FigureOptions, figureOptions } from "../src/view/figure/options.ts
 import { renderRaster } from "../src/view/figure/raster.ts";
 import { csvLines, figureTable, jsonLines } from "../src/view/figure/table.ts";
 import { htmlFile } from "../src/view/html.ts";
-import { moduleText } from "./open.ts";
 import type { Session } from "./session.ts";
 import { encode } from "./state/url.ts";
+import { build } from "./workers.ts";
 
 /** What is shown as a figure. */
 export function optionsOf({ state, dark }: Session, more: FigureOptions = {}): FigureOptions {
@@ -65,7 +65,7 @@ export async function htmlOf(session: Session): Promise<string> {
   const store = opened(session);
   const { name } = store.report;
   return htmlFile({
-    module: await moduleText(),
+    module: await build().module(),
     data: await store.bundle(),
     name: /\.safetensors$/.test(name) ? name : `${name}.safetensors`,
     title: name,

@@ -1,19 +1,13 @@
 /**
- * The module of <attention-view>. In a page it defines the element; in a worker, which is made of this very module, it
- * serves the store: one file, whatever it is loaded as. (Where there is no document, tools/element.mjs gives lit a stand-in
- * for the few it touches while it is loaded.)
+ * The module of <attention-view> as packages and bundlers have it: defines the element, and loads what it shows when it is
+ * shown. Its parts stand beside it (dist/attention-view/); whole.ts is the same in one file.
  */
 import type { Port } from "../src/view/store/messages.ts";
-import { serveStore } from "../src/view/store/serve.ts";
-import { AttentionView } from "./element.ts";
-import { MARK } from "./open.ts";
+import { provide } from "./workers.ts";
 
-if (typeof globalThis.document !== "undefined") {
-  if (customElements.get(AttentionView.tag) === undefined)
-    customElements.define(AttentionView.tag, AttentionView);
-} else if (typeof (globalThis as { importScripts?: unknown }).importScripts === "function")
-  serveStore(globalThis as unknown as Port);
+provide({
+  worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }) as unknown as Port,
+  module: async () => (await fetch(new URL("../attention-view.js", import.meta.url))).text(),
+});
 
-export { AttentionView };
-/** What this module is called: by it, a page that holds the module in a script of its own finds that script. */
-export const name: string = MARK;
+export { AttentionView } from "./define.ts";

@@ -1,55 +1,19 @@
 /**
- * Bringing attention in: arrays, a file, an address, the sample. Reading is the store's; here it is decided where long work is
- * done (workers, made from this very module) and how an address is read (in parts, where its server gives parts).
+ * Bringing attention in: arrays, a file, an address, the sample. Reading is the store's; here it is decided how an
+ * address is read: in parts, where its server gives parts.
  */
 import { FormatError } from "../src/core/errors.ts";
 import type { ByteSource } from "../src/io/source.ts";
 import type { Openable } from "../src/view/element.ts";
 import { type ComputeOptions, storeFrom } from "../src/view/store/from.ts";
-import type { Port } from "../src/view/store/messages.ts";
 import { openStore } from "../src/view/store/open.ts";
 import type { HeadStore } from "../src/view/store/types.ts";
+import { build } from "./workers.ts";
 
 export type { Openable };
 
-/** Written into the bundle so that a page that has it in a script of its own can find that script again. */
-export const MARK = "heed:attention-view";
-
-/** Makes workers of this module: it serves a store where there is no page. */
-export function compute(): ComputeOptions {
-  return { worker: makeWorker };
-}
-
-function makeWorker(): Port {
-  const url = import.meta.url;
-  const own = inline();
-  if (own !== undefined) return workerOf([own]);
-  if (new URL(url).origin === location.origin || !/^https?:/.test(url))
-    return new Worker(url, { type: "module", name: "attention-view" }) as unknown as Port;
-  return workerOf([`import ${JSON.stringify(url)}`]);
-}
-
-/** The text of this module where it stands in the page itself: found by its mark. */
-function inline(): string | undefined {
-  if (import.meta.url.split("#")[0] !== location.href.split("#")[0]) return undefined;
-  const scripts = [...document.querySelectorAll("script")];
-  return scripts.find((script) => script.textContent?.includes(MARK))?.textContent ?? undefined;
-}
-
-/** The text of this module. */
-export async function moduleText(): Promise<string> {
-  return inline() ?? (await fetch(import.meta.url)).text();
-}
-
-function workerOf(text: string[]): Port {
-  const made = URL.createObjectURL(new Blob(text, { type: "text/javascript" }));
-  try {
-    return new Worker(made, { type: "module", name: "attention-view" }) as unknown as Port;
-  } finally {
-    // The worker has begun to read; a minute is enough for the slowest.
-    setTimeout(() => URL.revokeObjectURL(made), 60_000);
-  }
-}
+/** Long work is done in the build's workers. */
+const compute = (): ComputeOptions => ({ worker: build().worker });
 
 /** Opens whatever it is. */
 export async function openAny(given: Openable, name?: string): Promise<HeadStore> {

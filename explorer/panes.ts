@@ -4,7 +4,6 @@
  */
 import { describeHead } from "../src/view/store/sentence.ts";
 import { Atlas } from "./draw/atlas.ts";
-import { Lines } from "./draw/lines.ts";
 import { Matrix } from "./draw/matrix.ts";
 import { Overviews } from "./draw/overviews.ts";
 import { Preview } from "./draw/preview.ts";
@@ -12,8 +11,9 @@ import { describeCell, headName } from "./model/words.ts";
 import type { Session } from "./session.ts";
 import { Slices } from "./slices.ts";
 import type { HeadName } from "./state/state.ts";
-import { TablePane } from "./views/table.ts";
-import { TextPane } from "./views/text-pane.ts";
+
+/** What is loaded behind the first picture. */
+export type More = typeof import("./more.ts");
 
 /** What panes need of the element. */
 export interface PaneHost {
@@ -45,9 +45,9 @@ export class Panes {
   readonly atlas: Atlas;
   readonly large: Atlas;
   readonly matrix: Matrix;
-  readonly lines: Lines;
-  readonly text: TextPane;
-  readonly table: TablePane;
+  lines: InstanceType<More["Lines"]> | undefined;
+  text: InstanceType<More["TextPane"]> | undefined;
+  table: InstanceType<More["TablePane"]> | undefined;
   readonly #session: Session;
   #shown: Pane[] = [];
 
@@ -85,6 +85,12 @@ export class Panes {
       overview: (width, height, fine) =>
         this.overviews.picture(session.state, width, height, session.state.transfer, fine),
     });
+    for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
+  }
+
+  /** Makes the panes that came later. */
+  set more({ Lines, TextPane, TablePane }: More) {
+    const session = this.#session;
     const reading = {
       session,
       slices: this.slices,
@@ -93,19 +99,30 @@ export class Panes {
     this.lines = new Lines(reading);
     this.text = new TextPane(reading);
     this.table = new TablePane(session, this.slices);
-    for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
   }
 
-  /** The picture of the main column. */
+  /** The picture of the main column; one that is still being loaded leaves the picture before it there. */
   get main(): Pane {
     const { view, mode, table } = this.#session.state;
-    if (table) return this.table;
-    return view === "model" ? this.large : this[mode];
+    if (table && this.table) return this.table;
+    return view === "model" ? this.large : (this[mode] ?? this.matrix);
+  }
+
+  get #all(): readonly Pane[] {
+    const all: readonly (Pane | undefined)[] = [
+      this.atlas,
+      this.large,
+      this.matrix,
+      this.lines,
+      this.text,
+      this.table,
+    ];
+    return all.filter((pane) => pane !== undefined);
   }
 
   /** After the page has been rendered: whoever is on it watches and paints, whoever left rests. */
   update(): void {
-    const all: Pane[] = [this.atlas, this.large, this.matrix, this.lines, this.text, this.table];
+    const all = this.#all;
     for (const pane of all) {
       const was = this.#shown.includes(pane);
       if (pane.root.isConnected && !was) pane.connect();
@@ -116,7 +133,7 @@ export class Panes {
   }
 
   restyle(): void {
-    for (const pane of [this.atlas, this.large, this.matrix, this.lines, this.text]) pane.restyle();
+    for (const pane of this.#all) pane.restyle();
   }
 
   disconnect(): void {

@@ -1,5 +1,4 @@
 /** The dialogs of one element: which is open, what has been typed, and what the export sheet has drawn and given. */
-import { download, figureOf, htmlOf, pngOf, tableOf } from "./export.ts";
 import type { Session } from "./session.ts";
 import type { DialogName, DialogState, Dialogs } from "./views/dialogs.ts";
 import type { ExportKind, ExportState } from "./views/export.ts";
@@ -64,6 +63,7 @@ export class Sheets {
     this.#export = { ...this.#export, drawn: undefined };
     this.#changed();
     try {
+      const { figureOf } = await import("./export.ts");
       const { svg, alt, latex } = await figureOf(this.#session, this.#options);
       if (drawing !== this.#drawing) return;
       // Parsed as a picture, not as a page: nothing in it can run.
@@ -87,6 +87,7 @@ export class Sheets {
       this.#export = { ...this.#export, told: text };
       this.#changed();
     };
+    const { download, figureOf, htmlOf, pngOf, tableOf } = await import("./export.ts");
     const copy = async (text: string) => {
       await navigator.clipboard.writeText(text);
       told("Copied.");

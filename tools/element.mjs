@@ -1,9 +1,11 @@
 /**
- * Bundles the web component: explorer/index.ts with all it needs, lit and the workers' code included, to the one
- * ES module dist/attention-view.js. Part of `npm run build` (build.mjs); alone it takes a second, for those who work on
- * the explorer. The module's types are those of src/view/element.ts.
+ * Bundles the web component, twice: in parts that are loaded when they are needed (dist/attention-view/, what packages and
+ * bundlers get as `heed/attention-view`), and as the one module dist/attention-view.js with everything in it, lit and the
+ * workers' code included (for pages that copy one file, one-file pages and notebooks). Part of `npm run build` (build.mjs);
+ * alone it takes a second, for those who work on the explorer. The types of both are those of src/view/element.ts.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "./setup.mjs";
@@ -55,6 +57,46 @@ export async function bundleElement(input) {
   return `${notice()}\n${output[0].code}`;
 }
 
+/**
+ * The element in parts: what a page loads first (element.js), what its workers run (worker.js), and the rest (parts/).
+ * @returns {Promise<{ name: string, code: string }[]>}
+ */
+export async function bundleParts() {
+  rmSync(at("dist/attention-view/parts"), { recursive: true, force: true });
+  const bundle = await rolldown({
+    input: { element: at("explorer/index.ts"), worker: at("explorer/worker.ts") },
+    platform: "browser",
+    logLevel: "warn",
+    plugins: [outdent],
+    transform: { target: "es2022" },
+  });
+  const { output } = await bundle.generate({
+    format: "esm",
+    minify: true,
+    comments: { legal: false },
+    chunkFileNames: "parts/[name].js",
+    // Small files that are always wanted together are one.
+    codeSplitting: {
+      groups: [
+        // No lit here: workers load it too.
+        {
+          name: "words",
+          test: /src\/core\/errors|src\/view\/(?:label|tokens|colour|number)\.ts|store\/(?:transfer|sentence|types)\.ts/,
+        },
+        {
+          name: "base",
+          test: /node_modules|explorer\/(?:session|workers|element|define|state|look\/(?:theme|css)|draw\/axis)/,
+        },
+      ],
+    },
+  });
+  await bundle.close();
+  return output.map((chunk) => ({
+    name: chunk.fileName,
+    code: chunk.type === "chunk" ? `${chunk.name === "element" ? `${notice()}\n` : ""}${chunk.code}` : "",
+  }));
+}
+
 /** The module's types: what src/view/element.ts says, and that the tag is that element. No package is named in them. */
 const TYPES = `import type { AttentionViewElement } from "./view/element.js";
 export * from "./view/element.js";
@@ -68,7 +110,12 @@ declare global {
 `;
 
 export async function buildElement() {
-  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/index.ts"));
+  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/whole.ts"));
+  for (const { name, code } of await bundleParts()) {
+    const file = at(`dist/attention-view/${name}`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, code);
+  }
   writeFileSync(at("dist/attention-view.d.ts"), TYPES);
 }
 

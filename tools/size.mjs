@@ -2,13 +2,14 @@
  * The size table: what a program pays that imports one thing, bundled and minified by Rolldown, then gzipped.
  * `node tools/size.mjs` prints it; tests/package.test.ts holds it to LIMITS. Needs dist/ (npm run build).
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { doors } from "./doors.mjs";
+import { at } from "./setup.mjs";
 
 /** What is measured: a name, and the program. */
 const PROGRAMS = {
@@ -41,7 +42,39 @@ export const LIMITS = {
   "heed/models": 98_000,
   "heed/view": 75_000,
   "heed/train": 92_000,
+  "attention-view: the element, lit and its worker": 45_000,
+  "attention-view: to the first picture of a bundle": 95_000,
+  "attention-view: everything, in one file": 140_000,
 };
+
+/** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
+const ELEMENT = {
+  "attention-view: the element, lit and its worker": ["element.js", "worker.js"],
+  "attention-view: to the first picture of a bundle": [
+    "element.js",
+    "worker.js",
+    "parts/surface.js",
+    "parts/open.js",
+    "parts/read-bundle.js",
+  ],
+  "attention-view: everything, in one file": ["../attention-view.js"],
+};
+
+/** The files and whatever they import at once, as they are. @param {string[]} names @param {Map<string, Buffer>} [loaded] */
+function loads(names, loaded = new Map()) {
+  for (const name of names) {
+    const path = at(join("dist/attention-view", name));
+    if (loaded.has(path)) continue;
+    const code = readFileSync(path);
+    loaded.set(path, code);
+    const imported = [...code.toString().matchAll(/(?:from|import)\s*"(\.[^"]+)"/g)].map((match) => match[1]);
+    loads(
+      imported.map((one) => join(dirname(name), one)),
+      loaded,
+    );
+  }
+  return loaded;
+}
 
 /** @returns {Promise<{ name: string, minified: number, gzip: number }[]>} */
 export async function sizes() {
@@ -64,6 +97,16 @@ export async function sizes() {
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+  for (const [name, files] of Object.entries(ELEMENT)) {
+    const codes = [...loads(files).values()];
+    const sum = (/** @type {(code: Buffer) => number} */ of) =>
+      codes.reduce((total, code) => total + of(code), 0);
+    table.push({
+      name,
+      minified: sum((code) => code.length),
+      gzip: sum((code) => gzipSync(code, { level: 9 }).length),
+    });
   }
   return table;
 }

@@ -5,8 +5,6 @@ import { hiddenKeys } from "../session.ts";
 import { toggled } from "../state/select.ts";
 import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, TRANSFERS } from "../state/state.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
-import { linesControls } from "./lines.ts";
-import { textControls } from "./text.ts";
 
 const DOMAIN_NAMES = {
   absolute: "colour 0–1",
@@ -87,7 +85,7 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
     }`
     }
     ${state.mode === "matrix" ? check("values", state.values, (values) => session.set({ values })) : nothing}
-    ${state.mode === "lines" ? linesControls(ui) : state.mode === "text" ? textControls(ui) : nothing}
+    ${state.mode === "lines" ? ui.controls?.linesControls(ui) : state.mode === "text" ? ui.controls?.textControls(ui) : nothing}
     ${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(

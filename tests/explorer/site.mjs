@@ -4,7 +4,7 @@
  * script from elsewhere, no code from text. A page makes its heads from its own address, opens them, and is then driven by the
  * test. Everything it says on the console besides `console.log` is a failure, and so is a violation of the policy.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ const root = dirname(dirname(here));
 const STYLE =
   "html{color-scheme:light dark}body{margin:0;h1{position:absolute;clip-path:inset(50%);margin:0}font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
 /** Makes heads out of ?o= and opens them in the first element. */
-const START = `import "./attention-view.js";
+const START = `await import(new URLSearchParams(location.search).has("whole") ? "./attention-view.js" : "./attention-view/element.js");
 import { made } from "./heads.mjs";
 globalThis.made = made;
 const asked = new URLSearchParams(location.search);
@@ -41,6 +41,13 @@ export const files = new Map([
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; worker-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
+
+for (const name of readdirSync(join(root, "dist/attention-view"), { recursive: true, encoding: "utf8" }))
+  if (/\.js$/.test(name))
+    files.set(`/attention-view/${name.replaceAll("\\", "/")}`, [
+      "text/javascript",
+      readFileSync(join(root, "dist/attention-view", name)),
+    ]);
 
 /** Starts the server; gives its address and a way to end it. @returns {Promise<{ base: string, close: () => void }>} */
 export async function serve() {
@@ -73,6 +80,7 @@ export async function serve() {
 /**
  * @typedef {object} Asked
  * @property {string} [path]
+ * @property {boolean} [whole] the element in one file
  * @property {import("./heads.mjs").Wanted} [heads]
  * @property {string} [hash]
  * @property {number} [width]
@@ -112,8 +120,10 @@ export async function visit(browser, base, asked, drive) {
       said.push(`a request to ${request.url()}`);
   });
   try {
-    const query = asked.heads === undefined ? "" : `?o=${encodeURIComponent(JSON.stringify(asked.heads))}`;
-    await page.goto(`${base}${asked.path ?? "/"}${query}${asked.hash ?? ""}`);
+    const search = new URLSearchParams();
+    if (asked.heads !== undefined) search.set("o", JSON.stringify(asked.heads));
+    if (asked.whole) search.set("whole", "");
+    await page.goto(`${base}${asked.path ?? "/"}?${search}${asked.hash ?? ""}`);
     await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
       timeout: 30_000,
     });

@@ -8,6 +8,7 @@ import { cellAt, settled, visit } from "./site.mjs";
 
 /** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
 const CASES = [
+  { name: "from one file", whole: true, heads: { Nq: 16 }, hash: "#v1/head" },
   { name: "24 tokens", heads: { Nq: 24 }, hash: "#v1/head?l=1&h=1" },
   { name: "one token", heads: { Nq: 1 }, hash: "#v1/head" },
   { name: "causal", heads: { Nq: 31, recipe: { mask: "causal" } }, hash: "#v1/head?x=lin" },
