@@ -57,18 +57,13 @@ export class Columns {
   constructor() {
     for (const side of SIDES) {
       const stuck = make("div", "stuck");
-      stuck.append(this.#labels[side].root);
+      stuck.append(this.#labels[side].root, this.#lists[side].root);
       this.scrollers[side].append(stuck, this.#spacers[side]);
       this.scrollers[side].tabIndex = -1;
       this.#headings[side].setAttribute("aria-hidden", "true");
     }
     this.#labels.key.root.classList.add("keys");
     this.all = [this.scrollers, this.#headings].flatMap(({ query, key }) => [query, key]);
-  }
-
-  /** The lists, which lie over everything. */
-  get lists(): readonly HTMLElement[] {
-    return [this.#lists.query.root, this.#lists.key.root];
   }
 
   focus(side: Side): void {
@@ -83,7 +78,6 @@ export class Columns {
   update(told: Told): void {
     const { layout, picture, width, over } = told;
     const { arcs, top, height, pitch } = layout;
-    this.scrollers.key.hidden = arcs;
     const column = [layout.left + 6, layout.right - 6] as const;
     const boxes = {
       query: arcs ? column : ([0, layout.left - 6] as const),
@@ -104,14 +98,17 @@ export class Columns {
       const room = Math.max(0, right - left);
       put(scroller, { left, width: room, top, height });
       put(this.#headings[side], arcs ? { left: 0, width } : { left, width: room });
-      put(this.#spacers[side], { height: layout.scrolls ? count * pitch : 0 });
-      scroller.classList.toggle("scrolls", layout.scrolls && count * pitch > height + 0.5);
-      if (layout.scrolls && Math.abs(scroller.scrollTop - from * pitch) > 1)
-        scroller.scrollTop = from * pitch;
+      // Beside arcs the keys' column only has their list: it lies over the queries'.
+      const bare = arcs && side === "key";
+      const scrolls = layout.scrolls && !bare;
+      put(this.#spacers[side], { height: scrolls ? count * pitch : 0 });
+      scroller.classList.toggle("scrolls", scrolls && count * pitch > height + 0.5);
+      scroller.classList.toggle("bare", bare);
+      this.#labels[side].root.hidden = bare;
+      if (scrolls && Math.abs(scroller.scrollTop - from * pitch) > 1) scroller.scrollTop = from * pitch;
       put(this.#labels[side].root, { height, width: room });
-      if (side === "query" || !arcs)
-        this.#name(side, told, arcs ? [...named.key, ...named.query] : named[side]);
-      this.#list(side, told, [left, right]);
+      if (!bare) this.#name(side, told, arcs ? [...named.key, ...named.query] : named[side]);
+      this.#list(side, told, room);
     }
   }
 
@@ -136,7 +133,7 @@ export class Columns {
     );
   }
 
-  #list(side: Side, told: Told, [left, right]: readonly [number, number]): void {
+  #list(side: Side, told: Told, width: number): void {
     const { session, layout, picture, active, said } = told;
     const { state } = session;
     const of = side === "query";
@@ -149,9 +146,9 @@ export class Columns {
     const size = Math.max(16, layout.pitch);
     const seen = outside(layout, at, place) === 0;
     const box: Box = {
-      x: left,
-      y: seen ? heightOf(layout, at, place) - size / 2 : layout.top,
-      width: right - left,
+      x: 0,
+      y: seen ? heightOf(layout, at, place) - size / 2 - layout.top : 0,
+      width,
       height: size,
     };
     this.#lists[side].update({

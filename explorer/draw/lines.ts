@@ -86,8 +86,8 @@ export class Lines {
     this.#probe.hidden = true;
     for (const canvas of [this.#base, this.#over]) canvas.setAttribute("aria-hidden", "true");
     this.#reader = new LinksReader(host.session, host.slices, () => this.schedule());
-    const { all, lists } = this.columns;
-    this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root, ...lists);
+    const { all } = this.columns;
+    this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root);
     this.root.append(this.stage, this.#kept, this.#probe);
     pointAlong(this, this.#stop.signal);
     this.root.addEventListener("keydown", (event) => keyAlong(this, event), { signal: this.#stop.signal });

@@ -67,7 +67,6 @@ export class TextPane {
   side: Side | undefined;
   /** The unit the pointer is on. */
   pointed: { readonly side: Side; readonly unit: number } | undefined;
-  reading: Reading | undefined;
   /** Values along the text that is read, as they are shown. */
   values: Values | undefined;
   /** The value at full colour, for the legend. */
@@ -161,6 +160,12 @@ export class TextPane {
     return unitOf(reading.units[side], side === "query" ? state.query : state.key);
   }
 
+  /** Who is chosen now, whatever has been drawn. */
+  get reading(): Reading | undefined {
+    const { block, state, ready } = this.host.session;
+    return block === undefined || !ready ? undefined : this.#readingOf(block, state);
+  }
+
   /** The tokens of a text as units; made once. */
   #unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
     const made = this.#units.get(tokens) ?? {};
@@ -197,7 +202,6 @@ export class TextPane {
     const width = this.scroller.clientWidth - 8;
     if (block === undefined || width < 60 || !session.ready) return;
     const reading = this.#readingOf(block, state);
-    this.reading = reading;
     this.#lay(reading, width);
     const { chooser, target, units } = reading;
     const spans = (side: Side, which: readonly number[]): Span[] => which.map((unit) => units[side][unit]);
