@@ -33,13 +33,13 @@ export const linesLook = css`
 .lines .area { position: absolute; touch-action: pan-y; }
 .lines .column { position: absolute; overflow: hidden; scrollbar-width: thin; overscroll-behavior: auto; cursor: pointer; }
 .lines .column.scrolls { overflow: hidden auto; }
+.lines .column:not(.scrolls), .lines .column:not(.scrolls) .labels { overflow: visible; }
 .lines .column.queries { direction: rtl; }
 .lines.arcs .column.queries { direction: ltr; }
 .lines .stuck { position: sticky; inset-block-start: 0; block-size: 0; overflow: visible; }
 .lines .labels { inset: 0 auto auto 0; pointer-events: none; direction: ltr; }
 .lines .labels.keys span, .lines.arcs:not(.centred) .labels span { left: 0; right: auto; }
 .lines.arcs.centred .labels span { left: 0; right: 0; margin-inline: auto; inline-size: fit-content; }
-.lines.arcs .column { overflow-x: visible; }
 .lines .heading { position: absolute; inset-block-start: 0; color: var(--second); font-size: 11px; line-height: 16px; text-align: end; white-space: nowrap; }
 .lines .heading ~ .heading { text-align: start; }
 .lines.arcs .heading { text-align: start; }

@@ -430,4 +430,34 @@ export async function lines(browser, base, tally) {
     },
   );
   tally.check("lines: hovering over 512 tokens is fluent", said);
+  const drawn = await visit(
+    browser,
+    base,
+    { heads: { Nq: 200, layers: 1, heads: 1 }, hash: "#v1/head?m=lines" },
+    async (page) => {
+      await kept(page);
+      const { lines: count, time } = await page.evaluate(async () => {
+        const { view } = /** @type {any} */ (globalThis);
+        const began = performance.now();
+        const lines = await new Promise((resolve) => {
+          const told = (/** @type {any} */ event) => resolve(event.detail.lines);
+          view.shadowRoot.querySelector(".lines").addEventListener("painted", told, { once: true });
+          view.state = { top: 16 };
+        });
+        for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+        return { lines, time: performance.now() - began };
+      });
+      process.stdout.write(`  ${count} lines are on screen after ${time.toFixed(0)} ms\n`);
+      same(count, 200 * 16, "all are drawn");
+      await set(page, { keep: "mass", mass: 0.99 });
+      const [share, edges, of, most] = await kept(page);
+      same(
+        [edges, of, most],
+        [4000, 200 * 200, 4000],
+        "of too many the strongest are drawn, and the caption says so",
+      );
+      if (!(share < 0.99)) throw new Error(`${edges} lines are said to show ${share}`);
+    },
+  );
+  tally.check("lines: thousands are drawn at once, and no more", drawn);
 }
