@@ -89,8 +89,11 @@ export class Lines {
     const { all } = this.columns;
     this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root);
     this.root.append(this.stage, this.#kept, this.#probe);
-    pointAlong(this, this.#stop.signal);
-    this.root.addEventListener("keydown", (event) => keyAlong(this, event), { signal: this.#stop.signal });
+    const { signal } = this.#stop;
+    pointAlong(this, signal);
+    this.root.addEventListener("keydown", (event) => keyAlong(this, event), { signal });
+    for (const name of ["focusin", "focusout"])
+      this.root.addEventListener(name, () => this.schedule(), { signal });
     this.#sizes = new ResizeObserver(() => this.#measure());
   }
 

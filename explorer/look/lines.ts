@@ -51,10 +51,11 @@ export const linesLook = css`
 .lines .value .token { max-inline-size: 120px; overflow: hidden; text-overflow: ellipsis; font-weight: 700; }
 .lines .said { position: absolute; inset-block-start: 0; inset-inline: 0; text-align: center; line-height: 18px; pointer-events: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .lines.arcs.said .heading { visibility: hidden; }
-.lines .list { position: absolute; inset: 0 auto auto 0; inline-size: 100%; pointer-events: none; direction: ltr; }
+.lines .list { position: absolute; inset: 0 auto auto 0; inline-size: 100%; pointer-events: none; direction: ltr; z-index: 2; }
 .lines .column.bare { pointer-events: none; }
 .lines .list [role="option"] { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; color: transparent; white-space: nowrap; font-size: 1px; }
 .lines .list [role="option"]:focus-visible { outline: 2px solid var(--query); outline-offset: -2px; border-radius: 2px; }
+.lines .column:not(.scrolls) [role="option"]:focus-visible { outline-offset: 1px; }
 .lines .kept { flex: none; padding-block: 4px 0; color: var(--second); display: flex; flex-wrap: wrap; gap: 0 16px; min-block-size: 24px; }
 .keeping { display: inline-flex; align-items: center; gap: 8px; }
 .keeping input { inline-size: 96px; }
