@@ -3,11 +3,11 @@ import { css } from "lit";
 
 export const linesLook = css`
 .text { position: absolute; inset: 0; display: flex; flex-direction: column; }
-.text .scroller { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden auto; padding: 4px; scrollbar-width: thin; }
+.text .scroller { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden auto; padding: 4px; scrollbar-width: thin; contain: strict; }
 .text h3 { margin-block: 4px 8px; }
 .text .passage { position: relative; font-size: 15px; user-select: none; cursor: pointer; }
 .text .passage + h3 { margin-block-start: 20px; }
-.text .line-of-text { position: absolute; inset-inline: 0; block-size: 30px; display: flex; align-items: center; white-space: pre; }
+.text .line-of-text { position: absolute; inset-inline: 0; block-size: 30px; display: flex; align-items: center; white-space: pre; contain: layout style; }
 .text .unit { flex: none; max-inline-size: 100%; padding: 0 3px; line-height: 24px; overflow: hidden; text-overflow: ellipsis; border-radius: 2px; unicode-bidi: isolate; }
 .text .unit[data-apart="true"] { margin-inline-start: 4px; }
 .text .unit.outside { color: var(--third); }
