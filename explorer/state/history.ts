@@ -40,6 +40,8 @@ export class Address {
     if (this.#reading || this.#session.store === undefined) return;
     clearTimeout(this.#timer);
     if (how === "push") this.#put("pushState");
+    // The first address is written at once, so that the first step has something to go back to.
+    else if (this.#written === "") this.#put("replaceState");
     else this.#timer = setTimeout(() => this.#put("replaceState"), REST);
   }
 

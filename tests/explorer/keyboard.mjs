@@ -231,8 +231,12 @@ const JOURNEYS = {
 
   async history(page) {
     await tabTo(page, ({ role, text }) => role === "gridcell" && / to /.test(text));
+    // Each key is in the address before the next: what is typed faster than that is one step back.
     await press(page, "]");
+    await page.waitForFunction(() => /[?&]h=1/.test(location.hash));
+    const before = new URL(page.url()).hash;
     await press(page, "3");
+    await page.waitForFunction((was) => location.hash !== was, before);
     await page.evaluate(() => history.back());
     await page.waitForFunction(() => /** @type {any} */ (globalThis).view.state.stage === "weights");
     await page.evaluate(() => history.back());
