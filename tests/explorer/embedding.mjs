@@ -155,12 +155,16 @@ async function leaks(page) {
   await round();
   const before = await counts();
   await round();
-  const after = await counts();
-  const grown = Object.entries(after).filter(([name, value]) => {
-    const was = before[/** @type {keyof typeof before} */ (name)];
-    return name === "heap" ? value > was + 3e6 : name === "workers" ? value > was : value > was + 60;
-  });
-  if (grown.length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+  // One element or two may still wait to be collected; a listener, or eight nodes, of each of the fifty would be too many.
+  const most = { nodes: 400, listeners: 45, heap: 3e6, workers: 0 };
+  let after = await counts();
+  const grown = () =>
+    Object.entries(most).filter(([name, room]) => {
+      const key = /** @type {keyof typeof most} */ (name);
+      return after[key] > before[key] + room;
+    });
+  for (let tries = 0; grown().length > 0 && tries < 8; tries++) after = await counts();
+  if (grown().length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
 }
 
 /** @param {import("playwright-core").Page} page */
