@@ -4,11 +4,11 @@
  * version, on every level, in both layouts. Gradients that are exactly zero there are exactly zero here.
  */
 import { attentionBackward, scaledDotProductAttention, type Tensor } from "heed";
-import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, use } from "../levels.ts";
+import { afterAll, describe, expect } from "vitest";
+import { restore } from "../levels.ts";
 import { hasShared, readTensors, shared } from "../shared.ts";
 import { difference } from "../tolerance.ts";
-import { asFloat32, cases, folder, type Golden, optionsOf, same } from "./sdpa.ts";
+import { asFloat32, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") {
   const tensors = readTensors(shared(folder, c.file));
@@ -56,22 +56,5 @@ function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | 
 afterAll(restore);
 
 describe.skipIf(!hasShared(folder))("sdpa-gradients, backward", () => {
-  describe("float64, within 1e-11 (1e-8 where logits are huge)", () => {
-    for (const c of cases) it(c.name, () => runCase(c, "float64", "as stored"));
-  });
-
-  for (const level of LEVELS.filter(has))
-    describe(`float32 on ${level}, within three errors of a plain version`, () => {
-      for (const c of cases.filter((one) => !one.tags.includes("float64-only"))) {
-        it(c.name, () => {
-          use(level, 2);
-          runCase(c, "float32", "as stored");
-        });
-        if (c.rank === 4 && c.options.layout !== "bshd")
-          it(`${c.name}, as [B, N, H, d]`, () => {
-            use(level, 2);
-            runCase(c, "float32", "bshd");
-          });
-      }
-    });
+  everyCase(runCase);
 });

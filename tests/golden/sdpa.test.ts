@@ -4,10 +4,10 @@
  */
 import { attentionWeights, scaledDotProductAttention, type Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, use } from "../levels.ts";
+import { restore } from "../levels.ts";
 import { hasShared, readTensors, shared } from "../shared.ts";
 import { difference } from "../tolerance.ts";
-import { asFloat32, cases, folder, type Golden, optionsOf, same } from "./sdpa.ts";
+import { asFloat32, cases, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 /** Within `room`, and exact for −∞ and for weights of 0. */
 function compare(what: string, got: Tensor, want: Tensor, room: (x: number) => number) {
@@ -60,22 +60,5 @@ afterAll(restore);
 describe.skipIf(!hasShared(folder))("sdpa-gradients, forward", () => {
   it("all 40 cases are there", () => expect(cases).toHaveLength(40));
 
-  describe("float64, within 1e-11 (1e-8 where logits are huge)", () => {
-    for (const c of cases) it(c.name, () => runCase(c, "float64", "as stored"));
-  });
-
-  for (const level of LEVELS.filter(has))
-    describe(`float32 on ${level}, within three errors of a plain version`, () => {
-      for (const c of cases.filter((one) => !one.tags.includes("float64-only"))) {
-        it(c.name, () => {
-          use(level, 2);
-          runCase(c, "float32", "as stored");
-        });
-        if (c.rank === 4 && c.options.layout !== "bshd")
-          it(`${c.name}, as [B, N, H, d]`, () => {
-            use(level, 2);
-            runCase(c, "float32", "bshd");
-          });
-      }
-    });
+  everyCase(runCase);
 });

@@ -14,6 +14,8 @@ import {
   type Tensor,
   tensor,
 } from "heed";
+import { describe, it } from "vitest";
+import { has, LEVELS, use } from "../levels.ts";
 import { readJson, shared } from "../shared.ts";
 
 /** A case of the manifest. */
@@ -92,3 +94,27 @@ export function optionsOf(
 export const asFloat32 = (t: Tensor) => tensor(Float32Array.from(t.toFloat64()), t.shape);
 /** A tensor as it is. */
 export const same = (t: Tensor) => t;
+
+/** A test of every case: in float64, and in float32 on every level, as stored and in the other layout. */
+export function everyCase(
+  runCase: (c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") => void,
+): void {
+  describe("float64, within 1e-11 (1e-8 where logits are huge)", () => {
+    for (const c of cases) it(c.name, () => runCase(c, "float64", "as stored"));
+  });
+
+  for (const level of LEVELS.filter(has))
+    describe(`float32 on ${level}, within three errors of a plain version`, () => {
+      for (const c of cases.filter((one) => !one.tags.includes("float64-only"))) {
+        it(c.name, () => {
+          use(level, 2);
+          runCase(c, "float32", "as stored");
+        });
+        if (c.rank === 4 && c.options.layout !== "bshd")
+          it(`${c.name}, as [B, N, H, d]`, () => {
+            use(level, 2);
+            runCase(c, "float32", "bshd");
+          });
+      }
+    });
+}
