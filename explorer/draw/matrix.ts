@@ -14,7 +14,7 @@ import { Grid, type Gridded } from "./grid.ts";
 import { Labels } from "./labels.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
-import { paint } from "./paint.ts";
+import { fit, paint } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
 import { type Plan, Tiles, topLevel } from "./tiles.ts";
 
@@ -187,9 +187,9 @@ export class Matrix {
       facts.rows,
     ].join(" ");
     if (key !== this.#painted) {
-      this.#resize(width, height, ratio);
       if (this.#look !== "" && look !== this.#look) this.#fade();
       const done = paint(this.#canvas.getContext("2d")!, this.#tiles, {
+        size: [Math.round(width * ratio), Math.round(height * ratio)],
         frame: this.#frame,
         ratio,
         plan: this.#plan,
@@ -303,22 +303,14 @@ export class Matrix {
     return this.#facts;
   }
 
-  #resize(width: number, height: number, ratio: number): void {
-    for (const canvas of [this.#canvas, this.#ghost]) {
-      const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-      if (canvas.width === w && canvas.height === h) continue;
-      canvas.width = w;
-      canvas.height = h;
-      canvas.style.setProperty("width", `${width}px`);
-      canvas.style.setProperty("height", `${height}px`);
-    }
-  }
-
   /** The picture before fades out over the new one, in place. */
   #fade(): void {
     if (this.#host.session.still) return;
+    const { width, height, style } = this.#canvas;
     const context = this.#ghost.getContext("2d")!;
-    context.clearRect(0, 0, this.#ghost.width, this.#ghost.height);
+    fit(this.#ghost, [width, height]);
+    this.#ghost.style.cssText = style.cssText;
+    context.clearRect(0, 0, width, height);
     context.drawImage(this.#canvas, 0, 0);
     this.#ghost.animate([{ opacity: 1 }, { opacity: 0 }], {
       duration: 240,

@@ -13,7 +13,10 @@ import type { Frame } from "./frame.ts";
 import type { Plan, Tiles } from "./tiles.ts";
 
 export interface Painting {
+  /** Width and height of the canvas, in device pixels. */
+  readonly size: readonly [number, number];
   readonly frame: Frame;
+  /** Device pixels a CSS pixel. */
   readonly ratio: number;
   readonly plan: Plan;
   readonly rows: Axis;
@@ -29,7 +32,7 @@ export interface Painting {
   readonly squares: boolean;
 }
 
-/** Paints; false where there was nothing at all to show yet, and the canvas is as it was. */
+/** Paints; false where there was nothing at all to show yet, and the canvas is as it was, in its old size too. */
 export function paint(
   context: CanvasRenderingContext2D,
   tiles: Tiles,
@@ -46,7 +49,7 @@ export function paint(
     cellWidth: frame.cellWidth * ratio,
     cellHeight: frame.cellHeight * ratio,
   };
-  const layer = scratch(context.canvas);
+  const layer = scratch(context.canvas, painting.size);
   layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
   hatch(layer, view, paints.hatch, ratio);
   if (painting.backdrop) stretch(layer, view, painting.backdrop, painting);
@@ -61,7 +64,10 @@ export function paint(
   outline(layer, view, paints);
   cellMarks(layer, view, painting, domain);
   margins(layer, view, painting);
-  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  fit(context.canvas, painting.size);
+  context.canvas.style.setProperty("width", `${painting.size[0] / ratio}px`);
+  context.canvas.style.setProperty("height", `${painting.size[1] / ratio}px`);
+  context.clearRect(0, 0, ...painting.size);
   context.drawImage(layer.canvas, 0, 0);
   return { shown: true, missing, domain };
 }
@@ -84,18 +90,22 @@ function stretch(
   context.restore();
 }
 
-/** A second canvas of the same size, so that a picture that is not whole never shows. */
+/** Gives a canvas its size, which clears it where the size is new. */
+export function fit(canvas: HTMLCanvasElement, [width, height]: readonly [number, number]): void {
+  if (canvas.width === width && canvas.height === height) return;
+  canvas.width = width;
+  canvas.height = height;
+}
+
+/** A second canvas, so that a picture that is not whole never shows. */
 const scratches = new WeakMap<HTMLCanvasElement, CanvasRenderingContext2D>();
-function scratch(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRenderingContext2D {
   let found = scratches.get(canvas);
   if (found === undefined) {
     found = document.createElement("canvas").getContext("2d")!;
     scratches.set(canvas, found);
   }
-  if (found.canvas.width !== canvas.width || found.canvas.height !== canvas.height) {
-    found.canvas.width = canvas.width;
-    found.canvas.height = canvas.height;
-  }
+  fit(found.canvas, size);
   return found;
 }
 

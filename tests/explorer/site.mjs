@@ -137,26 +137,30 @@ export async function visit(browser, base, asked, drive) {
   return said.join("\n    ");
 }
 
-/** Waits until nothing is waited for: no square of a matrix, no frame. @param {Page} page */
+/** Waits until nothing is waited for, and for frames after that: no square of a matrix, no sentence. @param {Page} page */
 export async function settled(page) {
-  await page.waitForFunction(
-    async () => {
-      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-      const view = /** @type {any} */ (document.querySelector("attention-view"));
-      await view.updateComplete;
-      for (let n = 0; n < 3; n++) await frame();
-      const inside = view.shadowRoot;
+  // A loop of the page's own: waitForFunction takes the promise of an asynchronous function for a yes.
+  const done = await page.evaluate(async () => {
+    const quiet = () => {
+      const inside = /** @type {any} */ (document.querySelector("attention-view")).shadowRoot;
       const canvas = inside.querySelector(".matrix canvas.cells");
-      // Sentences that are still to come would move what is below them.
-      if (/Measuring|Drawing|Loading/.test(inside.querySelector(".root").textContent)) return false;
       return (
+        !/Measuring|Drawing|Loading/.test(inside.querySelector(".root").textContent) &&
         inside.querySelector(".matrix.waiting") === null &&
         (canvas === null || canvas.width > 300 || innerWidth < 300)
       );
-    },
-    undefined,
-    { timeout: 20_000 },
-  );
+    };
+    const end = performance.now() + 20_000;
+    // What has just been measured changes sentences, those move what is below them, and that is painted a frame later.
+    for (let frames = 0; frames < 4 && performance.now() < end; ) {
+      await /** @type {any} */ (document.querySelector("attention-view")).updateComplete;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      frames = quiet() ? frames + 1 : 0;
+      if (frames === 4) return true;
+    }
+    return false;
+  });
+  if (!done) throw new Error("the element is still waiting for something after 20 s");
 }
 
 /**
