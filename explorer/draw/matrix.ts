@@ -14,7 +14,7 @@ import { Grid, type Gridded } from "./grid.ts";
 import { Labels } from "./labels.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
-import { fit, paint } from "./paint.ts";
+import { paint, resize } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
 import { type Plan, Tiles, topLevel } from "./tiles.ts";
 
@@ -308,7 +308,7 @@ export class Matrix {
     if (this.#host.session.still) return;
     const { width, height, style } = this.#canvas;
     const context = this.#ghost.getContext("2d")!;
-    fit(this.#ghost, [width, height]);
+    resize(this.#ghost, [width, height]);
     this.#ghost.style.cssText = style.cssText;
     context.clearRect(0, 0, width, height);
     context.drawImage(this.#canvas, 0, 0);

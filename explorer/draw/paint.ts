@@ -64,7 +64,7 @@ export function paint(
   outline(layer, view, paints);
   cellMarks(layer, view, painting, domain);
   margins(layer, view, painting);
-  fit(context.canvas, painting.size);
+  resize(context.canvas, painting.size);
   context.canvas.style.setProperty("width", `${painting.size[0] / ratio}px`);
   context.canvas.style.setProperty("height", `${painting.size[1] / ratio}px`);
   context.clearRect(0, 0, ...painting.size);
@@ -91,7 +91,7 @@ function stretch(
 }
 
 /** Gives a canvas its size, which clears it where the size is new. */
-export function fit(canvas: HTMLCanvasElement, [width, height]: readonly [number, number]): void {
+export function resize(canvas: HTMLCanvasElement, [width, height]: readonly [number, number]): void {
   if (canvas.width === width && canvas.height === height) return;
   canvas.width = width;
   canvas.height = height;
@@ -105,7 +105,7 @@ function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRende
     found = document.createElement("canvas").getContext("2d")!;
     scratches.set(canvas, found);
   }
-  fit(found.canvas, size);
+  resize(found.canvas, size);
   return found;
 }
 
