@@ -8,6 +8,7 @@
 import { backendFor } from "./backends.ts";
 import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
 import { came, OptionError, ShapeError, show, UnsupportedError } from "./core/errors.ts";
+import { zeroArray } from "./core/room.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
@@ -46,7 +47,7 @@ export function scaledDotProductAttention(
   const output = like(problem, "the output", sizeOf(outputShape(shape)));
   const rows = shape.B * shape.Hq * shape.Nq;
   const lse = held(problem, "lse", rows, () =>
-    problem.dtype === "float64" ? new Float64Array(rows) : new Float32Array(rows),
+    problem.dtype === "float64" ? new Float64Array(rows) : zeroArray(rows),
   );
   const across = shape.layout === "bshd";
   backend.forward(problem, {
@@ -179,7 +180,9 @@ function like(problem: Problem, name: string, size: number): TypedData {
   return held(problem, name, size, () =>
     arrayName(query.data) === "Float16Array"
       ? new (query.data.constructor as new (n: number) => TypedData)(size)
-      : arrayFor(query.dtype, size),
+      : query.dtype === "float32"
+        ? zeroArray(size)
+        : arrayFor(query.dtype, size),
   );
 }
 

@@ -18,6 +18,7 @@ export {
   normBackwardStream,
   normStream,
   prepare,
+  stepRoom,
 } from "./wasm/backend.ts";
 
 const BACKENDS: readonly Backend[] = [wasm, reference];

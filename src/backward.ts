@@ -7,6 +7,7 @@
 import { backendFor } from "./backends.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { came, OptionError } from "./core/errors.ts";
+import { zeroArray } from "./core/room.ts";
 import { batchBases, type Shape } from "./core/shape.ts";
 import { rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
 import type { Gradients, MaskGradient } from "./plan/backend.ts";
@@ -94,7 +95,7 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
 /** Arrays for all gradients, zero. */
 function room(problem: Problem, wanted: readonly Extra[]): Gradients {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
-  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : new Float32Array(n));
+  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeroArray(n));
   const tables = wanted.includes("tables") && problem.score ? floatTables(problem) : [];
   return {
     dQuery: numbers(B * Hq * Nq * dk),

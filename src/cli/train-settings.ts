@@ -3,6 +3,7 @@
  * is held to those it began with.
  */
 import { FormatError, OptionError } from "../core/errors.ts";
+import { SHORT } from "../train/corpus.ts";
 import type { LanguageKind } from "../train/language.ts";
 import { UsageError, type Values } from "./command.ts";
 import { integer, number, oneOf } from "./values.ts";
@@ -28,6 +29,7 @@ export interface Settings {
   readonly dropout: number;
   readonly heldOut: number;
   readonly repeats: number;
+  readonly short: number;
   readonly masked: number;
   readonly seed: number;
   readonly cased: boolean;
@@ -158,6 +160,13 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
     read: share(1),
     otherwise: () => 0,
   },
+  short: {
+    option: "short",
+    help: "N  steps at the start on sequences of 16 tokens, as many tokens a step (default 0, an encoder's a fifth)",
+    read: whole(0),
+    otherwise: ({ kind, context = 0, steps = 0 }) =>
+      kind === "encoder" && context > SHORT ? Math.floor(steps / 5) : 0,
+  },
   masked: {
     option: "masked",
     help: "X  share of an encoder's training tokens that it has to predict (default 0.15, as held out)",
@@ -201,6 +210,8 @@ export function readSettings(values: Values): Settings {
     throw new UsageError(`--accumulate ${done.accumulate} does not divide --batch ${done.batch}`);
   if (done.decay !== "constant" && done.warmup >= done.steps)
     throw new UsageError(`--warmup ${done.warmup} leaves nothing of ${done.steps} steps for the decay`);
+  if (done.short > 0 && done.context <= SHORT)
+    throw new UsageError(`--short needs a --context above ${SHORT}, got ${done.context}`);
   return done;
 }
 

@@ -4,6 +4,7 @@
  */
 import { arrayFor, isFloat } from "./dtype.ts";
 import { came, DTypeError, OptionError, ShapeError, show } from "./errors.ts";
+import { resultArray } from "./room.ts";
 import type { Operand } from "./shape.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
@@ -18,6 +19,9 @@ export interface MatmulOptions {
   /** A row-major [..., M, N] of the result's dtype: the product is added into it, and it is what is returned. Default a new tensor. */
   readonly accumulate?: Tensor;
 }
+
+/** Most rows of a tile. */
+const STRIP = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
 export interface Product {
@@ -88,9 +92,12 @@ export function resolveProduct(
   const bias = options.bias && biasOf(what, options.bias, y.columns, dtype);
   const added = options.accumulate;
   if (added) checkAccumulate(what, added, shape, dtype, { a, b });
-  const result = (added ?? new Tensor(arrayFor(dtype, sizeOf(shape)), shape, dtype)) as Tensor<
-    "float32" | "float64"
-  >;
+  // An empty sum is 0; any other product is written in full, by an engine in whole tiles of up to STRIP rows.
+  const room = () =>
+    dtype === "float32" && x.columns > 0
+      ? resultArray(sizeOf(shape), STRIP * y.columns)
+      : arrayFor(dtype, sizeOf(shape));
+  const result = (added ?? new Tensor(room(), shape, dtype)) as Tensor<"float32" | "float64">;
   let batch = sizeOf(lead);
   let M = x.rows;
   let base = basesOf(a, x.lead, batch);

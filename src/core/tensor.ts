@@ -16,6 +16,7 @@ import {
   type TypedData,
 } from "./dtype.ts";
 import { came, DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
+import { notice, resultArray } from "./room.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -47,6 +48,7 @@ export class Tensor<D extends DType = DType> {
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
     this.offset = offset;
+    notice(this);
   }
 
   get dims(): readonly number[] {
@@ -120,7 +122,7 @@ export class Tensor<D extends DType = DType> {
 
   /** A row-major copy. */
   contiguous(): Tensor<D> {
-    const out = arrayFor(this.dtype, this.size);
+    const out = this.dtype === "float32" ? resultArray(this.size) : arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
     const to = out as Float32Array;

@@ -75,7 +75,8 @@ export function rounded(
   shape: readonly number[],
   dtype: FloatDType,
 ): Tensor<FloatDType> {
-  if (dtype === "float64" && data instanceof Float64Array) return new Tensor(data, shape, dtype);
+  const exact = data instanceof Float64Array ? "float64" : "float32";
+  if (dtype === exact) return new Tensor(data, shape, dtype);
   const out = arrayFor(dtype, data.length);
   const write = writerOf(dtype, out);
   for (let n = 0; n < data.length; n++) write(n, data[n]);

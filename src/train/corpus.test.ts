@@ -45,6 +45,30 @@ describe("Corpus", () => {
     expect(data.batches(0)).not.toEqual(corpus(pieces, { kind: "encoder", seed: 1 }).batches(0));
   });
 
+  test("the first steps may be on short sequences, as many tokens a step", () => {
+    for (const [kind, tokenizer] of [
+      ["encoder", pieces],
+      ["decoder", bytes],
+    ] as const) {
+      const options = { kind, context: 40, accumulate: 2, short: 3, repeats: 0.5, seed: 4 };
+      const data = corpus(tokenizer, options);
+      for (const step of [0, 1, 2])
+        expect(data.batches(step).map(({ inputs }) => inputs.shape)).toEqual([
+          [6, 16],
+          [6, 16],
+        ]);
+      expect(data.batches(0)).not.toEqual(data.batches(1));
+      expect(data.batches(2)).toEqual(corpus(tokenizer, options).batches(2));
+      // From then on as without them.
+      expect(data.batches(3)).toEqual(corpus(tokenizer, { ...options, short: 0 }).batches(3));
+      expect(data.heldOut).toEqual(corpus(tokenizer, { ...options, short: 0 }).heldOut);
+    }
+    expect(() => corpus(pieces, { kind: "encoder", short: 1 })).toThrow(/not shorter than a context of 16/);
+    expect(() => corpus(pieces, { kind: "encoder", context: 40, short: -1 })).toThrow(
+      /short must be an integer/,
+    );
+  });
+
   test("an encoder may be asked for more tokens in training than in what is held out", () => {
     const share = (masked: number) => {
       const data = corpus(pieces, { kind: "encoder", masked });

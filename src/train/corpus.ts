@@ -30,12 +30,22 @@ export interface CorpusOptions {
   readonly heldOut?: number;
   /** Most tokens on which the held-out loss is measured, spread over what is held out; default 65,536. */
   readonly heldOutTokens?: number;
-  /** Share of sequences that repeat a span; default 0. */
+  /** Share of sequences that repeat a span, short ones aside; default 0. */
   readonly repeats?: number;
+  /**
+   * Steps at the start whose sequences have 16 tokens, so many that a step has as many tokens as any other; `context` is
+   * longer. A masked model finds its neighbours among 16 tokens within hundreds of steps, and among 64 not within
+   * thousands. Default 0. After Li et al. 2021, The Stability-Efficiency Dilemma, arXiv 2108.06084, section 4; Devlin et
+   * al. 2018, appendix A.2, train on short sequences first too.
+   */
+  readonly short?: number;
   /** Share of an encoder's training tokens that are masked; default 0.15, which is that of the held-out ones. */
   readonly masked?: number;
   readonly seed?: number;
 }
+
+/** Tokens of a short sequence. */
+export const SHORT = 16;
 
 /** Streams of masks: training's and, always the same, those of the held-out text. */
 const MASKS = { train: 0x1000_0000_0000, heldOut: 0x2000_0000_0000 } as const;
@@ -51,6 +61,8 @@ export class Corpus {
   readonly heldOut: readonly Batch[];
   readonly #options: Required<CorpusOptions>;
   readonly #windows: Windows;
+  /** Those of the first steps, where they are short. */
+  readonly #short: Windows | undefined;
   readonly #batchOf: (sequences: readonly Int32Array[], first: number) => Batch;
   /** Held-out windows as they are in the text. */
   readonly #held: readonly Int32Array[];
@@ -58,8 +70,19 @@ export class Corpus {
   /** Throws OptionError where the texts are too short, or the tokeniser lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
-    const { heldOutTokens = 65_536, masked = 0.15 } = options;
-    this.#options = { kind, context, batch, accumulate, heldOut, heldOutTokens, repeats, masked, seed };
+    const { heldOutTokens = 65_536, masked = 0.15, short = 0 } = options;
+    this.#options = {
+      kind,
+      context,
+      batch,
+      accumulate,
+      heldOut,
+      heldOutTokens,
+      repeats,
+      short,
+      masked,
+      seed,
+    };
     for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
         throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${came(value)}`, {
@@ -78,6 +101,16 @@ export class Corpus {
       );
     if (!(Number.isSafeInteger(context) && context > 2))
       throw new OptionError("context", `Corpus: context must be an integer > 2, got ${came(context)}`);
+    if (!(Number.isSafeInteger(short) && short >= 0))
+      throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${came(short)}`, {
+        got: short,
+      });
+    if (short > 0 && context <= SHORT)
+      throw new OptionError(
+        "short",
+        `Corpus: sequences of ${SHORT} tokens are not shorter than a context of ${context}`,
+        { context },
+      );
     const special = kind === "encoder" ? encoderTokens(tokenizer) : undefined;
     const separator = special?.sep ?? tokenizer.id("<|endoftext|>");
     this.ids = joined(
@@ -87,9 +120,14 @@ export class Corpus {
     this.vocabulary = tokenizer.size;
 
     // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
-    const [window, overlap] = kind === "decoder" ? [context + 1, 1] : [context - 2, 0];
+    const [more, overlap] = kind === "decoder" ? [1, 1] : [-2, 0];
+    const window = context + more;
     this.split = splitBlocks(this.ids.length, { window, share: heldOut });
     this.#windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
+    this.#short =
+      short > 0
+        ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed })
+        : undefined;
     const masking = special && {
       mask: special.mask,
       vocabulary: tokenizer.size,
@@ -122,11 +160,13 @@ export class Corpus {
 
   /** The micro-batches of step s = 0, 1, …: a function of the seed and s. */
   batches(step: number): Batch[] {
-    const { batch, accumulate } = this.#options;
-    const rows = batch / accumulate;
+    const { batch, accumulate, context, short } = this.#options;
+    const [windows, times] =
+      this.#short && step < short ? [this.#short, Math.floor(context / SHORT)] : [this.#windows, 1];
+    const rows = (times * batch) / accumulate;
     return Array.from({ length: accumulate }, (_, m) => {
-      const first = step * batch + m * rows;
-      const sequences = Array.from({ length: rows }, (_, r) => this.#windows.sequence(first + r));
+      const first = step * times * batch + m * rows;
+      const sequences = Array.from({ length: rows }, (_, r) => windows.sequence(first + r));
       return this.#batchOf(sequences, MASKS.train + first);
     });
   }

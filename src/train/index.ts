@@ -2,6 +2,8 @@
  * `heed/train`: gradients by a tape over whole tensors, losses, AdamW, schedules, batches from text, checkpoints and the
  * loop that puts them together. The layers to train are in `heed/nn`.
  */
+
+export { tidy } from "../tidy.ts";
 export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 export { Corpus, type CorpusOptions } from "./corpus.ts";

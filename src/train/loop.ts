@@ -6,10 +6,11 @@
  * What the model is, is the caller's business: parameters by name, and the loss of a batch.
  */
 import { came, HeedError, OptionError } from "../core/errors.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
 import { recording } from "../nn/record.ts";
+import { tidy } from "../tidy.ts";
 import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { Batch } from "./data.ts";
@@ -119,13 +120,16 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
       count: countOf(batch),
       loss: () => withDropout(dropoutSeed(seed, step, m), () => model.loss(batch)),
     }));
-    const { loss, gradients } = differentiate(parts, parameters, sums);
-    const norm = gradientNorm(gradients);
-    if (!Number.isFinite(loss) || !Number.isFinite(norm))
-      throw nonFinite(parts, parameters, step, loss, saved);
-    optimiser.step(gradients, {
-      lr,
-      scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
+    const { loss, norm } = tidy(() => {
+      const { loss, gradients } = differentiate(parts, parameters, sums);
+      const norm = gradientNorm(gradients);
+      if (!Number.isFinite(loss) || !Number.isFinite(norm))
+        throw nonFinite(parts, parameters, step, loss, saved);
+      optimiser.step(gradients, {
+        lr,
+        scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
+      });
+      return { loss, norm };
     });
     losses.push(loss);
     step++;
@@ -155,7 +159,7 @@ export function meanLoss<B>(
   let total = 0;
   for (const batch of batches) {
     const count = countOf(batch);
-    sum += count * recording(undefined, () => model.loss(batch)).toFloat64()[0];
+    sum += count * tidy(() => recording(undefined, () => model.loss(batch)).toFloat64()[0]);
     total += count;
   }
   return sum / total;
@@ -188,10 +192,15 @@ function differentiate(
     for (const [parameter, gradient] of gradients) {
       const sum = sums.get(parameter);
       if (sum) addTo(sum, gradient);
-      else sums.set(parameter, gradient.contiguous());
+      else sums.set(parameter, copied(gradient));
     }
   }
   return { loss, gradients: sums };
+}
+
+/** A copy that outlives the step. */
+function copied({ data, offset, size, shape, dtype }: Tensor): Tensor {
+  return new Tensor(data.slice(offset, offset + size), shape, dtype);
 }
 
 /** Seed of the dropout of a micro-batch. */

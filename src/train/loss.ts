@@ -8,8 +8,8 @@
  * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp for each logit in all. In float32 the engine does
  * both (rowwise.ts); the loop below does float64, and is what both mean.
  */
-import { arrayFor } from "../core/dtype.ts";
 import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { resultArray } from "../core/room.ts";
 import { Tensor } from "../core/tensor.ts";
 import { isRecording, record } from "../nn/record.ts";
 import { engineCrossEntropy } from "../rowwise.ts";
@@ -37,12 +37,15 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
   const classes = t.data.subarray(t.offset, t.offset + rows) as Int32Array;
   const values = x.data.subarray(x.offset, x.offset + rows * size) as Float32Array;
   // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1
-  const slopes = arrayFor(logits.dtype, rows * size) as Float32Array;
+  const slopes = (
+    logits.dtype === "float64" ? new Float64Array(rows * size) : resultArray(rows * size)
+  ) as Float32Array;
   const counted = classes.map((id) => (id === ignoreIndex ? -1 : id));
   let sum =
     logits.dtype === "float32" ? engineCrossEntropy(values, counted, size, 1 / count, slopes) : undefined;
   if (sum === undefined) {
     sum = 0;
+    slopes.fill(0);
     for (let row = 0; row < rows; row++)
       if (counted[row] >= 0) sum += rowLoss(values, row * size, size, counted[row], slopes, 1 / count);
   }

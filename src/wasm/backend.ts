@@ -11,6 +11,7 @@ import { settings, warnOnce } from "../plan/configure.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problem } from "../plan/problem.ts";
 import { countTiles, TileMap } from "../plan/tiles.ts";
+import { type Arena, arenaOf } from "./arena.ts";
 import { backward, refusesBackward } from "./backward.ts";
 import { Regions, writeCall } from "./call.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
@@ -213,6 +214,12 @@ export function flow(work: () => Stream): boolean {
     stream(engine, s, levelNow() !== "strict", threadsFor(engine, s.rows * s.rowWork, alone), done),
   );
   return true;
+}
+
+/** Room for the results of a scope (core/room.ts), where there is an engine for it. */
+export function stepRoom(): Arena | undefined {
+  if (settings().simd === "reference" || whyNot() !== undefined) return undefined;
+  return arenaOf(theEngine() as Engine);
 }
 
 /**

@@ -23,7 +23,7 @@ import {
 import type { EngineMemory } from "./memory.ts";
 import type { KernelLevel } from "./prepare.ts";
 import { BYTES_OF, panelOf, roundUp, type Storage } from "./spec.ts";
-import { resident, stageRows } from "./stage.ts";
+import { addressOf, resident, stageRows } from "./stage.ts";
 
 /** Operations of a step, about: short enough that copies beside it overlap, long enough to be worth a job. */
 const STEP_WORK = 24e6;
@@ -215,6 +215,8 @@ class Frame {
   private readonly packedSize: number;
   private readonly cAt: number[];
   private readonly cSize: number;
+  /** Where C itself lies in the engine's memory and takes whole tiles, its address. */
+  private readonly cThere: number | undefined;
   /** A bias, or zeros. */
   private readonly start: number;
   private brought = ["", ""];
@@ -249,7 +251,8 @@ class Frame {
     this.packedSize = roundUp(columns, this.panel) * depth * 4;
     this.packedAt = how.packed ? regions.alloc(bEntries * this.packedSize) : 0;
     this.cSize = roundUp(rows, this.strip) * roundUp(columns, this.panel) * 4;
-    this.cAt = two(entries * this.cSize);
+    this.cThere = this.inPlace(product);
+    this.cAt = this.cThere === undefined ? two(entries * this.cSize) : [0, 0];
     const width = roundUp(N, this.panel);
     this.start = regions.alloc(4 * width);
     const { f32 } = memory;
@@ -257,6 +260,13 @@ class Frame {
     if (bias) stageWidened(memory, bias, N, this.start);
     const most = Math.ceil(rows / this.block) * entries * Math.ceil(columns / this.panel);
     this.tasks = regions.alloc(PRODUCT.size * Math.max(most, entries * Math.ceil(columns / this.panel)));
+  }
+
+  /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
+  private inPlace({ out, start, add, batch, M, N }: Product): number | undefined {
+    const wholeTiles = N % this.panel === 0 && (batch === 1 || M % this.strip === 0);
+    const at = add || !wholeTiles ? undefined : addressOf(this.memory, out);
+    return at === undefined ? undefined : at + 4 * start;
   }
 
   /** Copies what a step reads into the frame of its parity. */
@@ -338,13 +348,17 @@ class Frame {
     const blocks = Math.ceil((m1 - m0) / block) * (output.t[1] - output.t[0]);
     const wanted = this.threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * this.threads) / blocks));
     const share = Math.ceil(panels / wanted) * panel;
-    const cRow = 4 * roundUp(n1 - n0, panel);
+    const { M, N } = this.product;
+    const cRow = 4 * (this.cThere === undefined ? roundUp(n1 - n0, panel) : N);
     let count = 0;
     for (let t = output.t[0]; t < output.t[1]; t++) {
       const entry = t - output.t[0];
       const a = placeLines(this.a, t, output.rows, k, this.aAt[parity] + entry * this.aSize);
       const b = this.how.packed ? undefined : this.placedB(output, t, k, parity);
-      const c = this.cAt[side] + entry * this.cSize;
+      const c =
+        this.cThere === undefined
+          ? this.cAt[side] + entry * this.cSize
+          : this.cThere + 4 * ((t * M + m0) * N + n0);
       for (let m = 0; m < m1 - m0; m += block)
         for (let n = 0; n < n1 - n0; n += share) {
           const word = this.tasks / 4 + (count++ * PRODUCT.size) / 4;
@@ -373,6 +387,7 @@ class Frame {
 
   /** Copies, or adds, an output into the result. */
   collect(output: Output, side: number): void {
+    if (this.cThere !== undefined) return;
     const { product, memory, panel } = this;
     const { M, N, out, add } = product;
     const [m0, m1] = output.rows;

@@ -22,18 +22,22 @@ function bitsOf(data: ArrayBufferView & { length: number }): Float32Array | Uint
 
 /** The operand where it is, if that is the engine's memory and its rows are whole. */
 export function resident(memory: EngineMemory, x: Operand): Staged | undefined {
-  const data = x.tensor.data;
-  if (data.buffer !== memory.memory.buffer && !(memory.shared && isSameMemory(data.buffer, memory)))
-    return undefined;
+  const start = addressOf(memory, x.tensor.data);
+  if (start === undefined || x.column !== 1) return undefined;
   const bytes = BYTES[x.tensor.dtype];
-  if (x.column !== 1) return undefined;
-  const start = data.byteOffset;
   return {
     at: (b, h, n) => start + (x.base[b] + h * x.head + n * x.row) * bytes,
     row: x.row * bytes,
     head: x.head * bytes,
   };
 }
+
+/** The byte address of an array that lies in the engine's memory. */
+export const addressOf = (
+  memory: EngineMemory,
+  { buffer, byteOffset }: ArrayBufferView,
+): number | undefined =>
+  buffer === memory.memory.buffer || (memory.shared && isSameMemory(buffer, memory)) ? byteOffset : undefined;
 
 /** Buffers of one shared memory made before and after it grew are different objects over the same bytes. */
 const ours = new WeakMap<ArrayBufferLike, EngineMemory>();

@@ -3,12 +3,11 @@
  * copied into the engine's memory, worked on by the threads, and copied out; the copies of one chunk run beside the work of
  * another. Tasks have a fixed number of rows, and what they sum up is added in their order: the same bits on any threads.
  */
-import { Tensor } from "../core/tensor.ts";
 import { Regions } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { STREAM, type StreamSpec } from "./kernels/stream.ts";
 import type { EngineMemory } from "./memory.ts";
-import { resident } from "./stage.ts";
+import { addressOf } from "./stage.ts";
 
 /** An array that has a row for each row of the work. */
 export interface Rows {
@@ -47,7 +46,7 @@ const whole = (width: number): number => Math.ceil(width / 4) * 4;
 /** Numbers from row to row in the engine's memory. */
 const strideOf = ({ width, filler }: Rows): number => (filler === undefined ? width : whole(width));
 
-/** An input in the engine's memory: copied to one of two places by turns, or where it starts as it lies. */
+/** An array in the engine's memory: copied to or from one of two places by turns, or where it starts as it lies. */
 interface Placed {
   readonly at?: readonly number[];
   readonly start?: number;
@@ -74,8 +73,8 @@ export function stream(engine: Engine, s: Stream, fused: boolean, threads: numbe
   const regions = new Regions(memory);
   try {
     const two = (x: Rows) => [0, 1].map(() => regions.alloc(4 * whole(strideOf(x) * most)));
-    const inputs: Placed[] = s.inputs.map((x) => there(memory, s, x) ?? { at: two(x) });
-    const outputs = s.outputs.map(two);
+    const inputs: Placed[] = s.inputs.map((x) => there(memory, x, s.outputs) ?? { at: two(x) });
+    const outputs: Placed[] = s.outputs.map((x) => there(memory, x, s.inputs) ?? { at: two(x) });
     const partial = (s.partial ?? []).map((sums) =>
       [0, 1].map(() => regions.alloc(4 * whole(sums.length) * tasks)),
     );
@@ -98,7 +97,10 @@ export function stream(engine: Engine, s: Stream, fused: boolean, threads: numbe
     const collect = (from: number, side: number) => {
       const count = rowsOf(from);
       const { f32 } = memory;
-      s.outputs.forEach((x, n) => collectRows(memory, x, from, count, outputs[n][side]));
+      s.outputs.forEach((x, n) => {
+        const { at } = outputs[n];
+        if (at) collectRows(memory, x, from, count, at[side]);
+      });
       s.partial?.forEach((sums, n) => {
         for (let task = 0; task < Math.ceil(count / s.taskRows); task++) {
           const at = partial[n][side] / 4 + task * whole(sums.length);
@@ -116,13 +118,11 @@ export function stream(engine: Engine, s: Stream, fused: boolean, threads: numbe
         const word = (taskAt + task * STREAM.size) / 4;
         i32[word + STREAM.rows / 4] = Math.min(s.taskRows, count - row);
         i32[word + STREAM.count / 4] = s.count;
+        const address = (x: Rows, { at, start = 0 }: Placed) =>
+          at ? at[side] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
         const addresses = [
-          ...s.inputs.map(
-            (x, n) =>
-              (inputs[n].at?.[side] ?? (inputs[n].start as number) + 4 * from * x.width) +
-              4 * row * strideOf(x),
-          ),
-          ...s.outputs.map((x, n) => outputs[n][side] + 4 * row * strideOf(x)),
+          ...s.inputs.map((x, n) => address(x, inputs[n])),
+          ...s.outputs.map((x, n) => address(x, outputs[n])),
           ...(s.partial ?? []).map((sums, n) => partial[n][side] + 4 * task * whole(sums.length)),
           ...shared,
         ];
@@ -148,17 +148,13 @@ export function stream(engine: Engine, s: Stream, fused: boolean, threads: numbe
   }
 }
 
-/** Where an input lies in the engine's memory already, unless its rows have to be filled up or it is written to as well. */
-function there(memory: EngineMemory, s: Stream, x: Rows): Placed | undefined {
+/** Where an array lies in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
+function there(memory: EngineMemory, x: Rows, others: readonly Rows[]): Placed | undefined {
   const { data, width } = x;
-  if (strideOf(x) !== width || s.outputs.some((y) => y.data === data)) return undefined;
-  if (!(data instanceof Float32Array)) return undefined;
-  const tensor = new Tensor(data, [data.length], "float32");
-  const found = resident(memory, { tensor, base: ZERO, head: 0, row: 1, column: 1 });
-  return found && { start: found.at(0, 0, 0) };
+  if (strideOf(x) !== width || others.some((y) => y.data === data)) return undefined;
+  const start = addressOf(memory, data);
+  return start === undefined ? undefined : { start };
 }
-
-const ZERO = Float64Array.of(0);
 
 function bringRows(memory: EngineMemory, x: Rows, from: number, count: number, target: number): void {
   const { data, width, filler = 0 } = x;

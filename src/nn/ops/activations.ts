@@ -19,9 +19,9 @@ import {
   isWorthTheEngine,
   made,
   type Numbers,
-  numbers,
   numbersOf,
   operand,
+  unwritten,
 } from "./operand.ts";
 
 /** A function over an array, and its derivative times the gradient that came in. */
@@ -131,7 +131,7 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
   const { forward, backward }: Activation = ACTIVATIONS[name];
   const from = operand(name, "x", x);
   const input = numbersOf(from);
-  const output = numbers(from.dtype, input.length);
+  const output = unwritten(from.dtype, input.length);
   const engine = ENGINE.includes(name as MapName) ? (name as MapName) : undefined;
   if (!(engine && isWorthTheEngine(input) && engineMap(engine, input, output as Float32Array)))
     forward(input, output);
@@ -142,7 +142,7 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = numbers(from.dtype, input.length);
+      const dx = unwritten(from.dtype, input.length);
       const dy = numbersOf(d);
       if (
         !(

@@ -7,12 +7,21 @@ import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
 import { eachRow, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { engineColumnSums } from "../../rowwise.ts";
 import { record } from "../record.ts";
-import { axisOf, type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
+import {
+  axisOf,
+  type FloatTensor,
+  made,
+  type Numbers,
+  numbersOf,
+  operand,
+  unwritten,
+  unwrittenLike,
+} from "./operand.ts";
 
 /** x + y, broadcast. */
 export function add(x: TensorLike, y: TensorLike): FloatTensor {
   const [a, b, shape] = pair("add", x, y);
-  const out = numbers(a.dtype, sizeOf(shape));
+  const out = unwritten(a.dtype, sizeOf(shape));
   const [p, q] = [spread(a, shape), spread(b, shape)];
   for (let n = 0; n < out.length; n++) out[n] = p[n] + q[n];
   const z = made(out, shape);
@@ -28,7 +37,7 @@ export function add(x: TensorLike, y: TensorLike): FloatTensor {
 /** x − y, broadcast. */
 export function sub(x: TensorLike, y: TensorLike): FloatTensor {
   const [a, b, shape] = pair("sub", x, y);
-  const out = numbers(a.dtype, sizeOf(shape));
+  const out = unwritten(a.dtype, sizeOf(shape));
   const [p, q] = [spread(a, shape), spread(b, shape)];
   for (let n = 0; n < out.length; n++) out[n] = p[n] - q[n];
   const z = made(out, shape);
@@ -139,7 +148,7 @@ export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
   const size = sizeOf(shape);
   const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
   if (t.size === size) return numbersOf(t);
-  const out = numbers(t.dtype, size);
+  const out = unwritten(t.dtype, size);
   const from = t.data;
   const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
   if (isSuffix && t.size > 0) {
@@ -187,14 +196,14 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
 }
 
 function product(x: Numbers, y: Numbers): Numbers {
-  const out = x instanceof Float64Array ? new Float64Array(x.length) : new Float32Array(x.length);
+  const out = unwrittenLike(x);
   for (let n = 0; n < out.length; n++) out[n] = x[n] * y[n];
   return out;
 }
 
 function scaled(x: Tensor, factor: number): FloatTensor {
   const from = numbersOf(x);
-  const out = numbers((x as FloatTensor).dtype, from.length);
+  const out = unwritten((x as FloatTensor).dtype, from.length);
   for (let n = 0; n < out.length; n++) out[n] = from[n] * factor;
   return made(out, x.shape);
 }

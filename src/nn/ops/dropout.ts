@@ -10,7 +10,7 @@ import { came, OptionError } from "../../core/errors.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
-import { type FloatTensor, made, type Numbers, numbers, numbersOf, operand } from "./operand.ts";
+import { type FloatTensor, made, type Numbers, numbersOf, operand, unwrittenLike } from "./operand.ts";
 
 /** Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens. */
 export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
@@ -39,7 +39,7 @@ export function checkDropout(what: string, p: number): void {
 }
 
 function kept(x: Numbers, p: number, seed: number): Numbers {
-  const out = numbers(x instanceof Float64Array ? "float64" : "float32", x.length);
+  const out = unwrittenLike(x);
   const head = headKey(seed, 0, 0);
   const threshold = dropoutThreshold(p);
   const growth = 1 / (1 - p);

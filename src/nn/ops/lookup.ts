@@ -3,7 +3,7 @@ import { readerOf } from "../../core/dtype.ts";
 import { came, DTypeError, OptionError, ShapeError, show } from "../../core/errors.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
-import { type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+import { type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
 
 /** Numbers of rows: a tensor of int32 or int64, or a flat list. */
 export type Ids = TensorLike | Tensor | ArrayLike<number>;
@@ -29,7 +29,7 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
       { got: list[wrong], position: wrong, rows: V },
     );
   const from = numbersOf(rows);
-  const out = numbers(rows.dtype, list.length * D);
+  const out = unwritten(rows.dtype, list.length * D);
   for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
   const y = made(out, [...shape, D]);
   record({

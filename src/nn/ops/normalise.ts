@@ -9,6 +9,7 @@
  * has no mean(g), and r = 1/√(…); softmax gives dx = y·(dy − Σ dy·y).
  */
 import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { resultArray } from "../../core/room.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineNorm, engineNormBackward } from "../../rowwise.ts";
 import { record } from "../record.ts";
@@ -21,6 +22,8 @@ import {
   numbers,
   numbersOf,
   operand,
+  unwritten,
+  unwrittenLike,
 } from "./operand.ts";
 
 /** (x − mean)/√(variance + eps)·weight + bias over the last axis; weight and bias are [C], `eps` is 1e-5. */
@@ -87,15 +90,15 @@ function onEngine(
   eps: number,
   centred: boolean,
 ): Normed | undefined {
-  const output = new Float32Array(input.length);
-  const stats = new Float32Array((4 * input.length) / C);
+  const output = resultArray(input.length);
+  const stats = resultArray((4 * input.length) / C);
   const options = { C, centred, weight: w as Float32Array | undefined };
   if (!engineNorm(input, output, stats, { ...options, bias: b as Float32Array | undefined, eps }))
     return undefined;
   return {
     output,
     backward: (dy) => {
-      const dx = new Float32Array(input.length);
+      const dx = resultArray(input.length);
       const [dw, db] = [new Float64Array(C), new Float64Array(C)];
       if (!engineNormBackward(input, dy as Float32Array, stats, dx, dw, db, options))
         return inLoops(input, w, b, C, eps, centred).backward(dy);
@@ -115,7 +118,7 @@ function inLoops(
 ): Normed {
   const count = C === 0 ? 0 : input.length / C;
   const like = input instanceof Float64Array ? "float64" : "float32";
-  const output = numbers(like, input.length);
+  const output = unwritten(like, input.length);
   // What the backward pass needs of each row: its mean and 1/√(…).
   const means = new Float64Array(count);
   const inverses = new Float64Array(count);
@@ -133,7 +136,7 @@ function inLoops(
     for (let n = 0; n < C; n++) output[at + n] = (input[at + n] - m) * r * (w ? w[n] : 1) + (b ? b[n] : 0);
   }
   const backward = (dy: Numbers) => {
-    const dx = numbers(like, input.length);
+    const dx = unwritten(like, input.length);
     const dw = new Float64Array(C);
     const db = new Float64Array(C);
     for (let row = 0, at = 0; row < count; row++, at += C) {
@@ -181,7 +184,7 @@ export function softmax(x: TensorLike): FloatTensor {
 }
 
 function softmaxGradient(y: Numbers, dy: Numbers, C: number): Numbers {
-  const dx = y instanceof Float64Array ? new Float64Array(y.length) : new Float32Array(y.length);
+  const dx = unwrittenLike(y);
   for (let at = 0; at < y.length; at += C) {
     let dot = 0;
     for (let n = 0; n < C; n++) dot += y[at + n] * dy[at + n];

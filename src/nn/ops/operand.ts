@@ -5,6 +5,7 @@
  */
 import type { TypedData } from "../../core/dtype.ts";
 import { came, DTypeError, ShapeError, show } from "../../core/errors.ts";
+import { resultArray, zeroArray } from "../../core/room.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 /** Dtypes that layers compute in. float64 is the oracle of float32. */
@@ -40,8 +41,17 @@ export function numbersOf(t: Tensor): Numbers {
 
 /** A new array of `length` zeros in a dtype. */
 export function numbers(dtype: Precision, length: number): Numbers {
-  return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
+  return dtype === "float64" ? new Float64Array(length) : zeroArray(length);
 }
+
+/** A new array in a dtype, of any content: the caller writes all of it. */
+export function unwritten(dtype: Precision, length: number): Numbers {
+  return dtype === "float64" ? new Float64Array(length) : resultArray(length);
+}
+
+/** A new array like another, of any content. */
+export const unwrittenLike = (x: Numbers): Numbers =>
+  unwritten(x instanceof Float64Array ? "float64" : "float32", x.length);
 
 /** True for float32 arrays so long that a kernel pays: below some 1,000 numbers its start costs more than the loop (measured). */
 export const isWorthTheEngine = (x: Numbers): x is Float32Array =>

@@ -6,7 +6,7 @@
 import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
 import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
-import { axisOf, type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+import { axisOf, type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
 
 /** The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it. */
 export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
@@ -102,7 +102,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
         { shapes: all.map((t) => t.shape), axis },
       );
   const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));
-  const y = made(numbers(first.dtype, sizeOf(shape)), shape);
+  const y = made(unwritten(first.dtype, sizeOf(shape)), shape);
   let next = 0;
   for (const x of all) {
     place(y, at, next, x);
