@@ -3,6 +3,7 @@
  * it in place, and the next step makes its own in the same place.
  */
 import { stepRoom } from "./backends.ts";
+import { came, OptionError } from "./core/errors.ts";
 import { isScoped, scoped } from "./core/room.ts";
 
 /**
@@ -22,8 +23,15 @@ import { isScoped, scoped } from "./core/room.ts";
  * such as parameters and the state of an optimiser, stay. `work` is synchronous; inside another `tidy` it belongs to
  * the outer one. The memory is kept for the next call, and given back a second after the last. Without shared memory
  * (a page that is not cross-origin isolated), and in float64, `work` runs as it would outside.
+ *
+ * @throws OptionError where `work` is no function, or gives a promise
  */
 export function tidy<T>(work: () => T): T {
+  if (typeof work !== "function")
+    throw new OptionError("work", `tidy: work must be a function, got ${came(work)}`, { got: work });
   const room = isScoped() ? undefined : stepRoom();
-  return room ? scoped(room, work) : work();
+  const result = room ? scoped(room, work) : work();
+  if (typeof (result as { then?: unknown } | undefined)?.then === "function")
+    throw new OptionError("work", "tidy: work must be synchronous, it gave a promise");
+  return result;
 }

@@ -86,7 +86,8 @@ export function productsAgree(multiply: (product: Product, level: "wide" | "rela
     );
     multiply(product, "relaxed");
     const want = new Int32Array(result.data.slice().buffer);
-    const got = new Int32Array(result.data.buffer);
+    const { buffer, byteOffset, length } = result.data;
+    const got = new Int32Array(buffer, byteOffset, length);
     for (let n = 0; n < CALLS; n++) {
       got.fill(0);
       multiply(product, "wide");

@@ -1,0 +1,160 @@
+/** Work in `tidy` gives the bits of work outside, whatever lay in its memory before; what is made there ends there. */
+import { configure, OptionError, type Tensor, tensor } from "heed";
+import { Bert, Gpt2 } from "heed/models";
+import * as nn from "heed/nn";
+import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
+import { afterEach, describe, expect, test } from "vitest";
+import { isScoped } from "./core/room.ts";
+import { theEngine } from "./wasm/engine.ts";
+
+const numbers = (...shape: number[]): Tensor<"float32"> =>
+  tensor(
+    Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => Math.sin(i * 7.3 + shape[0])),
+    shape,
+  );
+const ids = (count: number, below: number) => Int32Array.from({ length: count }, (_, i) => (i * 37) % below);
+
+/** Fills the memory that the next `tidy` uses. */
+function poison(): void {
+  tidy(() =>
+    tensor(new Float32Array(2 ** 22).fill(Number.NaN), [2 ** 11, 2 ** 11])
+      .transpose()
+      .contiguous(),
+  );
+}
+
+/** Loss and gradients of all parameters as bits. */
+function bits(layer: { parameters(): ReadonlyMap<string, Tensor> }, work: () => Tensor): string[] {
+  const tape = new Tape();
+  const loss = tape.run(work);
+  const gradients = tape.gradients(loss, layer.parameters().values());
+  return [loss, ...gradients.values()].map((t) =>
+    Buffer.from(t.contiguous().data.slice().buffer).toString("base64"),
+  );
+}
+
+const total = (y: Tensor) => nn.mean(nn.multiply(y, numbers(...y.shape)));
+
+const WORK: Record<string, () => string[]> = {};
+for (const [width, heads, N] of [
+  [64, 4, 32],
+  [36, 3, 19],
+]) {
+  const x = numbers(2, N, width);
+  const encoder = new nn.EncoderBlock(width, heads, { seed: 1 });
+  WORK[`an encoder block of width ${width}`] = () => bits(encoder, () => total(encoder.forward(x).output));
+  const mha = new nn.MultiHeadAttention(width, heads, { seed: 2 });
+  WORK[`multi-head attention of width ${width}`] = () =>
+    bits(mha, () => total(mha.forward(x, x, x, { isCausal: true }).output));
+  const gated = new nn.SwiGLU(width, { seed: 3 });
+  WORK[`SwiGLU of width ${width}`] = () => bits(gated, () => total(gated.forward(x)));
+  const gru = new nn.GRU(width, 24, { seed: 4 });
+  WORK[`GRU of width ${width}`] = () => bits(gru, () => total(gru.forward(x).output));
+  const sizes = { n_embd: width, n_layer: 2, n_head: heads, n_positions: N, vocab_size: 97, n_inner: null };
+  const gpt2 = new Gpt2({ ...sizes, attn_pdrop: 0.1, embd_pdrop: 0.1, resid_pdrop: 0.1 }, { seed: 5 });
+  const asked = tensor(ids(3 * N, 97), [3, N]);
+  WORK[`GPT-2 of width ${width}`] = () =>
+    nn.withDropout(7, () => bits(gpt2, () => crossEntropy(gpt2.forward(asked), asked)));
+  const bert = new Bert(
+    {
+      vocab_size: 128,
+      hidden_size: width,
+      num_hidden_layers: 1,
+      num_attention_heads: heads,
+      intermediate_size: 48,
+      max_position_embeddings: N,
+      type_vocab_size: 2,
+      hidden_act: "gelu",
+      layer_norm_eps: 1e-12,
+    },
+    { seed: 6 },
+  );
+  WORK[`BERT of width ${width}`] = () => bits(bert, () => crossEntropy(bert.forward(asked), asked));
+}
+
+afterEach(() => configure({ simd: "wide", threads: 1 }));
+
+describe("tidy", () => {
+  for (const simd of ["wide", "relaxed", "strict", "reference"] as const)
+    for (const threads of simd === "reference" ? [1] : [1, 3])
+      test(`${simd} on ${threads} threads: the bits of the same work outside`, () => {
+        configure({ simd, threads });
+        for (const [name, work] of Object.entries(WORK)) {
+          const want = work();
+          poison();
+          expect(tidy(work), name).toEqual(want);
+        }
+      });
+
+  test("step after step it keeps to the memory of the first ones", () => {
+    const layer = new nn.EncoderBlock(64, 4, { seed: 1 });
+    const x = numbers(4, 64, 64);
+    const step = () => tidy(() => bits(layer, () => total(layer.forward(x).output)));
+    for (let n = 0; n < 3; n++) step();
+    const before = theEngine()?.memory.memory.buffer.byteLength;
+    for (let n = 0; n < 10; n++) step();
+    expect(theEngine()?.memory.memory.buffer.byteLength).toBe(before);
+  });
+
+  test("a tensor that was made inside says so when it is read later; those from outside stay", () => {
+    const outside = numbers(40, 40);
+    const [made, view, copy] = tidy(() => {
+      const y = nn.add(outside, outside);
+      return [y, y.reshape([1600]), y.toFloat64()] as const;
+    });
+    for (const t of [made, view]) expect(() => t.data).toThrow(/made inside tidy/);
+    expect(() => nn.add(made, outside)).toThrow(expect.objectContaining({ code: "ended" }));
+    expect(copy[1]).toBe(2 * outside.data[1]);
+    expect(nn.add(outside, outside).data[1]).toBe(copy[1]);
+  });
+
+  test("parameters and moments that a step updates are those of before", () => {
+    const layer = new nn.Linear(64, 64, { seed: 3 });
+    const x = numbers(32, 64);
+    const train = (within: <T>(work: () => T) => T) => {
+      const own = new nn.Linear(64, 64, { seed: 3 });
+      const optimiser = new AdamW(own.parameters(), { lr: 0.01 });
+      for (let n = 0; n < 5; n++)
+        within(() => {
+          const tape = new Tape();
+          const loss = tape.run(() => total(own.forward(x)));
+          optimiser.step(tape.gradients(loss, own.parameters().values()));
+        });
+      return [...own.parameters().values(), ...optimiser.moments().values()].map(({ data }) => [
+        ...(data as Float32Array),
+      ]);
+    };
+    const trained = train(tidy);
+    expect(trained).toEqual(train((work) => work()));
+    expect(trained[0]).not.toEqual([...(layer.weight.data as Float32Array)]);
+  });
+
+  test("an inner one belongs to the outer; an error ends it as well", () => {
+    tidy(() => {
+      const y = tidy(() => nn.scale(numbers(8, 8), 2));
+      expect(y.data[0]).toBe(2 * numbers(8, 8).data[0]);
+      expect(isScoped()).toBe(true);
+    });
+    let made: Tensor | undefined;
+    const fail = () => {
+      made = nn.scale(numbers(8, 8), 2);
+      throw new RangeError("stop");
+    };
+    expect(() => tidy(fail)).toThrow(RangeError);
+    expect(isScoped()).toBe(false);
+    expect(() => made?.data).toThrow(/made inside tidy/);
+  });
+
+  test("work that is no function, or gives a promise, is refused", () => {
+    expect(() => tidy(1 as never)).toThrow(OptionError);
+    expect(() => tidy(async () => 1)).toThrow(/synchronous/);
+  });
+
+  test("more results than the arena holds are ordinary arrays", () => {
+    const big = numbers(2 ** 12, 2 ** 10);
+    tidy(() => {
+      const all = Array.from({ length: 70 }, () => nn.scale(big, 0.5));
+      for (const y of all) expect(y.data[5]).toBe(0.5 * big.data[5]);
+    });
+  });
+});
