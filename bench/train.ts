@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/terminal.ts";
 import { configure, type Level, prepare, type Tensor, tensor } from "../src/index.ts";
 import { Gpt2 } from "../src/models/index.ts";
-import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape } from "../src/train/index.ts";
+import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape, tidy } from "../src/train/index.ts";
 import { quantile } from "./turns.ts";
 
 /** Sizes of the decoder and of a batch. */
@@ -46,11 +46,13 @@ export function trainer(model: Gpt2, { batch, context, lr }: Sizes): Trainer {
           ),
           [batch, context],
         ) as Tensor;
-      const tape = new Tape();
-      const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
-      const gradients = tape.gradients(loss, parameters.values());
-      optimiser.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
-      return loss.toFloat64()[0];
+      return tidy(() => {
+        const tape = new Tape();
+        const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
+        const gradients = tape.gradients(loss, parameters.values());
+        optimiser.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
+        return loss.toFloat64()[0];
+      });
     },
   };
 }
