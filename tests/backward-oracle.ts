@@ -13,7 +13,7 @@
  */
 import { type AttentionGradients, attentionBackward, scaledDotProductAttention, Tensor } from "heed";
 import { type Case, describeCase, rounded } from "./case.ts";
-import { truth } from "./oracle.ts";
+import { textbook32, textbookWeights32, truth } from "./oracle.ts";
 import { random } from "./random.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
@@ -122,10 +122,58 @@ function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number,
 const flat = (c: Case, t: Tensor): Float64Array =>
   (c.options.layout === "bshd" ? t.transpose(-3, -2) : t).toFloat64();
 
+/** Gradients by the textbook in float32, dS = P∘(dP − rowsum(dO∘O)): all weights held, sums one by one. */
+function textbookBackward32(c: Case, dO: Float64Array): Record<Name, Float32Array> {
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
+  const f = Math.fround;
+  const weights = textbookWeights32(c);
+  const output = textbook32(c);
+  const dQuery = new Float32Array(B * Hq * Nq * dk);
+  const dKey = new Float32Array(B * Hkv * Nk * dk);
+  const dValue = new Float32Array(B * Hkv * Nk * dv);
+  const dP = new Float32Array(Nk);
+  for (let row = 0; row < B * Hq * Nq; row++) {
+    const i = row % Nq;
+    const h = Math.floor(row / Nq) % Hq;
+    const b = Math.floor(row / (Nq * Hq));
+    const kv = (b * Hkv + Math.floor((h * Hkv) / Hq)) * Nk;
+    const seen = Array.from({ length: Nk }, (_, j) => j).filter((j) => weights[row * Nk + j] !== 0);
+    let delta = 0;
+    for (let e = 0; e < dv; e++) delta = f(delta + f(dO[row * dv + e] * output[row * dv + e]));
+    for (const j of seen) {
+      const p = weights[row * Nk + j];
+      let x = 0;
+      for (let e = 0; e < dv; e++) {
+        x = f(x + f(dO[row * dv + e] * c.exact.v[(kv + j) * dv + e]));
+        dValue[(kv + j) * dv + e] += f(p * dO[row * dv + e]);
+      }
+      dP[j] = x;
+    }
+    for (const j of seen) {
+      let dS = f(weights[row * Nk + j] * f(dP[j] - delta));
+      let s = 0;
+      for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
+      dS = f(f(dS * (slopeOf(c, b, h, i, j, s * c.scale, 0)?.slope ?? 0)) * f(c.scale));
+      for (let d = 0; d < dk; d++) {
+        dQuery[row * dk + d] += f(dS * c.exact.k[(kv + j) * dk + d]);
+        dKey[(kv + j) * dk + d] += f(dS * c.exact.q[row * dk + d]);
+      }
+    }
+  }
+  return { dQuery, dKey, dValue };
+}
+
+type Name = "dQuery" | "dKey" | "dValue";
+
+/** Over a run: ratio of the largest error of a gradient to that of the textbook's float32. */
+export const BACKWARD_STATISTIC = { median: 1.2, p99: 6 };
+
 /** What a check measured: the largest share of the bound that was used, or that the case has none. */
 export interface BackwardMeasure {
   readonly use: number;
   readonly bounded: boolean;
+  /** Largest error of dQuery, dKey and dValue over that of the textbook's float32, where that is known and not 0. */
+  readonly ratios: readonly number[];
 }
 
 /** Runs a case backwards and holds it against float64; throws with all that is needed to find it again. */
@@ -134,9 +182,11 @@ export function checkBackward(c: Case): BackwardMeasure {
   const { tensor: dOutput, exact: dO } = upstream(c, state.output.shape);
   const got = attentionBackward(dOutput, c.query, c.key, c.value, state, c.options);
   const room = roomOf(c, dO);
-  if (!room) return { use: 0, bounded: false };
+  if (!room) return { use: 0, bounded: false, ratios: [] };
   const want = inFloat64(c, dOutput);
   let use = 0;
+  const ratios: number[] = [];
+  const plain = c.dtype === "float32" && !c.options.dropoutP ? textbookBackward32(c, dO) : undefined;
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   for (const name of ["dQuery", "dKey", "dValue"] as const) {
     const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), room[name]];
@@ -154,8 +204,13 @@ export function checkBackward(c: Case): BackwardMeasure {
       const off = Math.abs(x[n] - y[n]);
       if (off > 0 && !narrow) use = Math.max(use, off / bound(n));
     }
+    if (plain === undefined || narrow || entries > 1) continue;
+    const largest = (z: ArrayLike<number>) =>
+      y.reduce((most, yn, n) => Math.max(most, Math.abs(z[n] - yn)), 0);
+    const own = largest(plain[name]);
+    if (own > 0) ratios.push(largest(x) / own);
   }
-  return { use, bounded: true };
+  return { use, bounded: true, ratios };
 }
 
 /** The same call in float64, on the same numbers. */

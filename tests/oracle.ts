@@ -157,16 +157,36 @@ export function check(c: Case, options: { ratio?: boolean } = {}): Measure {
 
 /** The textbook in float32: all scores held, two passes of softmax, sums one by one. */
 export function textbook32(c: Case): Float32Array {
-  const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
+  const { B, Hq, Hkv, Nq, Nk, dv } = c.lengths;
   const f = Math.fround;
+  const weights = textbookWeights32(c);
   const output = new Float32Array(B * Hq * Nq * dv);
-  const s = new Float32Array(Nk);
+  for (let row = 0; row < B * Hq * Nq; row++) {
+    const h = Math.floor(row / Nq) % Hq;
+    const kv = Math.floor(row / (Nq * Hq)) * Hkv + Math.floor((h * Hkv) / Hq);
+    for (let e = 0; e < dv; e++) {
+      let o = 0;
+      for (let j = 0; j < Nk; j++)
+        if (weights[row * Nk + j] !== 0)
+          o = f(o + f(weights[row * Nk + j] * c.exact.v[(kv * Nk + j) * dv + e]));
+      output[row * dv + e] = o;
+    }
+  }
+  return output;
+}
+
+/** Its weights, [B, Hq, Nq, Nk]. */
+export function textbookWeights32(c: Case): Float32Array {
+  const { B, Hq, Hkv, Nq, Nk, dk } = c.lengths;
+  const f = Math.fround;
+  const weights = new Float32Array(B * Hq * Nq * Nk);
   const scale = f(c.scale);
   for (let row = 0; row < B * Hq * Nq; row++) {
     const i = row % Nq;
     const h = Math.floor(row / Nq) % Hq;
     const b = Math.floor(row / (Nq * Hq));
     const kv = b * Hkv + Math.floor((h * Hkv) / Hq);
+    const s = weights.subarray(row * Nk, (row + 1) * Nk);
     const sink = c.sinks ? f(c.sinks[h]) : -Infinity;
     let m = sink;
     for (let j = 0; j < Nk; j++) {
@@ -181,16 +201,14 @@ export function textbook32(c: Case): Float32Array {
       s[j] = x;
       m = Math.max(m, x);
     }
-    if (m === -Infinity) continue;
+    if (m === -Infinity) {
+      s.fill(0);
+      continue;
+    }
     let l = 0;
     for (let j = 0; j < Nk; j++) l = f(l + (s[j] = f(Math.exp(f(s[j] - m)))));
     if (sink !== -Infinity) l = f(l + f(Math.exp(f(sink - m))));
-    for (let e = 0; e < dv; e++) {
-      let o = 0;
-      for (let j = 0; j < Nk; j++)
-        if (s[j] !== 0) o = f(o + f(f(s[j] / l) * c.exact.v[(kv * Nk + j) * dv + e]));
-      output[row * dv + e] = o;
-    }
+    for (let j = 0; j < Nk; j++) s[j] /= l;
   }
-  return output;
+  return weights;
 }

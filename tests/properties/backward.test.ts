@@ -3,7 +3,7 @@
  * factor to tune (tests/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
  */
 import { afterAll, describe, expect, it } from "vitest";
-import { checkBackward } from "../backward-oracle.ts";
+import { BACKWARD_STATISTIC, checkBackward } from "../backward-oracle.ts";
 import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
 import { draw } from "./draw.ts";
 
@@ -17,6 +17,7 @@ const runs = LEVELS.filter(has).flatMap((level) =>
 );
 const share = Math.ceil(CASES / runs.length);
 let [done, bounded, worst] = [0, 0, 0];
+const ratios: number[] = [];
 
 afterAll(restore);
 
@@ -45,6 +46,7 @@ describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
           const measure = checkBackward(draw(seed, 100));
           worst = Math.max(worst, measure.use);
           if (measure.bounded) bounded++;
+          ratios.push(...measure.ratios);
         } catch (error) {
           throw smallest(seed, error);
         }
@@ -59,5 +61,15 @@ describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
       `${done} backward cases, ${bounded} with a bound: at most ${(100 * worst).toFixed(0)} % of it`,
     );
     expect(bounded).toBeGreaterThan(0.8 * done);
+  });
+
+  it("errors are those of the textbook's float32, in the middle and at the tail", () => {
+    ratios.sort((a, b) => a - b);
+    const [median, p99] = [0.5, 0.99].map((p) => ratios[Math.floor(p * (ratios.length - 1))]);
+    console.log(
+      `${ratios.length} gradients: error over textbook float32: median ${median.toFixed(2)}, 99th percentile ${p99.toFixed(2)}`,
+    );
+    expect(median).toBeLessThanOrEqual(BACKWARD_STATISTIC.median);
+    expect(p99).toBeLessThanOrEqual(BACKWARD_STATISTIC.p99);
   });
 });
