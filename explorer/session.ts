@@ -27,6 +27,8 @@ export interface Cell {
 export interface Labels {
   readonly query: readonly string[];
   readonly key: readonly string[];
+  /** Their languages, where they are named. */
+  readonly lang: { readonly query?: string; readonly key?: string };
 }
 
 type Listener = (how: How, before: State) => void;
@@ -152,7 +154,8 @@ export class Session {
         return tokens.map((token) => visible(token, pieces, 48));
       };
       const query = named(block.queryTokens);
-      found = { query, key: block.keyTokens === block.queryTokens ? query : named(block.keyTokens) };
+      const key = block.keyTokens === block.queryTokens ? query : named(block.keyTokens);
+      found = { query, key, lang: { query: block.queryLang, key: block.keyLang } };
       this.#labels.set(block, found);
     }
     return found;

@@ -35,14 +35,14 @@ export function shown({ value, text, source }: Num): TemplateResult {
   return html`<data class="num" value=${String(value)} data-source=${source}>${text}</data>`;
 }
 
-/** A token as text, in its own direction. */
-export function token(text: string): TemplateResult {
-  return html`<bdi class="token">${text}</bdi>`;
+/** A token as text, in its own direction, and its own language where that is named. */
+export function token(text: string, lang?: string): TemplateResult {
+  return html`<bdi class="token" lang=${lang ?? nothing}>${text}</bdi>`;
 }
 
 /** A token in a sentence: ‹sat›. */
-export function quoted(text: string): TemplateResult {
-  return html`<span class="quoted">‹${token(text)}›</span>`;
+export function quoted(text: string, lang?: string): TemplateResult {
+  return html`<span class="quoted">‹${token(text, lang)}›</span>`;
 }
 
 /** A bar of a share of the room, 0 to 1; below 0 it runs to the left of the middle. */

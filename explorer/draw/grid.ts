@@ -4,6 +4,7 @@
  * the picture, so that magnifiers follow it. Moving is the element's business: the keys bubble.
  */
 import type { Box } from "./frame.ts";
+import { speak } from "./labels.ts";
 
 const SIDE = 8;
 
@@ -21,6 +22,8 @@ export interface Gridded {
   /** Changes where the same places have other numbers. */
   readonly version: string;
   readonly corner: string;
+  /** Languages of the names, where they are tokens. */
+  readonly lang?: { readonly query?: string; readonly key?: string };
   readonly rowName: (row: number) => string;
   readonly columnName: (column: number) => string;
   /** What a cell says; `full` where it is the cursor's. "": there is none. */
@@ -90,7 +93,7 @@ export class Grid {
     if (active) current.focus({ preventScroll: true });
   }
 
-  #build({ rows, columns, corner, rowName, columnName }: Gridded, top: number, left: number): void {
+  #build({ rows, columns, corner, rowName, columnName, lang }: Gridded, top: number, left: number): void {
     const places = (from: number, count: number) =>
       Array.from({ length: Math.min(SIDE, count - from) }, (_, i) => from + i);
     const make = (role: string, name: string, value: number, inside: readonly HTMLElement[] = []) => {
@@ -100,14 +103,15 @@ export class Grid {
       element.append(...inside);
       return element;
     };
-    const named = (role: string, column: number, text: string) => {
+    const named = (role: string, column: number, text: string, spoken?: string) => {
       const element = make(role, "aria-colindex", column);
       element.textContent = text;
+      speak(element, spoken);
       return element;
     };
     const head = make("row", "aria-rowindex", 1, [
       named("columnheader", 1, corner),
-      ...places(left, columns).map((place) => named("columnheader", place + 2, columnName(place))),
+      ...places(left, columns).map((place) => named("columnheader", place + 2, columnName(place), lang?.key)),
     ]);
     this.#cells = [];
     const body = places(top, rows).map((place) => {
@@ -117,7 +121,10 @@ export class Grid {
         return cell;
       });
       this.#cells.push(cells);
-      return make("row", "aria-rowindex", place + 2, [named("rowheader", 1, rowName(place)), ...cells]);
+      return make("row", "aria-rowindex", place + 2, [
+        named("rowheader", 1, rowName(place), lang?.query),
+        ...cells,
+      ]);
     });
     this.#current = undefined;
     this.#version = "";

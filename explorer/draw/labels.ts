@@ -10,6 +10,12 @@ const PITCH = 15;
 /** Width of one column of the 12-px monospaced font. */
 export const EM = 7.25;
 
+/** Says an element's language, or takes it away where none is named. */
+export function speak(element: HTMLElement, lang: string | undefined): void {
+  if (lang === undefined) element.removeAttribute("lang");
+  else if (element.lang !== lang) element.lang = lang;
+}
+
 /** Every n-th label is shown: 1, 2, 5, 10, 20 … */
 export function thinning(pixels: number): number {
   for (let ten = 1; ; ten *= 10)
@@ -60,7 +66,14 @@ export class Labels {
     this.root.setAttribute("aria-hidden", "true");
   }
 
-  update(axis: Axis, labels: readonly string[], { pixels, from, length }: Sight, marks: Marks): void {
+  update(
+    axis: Axis,
+    labels: readonly string[],
+    { pixels, from, length }: Sight,
+    marks: Marks,
+    lang?: string,
+  ): void {
+    speak(this.root, lang);
     const step = thinning(pixels);
     const places = new Map<number, boolean>();
     const first = Math.max(0, Math.ceil(Math.floor(from) / step) * step);

@@ -130,6 +130,7 @@ export class Columns {
         faded: new Set(hidden),
         named: arcs ? [state.key, ...named] : named,
       },
+      session.labels(block).lang[side],
     );
   }
 
@@ -157,6 +158,7 @@ export class Columns {
       place,
       active: side === active,
       name: nameOf,
+      lang: session.labels(session.block!).lang[side],
       text: side === active ? said : nameOf(place),
       selected: (p) => {
         const index = indexAt(axis, p) ?? -1;

@@ -4,6 +4,7 @@
  * picture, so that magnifiers follow it.
  */
 import type { Box } from "./frame.ts";
+import { speak } from "./labels.ts";
 
 const SIDE = 8;
 
@@ -16,6 +17,8 @@ export interface Listed {
   /** Whether the keyboard is in this column. */
   readonly active: boolean;
   readonly name: (place: number) => string;
+  /** Language of the names. */
+  readonly lang: string | undefined;
   /** What the cursor's option says. */
   readonly text: string;
   readonly selected: (place: number) => boolean;
@@ -43,7 +46,7 @@ export class TokenList {
   }
 
   update(listed: Listed): void {
-    const { count, place, active, name, text, selected, box } = listed;
+    const { count, place, active, name, lang, text, selected, box } = listed;
     this.root.setAttribute("aria-label", listed.label);
     this.root.hidden = count === 0;
     const first = Math.floor(place / SIDE) * SIDE;
@@ -60,6 +63,8 @@ export class TokenList {
       option.tabIndex = current && active ? 0 : -1;
       const said = current ? text : name(at);
       if (option.textContent !== said) option.textContent = said;
+      // The cursor's option says a sentence of ours.
+      speak(option, said === name(at) ? lang : undefined);
       if (!current) continue;
       this.#current = option;
       if (box === undefined) continue;

@@ -5,6 +5,7 @@
 import { widthOf } from "../../src/view/label.ts";
 import { num } from "../../src/view/number.ts";
 import type { Stage } from "../../src/view/store/types.ts";
+import { speak } from "./labels.ts";
 import type { Link } from "./lines-edges.ts";
 import type { Focus } from "./lines-focus.ts";
 import { crossing, heightOf, type Layout, outside } from "./lines-layout.ts";
@@ -25,6 +26,8 @@ export interface Shown {
   readonly stage: Stage;
   readonly rowName: (place: number) => string;
   readonly columnName: (place: number) => string;
+  /** Languages of the names. */
+  readonly lang: { readonly query?: string; readonly key?: string };
 }
 
 /** Where a number stands, which of its sides is there, and the name before it. */
@@ -60,6 +63,7 @@ export class Values {
       const element = this.#element(used++);
       const [name, data] = element.children as unknown as [HTMLElement, HTMLDataElement];
       if (name.textContent !== spot.name) name.textContent = spot.name;
+      speak(name, shown?.kind === "key" ? shown.lang.query : shown?.lang.key);
       if (data.textContent !== text) data.textContent = text;
       data.value = String(value);
       data.dataset.source = source;

@@ -214,6 +214,7 @@ export class Lines {
         links: over?.links ?? [],
         kind,
         stage,
+        lang: names.lang,
         rowName: (place) => names.query[indexAt(rows, place) ?? 0] ?? "",
         columnName: (place) => names.key[indexAt(columns, place) ?? 0] ?? "",
       },

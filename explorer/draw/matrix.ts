@@ -343,12 +343,14 @@ export class Matrix {
       names.query,
       { pixels: frame.cellHeight, from: frame.y, length: frame.usedHeight },
       { cursor: state.query, pointed: hover?.query, chosen: new Set(state.rows), faded: new Set() },
+      names.lang.query,
     );
     this.#columnLabels.update(
       columns,
       names.key,
       { pixels: frame.cellWidth, from: frame.x, length: frame.usedWidth },
       { cursor: state.key, pointed: hover?.key, chosen: new Set(state.columns), faded },
+      names.lang.key,
     );
     this.#marks.update(frame, this.#axes, session);
     this.#grid.update();
@@ -371,7 +373,8 @@ export class Matrix {
       row: placeOf(rows, state.query) ?? 0,
       column: placeOf(columns, state.key) ?? 0,
       selected: state.held !== null,
-      key: `${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
+      lang: names.lang,
+      key: `${session.opened} ${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
       version: `${this.#look} ${session.opened}`,
       corner: "query",
       rowName: (place) => names.query[indexAt(rows, place) ?? 0],

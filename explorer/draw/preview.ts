@@ -73,7 +73,7 @@ export class Preview {
           sort && value !== undefined ? html`${sort.label} ${figure(value, sort.name, sort.options)}` : ""
         }</p>
         ${measures ? html`<p>${describeHead(block, measures)}</p>` : ""}
-        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query])} to ${quoted(names.key[best.key])} ${figure(best.weight, "row weights")}</p>` : ""}`,
+        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query], names.lang.query)} to ${quoted(names.key[best.key], names.lang.key)} ${figure(best.weight, "row weights")}</p>` : ""}`,
       this.root,
     );
   }

@@ -18,6 +18,8 @@ export interface Column {
 /** A cell: a token, a number, a token with its number, or nothing. */
 export interface TableCell {
   readonly token?: string;
+  /** The token's language, where it is named. */
+  readonly lang?: string;
   readonly value?: number;
 }
 
@@ -68,10 +70,12 @@ function rows(session: Session): Table {
       const best = largest(weights, TOP).filter((key) => weights[key] > 0);
       return [
         { value: query },
-        { token: names.query[query] },
+        { token: names.query[query], lang: names.lang.query },
         { value: best.length === 0 ? 0 : Math.exp(entropy) },
         ...Array.from({ length: TOP }, (_, i) =>
-          best[i] === undefined ? {} : { token: names.key[best[i]], value: weights[best[i]] },
+          best[i] === undefined
+            ? {}
+            : { token: names.key[best[i]], lang: names.lang.key, value: weights[best[i]] },
         ),
       ];
     },
@@ -123,7 +127,7 @@ function keys(session: Session): Table {
     count: weights.length,
     row: (key) => [
       { value: key },
-      { token: names.key[key] },
+      { token: names.key[key], lang: names.lang.key },
       ...(scores
         ? [scores[key] === Number.NEGATIVE_INFINITY ? { token: "masked" } : { value: scores[key] }]
         : []),

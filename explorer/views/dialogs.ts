@@ -140,7 +140,7 @@ function find({ session }: Ui, state: DialogState, set: Dialogs["set"], close: (
     names[side].forEach((name, index) => {
       if (choices.length >= FOUND || !name.toLowerCase().includes(wanted)) return;
       choices.push({
-        text: html`${token(name)} <span class="quiet">${same ? "" : side} ${index}</span>`,
+        text: html`${token(name, names.lang[side])} <span class="quiet">${same ? "" : side} ${index}</span>`,
         run: (shift) => {
           close();
           const asKey = shift || side === "key";

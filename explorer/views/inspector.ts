@@ -42,7 +42,7 @@ export function thisRow({ session }: Ui, count = 8): TemplateResult {
   const facts = factsOf(row);
   const best = largest(row, count).filter((j) => row[j] > 0);
   let together = 0;
-  return html`<h2>This row: ${quoted(names.query[query])}</h2>
+  return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
     <p class="quiet">entropy ${figure(facts.entropy, "entropy of row", { unit: "nat" })}, effective keys ${figure(Math.exp(facts.entropy), "e^entropy of row")}${
       facts.strange > 0 ? html`, ${figure(facts.strange, "not numbers")} not a number` : nothing
     }</p>
@@ -50,7 +50,7 @@ export function thisRow({ session }: Ui, count = 8): TemplateResult {
     <tbody>${best.map((j) => {
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>
-        <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, held: state.held && [query, j] })}>${token(names.key[j])}</button></th>
+        <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, held: state.held && [query, j] })}>${token(names.key[j], names.lang.key)}</button></th>
         <td>${figure(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (row[best[0]] || 1))}</td>
         <td>${figure(together, "cumulative weight")}</td></tr>`;
     })}</tbody></table>`;

@@ -21,7 +21,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const value = changed && ledger ? ledger.weight.value : cellValue(session, query, key);
   return html`<div class="readout">
     <p class="big">${masked ? html`<span class="masked">masked</span>` : figure(value, `row ${state.stage}`)}</p>
-    <p>${STAGE_MEANINGS[state.stage]} of ${quoted(names.query[query])} ${state.stage === "weights" ? "given" : ""} to ${quoted(names.key[key])}</p>
+    <p>${STAGE_MEANINGS[state.stage]} of ${quoted(names.query[query], names.lang.query)} ${state.stage === "weights" ? "given" : ""} to ${quoted(names.key[key], names.lang.key)}</p>
     <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
       ${state.held === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
       ${isChanged(session) ? html`<span class="badge">changed</span>` : nothing}

@@ -61,10 +61,10 @@ export function focusLine(session: Session, { query, key }: Cell, { links, more 
   const count = figure(links.length, "links");
   const text =
     links.length === 1
-      ? html`${quoted(names.query[query])} to ${quoted(names.key[key])}: ${sum}`
+      ? html`${quoted(names.query[query], names.lang.query)} to ${quoted(names.key[key], names.lang.key)}: ${sum}`
       : ofQuery
-        ? html`${quoted(names.query[query])} gives ${sum} to ${count} keys`
-        : html`${quoted(names.key[key])} gets ${sum} from ${count} queries`;
+        ? html`${quoted(names.query[query], names.lang.query)} gives ${sum} to ${count} keys`
+        : html`${quoted(names.key[key], names.lang.key)} gets ${sum} from ${count} queries`;
   return html`${text}${more > 0 ? html`; ${figure(more, "links")} weaker not drawn` : nothing}`;
 }
 

@@ -38,7 +38,7 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
         let rest = output[c];
         for (const part of parts) rest -= part[c];
         return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], most)}${figure(output[c], "output")}
-        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j])} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
+        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
       },
     )}</ol>
     ${keys.length === 0 ? html`<p>No key has any weight: the output is 0.</p>` : nothing}

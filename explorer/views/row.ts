@@ -106,7 +106,7 @@ function wholeRow({ session }: Ui): TemplateResult {
   const seen = visible.reduce((sum, one) => sum + one, 0);
   const scored = block!.has.qk;
   let together = 0;
-  return html`<h2>The whole row of ${quoted(names.query[query])}</h2>
+  return html`<h2>The whole row of ${quoted(names.query[query], names.lang.query)}</h2>
     <p>${figure(seen, "visible")} of ${figure(visible.length, "keys")} keys seen, entropy ${figure(facts.entropy, "entropy of row", { unit: "nat" })} of ${figure(Math.log(Math.max(1, seen)), "ln keys", { unit: "nat" })} at most, effective keys ${figure(Math.exp(facts.entropy), "e^entropy of row")}</p>
     ${
       scored
@@ -123,7 +123,11 @@ function wholeRow({ session }: Ui): TemplateResult {
     <tbody>${best.map((j) => {
       together += weights[j];
       return html`<tr class=${j === key ? "current" : ""}><th scope="row"><button type="button" class="link" @click=${() =>
-        session.set({ query, key: j, held: state.held && [query, j] })}>${token(names.key[j])}</button></th>
+        session.set({
+          query,
+          key: j,
+          held: state.held && [query, j],
+        })}>${token(names.key[j], names.lang.key)}</button></th>
         <td>${figure(weights[j], "row weights")}</td><td class="wide">${bar(weights[j] / (weights[best[0]] || 1))}</td><td>${figure(together, "cumulative weight")}</td></tr>`;
     })}</tbody></table>`;
 }

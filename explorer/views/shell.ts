@@ -108,7 +108,7 @@ function statusBar(session: Session): TemplateResult {
     <span class="where">${
       state.view === "model"
         ? nothing
-        : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query])} → ${token(names.key[key])} <span class="num">${value}</span></span>`
+        : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${value}</span></span>`
     }
     <span>${headName(session)}</span></span>
   </div>`;

@@ -188,8 +188,11 @@ export class TablePane {
   }
 }
 
-function content({ token: text, value }: TableCell, { source, options }: Column): TemplateResult | string {
-  if (value === undefined) return text === undefined ? "" : html`${token(text)}`;
+function content(
+  { token: text, lang, value }: TableCell,
+  { source, options }: Column,
+): TemplateResult | string {
+  if (value === undefined) return text === undefined ? "" : html`${token(text, lang)}`;
   const number = figure(value, source || "index", options);
-  return text === undefined ? number : html`${token(text)} ${number}`;
+  return text === undefined ? number : html`${token(text, lang)} ${number}`;
 }

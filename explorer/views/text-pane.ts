@@ -248,6 +248,7 @@ export class TextPane {
       passage.lay({
         units: units[side],
         direction,
+        lang: side === "query" ? block.queryLang : block.keyLang,
         width,
         label: single ? "The text" : `The ${side === "query" ? "queries" : "keys"}, ${role}`,
         key: `${block.name} ${this.#font}`,

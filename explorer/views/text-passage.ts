@@ -3,6 +3,7 @@
  * the ARIA pattern: its tokens are the options, with their true number, and one of them can take the focus.
  */
 
+import { speak } from "../draw/labels.ts";
 import { flow, type Line, lineOf, type Unit } from "./text-flow.ts";
 import type { Tint } from "./text-ink.ts";
 
@@ -25,6 +26,8 @@ export interface Look {
 export interface Passed {
   readonly units: readonly Unit[];
   readonly direction: "ltr" | "rtl";
+  /** Language of the text, where it is named. */
+  readonly lang: string | undefined;
   readonly width: number;
   readonly label: string;
   /** Changes where the same units are other tokens. */
@@ -37,6 +40,7 @@ export class Passage {
   lines: readonly Line[] = [];
   #units: readonly Unit[] = [];
   #key = "";
+  #lang: string | undefined;
   #measure: (text: string) => number = () => 0;
   readonly #shown = new Map<number, HTMLElement>();
   readonly #looks = new WeakMap<HTMLElement, string>();
@@ -53,12 +57,13 @@ export class Passage {
   }
 
   /** Breaks the text into lines, where something about it has changed. */
-  lay({ units, direction, width, label, key, measure }: Passed): void {
+  lay({ units, direction, lang, width, label, key, measure }: Passed): void {
     this.root.setAttribute("aria-label", label);
-    const look = `${key} ${width} ${direction}`;
+    const look = `${key} ${width} ${direction} ${lang}`;
     if (look === this.#key && units === this.#units) return;
     this.#key = look;
     this.#units = units;
+    this.#lang = lang;
     this.#measure = measure;
     this.lines = flow(units, width, measure);
     this.#shown.clear();
@@ -100,7 +105,10 @@ export class Passage {
       const { text, apart } = this.#units[unit];
       const element = document.createElement("span");
       element.dir = "auto";
-      element.textContent = text;
+      // What a unit says besides its text (its label) is ours, and in our language.
+      const inner = this.#lang === undefined ? element : element.appendChild(document.createElement("span"));
+      inner.textContent = text;
+      speak(inner, this.#lang);
       element.setAttribute("role", "option");
       element.setAttribute("aria-posinset", String(unit + 1));
       element.setAttribute("aria-setsize", String(this.#units.length));

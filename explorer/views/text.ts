@@ -23,10 +23,14 @@ export function textControls({ session }: Ui): TemplateResult {
   ${check("words", state.words, (words) => session.set({ words }))}`;
 }
 
+const langOf = ({ block }: Session, side: "query" | "key") =>
+  side === "query" ? block?.queryLang : block?.keyLang;
+
 /** The chosen tokens: ‹sat›, or the mean of 3 queries. */
-function chosenText({ units, chooser, chosen }: Reading, { state }: Session): TemplateResult {
+function chosenText({ units, chooser, chosen }: Reading, session: Session): TemplateResult {
+  const { state } = session;
   const side = chooser === "query" ? "queries" : "keys";
-  if (chosen.length === 1) return quoted(units[chooser][chosen[0]]?.text ?? "");
+  if (chosen.length === 1) return quoted(units[chooser][chosen[0]]?.text ?? "", langOf(session, chooser));
   return html`the ${state.aggregate === "max" ? "largest" : state.aggregate} of ${figure(chosen.length, "selection")} ${state.words ? "words" : side}`;
 }
 
@@ -56,7 +60,7 @@ export function readLine(
   session: Session,
 ): TemplateResult {
   const { state } = session;
-  const text = quoted(reading.units[reading.target][unit]?.text ?? "");
+  const text = quoted(reading.units[reading.target][unit]?.text ?? "", langOf(session, reading.target));
   const mark = marks[unit];
   const of = chosenText(reading, session);
   const source = `${state.direction === "from" ? "row" : "column"} ${state.stage}`;

@@ -10,13 +10,14 @@ import { accessibility } from "./accessibility.mjs";
 import { embedding } from "./embedding.mjs";
 import { hostile } from "./hostile.mjs";
 import { keyboard } from "./keyboard.mjs";
+import { language } from "./language.mjs";
 import { lines } from "./lines.mjs";
 import { serve } from "./site.mjs";
 import { text } from "./text.mjs";
 import { values } from "./values.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
-const all = { values, lines, text, keyboard, accessibility, hostile, embedding };
+const all = { values, lines, text, keyboard, accessibility, hostile, embedding, language };
 const wanted = process.argv.slice(2);
 
 const browser = await launchChromium(["--enable-precise-memory-info", "--js-flags=--expose-gc"]);

@@ -23,6 +23,9 @@ export interface BlockAbout {
 /** The metadata of a bundle, read. */
 export interface About {
   readonly tokens: ReadonlyMap<string, readonly string[]>;
+  /** Language of all tokens, and of single lists (`lang.NAME`): tags as `languageTag` gives them. */
+  readonly lang?: string;
+  readonly langs: ReadonlyMap<string, string>;
   readonly blocks: ReadonlyMap<string, BlockAbout>;
   readonly recipes: ReadonlyMap<string, ScoreRecipe>;
   /** Blocks whose recipe could not be read, and why. */
@@ -58,12 +61,16 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
       { version },
     );
   const tokens = new Map<string, readonly string[]>();
+  const langs = new Map<string, string>();
+  let lang: string | undefined;
   const recipes = new Map<string, ScoreRecipe>();
   const badRecipes = new Map<string, string>();
   let blocks: ReadonlyMap<string, BlockAbout> = new Map();
   for (const [key, text] of metadata) {
     try {
       if (key.startsWith("tokens.")) tokens.set(key.slice(7), tokenList(parse(key, text), key));
+      else if (key === "lang") lang = languageTag(text, "metadata `lang`");
+      else if (key.startsWith("lang.")) langs.set(key.slice(5), languageTag(text, `metadata \`${key}\``));
       else if (key === "blocks") blocks = blockMap(parse(key, text));
       else if (key.startsWith("recipe.")) {
         const name = key.slice(7);
@@ -81,6 +88,8 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
   }
   return {
     tokens,
+    lang,
+    langs,
     blocks,
     recipes,
     badRecipes,
@@ -97,6 +106,18 @@ export function tokenList(value: unknown, what: string): readonly string[] {
     "tokens",
     `${what}: expected a list of texts, got ${came(value)}; positions are shown instead`,
   );
+}
+
+/** A language tag (BCP 47, RFC 5646) as pages have it in `lang`: `ar`, `pt-BR`; in its canonical spelling. */
+export function languageTag(value: unknown, what: string): string {
+  try {
+    if (typeof value === "string" && value.length <= 64) return Intl.getCanonicalLocales(value)[0];
+  } catch {
+    // Not a tag: said below.
+  }
+  throw new FormatError("lang", `${what}: expected a language tag such as ar or pt-BR, got ${came(value)}`, {
+    lang: value,
+  });
 }
 
 function parse(key: string, text: string): unknown {

@@ -175,8 +175,12 @@ function describe(
   const keyTokens = list(block.keyTokens, keys);
   metadata.set(`tokens.${block.name}`, JSON.stringify(queryTokens));
   const same =
-    queryTokens.length === keyTokens.length && queryTokens.every((token, n) => token === keyTokens[n]);
+    block.queryLang === block.keyLang &&
+    queryTokens.length === keyTokens.length &&
+    queryTokens.every((token, n) => token === keyTokens[n]);
   if (!same) metadata.set(`tokens.${block.name}.keys`, JSON.stringify(keyTokens));
+  if (block.queryLang) metadata.set(`lang.${block.name}`, block.queryLang);
+  if (!same && block.keyLang) metadata.set(`lang.${block.name}.keys`, block.keyLang);
   const places = (marks: readonly boolean[], count: number) =>
     marks.flatMap((mark, n) => (mark && n < count ? [n] : []));
   const span = (range: readonly [number, number] | undefined, count: number) =>

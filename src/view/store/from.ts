@@ -74,11 +74,13 @@ export interface ModelInput {
   }[];
   readonly recipe?: ScoreRecipe;
   readonly segments?: readonly Segment[];
+  /** Language of the tokens, a BCP 47 tag such as `ar`. */
+  readonly lang?: string;
 }
 
 /** A store over what a model of `heed/models` shows of a text. */
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
-  const { tokens, text, model, recipe, segments } = shown;
+  const { tokens, text, model, recipe, segments, lang } = shown;
   const layers = shown.layers.map(({ query, key, value, q, k, v, lse }) => ({
     query: query ?? q,
     key: key ?? k,
@@ -86,7 +88,13 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
     lse,
   }));
   return storeFrom(
-    { name: shown.name ?? model ?? "model", model, text, blocks: [{ tokens, recipe, segments, layers }] },
+    {
+      name: shown.name ?? model ?? "model",
+      model,
+      text,
+      lang,
+      blocks: [{ tokens, recipe, segments, layers }],
+    },
     options,
   );
 }

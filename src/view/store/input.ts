@@ -3,7 +3,7 @@
  */
 import { came, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { VERSION } from "./about.ts";
+import { languageTag, VERSION } from "./about.ts";
 import { type Bag, memoryBag } from "./bag.ts";
 import type { ScoreRecipe } from "./recipe.ts";
 import type { Segment } from "./types.ts";
@@ -37,6 +37,10 @@ export interface BlockInput {
   readonly tokens?: readonly string[];
   readonly queryTokens?: readonly string[];
   readonly keyTokens?: readonly string[];
+  /** Language of the tokens, a BCP 47 tag such as `ar`; or each side its own. Default: that of all blocks. */
+  readonly lang?: string;
+  readonly queryLang?: string;
+  readonly keyLang?: string;
   readonly queryOffset?: number;
   readonly segments?: readonly Segment[];
   /** Positions of markers; by their looks where left out. */
@@ -53,6 +57,8 @@ export interface StoreInput {
   readonly name?: string;
   readonly model?: string;
   readonly text?: string;
+  /** Language of all tokens, a BCP 47 tag such as `ar`; not named by default. */
+  readonly lang?: string;
   readonly blocks: readonly BlockInput[];
 }
 
@@ -76,6 +82,10 @@ export function bagFrom(input: StoreInput): Bag {
   const metadata = new Map([["heed", VERSION]]);
   if (input.model !== undefined) metadata.set("model", input.model);
   if (input.text !== undefined) metadata.set("text", input.text);
+  const speak = (name: string, lang: string | undefined) => {
+    if (lang !== undefined) metadata.set(name, languageTag(lang, `storeFrom: ${name}`));
+  };
+  speak("lang", input.lang);
   const abouts: Record<string, unknown> = {};
   const put = (name: string, value: TensorLike) => {
     if (tensors.has(name))
@@ -104,6 +114,8 @@ export function bagFrom(input: StoreInput): Bag {
     if (queryTokens) metadata.set(`tokens.${name}`, JSON.stringify(queryTokens));
     if (keyTokens && keyTokens !== queryTokens)
       metadata.set(`tokens.${name}.keys`, JSON.stringify(keyTokens));
+    if (queryTokens) speak(`lang.${name}`, block.queryLang ?? block.lang);
+    if (keyTokens && keyTokens !== queryTokens) speak(`lang.${name}.keys`, block.keyLang ?? block.lang);
     abouts[name] = {
       ...(kind === undefined ? {} : { kind }),
       ...(queryTokens ? { queryTokens: name } : {}),

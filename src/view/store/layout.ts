@@ -321,6 +321,12 @@ function describe(
         about,
         queryList === keyList && Nq === Nk ? undefined : problems,
       );
+  // Positions that stand in for tokens are nobody's language.
+  const langOf = (list: string | undefined, tokens: readonly string[]) =>
+    list !== undefined && about.tokens.get(list) === tokens
+      ? (about.langs.get(list) ?? about.lang)
+      : undefined;
+  const keyLang = langOf(keyList, keyTokens);
   const has = {
     qk: every("q"),
     weights: every("w"),
@@ -344,6 +350,8 @@ function describe(
     headNames: said.headNames?.length === heads ? said.headNames : undefined,
     queryTokens,
     keyTokens,
+    queryLang: slice ? keyLang : langOf(queryList, queryTokens),
+    keyLang,
     queryOffset,
     segments: segmentsOf(name, said.segments ?? [], Nq, Nk, problems),
     special: {

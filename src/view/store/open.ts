@@ -5,7 +5,7 @@
 import { came, FormatError, OptionError } from "../../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import { oneLine } from "../label.ts";
-import { Problems, tokenList } from "./about.ts";
+import { languageTag, Problems, tokenList } from "./about.ts";
 import type { Bag } from "./bag.ts";
 import { type ComputeOptions, computeFor } from "./from.ts";
 import { layOut } from "./layout.ts";
@@ -21,6 +21,8 @@ export interface OpenStoreOptions extends ComputeOptions {
   readonly name?: string;
   /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
   readonly tokens?: readonly string[] | string;
+  /** Language of the tokens of a file that names none: a BCP 47 tag such as `ar`. */
+  readonly lang?: string;
 }
 
 type Format = "bundle" | "npz" | "npy" | "json";
@@ -103,15 +105,33 @@ async function bagOf(
   options: OpenStoreOptions,
   problems: Problems,
 ): Promise<Bag> {
-  const tokens = options.tokens === undefined ? undefined : givenTokens(options.tokens);
+  const given = givenTokens(options.tokens);
+  const bag = await tensorsOf(source, format, name, given.tokens, problems);
+  const lang = options.lang ?? given.lang;
+  if (lang === undefined) return bag;
+  const tag = languageTag(lang, "openStore: lang");
+  return bag.metadata.has("lang") ? bag : { ...bag, metadata: new Map([...bag.metadata, ["lang", tag]]) };
+}
+
+async function tensorsOf(
+  source: Source,
+  format: Format,
+  name: string,
+  tokens: readonly string[] | undefined,
+  problems: Problems,
+): Promise<Bag> {
   if (format === "bundle") return (await import("./read-bundle.ts")).readBundle(source, tokens, problems);
   if (format === "json") return (await import("./read-json.ts")).readJsonFile(source, name, problems);
   return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems);
 }
 
-/** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`. */
-function givenTokens(tokens: readonly string[] | string): readonly string[] {
-  if (typeof tokens !== "string") return tokenList(tokens, "openStore: tokens");
+/** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */
+function givenTokens(tokens: readonly string[] | string | undefined): {
+  readonly tokens?: readonly string[];
+  readonly lang?: unknown;
+} {
+  if (tokens === undefined) return {};
+  if (typeof tokens !== "string") return { tokens: tokenList(tokens, "openStore: tokens") };
   let value: unknown;
   try {
     value = JSON.parse(tokens);
@@ -121,9 +141,8 @@ function givenTokens(tokens: readonly string[] | string): readonly string[] {
       `openStore: tokens must be a list of texts or JSON with one; ${(error as Error).message}`,
     );
   }
-  const list =
-    value !== null && typeof value === "object" && !Array.isArray(value)
-      ? (value as { tokens?: unknown }).tokens
-      : value;
-  return tokenList(list, "openStore: tokens");
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return { tokens: tokenList(value, "openStore: tokens") };
+  const { tokens: list, lang } = value as { tokens?: unknown; lang?: unknown };
+  return { tokens: tokenList(list, "openStore: tokens"), lang };
 }

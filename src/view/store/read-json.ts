@@ -25,9 +25,9 @@ const ATTENTION = ["attention", "attentions", "attn", "weights", "pattern", "pat
 const TOKENS = ["tokens", "left_text", "labels", "str_tokens"];
 /** BertViz's names for a model with an encoder and a decoder. */
 const SIDES = [
-  { block: "enc", attention: "encoder_attention", query: "encoder_tokens", key: "encoder_tokens" },
-  { block: "dec", attention: "decoder_attention", query: "decoder_tokens", key: "decoder_tokens" },
-  { block: "cross", attention: "cross_attention", query: "decoder_tokens", key: "encoder_tokens" },
+  { block: "enc", attention: "encoder_attention", query: "encoder", key: "encoder" },
+  { block: "dec", attention: "decoder_attention", query: "decoder", key: "decoder" },
+  { block: "cross", attention: "cross_attention", query: "decoder", key: "encoder" },
 ] as const;
 
 /** Bytes of JSON that are read at most, and from which it is said to be slow. */
@@ -85,13 +85,20 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
     else if (value instanceof Map) readObject(value, fallback);
     else unknown(name, value);
   };
+  const speak = (name: string, lang: JsonValue | undefined) => {
+    // Read, and where it is none, told, with the rest of the metadata.
+    if (lang !== undefined && lang !== null)
+      out.metadata.set(name, typeof lang === "string" ? lang : came(lang));
+  };
   const readObject = (value: Fields, fallback: string): void => {
+    if (value === root) speak("lang", value.get("lang"));
     const sides = SIDES.filter(({ attention }) => value.has(attention));
     for (const side of sides) {
       const weights = weightsOf(value.get(side.attention)!, name);
-      add(side.block, weights, texts(value.get(side.query)), texts(value.get(side.key)), {
-        kind: side.block === "cross" ? "cross" : "self",
-      });
+      const [query, key] = [side.query, side.key].map((which) => texts(value.get(`${which}_tokens`)));
+      add(side.block, weights, query, key, { kind: side.block === "cross" ? "cross" : "self" });
+      speak(`lang.${side.block}`, value.get(`${side.query}_lang`));
+      speak(`lang.${side.block}.keys`, value.get(`${side.key}_lang`));
     }
     if (sides.length > 0) return;
     const held = ATTENTION.map((key) => value.get(key)).find((x) => x !== undefined);
@@ -107,6 +114,8 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
     }
     const weights = weightsOf(held, name);
     const keys = texts(value.get("right_text")) ?? texts(value.get("key_tokens"));
+    if (value !== root) speak(`lang.${fallback}`, value.get("lang"));
+    speak(`lang.${fallback}.keys`, value.get("key_lang") ?? (value === root ? undefined : value.get("lang")));
     const segments = sentences(value.get("sentence_b_start"), tokens, problems);
     const headNames = ["head_labels", "attentionHeadNames", "head_names"]
       .map((key) => texts(value.get(key)))

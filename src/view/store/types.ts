@@ -31,6 +31,9 @@ export interface Block {
   readonly headNames?: readonly string[];
   readonly queryTokens: readonly string[];
   readonly keyTokens: readonly string[];
+  /** Languages of the tokens, where the file names them: BCP 47 tags such as `ar`. */
+  readonly queryLang?: string;
+  readonly keyLang?: string;
   /** Query i stands at position i + queryOffset of the keys. */
   readonly queryOffset: number;
   readonly segments: readonly Segment[];

@@ -1,0 +1,92 @@
+// @ts-check
+/** Tokens in their own language: `lang` on every token's text where the data names one, on nothing else, and nowhere where it names none. */
+import { settled, visit } from "./site.mjs";
+
+const TOKENS = ["القمر", "فوق", "البحر", "والقمر", "بعيد", "."];
+const VIEWS = [
+  "#v1/head?i=3&j=0&at=3.0",
+  "#v1/head?m=lines&i=3&j=0",
+  "#v1/head?m=text&i=3&j=0",
+  "#v1/head?t=1",
+  "#v1/row?i=3&j=0",
+  "#v1/model?i=3&j=0",
+];
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+export async function language(browser, base, tally) {
+  const heads = { tokens: TOKENS, recipe: { mask: "causal" } };
+  tally.check(
+    "tokens of a named language have it, in each view, and nothing else has",
+    await visit(browser, base, { heads, hash: VIEWS[0] }, async (page) => {
+      await everyView(page, undefined);
+      await page.evaluate(
+        async (wanted) => {
+          const { view, made } = /** @type {any} */ (globalThis);
+          await view.open({ ...made(wanted), lang: "AR" });
+        },
+        /** @type {any} */ (heads),
+      );
+      await everyView(page, "ar");
+    }),
+  );
+  tally.check(
+    "and so has the one-file page",
+    await visit(browser, base, { heads, hash: VIEWS[4] }, async (page) => {
+      const text = await page.evaluate(
+        async (wanted) => {
+          const { view, made } = /** @type {any} */ (globalThis);
+          await view.open({ ...made(wanted), lang: "ar" });
+          return view.toHTML();
+        },
+        /** @type {any} */ (heads),
+      );
+      await page.route("**/one.html", (route) => route.fulfill({ contentType: "text/html", body: text }));
+      await page.goto(`${base}/one.html${VIEWS[4]}`);
+      await page.waitForFunction(
+        () => /** @type {any} */ (document.querySelector("attention-view"))?.store !== undefined,
+      );
+      await settled(page);
+      check(await tokens(page), "ar", "the one-file page");
+    }),
+  );
+}
+
+/** @param {import("playwright-core").Page} page @param {string | undefined} lang */
+async function everyView(page, lang) {
+  for (const hash of VIEWS) {
+    await page.evaluate((to) => {
+      location.hash = to;
+    }, hash);
+    await page.waitForTimeout(50);
+    await settled(page);
+    check(await tokens(page), lang, hash);
+  }
+}
+
+/** What stands in the element: tokens that are seen or said, with the language they are in; and what has one and is none. */
+function tokens(/** @type {import("playwright-core").Page} */ page) {
+  return page.evaluate(() => {
+    const inside = /** @type {ShadowRoot} */ (document.querySelector("attention-view")?.shadowRoot);
+    const named = [
+      ...inside.querySelectorAll(".token, .labels span, .unit, [role=rowheader], [role=columnheader]"),
+    ].filter((one) => /\p{Script=Arabic}/u.test(one.textContent ?? ""));
+    const langs = named.map(
+      (one) =>
+        one.closest("[lang]")?.getAttribute("lang") ?? one.querySelector("[lang]")?.getAttribute("lang"),
+    );
+    const others = [...inside.querySelectorAll("[lang]")].filter(
+      (one) => /[A-Za-z]/.test(one.textContent ?? "") || one.hasAttribute("aria-label"),
+    );
+    return { langs, others: others.map((one) => one.outerHTML.slice(0, 120)) };
+  });
+}
+
+/** @param {Awaited<ReturnType<typeof tokens>>} found @param {string | undefined} lang @param {string} where */
+function check({ langs, others }, lang, where) {
+  const wrong = langs.filter((one) => (one ?? undefined) !== lang);
+  // The large atlas alone shows no token.
+  if (wrong.length > 0 || others.length > 0 || (langs.length === 0 && !where.includes("model")))
+    throw new Error(
+      `${where}: of ${langs.length} tokens ${wrong.length} are not in ${lang}; ${others.join("; ")}`,
+    );
+}
