@@ -11,9 +11,15 @@
  *
  * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. What underflow may cost is added as there.
  */
-import { type AttentionGradients, attentionBackward, scaledDotProductAttention, Tensor } from "heed";
+import {
+  type AttentionGradients,
+  type AttentionResult,
+  attentionBackward,
+  scaledDotProductAttention,
+  Tensor,
+} from "heed";
 import { type Case, describeCase, rounded } from "./case.ts";
-import { textbook32, textbookWeights32, truth } from "./oracle.ts";
+import { flattened, textbookScores32, truth } from "./oracle.ts";
 import { random } from "./random.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
@@ -122,12 +128,17 @@ function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number,
 const flat = (c: Case, t: Tensor): Float64Array =>
   (c.options.layout === "bshd" ? t.transpose(-3, -2) : t).toFloat64();
 
-/** Gradients by the textbook in float32, dS = P∘(dP − rowsum(dO∘O)): all weights held, sums one by one. */
-function textbookBackward32(c: Case, dO: Float64Array): Record<Name, Float32Array> {
+/**
+ * Gradients by the textbook in float32 from what the call gets, output and lse included: P = e^(S − lse),
+ * dS = P∘(dP − rowsum(dO∘O)), all weights held, sums one by one.
+ */
+function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): Record<Name, Float32Array> {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const f = Math.fround;
-  const weights = textbookWeights32(c);
-  const output = textbook32(c);
+  const { output, lse } = flattened(c, state);
+  const weights = textbookScores32(c).map((s, n) =>
+    s === -Infinity ? 0 : f(Math.exp(f(s - lse[Math.floor(n / Nk)]))),
+  );
   const dQuery = new Float32Array(B * Hq * Nq * dk);
   const dKey = new Float32Array(B * Hkv * Nk * dk);
   const dValue = new Float32Array(B * Hkv * Nk * dv);
@@ -186,7 +197,7 @@ export function checkBackward(c: Case): BackwardMeasure {
   const want = inFloat64(c, dOutput);
   let use = 0;
   const ratios: number[] = [];
-  const plain = c.dtype === "float32" && !c.options.dropoutP ? textbookBackward32(c, dO) : undefined;
+  const plain = c.dtype === "float32" && !c.options.dropoutP ? textbookBackward32(c, dO, state) : undefined;
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   for (const name of ["dQuery", "dKey", "dValue"] as const) {
     const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), room[name]];

@@ -159,38 +159,40 @@ export function check(c: Case, options: { ratio?: boolean } = {}): Measure {
 export function textbook32(c: Case): Float32Array {
   const { B, Hq, Hkv, Nq, Nk, dv } = c.lengths;
   const f = Math.fround;
-  const weights = textbookWeights32(c);
+  const scores = textbookScores32(c);
   const output = new Float32Array(B * Hq * Nq * dv);
   for (let row = 0; row < B * Hq * Nq; row++) {
     const h = Math.floor(row / Nq) % Hq;
     const kv = Math.floor(row / (Nq * Hq)) * Hkv + Math.floor((h * Hkv) / Hq);
+    const sink = c.sinks ? f(c.sinks[h]) : -Infinity;
+    const s = scores.subarray(row * Nk, (row + 1) * Nk);
+    const m = s.reduce((most, x) => Math.max(most, x), sink);
+    if (m === -Infinity) continue;
+    let l = 0;
+    for (let j = 0; j < Nk; j++) l = f(l + (s[j] = f(Math.exp(f(s[j] - m)))));
+    if (sink !== -Infinity) l = f(l + f(Math.exp(f(sink - m))));
     for (let e = 0; e < dv; e++) {
       let o = 0;
       for (let j = 0; j < Nk; j++)
-        if (weights[row * Nk + j] !== 0)
-          o = f(o + f(weights[row * Nk + j] * c.exact.v[(kv * Nk + j) * dv + e]));
+        if (s[j] !== 0) o = f(o + f(f(s[j] / l) * c.exact.v[(kv * Nk + j) * dv + e]));
       output[row * dv + e] = o;
     }
   }
   return output;
 }
 
-/** Its weights, [B, Hq, Nq, Nk]. */
-export function textbookWeights32(c: Case): Float32Array {
+/** Its scores, [B, Hq, Nq, Nk], −∞ where masked. */
+export function textbookScores32(c: Case): Float32Array {
   const { B, Hq, Hkv, Nq, Nk, dk } = c.lengths;
   const f = Math.fround;
-  const weights = new Float32Array(B * Hq * Nq * Nk);
+  const scores = new Float32Array(B * Hq * Nq * Nk).fill(-Infinity);
   const scale = f(c.scale);
   for (let row = 0; row < B * Hq * Nq; row++) {
     const i = row % Nq;
     const h = Math.floor(row / Nq) % Hq;
     const b = Math.floor(row / (Nq * Hq));
     const kv = b * Hkv + Math.floor((h * Hkv) / Hq);
-    const s = weights.subarray(row * Nk, (row + 1) * Nk);
-    const sink = c.sinks ? f(c.sinks[h]) : -Infinity;
-    let m = sink;
     for (let j = 0; j < Nk; j++) {
-      s[j] = -Infinity;
       if (!c.allowed(b, h, i, j) || c.added.some((add) => add(b, h, i, j) === -Infinity)) continue;
       let dot = 0;
       for (let d = 0; d < dk; d++)
@@ -198,17 +200,8 @@ export function textbookWeights32(c: Case): Float32Array {
       let x = f(dot * scale);
       for (const change of c.changes) x = f(change.apply(x, b, h, i + c.offsets[b], j));
       for (const add of c.added) x = f(x + add(b, h, i, j));
-      s[j] = x;
-      m = Math.max(m, x);
+      scores[row * Nk + j] = x;
     }
-    if (m === -Infinity) {
-      s.fill(0);
-      continue;
-    }
-    let l = 0;
-    for (let j = 0; j < Nk; j++) l = f(l + (s[j] = f(Math.exp(f(s[j] - m)))));
-    if (sink !== -Infinity) l = f(l + f(Math.exp(f(sink - m))));
-    for (let j = 0; j < Nk; j++) s[j] /= l;
   }
-  return weights;
+  return scores;
 }

@@ -10,7 +10,7 @@ import { draw } from "./draw.ts";
 const CASES = Number(process.env.HEED_CASES ?? 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);
 /** A slow machine stops here, and fails where it got through less than 80 %. */
-const SECONDS = Math.max(150, CASES / 10);
+const SECONDS = Math.max(240, CASES / 10);
 
 const runs = LEVELS.filter(has).flatMap((level) =>
   THREADS.filter((threads) => level !== "reference" || threads === 1).map((threads) => ({ level, threads })),
