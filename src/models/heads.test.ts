@@ -77,6 +77,15 @@ test("the first token, and even attention, are told beside", () => {
   expect(headScores(planted("encoder", [() => 0]), ["abcd"])[0].even.previous).toBeCloseTo(1 / 4, 12);
 });
 
+test("an encoder's heads may look at the token after; a decoder is not asked", () => {
+  const texts = ["abcab"];
+  const [after, back] = headScores(planted("encoder", [(row) => Math.min(row + 1, 4), before]), texts);
+  expect(after.next).toBeCloseTo(1, 9);
+  expect(back.next).toBeLessThan(0.01);
+  expect(after.even.next).toBeCloseTo(1 / 5, 12);
+  expect(headScores(planted("decoder", [before]), texts)[0].next).toBeNaN();
+});
+
 test("quotes pair up in turn, brackets by nesting, and an encoder looks ahead too", () => {
   const close = (row: number, text: string) =>
     text[row] === '"' && text.indexOf('"') === row ? text.lastIndexOf('"') : row;

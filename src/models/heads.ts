@@ -1,6 +1,6 @@
 /**
- * What the heads of a language model do, in numbers a page can state: the share of attention that goes to the token before, to
- * the token after an earlier copy of the current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and
+ * What the heads of a language model do, in numbers a page can state: the share of attention that goes to the token before, to the one
+ * after, to the token after an earlier copy of the current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and
  * from a closing bracket or quote to the one that opened. Each is a mean over rows of weights rebuilt from Q, K and lse, and
  * stands beside what attention spread evenly over the same rows would give.
  */
@@ -15,6 +15,8 @@ export interface HeadScores {
   readonly head: number;
   /** Weight on the token before: rows 1 … N − 1. */
   readonly previous: number;
+  /** Encoders: weight on the token after, rows 0 … N − 2. */
+  readonly next: number;
   /** Weight on the tokens that followed earlier copies of the current one. */
   readonly induction: number;
   /** From a closing bracket or quote to its opening one. */
@@ -26,10 +28,10 @@ export interface HeadScores {
   /** Weight on the token itself. */
   readonly self: number;
   /** What even attention would give: the same measures for weights 1/(tokens in sight). */
-  readonly even: { readonly previous: number; readonly induction: number; readonly matching: number };
+  readonly even: Readonly<Record<"previous" | "next" | "induction" | "matching", number>>;
 }
 
-const MEASURES = ["previous", "induction", "matching", "matchingNext", "first", "self"] as const;
+const MEASURES = ["previous", "next", "induction", "matching", "matchingNext", "first", "self"] as const;
 type Measure = (typeof MEASURES)[number];
 /** A row of attention that is asked, and the keys whose weights are added. */
 type Question = readonly [measure: Measure, row: number, keys: readonly number[]];
@@ -46,7 +48,7 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
 
 /**
  * Induction scores on tokens drawn at random and said twice, where nothing but the repetition tells what comes next.
- * Only `induction` and `previous` are told.
+ * Only `induction`, `previous` and `next` are told.
  */
 export function inductionScores(
   model: TextModel,
@@ -64,7 +66,9 @@ export function inductionScores(
     const ids = [...once, ...once];
     const second = Array.from({ length: n - 1 }, (_, at) => ["induction", n + at, [at + 1]] as const);
     const before = Array.from({ length: 2 * n - 1 }, (_, at) => ["previous", at + 1, [at]] as const);
-    sums.add(model.attentionOf(ids), [...second, ...before]);
+    const after = before.map(([, row, [at]]) => ["next", at, [row]] as const);
+    const encoder = model.architecture === "encoder";
+    sums.add(model.attentionOf(ids), [...second, ...before, ...(encoder ? after : [])]);
   }
   return sums.scores();
 }
@@ -108,12 +112,12 @@ class Sums {
       const of = (measure: Measure) => (sums.get(measure) ?? Number.NaN) / (this.#rows.get(measure) ?? 0);
       return Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)])) as Record<Measure, number>;
     };
-    const { previous, induction, matching } = mean(this.#even);
+    const { previous, next, induction, matching } = mean(this.#even);
     return this.#sums.map((sums, i) => ({
       layer: Math.floor(i / this.#model.heads),
       head: i % this.#model.heads,
       ...mean(sums),
-      even: { previous, induction, matching },
+      even: { previous, next, induction, matching },
     }));
   }
 }
@@ -125,6 +129,7 @@ function questionsOf(seen: TextTokens, causal: boolean): Question[] {
   const before = new Map<number, number[]>();
   ids.forEach((id, row) => {
     if (row > 0) questions.push(["previous", row, [row - 1]]);
+    if (!causal && row + 1 < ids.length) questions.push(["next", row, [row + 1]]);
     questions.push(["first", row, [0]], ["self", row, [row]]);
     const copies = before.get(id) ?? [];
     const followers = copies.map((copy) => copy + 1).filter((key) => key < row);
