@@ -4,7 +4,7 @@
  * turns in one process, from the same weights on the same batches; the first losses are held against each other before
  * anything counts.
  *
- *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--context 256] [--batch 8]
+ *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 256] [--batch 8]
  *   node bench/train.ts --memory              peak memory of a step with one layer of one head, as the context grows
  */
 import { spawnSync } from "node:child_process";
@@ -32,8 +32,8 @@ interface Trainer {
   step(tokens: Int32Array): number | Promise<number>;
 }
 
-/** heed's own model, on its own tape. */
-export function trainer(model: Gpt2, { batch, context, lr }: Sizes): Trainer {
+/** heed's own model, on its own tape; a step in `tidy`, or in what else it is to run in. */
+export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tidy): Trainer {
   const parameters = model.parameters();
   const optimiser = new AdamW(parameters, { lr, weightDecay: 0 });
   return {
@@ -46,7 +46,7 @@ export function trainer(model: Gpt2, { batch, context, lr }: Sizes): Trainer {
           ),
           [batch, context],
         ) as Tensor;
-      return tidy(() => {
+      return within(() => {
         const tape = new Tape();
         const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
         const gradients = tape.gradients(loss, parameters.values());
@@ -101,6 +101,7 @@ async function main(): Promise<void> {
       context: { type: "string", default: "256" },
       batch: { type: "string", default: "8" },
       peers: { type: "boolean", default: false },
+      untidy: { type: "boolean", default: false },
     },
   });
   if (values.child) return void process.stdout.write(String(memoryOf(Number(values.context))));
@@ -120,6 +121,12 @@ async function main(): Promise<void> {
   const subjects: { name: string; trainer: Trainer; times: number[] }[] = [
     { name: `heed ${values.level}`, trainer: trainer(model, sizes), times: [] },
   ];
+  if (values.untidy)
+    subjects.push({
+      name: "heed without tidy",
+      trainer: trainer(decoder(sizes), sizes, (work) => work()),
+      times: [],
+    });
   if (values.peers) {
     const { trainingPeers } = await import("./peers/train.mjs");
     for (const peer of trainingPeers) {

@@ -147,6 +147,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
     if (this.address) this.#address.connect();
     this.#surfacing ??= this.#surfaced();
+    this.#surface?.connect();
     this.#restyle();
   }
 
@@ -215,11 +216,14 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.theme = name;
         },
         lettersOff: () => this.keys === "off",
+        ownsPage: () => this.address,
+        restyle: this.#restyle,
         emit: (name, detail) => this.#emit(name, detail),
       });
     } catch (error) {
       this.#failed("The explorer could not be loaded", error);
     }
+    if (this.isConnected) this.#surface?.connect();
     this.requestUpdate();
   }
 
@@ -331,7 +335,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   readonly #restyle = () => {
     const session = this.#session;
-    session.dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
+    const dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
+    session.dark = dark && this.#surface?.printing !== true;
     session.still = this.#still.matches;
     this.#surface?.restyle();
     this.requestUpdate();

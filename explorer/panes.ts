@@ -31,6 +31,8 @@ interface Pane {
   dispose(): void;
   restyle(): void;
   schedule(): void;
+  /** Draws now, without waiting for a frame. */
+  draw(): void;
   focus(): void;
   /** Moves what is seen so that the cursor is in it. */
   follow?(): void;
@@ -134,6 +136,11 @@ export class Panes {
 
   restyle(): void {
     for (const pane of this.#all) pane.restyle();
+  }
+
+  /** Draws what is on screen, now. */
+  draw(): void {
+    for (const pane of this.#shown) pane.draw();
   }
 
   disconnect(): void {

@@ -9,11 +9,13 @@ import { sampleBundle } from "../src/view/store/sample.ts";
 import { ACTIONS, type Doer } from "./actions.ts";
 import { type Keyed, press, rove } from "./keys.ts";
 import { linesLook } from "./look/lines.ts";
+import { printLook } from "./look/print.ts";
 import { panels, pictures, shell as shellLook } from "./look/shell.ts";
 import { controls } from "./look/theme.ts";
 import { describeCell, detailCell } from "./model/words.ts";
 import type { More } from "./panes.ts";
 import { Panes } from "./panes.ts";
+import { Paper } from "./print.ts";
 import type { Session } from "./session.ts";
 import type { Sheets } from "./sheets.ts";
 import type { Ui } from "./ui.ts";
@@ -23,7 +25,7 @@ import { modelSide } from "./views/model.ts";
 import { percent, shell } from "./views/shell.ts";
 
 /** The styles of everything but the element's own box. */
-export const LOOK: readonly CSSResult[] = [controls, shellLook, pictures, panels, linesLook];
+export const LOOK: readonly CSSResult[] = [controls, shellLook, pictures, panels, linesLook, printLook];
 
 /** What the surface asks of its element. */
 export interface SurfaceHost {
@@ -35,12 +37,17 @@ export interface SurfaceHost {
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
+  /** Whether the page is this element's own. */
+  readonly ownsPage: () => boolean;
+  /** Colours may be others. */
+  readonly restyle: () => void;
   readonly emit: (name: "progress", detail: AttentionViewEvents["progress"]["detail"]) => void;
 }
 
 export class Surface {
   readonly #host: SurfaceHost;
   readonly #panes: Panes;
+  readonly #paper: Paper;
   #more: More | undefined;
   #loading: Promise<More> | undefined;
   #sheets: Sheets | undefined;
@@ -55,6 +62,12 @@ export class Surface {
       takesWheel: (event) => this.#takesWheel(event),
       openHead: () => host.session.set({ view: "head" }),
       progressed: (done) => this.#progressed(done),
+    });
+    this.#paper = new Paper({
+      root: host.root,
+      restyle: host.restyle,
+      draw: () => this.#panes.draw(),
+      owns: host.ownsPage,
     });
   }
 
@@ -86,7 +99,17 @@ export class Surface {
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
   }
 
+  connect(): void {
+    this.#paper.connect();
+  }
+
+  /** Whether the page is being printed: on white. */
+  get printing(): boolean {
+    return this.#paper.on;
+  }
+
   disconnect(): void {
+    this.#paper.disconnect();
     this.#panes.disconnect();
     clearTimeout(this.#saying);
   }

@@ -112,6 +112,12 @@ export class Atlas {
     });
   }
 
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
   #draw(): void {
     this.#due = 0;
     const { session, overviews } = this.#host;

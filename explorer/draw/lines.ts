@@ -178,6 +178,12 @@ export class Lines {
     this.schedule(true);
   }
 
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
   #draw(): void {
     this.#due = 0;
     const { session } = this.host;

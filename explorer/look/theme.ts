@@ -6,7 +6,7 @@
 import { css, unsafeCSS } from "lit";
 
 /** Name, on light paper, on dark. */
-const COLOURS: readonly (readonly [name: string, light: string, dark: string])[] = [
+export const COLOURS: readonly (readonly [name: string, light: string, dark: string])[] = [
   ["paper", "#fbfaf7", "#14151a"],
   ["raised", "#ffffff", "#1d1f26"],
   ["line", "#e4e1d8", "#343741"],

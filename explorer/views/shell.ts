@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../src/view/number.ts";
 import { css } from "../look/css.ts";
-import { describeCell, headName } from "../model/words.ts";
+import { describeCell, headName, STAGE_NAMES } from "../model/words.ts";
 import type { Session } from "../session.ts";
 import type { View } from "../state/state.ts";
 import { figure, token, type Ui } from "../ui.ts";
@@ -41,6 +41,9 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
         ? html`
       ${state.view === "model" ? nothing : html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>`}
       <section class="main" part="main" aria-label=${state.view === "row" ? "Row" : state.view === "model" ? "Model" : "Head"}>
+        <p class="printed"><strong>${session.store?.report.name}</strong> · ${headName(session)}${
+          state.view === "head" ? html` · ${STAGE_NAMES[state.stage]}` : nothing
+        }</p>
         ${state.view === "head" ? toolbar(ui) : nothing}
         <div class="pane ${state.view === "row" && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
         ${state.view === "row" ? nothing : html`<div class="foot">${caption(session)}${parts.legend}</div>`}

@@ -68,6 +68,12 @@ export class TablePane {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
   #draw(): void {
     this.#due = 0;
     const session = this.#session;

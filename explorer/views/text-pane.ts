@@ -195,6 +195,12 @@ export class TextPane {
     return { block, single, chooser, target: other(chooser), units, chosen, pinned };
   }
 
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
   #draw(): void {
     this.#due = 0;
     const { session } = this.host;

@@ -36,7 +36,8 @@ main{flex:1;min-block-size:0}
 h1{position:absolute;inline-size:1px;block-size:1px;margin:-1px;overflow:hidden;clip-path:inset(50%)}
 attention-view{--heed-height:auto;flex:1;min-block-size:min(100dvh,480px)}
 @media (min-width:900px){body{block-size:100dvh}}
-p{margin:0;padding:8px 20px}`;
+p{margin:0;padding:8px 20px}
+@media print{:root{color-scheme:light!important;background:#fff}body,main{display:block;block-size:auto;min-block-size:0}}`;
 
 /** Sets the address, which the element reads when it is defined, decodes the data, and hands it over. */
 const START = `const held=document.getElementById("heed-data");
