@@ -38,8 +38,9 @@ export interface Plan {
   readonly rowMax: boolean;
 }
 
-/** Bytes of coloured squares that are kept. */
+/** Bytes of coloured squares that are kept, and of their codes: in other colours a square is made of them at once. */
 const MOST = 16 * 2 ** 20;
+const MOST_CODES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
 const strange = wordOf(STRANGE);
 
@@ -53,6 +54,7 @@ export interface Drawn {
 
 export class Tiles {
   readonly #kept = new Lru<Drawn>(MOST);
+  readonly #codes = new Lru<Tile>(MOST_CODES);
   readonly #asked = new Map<string, AbortController>();
   readonly #wanted = new Set<string>();
   readonly #slices: Slices;
@@ -78,14 +80,27 @@ export class Tiles {
   get(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
-    const found = this.#kept.get(key);
+    const found = this.#kept.get(key) ?? this.#recoloured(plan, level, i, j);
     if (found === undefined && !this.#asked.has(key)) this.#ask(plan, key, level, i, j);
     return found;
   }
 
   /** The square where it is there already. */
   peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
-    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`);
+    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recoloured(plan, level, i, j);
+  }
+
+  #recoloured(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    const tile = this.#codes.get(`${nameOf(plan)} ${level} ${i} ${j}`);
+    return tile && this.#keep(tile, plan, level, i, j);
+  }
+
+  #keep(tile: Tile, plan: Plan, level: number, i: number, j: number): Drawn {
+    const { rows, columns, domain } = tile;
+    const drawn = { canvas: coloured(tile, plan.colours), rows, columns, domain };
+    this.#kept.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
+    this.#codes.set(`${nameOf(plan)} ${level} ${i} ${j}`, tile, 2 * TILE * TILE);
+    return drawn;
   }
 
   /** Ends a painting: what it did not ask for is no longer waited for. */
@@ -103,6 +118,7 @@ export class Tiles {
     for (const asked of this.#asked.values()) asked.abort();
     this.#asked.clear();
     this.#kept.clear();
+    this.#codes.clear();
   }
 
   #ask(plan: Plan, key: string, level: number, i: number, j: number): void {
@@ -111,11 +127,7 @@ export class Tiles {
     const arrive = (tile: Tile) => {
       if (control.signal.aborted) return;
       this.#asked.delete(key);
-      this.#kept.set(
-        key,
-        { canvas: coloured(tile, plan.colours), rows: tile.rows, columns: tile.columns, domain: tile.domain },
-        BYTES,
-      );
+      this.#keep(tile, plan, level, i, j);
       this.#arrived();
     };
     if (plan.renormalise || plan.rowMax) {
@@ -139,9 +151,14 @@ export class Tiles {
   }
 }
 
-function keyOf({ ref, stage, transfer, domain, colours, hidden, renormalise, rowMax }: Plan): string {
+function keyOf(plan: Plan): string {
+  return `${nameOf(plan)} ${plan.colours[0]} ${plan.colours[255]}`;
+}
+
+/** A plan without its colours. */
+function nameOf({ ref, stage, transfer, domain, hidden, renormalise, rowMax }: Plan): string {
   const own = renormalise || rowMax ? `${hidden.join()} ${renormalise} ${rowMax}` : "";
-  return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${colours[0]} ${colours[255]} ${own}`;
+  return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${own}`;
 }
 
 /** The coarsest level: one square holds the whole head. */

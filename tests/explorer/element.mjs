@@ -12,12 +12,13 @@ import { hostile } from "./hostile.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { language } from "./language.mjs";
 import { lines } from "./lines.mjs";
+import { print } from "./print.mjs";
 import { serve } from "./site.mjs";
 import { text } from "./text.mjs";
 import { values } from "./values.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
-const all = { values, lines, text, keyboard, accessibility, hostile, embedding, language };
+const all = { values, lines, text, keyboard, accessibility, hostile, embedding, language, print };
 const wanted = process.argv.slice(2);
 
 const browser = await launchChromium(["--enable-precise-memory-info", "--js-flags=--expose-gc"]);
