@@ -86,6 +86,7 @@ export class Panes {
       failed: (error) => session.failed(error),
       overview: (width, height, fine) =>
         this.overviews.picture(session.state, width, height, session.state.transfer, fine),
+      overviewed: () => this.overviews.stateOf(session.state),
     });
     for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
   }

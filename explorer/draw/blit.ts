@@ -20,6 +20,16 @@ export interface Window {
   readonly cellHeight: number;
 }
 
+/** What is shown of a head where it has no square yet: its overview. */
+export interface Behind {
+  readonly picture: HTMLCanvasElement | undefined;
+  /** The pass that makes it is under way. */
+  readonly held: boolean;
+}
+
+/** Squares of this level on are cut from a map of the whole head, which the overview's pass makes too (store/work.ts). */
+const FROM_MAP = 3;
+
 /** The finest level whose cells still have a device pixel each. */
 export function levelFor(cellWidth: number, cellHeight: number): number {
   const narrow = Math.min(cellWidth, cellHeight);
@@ -48,6 +58,7 @@ export function blit(
   rows: Axis,
   columns: Axis,
   view: Window,
+  behind?: Behind,
 ): { missing: number; bare: number; domain: number | undefined } {
   const { Nq, Nk } = plan.store.blocks[plan.ref.block];
   const top = topLevel(Nq, Nk);
@@ -57,8 +68,10 @@ export function blit(
   context.rect(view.left, view.top, view.width, view.height);
   context.clip();
   context.imageSmoothingEnabled = false;
-  // The coarsest square is asked for first: it stands in for all others.
-  const last = top > level ? tiles.get(plan, top, 0, 0) : undefined;
+  // The coarsest square is asked for first: it stands in for all others. An overview does the same, and is there.
+  const last = top > level && behind === undefined ? tiles.get(plan, top, 0, 0) : undefined;
+  // What the pass under way brings is not asked for: that would be a second pass, and it would go first.
+  const wait = behind?.held === true && level >= FROM_MAP;
   const side = TILE * 2 ** level;
   let [missing, bare] = [0, 0];
   let domain = last?.domain;
@@ -69,11 +82,12 @@ export function blit(
   for (const vertical of down)
     for (const horizontal of across) {
       const [i, j] = [Math.floor(vertical.start / side), Math.floor(horizontal.start / side)];
-      const found = tiles.get(plan, level, i, j);
+      const found = wait ? tiles.peek(plan, level, i, j) : tiles.get(plan, level, i, j);
       if (found === undefined) missing++;
       const [shown, at] = found ? [found, level] : standIn(tiles, plan, level, top, i, j);
       if (shown === undefined) {
-        bare++;
+        if (behind?.picture) stretch(context, behind.picture, [Nq, Nk], vertical, horizontal);
+        else bare++;
         continue;
       }
       domain ??= shown.domain;
@@ -109,6 +123,31 @@ function spans(axis: Axis, side: number, from: number, to: number, pixel: (place
       first = next;
     }
   return found;
+}
+
+/** A part of the overview, in place of a square. */
+function stretch(
+  context: CanvasRenderingContext2D,
+  picture: HTMLCanvasElement,
+  [Nq, Nk]: readonly [number, number],
+  rows: Span,
+  columns: Span,
+): void {
+  const [height, width] = [rows.to - rows.from, columns.to - columns.from];
+  if (height <= 0 || width <= 0) return;
+  const [down, across] = [picture.height / Nq, picture.width / Nk];
+  context.clearRect(columns.from, rows.from, width, height);
+  context.drawImage(
+    picture,
+    columns.start * across,
+    rows.start * down,
+    (columns.end - columns.start) * across,
+    (rows.end - rows.start) * down,
+    columns.from,
+    rows.from,
+    width,
+    height,
+  );
 }
 
 function put(

@@ -7,6 +7,7 @@ import { HeadFacts } from "../model/facts.ts";
 import { axesOf, hiddenKeys, type Session } from "../session.ts";
 import type { Slices } from "../slices.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "./axis.ts";
+import type { Behind } from "./blit.ts";
 import { reveal, zoom } from "./camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "./colours.ts";
 import { type Box, boxOf, type Frame, frameOf } from "./frame.ts";
@@ -16,7 +17,7 @@ import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import { paint, resize } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
-import { type Plan, Tiles, topLevel } from "./tiles.ts";
+import { type Plan, Tiles } from "./tiles.ts";
 
 /** What the matrix needs of the element it is in. */
 export interface Host {
@@ -28,6 +29,8 @@ export interface Host {
   readonly failed: (error: unknown) => void;
   /** The cursor's head as far as it is known, in at most so many device pixels. */
   readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
+  /** How far that is; undefined: it was not asked for. */
+  readonly overviewed: () => "under way" | "done" | undefined;
 }
 
 const EMPTY: Axis = axisOf(0);
@@ -57,6 +60,7 @@ export class Matrix {
   #paints: Paints | undefined;
   #painted = "";
   #look = "";
+  #missing = 0;
   #due = 0;
   #size: readonly [number, number] = [0, 0];
 
@@ -129,7 +133,7 @@ export class Matrix {
 
   /** Squares still waited for. */
   get waiting(): number {
-    return this.#tiles.waiting;
+    return Math.max(this.#missing, this.#tiles.waiting);
   }
 
   get scene(): Frame["scene"] | undefined {
@@ -194,6 +198,7 @@ export class Matrix {
     ].join(" ");
     if (key !== this.#painted) {
       if (this.#look !== "" && look !== this.#look) this.#fade();
+      const behind = this.#behind(ratio);
       const done = paint(this.#canvas.getContext("2d")!, this.#tiles, {
         size: [Math.round(width * ratio), Math.round(height * ratio)],
         frame: this.#frame,
@@ -204,12 +209,14 @@ export class Matrix {
         paints: this.#paints,
         facts: facts.whole || facts.entropy.length > 512 ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
-        backdrop: this.#backdrop(ratio),
+        behind,
         squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, k: number) => session.row(query, state.stage)[k] }),
       });
-      this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
+      if (behind?.held !== true)
+        this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
       this.#tiles.settle();
+      this.#missing = done.missing;
       if (done.shown) {
         this.#look = look;
         this.domain = done.domain;
@@ -221,9 +228,9 @@ export class Matrix {
     this.#place();
   }
 
-  /** The head's overview, where it is what the squares will show, and they are not there yet. */
-  #backdrop(ratio: number): HTMLCanvasElement | undefined {
-    const { session, overview } = this.#host;
+  /** The head's overview, where it is what the squares will show. */
+  #behind(ratio: number): Behind | undefined {
+    const { session, overview, overviewed } = this.#host;
     const { state, block } = session;
     const { rows, columns } = this.#axes;
     const whole = rows.count === block!.Nq && columns.count === block!.Nk;
@@ -233,9 +240,9 @@ export class Matrix {
     const { usedWidth, usedHeight } = this.#frame!;
     const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
     // Squares keep the largest value; the mean is the overview's.
-    if (this.#meaned(ratio)) return overview(width, height, true);
-    if (this.#tiles.peek(this.#plan!, topLevel(block!.Nq, block!.Nk), 0, 0)) return undefined;
-    return overview(width, height, false);
+    if (this.#meaned(ratio)) return { picture: overview(width, height, true), held: false };
+    const how = overviewed();
+    return how && { picture: overview(width, height, false), held: how === "under way" };
   }
 
   /** Whether cells are merged, and by their mean. */

@@ -20,6 +20,7 @@ export class Overviews {
   readonly #known = new Map<string, Overview>();
   readonly #fine = new Map<string, Overview | null>();
   readonly #asked = new Set<string>();
+  readonly #settled = new Set<string>();
   readonly #painted = new Lru<HTMLCanvasElement>(MOST);
   readonly #changed: () => void;
   #store: HeadStore | undefined;
@@ -63,6 +64,10 @@ export class Overviews {
       this.#known.set(keyOf(name), overview);
       this.#changed();
     };
+    const settle = (name: HeadName) => {
+      this.#waiting--;
+      this.#settled.add(keyOf(name));
+    };
     for (const name of fresh)
       store
         .overview(this.#session.refOf(name), size, {
@@ -72,13 +77,24 @@ export class Overviews {
         .then(
           (overview) => {
             if (signal.aborted) return;
-            this.#waiting--;
+            settle(name);
             take(name, overview);
           },
           (error) => {
-            if (!signal.aborted) this.#session.failed(error);
+            if (signal.aborted) return;
+            settle(name);
+            this.#changed();
+            this.#session.failed(error);
           },
         );
+  }
+
+  /** Whether the head's overview is still computed; undefined where it was not asked for, or cannot be had. */
+  stateOf(name: HeadName): "under way" | "done" | undefined {
+    const key = keyOf(name);
+    if (this.#session.store !== this.#store || !this.#asked.has(key)) return undefined;
+    if (!this.#settled.has(key)) return "under way";
+    return this.#known.has(key) ? "done" : undefined;
   }
 
   get(name: HeadName): Overview | undefined {
@@ -133,6 +149,7 @@ export class Overviews {
     this.#known.clear();
     this.#fine.clear();
     this.#asked.clear();
+    this.#settled.clear();
     this.#painted.clear();
     this.#waiting = 0;
   }

@@ -7,7 +7,7 @@ import { num } from "../../src/view/number.ts";
 import { codeOf, isSigned, signedCodeOf } from "../../src/view/store/transfer.ts";
 import type { HeadFacts } from "../model/facts.ts";
 import { type Axis, between, placeOf } from "./axis.ts";
-import { blit, hatch, type Window, xOf, yOf } from "./blit.ts";
+import { type Behind, blit, hatch, type Window, xOf, yOf } from "./blit.ts";
 import type { Paints } from "./colours.ts";
 import type { Frame } from "./frame.ts";
 import type { Plan, Tiles } from "./tiles.ts";
@@ -26,9 +26,9 @@ export interface Painting {
   /** The value printed in a cell, where it is asked for; and the colours' lightness decides its ink. */
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
-  /** The whole head made small, as far as it is known: shown where there is no square at all yet. */
-  readonly backdrop: HTMLCanvasElement | undefined;
-  /** Whether squares are drawn over it. */
+  /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
+  readonly behind: Behind | undefined;
+  /** Whether there are squares, or only that. */
   readonly squares: boolean;
 }
 
@@ -38,7 +38,7 @@ export function paint(
   tiles: Tiles,
   painting: Painting,
 ): { shown: boolean; missing: number; domain: number | undefined } {
-  const { frame, ratio, plan, rows, columns, paints } = painting;
+  const { frame, ratio, plan, rows, columns, paints, behind } = painting;
   const view: Window = {
     left: Math.round(frame.left * ratio),
     top: Math.round(frame.top * ratio),
@@ -52,13 +52,12 @@ export function paint(
   const layer = scratch(context.canvas, painting.size);
   layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
   hatch(layer, view, paints.hatch, ratio);
-  if (painting.backdrop) stretch(layer, view, painting.backdrop, painting);
+  if (!painting.squares && behind?.picture) stretch(layer, view, behind.picture, painting);
   const { missing, bare, domain } = painting.squares
-    ? blit(layer, tiles, plan, rows, columns, view)
+    ? blit(layer, tiles, plan, rows, columns, view, behind)
     : { missing: 0, bare: 0, domain: 1 };
   const all = rows.runs.length > 0 && columns.runs.length > 0;
-  if (all && bare > 0 && domain === undefined && painting.backdrop === undefined)
-    return { shown: false, missing, domain };
+  if (all && bare > 0 && domain === undefined) return { shown: false, missing, domain };
   gaps(layer, view, rows, columns, paints, ratio);
   hideKeys(layer, view, plan.hidden, columns, paints);
   outline(layer, view, paints);
@@ -72,7 +71,7 @@ export function paint(
   return { shown: true, missing, domain };
 }
 
-/** The whole head behind its squares. */
+/** The whole head in place of its squares. */
 function stretch(
   context: CanvasRenderingContext2D,
   view: Window,

@@ -17,8 +17,8 @@ import type { PassAnswer } from "./work.ts";
 const HELD = 96 * 2 ** 20;
 /** Rows that are kept: the one under the cursor is asked for again and again. */
 const ROWS = 16;
-/** Pooled size of a pass nobody asked a picture of. */
-const SIZE = 64;
+/** Pooled size of a pass nobody asked a picture of: thumbnails' size, so that measures and picture are one pass. */
+const SIZE = 128;
 /** Overviews of different size that are kept of a head. */
 const SIZES = 4;
 /** What is not on screen waits behind this many heads that are. */
