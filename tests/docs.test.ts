@@ -135,7 +135,7 @@ describe("README.md", () => {
   });
 
   it("shows what heed show prints", async () => {
-    const { out } = await command(["show", "the old ship and the old sea", "--layer", "2", "--head", "2"]);
+    const { out } = await command(["show", "the old ship and the old sea", "--layer", "0", "--head", "0"]);
     const printed = out
       .replaceAll("\u00a0", " ")
       .split("\n")

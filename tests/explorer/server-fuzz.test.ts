@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
 import { type Random, random } from "../random.ts";
@@ -112,6 +112,9 @@ function mutant(draw: Random): { bytes: string; foreign: boolean } {
   return { bytes, foreign };
 }
 
+/** Connections of this process that are open, at either end. */
+const open = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+
 /** What a connection gives until it ends, or says nothing for a moment. */
 function exchange(bytes: string): Promise<string> {
   return new Promise((resolve) => {
@@ -133,6 +136,7 @@ it(`${COUNT} mutated requests see nothing outside the map (HEED_SEED=${seed})`, 
 }, async () => {
   const statuses = new Map<string, number>();
   const before = process.memoryUsage().rss;
+  const others = open();
   for (let first = 0; first < COUNT; first += 20) {
     const batch = Array.from({ length: Math.min(20, COUNT - first) }, (_, i) =>
       mutant(random(seed + first + i)),
@@ -157,6 +161,8 @@ it(`${COUNT} mutated requests see nothing outside the map (HEED_SEED=${seed})`, 
   }
   console.log(`seed ${seed}: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`);
   expect((await send(server.port, get(server.port, "/"))).status).toBe(200);
+  // No connection outlives its end.
+  await vi.waitFor(() => expect(open()).toBe(others), 10_000);
   // The client's own buffers are in this process too.
   expect(process.memoryUsage().rss - before).toBeLessThan(160 * 2 ** 20 + COUNT * 4096);
   // Requests that are served, refused and unreadable all came up: else the generator has gone blunt.

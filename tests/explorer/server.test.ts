@@ -153,6 +153,12 @@ describe("who may ask", () => {
     expect((await send(port, get(port, "/", `Origin: http://127.0.0.1:${port}`))).status).toBe(200);
   });
 
+  it("an Origin below 2,500 other headers is still seen", async () => {
+    const many = Array.from({ length: 2500 }, () => "a:b");
+    expect((await send(port, get(port, "/", ...many))).status).toBe(200);
+    expect((await send(port, get(port, "/", ...many, "Origin: http://evil.example"))).status).toBe(403);
+  });
+
   it("another site may lead to the page by a link, and ask for nothing", async () => {
     for (const site of ["cross-site", "same-site", "garbage"])
       for (const target of ["/", "/page.js", `/data/held?token=${server.token}`]) {
@@ -301,6 +307,17 @@ describe("limits", () => {
     } finally {
       await hasty.close();
     }
+  });
+
+  it("a connection whose requests pile up unanswered is closed", async () => {
+    const socket = connect(port, "127.0.0.1");
+    let all = "";
+    socket.setEncoding("latin1").on("data", (text) => (all += text));
+    socket.on("error", () => {});
+    socket.write(get(port, "/page.js").repeat(2000));
+    await new Promise((resolve) => socket.on("close", resolve));
+    expect(all.split("export {};").length).toBeLessThan(2000);
+    expect((await send(port, get(port, "/page.js"))).status).toBe(200);
   });
 
   it("a connection too many is closed, and there is room again when one ends", async () => {
