@@ -60,6 +60,8 @@ export interface LocalServer {
 /** Bytes of a user's file that are held at once. */
 const PIECE = 2 ** 20;
 const MAX_HEADER = 16 * 1024;
+/** Requests of one connection that wait for their answers at once: a browser sends them one after another. */
+const WAITING = 32;
 
 /** Starts a server on loopback (IPv4, and IPv6 where there is one). Throws an OptionError where it cannot listen. */
 export async function startServer(content: ServerContent, options: ServerOptions = {}): Promise<LocalServer> {
@@ -71,22 +73,25 @@ export async function startServer(content: ServerContent, options: ServerOptions
 
   const data = new Map<string, Source>();
   const servers: Server[] = [];
-  const sockets = new Set<Socket>();
-  /** Sockets with an answer that is not whole yet: no error may be written into it. */
-  const busy = new WeakMap<Socket, number>();
+  /** The connections that are open, each with the number of its answers that are not whole yet. */
+  const sockets = new Map<Socket, { waiting: number }>();
   let own: ReadonlySet<string> = new Set();
 
   const close = async () => {
     const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
-    for (const socket of sockets) socket.destroy();
+    for (const socket of sockets.keys()) socket.destroy();
     await Promise.all(closed);
     for (const source of data.values()) await source.close();
   };
 
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    busy.set(socket, (busy.get(socket) ?? 0) + 1);
-    response.on("close", () => busy.set(socket, (busy.get(socket) ?? 1) - 1));
+    const connection = sockets.get(socket);
+    // What had been sent before the connection was given up is still parsed.
+    if (connection === undefined || socket.destroyed) return;
+    if (connection.waiting === WAITING) return void socket.destroy();
+    connection.waiting++;
+    response.on("close", () => connection.waiting--);
     const { method = "", url: target = "", headersDistinct: headers } = request;
     const route = decide({ method, target, headers }, own, matches);
     if ("status" in route) return refuse(response, route);
@@ -114,14 +119,19 @@ export async function startServer(content: ServerContent, options: ServerOptions
       requireHostHeader: false,
     });
     server.timeout = options.idleTimeout ?? 30_000;
+    // Every header is looked at: their size is what bounds them.
+    server.maxHeadersCount = 0;
+    // Drops them before there is a parser; the count below is the one of both servers.
+    server.maxConnections = connections;
     server.on("request", answer).on("checkContinue", answer).on("checkExpectation", answer);
     server.on("connection", (socket: Socket) => {
       if (sockets.size >= connections) return socket.destroy();
-      sockets.add(socket);
+      sockets.set(socket, { waiting: 0 });
       socket.on("close", () => sockets.delete(socket));
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (socket.writable && !busy.get(socket)) socket.end(rawRefusal(error.code));
+      // No error may be written into an answer that is not whole yet.
+      if (socket.writable && !sockets.get(socket)?.waiting) socket.end(unreadable(error.code));
       socket.destroySoon();
     });
     servers.push(server);
@@ -182,8 +192,15 @@ function refuse(response: ServerResponse, { status, why }: Refusal): void {
 }
 
 /** The answer to bytes that are no request. */
-function rawRefusal(code: string | undefined): string {
-  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+function unreadable(code: string | undefined): string {
+  if (code === "HPE_HEADER_OVERFLOW") return TOO_LARGE;
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? TOO_SLOW : MALFORMED;
+}
+
+const [MALFORMED, TOO_SLOW, TOO_LARGE] = [400, 408, 431].map(rawRefusal);
+
+/** A refusal as the bytes of a whole answer, after which the connection ends. */
+function rawRefusal(status: number): string {
   const body = `${status} ${STATUS_CODES[status]}\n`;
   const facts = {
     "Content-Type": "text/plain; charset=utf-8",
