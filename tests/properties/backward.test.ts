@@ -5,10 +5,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { BACKWARD_STATISTIC, checkBackward } from "../backward-oracle.ts";
 import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
-import { draw } from "./draw.ts";
+import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);
+/** Longest sequence of a case. */
+const MOST = 100;
 /** A slow machine stops here, and fails where it got through less than 80 %. */
 const SECONDS = Math.max(240, CASES / 10);
 
@@ -21,17 +23,6 @@ const ratios: number[] = [];
 
 afterAll(restore);
 
-/** The smallest of the failing sizes of a seed, or the first failure. */
-function smallest(seed: number, failure: unknown): unknown {
-  for (const most of [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48])
-    try {
-      checkBackward(draw(seed, most));
-    } catch (error) {
-      return error;
-    }
-  return failure;
-}
-
 describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
   runs.forEach(({ level, threads }, n) => {
     it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases lie within the bound`, {
@@ -43,12 +34,12 @@ describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
       for (; ran < share && Date.now() < end; ran++) {
         const seed = SEED + n * share + ran;
         try {
-          const measure = checkBackward(draw(seed, 100));
+          const measure = checkBackward(draw(seed, MOST));
           worst = Math.max(worst, measure.use);
           if (measure.bounded) bounded++;
           ratios.push(...measure.ratios);
         } catch (error) {
-          throw smallest(seed, error);
+          throw smallest(checkBackward, seed, MOST, error);
         }
       }
       done += ran;

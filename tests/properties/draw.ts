@@ -249,3 +249,19 @@ function poisonUnseen(
   spread(keys, exact.v, dv);
   spread(rows, exact.q, dk);
 }
+
+/** What `check` throws for the smallest lengths of a seed's case that fail, drawn up to `most` before; `failure` where no smaller ones do. */
+export function smallest(
+  check: (drawn: Case) => unknown,
+  seed: number,
+  most: number,
+  failure: unknown,
+): unknown {
+  for (const length of [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100])
+    try {
+      if (length < most) check(draw(seed, length));
+    } catch (error) {
+      return error;
+    }
+  return failure;
+}
