@@ -1,7 +1,9 @@
-/** Defines the element where there is a page, and it is not defined yet: by another copy of the module, say. */
+/** Defines the elements where there is a page, and they are not defined yet: by another copy of the module, say. */
 import { AttentionView } from "./element.ts";
+import { AttentionRow } from "./row-element.ts";
 
-if (typeof globalThis.document !== "undefined" && customElements.get(AttentionView.tag) === undefined)
-  customElements.define(AttentionView.tag, AttentionView);
+if (typeof globalThis.document !== "undefined")
+  for (const element of [AttentionView, AttentionRow])
+    if (customElements.get(element.tag) === undefined) customElements.define(element.tag, element);
 
-export { AttentionView };
+export { AttentionRow, AttentionView };

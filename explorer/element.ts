@@ -2,7 +2,7 @@
  * <attention-view>: the explorer as an element for any page. Holds a session and speaks the element's own words: attributes,
  * properties, events, methods. What is seen is surface.ts's, reading files open.ts's: both are loaded when they are needed.
  */
-import { adoptStyles, html, LitElement, type TemplateResult } from "lit";
+import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
 import type { AttentionViewElement, AttentionViewEvents, Openable } from "../src/view/element.ts";
 import type { FigureOptions } from "../src/view/figure/options.ts";
 import type { HeadMeasures, HeadStore } from "../src/view/store/types.ts";
@@ -13,20 +13,31 @@ import { Address } from "./state/history.ts";
 import { MODES, STAGES, type State, VIEWS } from "./state/state.ts";
 import type { Surface } from "./surface.ts";
 
-/** Attributes that are parts of the state, and how they are read. */
-const PARTS = {
+/** Attributes that are parts of the state, and the choices there are; undefined: a number, or of a block its name. */
+export type Parts = Readonly<
+  Partial<
+    Record<
+      "view" | "mode" | "stage" | "block" | "layer" | "head" | "query" | "key",
+      readonly string[] | undefined
+    >
+  >
+>;
+const PARTS: Parts = {
   view: VIEWS,
   mode: MODES,
   stage: STAGES,
   block: undefined,
   layer: undefined,
   head: undefined,
-} as const;
-type Part = keyof typeof PARTS;
+};
+type Part = keyof Parts;
 
 export class AttentionView extends LitElement implements AttentionViewElement {
-  static readonly tag = "attention-view";
-  static override styles = theme;
+  static readonly tag: "attention-view" | "attention-row" = "attention-view";
+  static readonly parts: Parts = PARTS;
+  /** Parts of the state that stay as they are. */
+  static readonly fixed: Partial<State> = {};
+  static override styles: CSSResultGroup = theme;
   static override properties = {
     src: {},
     theme: { reflect: true },
@@ -35,7 +46,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   };
   static override get observedAttributes(): string[] {
     // biome-ignore lint/complexity/noThisInStatic: lit finishes the class it is asked about.
-    return [...super.observedAttributes, ...Object.keys(PARTS)];
+    return [...super.observedAttributes, ...Object.keys(this.parts)];
   }
 
   /** Where the attention is read from. */
@@ -56,20 +67,25 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #unsubscribe: (() => void) | undefined;
   #opening: AbortController | undefined;
   #reflecting = false;
+  /** Parts that the page has named itself: those are shown, whatever they are. */
+  readonly #named = new Set<Part>();
 
   constructor() {
     super();
     this.address = false;
+    this.#session.fixed = this.#kind.fixed;
+    this.#session.set({}, "replace");
     this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
     this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
+      if (this.#alone || !event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       this.renderRoot.querySelector(".root")?.classList.add("dropping");
     });
     for (const name of ["dragleave", "drop"] as const)
       this.addEventListener(name, () => this.renderRoot.querySelector(".root")?.classList.remove("dropping"));
     this.addEventListener("drop", (event) => {
+      if (this.#alone) return;
       event.preventDefault();
       this.#surface?.take([...(event.dataTransfer?.files ?? [])]);
     });
@@ -161,9 +177,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
     super.attributeChangedCallback(name, before, value);
-    if (!(name in PARTS) || this.#reflecting || value === before || value === null) return;
+    const { parts } = this.#kind;
+    if (!(name in parts) || this.#reflecting || value === before || value === null) return;
     const part = name as Part;
-    const choices: readonly string[] | undefined = PARTS[part];
+    this.#named.add(part);
+    const choices = parts[part];
     if (part === "block") this.#session.set({ block: value }, "replace");
     else if (choices === undefined) {
       if (/^\d+$/.test(value)) this.#session.set({ [part]: Number(value) }, "replace");
@@ -194,11 +212,20 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   // — the inside
 
+  get #kind(): typeof AttentionView {
+    return this.constructor as typeof AttentionView;
+  }
+
+  /** There is a row, and no explorer around it. */
+  get #alone(): boolean {
+    return this.#kind.fixed.view === "row";
+  }
+
   /** Loads what is seen. */
   async #surfaced(): Promise<void> {
     try {
       const { LOOK, Surface } = await import("./surface.ts");
-      adoptStyles(this.renderRoot as ShadowRoot, [theme, ...LOOK]);
+      adoptStyles(this.renderRoot as ShadowRoot, [...this.#kind.elementStyles, ...LOOK]);
       this.#surface = new Surface({
         session: this.#session,
         root: () => this.renderRoot as ShadowRoot,
@@ -216,6 +243,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.theme = name;
         },
         lettersOff: () => this.keys === "off",
+        alone: this.#alone,
         ownsPage: () => this.address,
         restyle: this.#restyle,
         emit: (name, detail) => this.#emit(name, detail),
@@ -256,7 +284,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #reflect(): void {
     this.#reflecting = true;
     const { state } = this.#session;
-    for (const part of Object.keys(PARTS) as Part[])
+    for (const part of Object.keys(this.#kind.parts) as Part[])
       if (this.#session.store && this.getAttribute(part) !== String(state[part]))
         this.setAttribute(part, String(state[part]));
     this.#reflecting = false;
@@ -316,9 +344,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   #opened(store: HeadStore): void {
+    const named = this.#named.has("query") && this.#named.has("key");
     void this.#load().then(() => {
       const { query, key, held } = this.#session.state;
-      const cell = query + key === 0 && held === null ? interestingCell(this.#session) : undefined;
+      const first = query + key === 0 && held === null && !named;
+      const cell = first ? interestingCell(this.#session) : undefined;
       if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();

@@ -10,4 +10,4 @@ provide({
   module: async () => (await fetch(new URL("../attention-view.js", import.meta.url))).text(),
 });
 
-export { AttentionView } from "./define.ts";
+export { AttentionRow, AttentionView } from "./define.ts";

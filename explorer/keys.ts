@@ -6,6 +6,8 @@ import type { HeadName } from "./state/state.ts";
 export interface Keyed extends Doer {
   /** Single letters are switched off: arrows, Enter, Escape and what has Control stay. */
   readonly lettersOff: boolean;
+  /** The actions there are; undefined: all. */
+  readonly only: ReadonlySet<string> | undefined;
   readonly moveHead: (rows: number, columns: number) => HeadName | undefined;
 }
 
@@ -46,7 +48,8 @@ export function press(keyed: Keyed, event: KeyboardEvent): void {
   const presses = event.key === "Enter" || event.key === " ";
   if (presses && target.matches("button, summary, a, input, select")) return;
   const action = actionOf(event);
-  if (action === undefined || action.when?.(keyed.session) === false) return;
+  if (action === undefined || keyed.only?.has(action.name) === false) return;
+  if (action.when?.(keyed.session) === false) return;
   if (action.name === "back" && typing) {
     target.blur();
     keyed.focusMain();

@@ -37,6 +37,8 @@ export class Session {
   state: State = DEFAULT;
   store: HeadStore | undefined;
   status: Status = { kind: "empty" };
+  /** Parts of the state that stay as they are. */
+  fixed: Partial<State> = {};
   /** Colours of the dark page. */
   dark = false;
   /** Nothing fades or slides. */
@@ -74,7 +76,7 @@ export class Session {
   /** Changes the state, kept inside what the store has. */
   set(patch: Partial<State>, how: How = "push"): void {
     const before = this.state;
-    const next = this.settled({ ...before, ...patch });
+    const next = this.settled({ ...before, ...patch, ...this.fixed });
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
     this.state = next;

@@ -18,7 +18,9 @@ import { Panes } from "./panes.ts";
 import { Paper } from "./print.ts";
 import type { Session } from "./session.ts";
 import type { Sheets } from "./sheets.ts";
+import { STAGES } from "./state/state.ts";
 import type { Ui } from "./ui.ts";
+import { alone } from "./views/alone.ts";
 import type { DialogName } from "./views/dialogs.ts";
 import { legend } from "./views/legend.ts";
 import { modelSide } from "./views/model.ts";
@@ -37,12 +39,20 @@ export interface SurfaceHost {
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
+  /** The row view by itself. */
+  readonly alone: boolean;
   /** Whether the page is this element's own. */
   readonly ownsPage: () => boolean;
   /** Colours may be others. */
   readonly restyle: () => void;
   readonly emit: (name: "progress", detail: AttentionViewEvents["progress"]["detail"]) => void;
 }
+
+/** What keys do where there is the row alone. */
+const OF_A_ROW: ReadonlySet<string> = new Set([
+  ...["pin", "back", "weaker", "stronger", "detail", "next-block", ...STAGES],
+  ...["next-head", "previous-head", "next-layer", "previous-layer"],
+]);
 
 export class Surface {
   readonly #host: SurfaceHost;
@@ -79,13 +89,15 @@ export class Surface {
     if (more === undefined && (state.view === "row" || state.table || state.mode !== "matrix"))
       void this.#loadMore();
     const row = state.view === "row" && !state.table;
+    const said = html`<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
+    if (this.#host.alone) return html`${alone(ui, more?.rowView(ui) ?? html``)}${said}`;
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
       pane: row ? (more?.rowView(ui) ?? html``) : this.#panes.main.root,
       legend: state.view === "row" || state.table ? nothing : this.#legend(),
       side: state.view === "model" ? modelSide(ui) : nothing,
       dialogs: more && this.#sheets ? more.dialogs(ui, this.#sheets.dialogs) : nothing,
-    })}${this.#panes.preview.root}<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
+    })}${this.#panes.preview.root}${said}`;
   }
 
   /** After the page has been rendered. */
@@ -133,7 +145,7 @@ export class Surface {
 
   /** Opens files, and says what was found in them. */
   take(files: readonly File[]): void {
-    if (files.length === 0) return;
+    if (files.length === 0 || this.#host.alone) return;
     this.#host.open(files, files[0].name).then(
       () => this.#dialog("report"),
       () => {},
@@ -199,6 +211,7 @@ export class Surface {
     return {
       ...doer,
       lettersOff: lettersOff(),
+      only: this.#host.alone ? OF_A_ROW : undefined,
       moveHead: (rows, columns) =>
         (session.state.view === "model" ? this.#panes.large : this.#panes.atlas).headAt(rows, columns),
     };

@@ -50,4 +50,4 @@ function workerOf(text: string[]): Port {
   }
 }
 
-export { AttentionView } from "./define.ts";
+export { AttentionRow, AttentionView } from "./define.ts";

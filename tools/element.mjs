@@ -85,7 +85,7 @@ export async function bundleParts() {
         },
         {
           name: "base",
-          test: /node_modules|explorer\/(?:session|workers|element|define|state|look\/(?:theme|css)|draw\/axis)/,
+          test: /node_modules|explorer\/(?:session|workers|element|row-element|define|state|look\/(?:theme|css)|draw\/axis)/,
         },
       ],
     },
@@ -98,13 +98,16 @@ export async function bundleParts() {
 }
 
 /** The module's types: what src/view/element.ts says, and that the tag is that element. No package is named in them. */
-const TYPES = `import type { AttentionViewElement } from "./view/element.js";
+const TYPES = `import type { AttentionRowElement, AttentionViewElement } from "./view/element.js";
 export * from "./view/element.js";
 /** The class of <attention-view>; importing this module defines it. */
 export declare const AttentionView: { new (): AttentionViewElement; readonly tag: "attention-view" };
+/** The class of <attention-row>, defined with it. */
+export declare const AttentionRow: { new (): AttentionRowElement; readonly tag: "attention-row" };
 declare global {
   interface HTMLElementTagNameMap {
     "attention-view": AttentionViewElement;
+    "attention-row": AttentionRowElement;
   }
 }
 `;

@@ -93,6 +93,9 @@ export const shell = css`
   .root.model .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
 }
 .pane.scrolls { overflow: auto; }
+.root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
+.alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }
+@container (width < 520px) { .root.alone { padding-inline: 12px; } }
 `;
 
 export const pictures = css`

@@ -26,7 +26,7 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
     for (const part of parts) size += Math.abs(part[c]);
     most = Math.max(most, size, Math.abs(output[c]));
   }
-  return html`<section aria-label="Output">
+  return html`<section role="group" aria-label="Output">
     <h2>What it adds to the output</h2>
     <dl class="strips">
       <dt class="value">v</dt><dd>${strip(ledger.v, "v", stripLabel("value vector", ledger.v), 32)}</dd>

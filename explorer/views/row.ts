@@ -1,7 +1,7 @@
 /**
  * Row: how one number came to be, in full: the two vectors and their products, the ledger with its formulas, the whole row
  * as bars with a temperature to try, and what the row adds to the output. Every number can be changed: the store
- * computes the rest again, Esc puts it back.
+ * computes the rest again, Esc puts it back. Its parts are groups and no landmarks: a page may hold several rows.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import { factsOf, largest } from "../model/facts.ts";
@@ -19,18 +19,18 @@ export function rowView(ui: Ui): TemplateResult {
   if (!session.ready || block === undefined) return html`<p class="quiet">Loading the head …</p>`;
   const ledger = ledgerOf(session);
   return html`<div class="rowview"><div>
-    <section class="cursor-keys" tabindex="0" aria-label="The number, arrow keys move to another">
+    <section role="group" class="cursor-keys" tabindex="0" aria-label="The number, arrow keys move to another">
       ${readout(ui, ledger)}
       ${isChanged(session) ? html`<p><button type="button" class="bordered" @click=${() => ui.act("back")}>Restore</button></p>` : nothing}
       ${ledger.emptyRow ? html`<p>This row may see nothing: its weights are 0 by definition.</p>` : nothing}
       <h2>Step by step</h2>
       ${lines(ledger, { formulas: true, scale: scaleField(ui) })}
     </section>
-    <section aria-label="The row">${wholeRow(ui)}</section></div>
+    <section role="group" aria-label="The row">${wholeRow(ui)}</section></div>
     <div>${
       ledger.products.length === 0
         ? nothing
-        : html`<section aria-label="Terms">
+        : html`<section role="group" aria-label="Terms">
       <h2>q⊙k, ${figure(ledger.products.length, "d")} terms ${choice(
         "Order of the terms",
         [

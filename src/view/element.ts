@@ -106,6 +106,9 @@ export interface AttentionViewEvents {
   readonly progress: CustomEvent<{ readonly what: string; readonly done: number }>;
 }
 
+/** <attention-row>: the row view by itself. Attributes `block layer head query key theme src keys address` do as the properties do. */
+export interface AttentionRowElement extends AttentionViewElement {}
+
 /** The element. Attributes `view mode block layer head stage theme src keys address` do as the properties do. */
 export interface AttentionViewElement extends HTMLElement {
   /** Where the attention is read from. */

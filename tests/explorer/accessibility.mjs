@@ -41,7 +41,7 @@ const LOOKS = /** @type {const} */ ([
 ]);
 
 /** @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
-async function violations(page) {
+export async function violations(page) {
   await page.addScriptTag({ url: "/axe.js" });
   return page.evaluate(async () => {
     const { axe } = /** @type {any} */ (globalThis);

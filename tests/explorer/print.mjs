@@ -94,12 +94,10 @@ function seen(page) {
     const most = [...counts].sort((a, b) => b[1] - a[1])[0];
     return {
       paper: getComputedStyle(view).backgroundColor,
-      texts: texts
-        .filter(shown)
-        .map((one) => ({
-          light: light(getComputedStyle(one).color),
-          text: one.textContent?.trim().slice(0, 20),
-        })),
+      texts: texts.filter(shown).map((one) => ({
+        light: light(getComputedStyle(one).color),
+        text: one.textContent?.trim().slice(0, 20),
+      })),
       ground: most?.[0],
       controls: [...inside.querySelectorAll(".toolbar, .top, .left, .side, .status, button.bordered, select")]
         .filter(shown)

@@ -1,0 +1,156 @@
+// @ts-check
+/** <attention-row>: the ledger alone, several on a page, under the same strict policy: attributes, events, keys, axe, narrow and dark. */
+
+import { violations } from "./accessibility.mjs";
+import { files, visit } from "./site.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+files.set("/rows.html", [
+  "text/html; charset=utf-8",
+  '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>rows</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><main><h1>rows</h1><attention-row layer="1" head="1" query="5" key="3"></attention-row><p>Between two.</p><attention-row query="0" key="0"></attention-row><attention-row></attention-row></main></body></html>',
+]);
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+export async function row(browser, base, tally) {
+  const at = { path: "/rows.html" };
+  tally.check(
+    "<attention-row>: three on a page, each with its own cell",
+    await visit(browser, base, at, several),
+  );
+  tally.check("<attention-row>: attributes, properties and events", await visit(browser, base, at, words));
+  tally.check("<attention-row>: the keyboard alone", await visit(browser, base, at, keyboard));
+  for (const scheme of /** @type {const} */ (["light", "dark"]))
+    for (const width of [1280, 360])
+      tally.check(
+        `<attention-row>: axe, ${scheme}, ${width} px wide`,
+        await visit(browser, base, { ...at, scheme, width }, async (page) => {
+          const before = await violations(page);
+          await opened(page);
+          const found = [...before, ...(await violations(page))];
+          if (found.length > 0) throw new Error(found.slice(0, 8).join("\n    "));
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          if (wide > 0) throw new Error(`the page is ${wide} px wider than the window`);
+        }),
+      );
+}
+
+/** Opens heads in all three; gives what each shows. @param {Page} page */
+function opened(page) {
+  return page.evaluate(async () => {
+    const { made } = /** @type {any} */ (globalThis);
+    const rows = /** @type {any[]} */ ([...document.querySelectorAll("attention-row")]);
+    for (const [n, one] of rows.entries())
+      await one.open(made({ seed: n + 1, Nq: 8 + n, recipe: { mask: "causal" } }));
+    for (let n = 0; n < 600 && !rows.every((one) => one.shadowRoot.querySelector(".rowview")); n++)
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    return rows.map((one) => {
+      const { view, layer, head, query, key } = one.state;
+      const shown = Number(one.shadowRoot.querySelector(".readout .num")?.value);
+      return {
+        cell: [view, layer, head, query, key].join(),
+        right: shown === one.store.cell({ block: 0, layer, head }, query, key, "weights"),
+        attributes: ["layer", "head", "query", "key"].map((name) => one.getAttribute(name)).join(),
+        apart: one.shadowRoot.querySelectorAll(".top, .toolbar, .atlas, .matrix, .side, .status").length,
+        high: one.clientHeight > 400 && one.scrollHeight <= one.clientHeight + 1,
+      };
+    });
+  });
+}
+
+/** @param {Page} page */
+async function several(page) {
+  const [first, second, third] = await opened(page);
+  for (const one of [first, second, third])
+    if (!one.right || one.apart > 0 || !one.high) throw new Error(JSON.stringify(one));
+  if (first.cell !== "row,1,1,5,3" || first.attributes !== "1,1,5,3") throw new Error(JSON.stringify(first));
+  // A cell that was named is shown, even the first; where none is named, one worth looking at.
+  if (second.cell !== "row,0,0,0,0" || second.attributes !== "0,0,0,0")
+    throw new Error(JSON.stringify(second));
+  if (third.cell === "row,0,0,0,0") throw new Error(JSON.stringify(third));
+}
+
+/** @param {Page} page */
+async function words(page) {
+  await opened(page);
+  const found = await page.evaluate(async () => {
+    const one = /** @type {any} */ (document.querySelector("attention-row"));
+    /** @type {string[]} */
+    const told = [];
+    for (const name of ["cursorchange", "pin", "viewchange", "load"])
+      one.addEventListener(name, (/** @type {CustomEvent} */ event) =>
+        told.push(`${name} ${JSON.stringify(event.detail)}`.slice(0, 80)),
+      );
+    one.setAttribute("query", "7");
+    one.setCursor({ key: 2, head: 0 });
+    one.state = { view: "head", table: true };
+    await one.updateComplete;
+    const svg = await one.toSVG();
+    return {
+      told,
+      shown: [
+        one.state.view,
+        one.state.table,
+        one.getAttribute("query"),
+        one.getAttribute("key"),
+        one.getAttribute("head"),
+      ].join(),
+      text: one.shadowRoot.querySelector(".readout").textContent.replace(/\s+/g, " "),
+      svg: /^<svg/.test(svg) && /Step by step|q·k/.test(svg),
+      html: /<attention-view address data-hash="#v1\/row/.test(await one.toHTML()),
+    };
+  });
+  if (found.shown !== "row,false,7,2,0" || !found.svg || !found.html) throw new Error(JSON.stringify(found));
+  if (!/‹w7›.*‹w2›/.test(found.text)) throw new Error(found.text);
+  const moved = found.told.filter((one) => one.startsWith("cursorchange")).at(-1);
+  if (
+    !moved?.includes('"head":0,"query":7,"key":2') ||
+    found.told.some((one) => one.startsWith("viewchange"))
+  )
+    throw new Error(found.told.join("; "));
+}
+
+/** @param {Page} page */
+async function keyboard(page) {
+  await opened(page);
+  const state = () =>
+    page.evaluate(() => ({ .../** @type {any} */ (document.querySelector("attention-row")).state }));
+  await page.keyboard.press("Tab");
+  const said = await page.evaluate(() =>
+    document.querySelector("attention-row")?.shadowRoot?.activeElement?.getAttribute("aria-label"),
+  );
+  if (!/arrow keys/.test(said ?? "")) throw new Error(`the first stop is ${said}`);
+  for (const key of ["ArrowLeft", "ArrowDown", "["]) await page.keyboard.press(key);
+  let now = await state();
+  if ([now.query, now.key, now.head].join() !== "6,2,0") throw new Error(JSON.stringify(now));
+  // Keys of the explorer that a ledger has no use for are the page's.
+  const free = await page.evaluate(() => {
+    /** @type {string[]} */
+    const kept = [];
+    globalThis.addEventListener("keydown", (event) => kept.push(`${event.key} ${event.defaultPrevented}`));
+    /** @type {any} */ (globalThis).kept = kept;
+    return kept;
+  });
+  for (const key of ["t", "?", "e", "m"]) await page.keyboard.press(key);
+  const kept = await page.evaluate(() => /** @type {any} */ (globalThis).kept.join());
+  now = await state();
+  if (free.length > 0 || kept !== "t false,? false,e false,m false" || now.view !== "row" || now.table)
+    throw new Error(kept);
+  // A number changed by hand changes the rest; Escape puts it back.
+  const weight = () =>
+    page.evaluate(() =>
+      document
+        .querySelector("attention-row")
+        ?.shadowRoot?.querySelector(".readout .num")
+        ?.getAttribute("value"),
+    );
+  const before = await weight();
+  await page.locator("attention-row .terms input.query").first().fill("9");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(50);
+  const changed = await weight();
+  await page.keyboard.press("Escape");
+  await page.waitForTimeout(50);
+  if (changed === before || (await weight()) !== before)
+    throw new Error(`${before}, ${changed}, ${await weight()}`);
+}
