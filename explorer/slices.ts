@@ -33,10 +33,19 @@ export class Slices {
 
   readonly #run = () => {
     const end = performance.now() + SLICE;
-    while (this.#works.length > 0 && performance.now() < end) {
-      const work = this.#works[this.#works.length - 1];
-      if (!work()) this.drop(work);
+    try {
+      while (this.#works.length > 0 && performance.now() < end) {
+        const work = this.#works[this.#works.length - 1];
+        // Whatever throws is not asked again; the others go on.
+        let more = false;
+        try {
+          more = work();
+        } finally {
+          if (!more) this.drop(work);
+        }
+      }
+    } finally {
+      this.#timer = this.#works.length > 0 ? setTimeout(this.#run, 4) : undefined;
     }
-    this.#timer = this.#works.length > 0 ? setTimeout(this.#run, 4) : undefined;
   };
 }

@@ -304,7 +304,9 @@ export class Matrix {
       this.#facts = facts;
       let told = 0;
       this.#host.slices.add(() => {
-        if (facts !== this.#facts || !this.root.isConnected) return false;
+        // Another store may have been opened since, and this one closed.
+        const current = facts === this.#facts && facts.store === this.#host.session.store;
+        if (!current || !this.root.isConnected) return false;
         const more = facts.step();
         if (!more || facts.rows - told >= 512) {
           told = facts.rows;
