@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/random.ts";
 import { randomInput } from "../../../tests/store.ts";
 import { storeFrom } from "./from.ts";
+import { type Kernel, plainKernel } from "./kernel.ts";
 import { codeOf, isSigned, signedCodeOf } from "./transfer.ts";
 import { type HeadRef, type HeadStore, type Stage, TILE, type TileTransfer } from "./types.ts";
 
@@ -181,6 +182,23 @@ describe("overviews", () => {
       expect(Math.max(...mean.map((x, at) => Math.abs(x - overview.mean[at])))).toBeLessThanOrEqual(1);
       store.dispose();
     }
+  });
+
+  it("of a thumbnail's size come with the measures, in one pass over the head", async () => {
+    let rows = 0;
+    const kernel: Kernel = {
+      ...plainKernel,
+      run(head, from, to, visit) {
+        rows += to - from;
+        plainKernel.run(head, from, to, visit);
+      },
+    };
+    const store = storeFrom(randomInput(3, { Nq: 40, Nk: 40, d: 4 }), { kernel });
+    const [measures, overview] = await Promise.all([store.measures(ref), store.overview(ref, 128)]);
+    expect([measures.rows > 0, overview.done, rows]).toEqual([true, 1, 40]);
+    await store.measures(ref);
+    expect(rows).toBe(40);
+    store.dispose();
   });
 
   it("of 512 tokens still show a pattern one cell wide at 48 pixels, where every tenth cell shows nothing", async () => {
