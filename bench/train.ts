@@ -1,10 +1,10 @@
 /**
- * Training of the shipped decoder's architecture (GPT-2's: 4 layers, 4 heads, width 128, 2,048 tokens, context 256): one
+ * Training of the shipped decoder's architecture (GPT-2's: 4 layers, 4 heads, width 128, 1,024 tokens, context 128): one
  * step is the loss of a batch, all gradients, and one update. heed and, where they are installed, other packages take
  * turns in one process, from the same weights on the same batches; the first losses are held against each other before
  * anything counts.
  *
- *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 256] [--batch 8]
+ *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 128] [--batch 16] [--vocab 1024]
  *   node bench/train.ts --memory              peak memory of a step with one layer of one head, as the context grows
  */
 import { spawnSync } from "node:child_process";
@@ -98,8 +98,9 @@ async function main(): Promise<void> {
       level: { type: "string", default: "wide" },
       threads: { type: "string", default: "1" },
       turns: { type: "string", default: "9" },
-      context: { type: "string", default: "256" },
-      batch: { type: "string", default: "8" },
+      context: { type: "string", default: "128" },
+      batch: { type: "string", default: "16" },
+      vocab: { type: "string", default: "1024" },
       peers: { type: "boolean", default: false },
       untidy: { type: "boolean", default: false },
     },
@@ -107,7 +108,7 @@ async function main(): Promise<void> {
   if (values.child) return void process.stdout.write(String(memoryOf(Number(values.context))));
   if (values.memory) return measureMemory();
   const sizes: Sizes = {
-    layers: 4, heads: 4, width: 128, vocab: 2048, context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
+    layers: 4, heads: 4, width: 128, vocab: Number(values.vocab), context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
   }; // biome-ignore format: one row
   configure({ simd: values.level as Level, threads: Number(values.threads) });
   await prepare();
