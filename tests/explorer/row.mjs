@@ -42,14 +42,20 @@ function opened(page) {
     const rows = /** @type {any[]} */ ([...document.querySelectorAll("attention-row")]);
     for (const [n, one] of rows.entries())
       await one.open(made({ seed: n + 1, Nq: 8 + n, recipe: { mask: "causal" } }));
-    for (let n = 0; n < 600 && !rows.every((one) => one.shadowRoot.querySelector(".rowview")); n++)
+    const right = (/** @type {any} */ one) => {
+      const { layer, head, query, key } = one.state;
+      const shown = Number(one.shadowRoot.querySelector(".readout .num")?.value);
+      return shown === one.store.cell({ block: 0, layer, head }, query, key, "weights");
+    };
+    const drawn = (/** @type {any} */ one) => one.shadowRoot.querySelector(".rowview") && right(one);
+    // Where no cell was named, one is chosen once the head was looked through, and written a frame later.
+    for (let n = 0; n < 600 && !rows.every(drawn); n++)
       await new Promise((resolve) => requestAnimationFrame(resolve));
     return rows.map((one) => {
       const { view, layer, head, query, key } = one.state;
-      const shown = Number(one.shadowRoot.querySelector(".readout .num")?.value);
       return {
         cell: [view, layer, head, query, key].join(),
-        right: shown === one.store.cell({ block: 0, layer, head }, query, key, "weights"),
+        right: right(one),
         attributes: ["layer", "head", "query", "key"].map((name) => one.getAttribute(name)).join(),
         apart: one.shadowRoot.querySelectorAll(".top, .toolbar, .atlas, .matrix, .side, .status").length,
         high: one.clientHeight > 400 && one.scrollHeight <= one.clientHeight + 1,
