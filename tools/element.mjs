@@ -20,6 +20,14 @@ const outdent = {
   transform: (code, id) => (id.startsWith(at("explorer")) ? code.replace(/\n[ \t]+/g, "\n") : undefined),
 };
 
+/** What both bundles are made with. */
+const HOW = {
+  platform: /** @type {const} */ ("browser"),
+  logLevel: /** @type {const} */ ("warn"),
+  plugins: [outdent],
+  transform: { target: "es2022" },
+};
+
 /** lit is the one package in the bundle; its licence asks to be kept with it. */
 function notice() {
   const licence = readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim();
@@ -41,10 +49,7 @@ const STAND_INS =
 export async function bundleElement(input) {
   const bundle = await rolldown({
     input: at(input),
-    platform: "browser",
-    logLevel: "warn",
-    plugins: [outdent],
-    transform: { target: "es2022" },
+    ...HOW,
   });
   const { output } = await bundle.generate({
     format: "esm",
@@ -65,10 +70,7 @@ export async function bundleParts() {
   rmSync(at("dist/attention-view/parts"), { recursive: true, force: true });
   const bundle = await rolldown({
     input: { element: at("explorer/index.ts"), worker: at("explorer/worker.ts") },
-    platform: "browser",
-    logLevel: "warn",
-    plugins: [outdent],
-    transform: { target: "es2022" },
+    ...HOW,
   });
   const { output } = await bundle.generate({
     format: "esm",

@@ -1,15 +1,6 @@
 /** Types of train.mjs, for those who have not installed the peers. */
 
-/** Sizes of the decoder and of a batch. */
-export interface Sizes {
-  readonly layers: number;
-  readonly heads: number;
-  readonly width: number;
-  readonly vocab: number;
-  readonly context: number;
-  readonly batch: number;
-  readonly lr: number;
-}
+import type { Sizes } from "../train.ts";
 
 /** A parameter's first values, under Hugging Face's name. */
 export interface Parameter {

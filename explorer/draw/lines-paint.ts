@@ -37,7 +37,7 @@ export function strokeOf(
 }
 
 /** Links from a token on screen to tokens that are not: how many above, how many below. */
-export interface Stub {
+export interface Tail {
   readonly place: number;
   readonly above: number;
   readonly below: number;
@@ -50,8 +50,8 @@ export interface Seen {
   /** Kept links on screen that are not drawn, as there are too many, and their mass. */
   readonly dropped: number;
   readonly droppedMass: number;
-  readonly rows: readonly Stub[];
-  readonly columns: readonly Stub[];
+  readonly rows: readonly Tail[];
+  readonly columns: readonly Tail[];
 }
 
 const span = (layout: Layout, { from, count }: Column): readonly [number, number] => [
@@ -62,9 +62,9 @@ const span = (layout: Layout, { from, count }: Column): readonly [number, number
 /** The links on screen, out of the rows read so far. */
 export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
   const found: Link[] = [];
-  const rows: Stub[] = [];
-  const columns: Stub[] = [];
-  const count = (list: Stub[], place: number, ends: Iterable<-1 | 0 | 1>) => {
+  const rows: Tail[] = [];
+  const columns: Tail[] = [];
+  const count = (list: Tail[], place: number, ends: Iterable<-1 | 0 | 1>) => {
     let [above, below] = [0, 0];
     for (const end of ends)
       if (end < 0) above++;
@@ -168,11 +168,11 @@ export function drawCursor(
   });
 }
 
-/** Pixels a stub reaches out, and from where its number stands. */
-const STUB = 16;
+/** Pixels a tail reaches out, and from where its number stands. */
+const TAIL = 16;
 
 /** Short ends of the links that leave the picture, with how many they are. */
-export function drawStubs(
+export function drawTails(
   context: Context,
   brush: Brush,
   { rows, columns }: Pick<Seen, "rows" | "columns">,
@@ -182,9 +182,9 @@ export function drawStubs(
     context.lineWidth = 1.25;
     context.font = `10px ${paints.mono}`;
     context.textBaseline = "middle";
-    const side = (stubs: readonly Stub[], column: Column, x: number, way: 1 | -1) => {
+    const side = (tails: readonly Tail[], column: Column, x: number, way: 1 | -1) => {
       context.textAlign = way > 0 ? "left" : "right";
-      for (const { place, above, below } of stubs) {
+      for (const { place, above, below } of tails) {
         const y = heightOf(layout, column, place);
         for (const [count, up] of [
           [above, -1],
@@ -194,7 +194,7 @@ export function drawStubs(
           context.strokeStyle = paints.second;
           context.beginPath();
           context.moveTo(x, y);
-          context.bezierCurveTo(x + way * STUB * 0.6, y, x + way * STUB, y + up, x + way * STUB, y + up * 6);
+          context.bezierCurveTo(x + way * TAIL * 0.6, y, x + way * TAIL, y + up, x + way * TAIL, y + up * 6);
           context.stroke();
         }
         if (layout.pitch < 12) continue;
@@ -202,9 +202,9 @@ export function drawStubs(
         const text = [count("↑", above), count("↓", below)].filter((part) => part !== "").join(" ");
         context.strokeStyle = paints.paper;
         context.lineWidth = 3;
-        context.strokeText(text, x + way * (STUB + 3), y);
+        context.strokeText(text, x + way * (TAIL + 3), y);
         context.fillStyle = paints.second;
-        context.fillText(text, x + way * (STUB + 3), y);
+        context.fillText(text, x + way * (TAIL + 3), y);
         context.lineWidth = 1.25;
       }
     };

@@ -9,8 +9,8 @@ import type { Lines } from "./lines.ts";
 import { cellOf, type Focus } from "./lines-focus.ts";
 import { linkAt, outside, placeAt } from "./lines-layout.ts";
 
-/** Pixels from a token within which its stub is meant. */
-const STUB = 44;
+/** Pixels from a token within which its tail is meant. */
+const TAIL = 44;
 
 const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
 
@@ -53,7 +53,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
       for (const side of ["query", "key"] as const) {
         const edge = side === "query" ? x - layout.left : layout.right - x;
         const [own, other] = side === "query" ? [layout.rows, layout.columns] : [layout.columns, layout.rows];
-        const place = edge < STUB ? placeAt(layout, own, y) : undefined;
+        const place = edge < TAIL ? placeAt(layout, own, y) : undefined;
         if (place === undefined) continue;
         const all =
           side === "query"

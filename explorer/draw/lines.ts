@@ -1,7 +1,7 @@
 /**
  * A head as lines between tokens: queries on the left, keys on the right, or arcs beside one column where a text attends
  * to itself. All lines are painted once, on a canvas; whatever is pointed at is painted on a second one above it. Tokens
- * that do not fit scroll, and what leaves the picture ends in a stub that says how many.
+ * that do not fit scroll, and what leaves the picture ends in a short tail that says how many.
  *
  * Which links are kept is lines-edges.ts (read by lines-reader.ts), where they run lines-layout.ts, how they are painted
  * lines-paint.ts, what stands out lines-focus.ts; pointing is lines-pointing.ts, the columns of tokens lines-columns.ts.
@@ -24,7 +24,7 @@ import {
   drawCursor,
   drawGaps,
   drawLinks,
-  drawStubs,
+  drawTails,
   type Seen,
   type Stroke,
   seenOf,
@@ -274,7 +274,7 @@ export class Lines {
     begin(context, brush);
     drawLinks(context, brush, seen.links);
     drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalise);
-    if (layout.scrolls) drawStubs(context, brush, seen);
+    if (layout.scrolls) drawTails(context, brush, seen);
     this.seen = seen;
     this.#painted = key;
     this.#overPainted = "";

@@ -233,7 +233,7 @@ function cross(context: CanvasRenderingContext2D, x: number, y: number, r: numbe
   context.stroke();
 }
 
-/** Entropy of each row at the right, the sum of each column at the bottom; what hidden keys took, as a grey stub. */
+/** Entropy of each row at the right, the sum of each column at the bottom; what hidden keys took, as a grey bar. */
 function margins(context: CanvasRenderingContext2D, view: Window, painting: Painting): void {
   const { facts, frame, ratio, rows, columns, paints, plan } = painting;
   if (facts === undefined) return;
@@ -241,7 +241,7 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   const wide = Math.round((frame.right - 6) * ratio);
   const x = view.left + view.width + Math.round(6 * ratio);
   const thick = (cell: number) => Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
-  const stub = plan.renormalise ? undefined : facts.hidden;
+  const took = plan.renormalise ? undefined : facts.hidden;
   context.save();
   context.beginPath();
   context.rect(x, view.top, wide + 1, view.height);
@@ -251,7 +251,7 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
     const [from, to] = [yOf(view, place), yOf(view, end)];
     const high = Math.min(to - from, thick(view.cellHeight * (end - place)));
     const y = from + Math.floor((to - from - high) / 2);
-    const left = stub?.[index] ?? 0;
+    const left = took?.[index] ?? 0;
     if (left > 0) {
       context.fillStyle = paints.hatch;
       context.fillRect(x, y, Math.max(1, Math.round(wide * left)), high);

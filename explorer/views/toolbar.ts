@@ -75,7 +75,7 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
         ? choice(
             "What hidden keys leave",
             [
-              ["gap", "gap", "Rows then do not sum to 1: what is missing is drawn as a stub"],
+              ["gap", "gap", "Rows then do not sum to 1: what is missing is drawn as a grey bar"],
               ["renormalise", "renormalise", "What is left of each row is divided by its sum"],
             ],
             state.renormalise ? "renormalise" : "gap",

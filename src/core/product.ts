@@ -20,8 +20,8 @@ export interface MatmulOptions {
   readonly accumulate?: Tensor;
 }
 
-/** Most rows of a tile. */
-const STRIP = 8;
+/** Rows of a tile that may be written behind the last one of a new result: room is left for as many. */
+export const STRIP = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
 export interface Product {

@@ -34,9 +34,9 @@ export interface CorpusOptions {
   readonly repeats?: number;
   /**
    * Steps at the start whose sequences have 16 tokens, so many that a step has as many tokens as any other; `context` is
-   * longer. A masked model finds its neighbours among 16 tokens within hundreds of steps, and among 64 not within
-   * thousands. Default 0. After Li et al. 2021, The Stability-Efficiency Dilemma, arXiv 2108.06084, section 4; Devlin et
-   * al. 2018, appendix A.2, train on short sequences first too.
+   * longer. A masked model found its neighbours among 16 tokens within 500 steps, and among 64 not within a
+   * thousand (docs/models.md). Default 0. After Li et al. 2021, arXiv 2108.06084; Devlin et al. 2018, appendix A.2, train on
+   * short sequences first too.
    */
   readonly short?: number;
   /** Share of an encoder's training tokens that are masked; default 0.15, which is that of the held-out ones. */

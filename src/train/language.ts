@@ -131,7 +131,7 @@ const WAVE = 0.15;
 /**
  * Positions [N, C] start as waves instead of noise (Vaswani et al. 2017, section 3.5, with the slowest wave as long as the
  * context), so that neighbours are alike before anything is learnt, and a head that looks nearby is a small step away.
- * From noise, both models spent thousands of steps on single tokens' frequencies first.
+ * From noise, both models kept to single tokens' frequencies for as long as they were tried.
  */
 function neighbourly(positions: FloatTensor): void {
   const [N, C] = positions.shape;

@@ -6,7 +6,7 @@
  * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
 import { readerOf } from "../core/dtype.ts";
-import type { Product } from "../core/product.ts";
+import { type Product, STRIP } from "../core/product.ts";
 import type { Operand } from "../core/shape.ts";
 import { Regions } from "./call.ts";
 import type { Engine } from "./engine.ts";
@@ -264,7 +264,7 @@ class Frame {
 
   /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
   private inPlace({ out, start, add, batch, M, N }: Product): number | undefined {
-    const wholeTiles = N % this.panel === 0 && (batch === 1 || M % this.strip === 0);
+    const wholeTiles = N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP));
     const at = add || !wholeTiles ? undefined : addressOf(this.memory, out);
     return at === undefined ? undefined : at + 4 * start;
   }
