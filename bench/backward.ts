@@ -8,8 +8,8 @@
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { seededTensor } from "../src/cli/seeded.ts";
-import { columnsOf } from "../src/cli/terminal.ts";
+import { seededTensor } from "../src/cli/support/seeded.ts";
+import { columnsOf } from "../src/cli/support/terminal.ts";
 import {
   type AttentionGradients,
   attentionBackward,
@@ -19,7 +19,7 @@ import {
   scaledDotProductAttention,
   type Tensor,
 } from "../src/index.ts";
-import { theEngine } from "../src/wasm/engine.ts";
+import { theEngine } from "../src/wasm/engine/engine.ts";
 import { Rig } from "./roofline.ts";
 import { type Contestant, quantile, ratios, takeTurns } from "./turns.ts";
 

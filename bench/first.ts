@@ -2,6 +2,8 @@
  * A kernel's first moments: how long it takes to write and compile one of a new kind, and how long after the first call
  * its calls run at their usual speed (V8 first runs code of its quick compiler, then replaces it).
  */
+
+import { resolve } from "../src/backend/problem.ts";
 import {
   configure,
   explain,
@@ -10,10 +12,9 @@ import {
   scaledDotProductAttention,
   scoreMod,
 } from "../src/index.ts";
-import { resolve } from "../src/plan/problem.ts";
-import { specOf } from "../src/wasm/call.ts";
-import { theEngine } from "../src/wasm/engine.ts";
-import { codeOf } from "../src/wasm/kernel.ts";
+import { theEngine } from "../src/wasm/engine/engine.ts";
+import { codeOf } from "../src/wasm/engine/kernel-cache.ts";
+import { specOf } from "../src/wasm/forward/call.ts";
 import { type Case, figure } from "./cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./measure.ts";
 import { quantile, spreadOf } from "./turns.ts";

@@ -2,8 +2,10 @@
  * One case measured in this process: inputs are made, every contestant's result is held against the formula in float64,
  * then all take turns with heed (turns.ts), the machine's ceiling among them. What is wrong is not timed.
  */
-import { checkRows } from "../src/cli/check.ts";
-import { seededTensor } from "../src/cli/seeded.ts";
+
+import { resolve } from "../src/backend/problem.ts";
+import { checkRows } from "../src/cli/support/check.ts";
+import { seededTensor } from "../src/cli/support/seeded.ts";
 import { narrow } from "../src/core/dtype.ts";
 import {
   type AttentionOptions,
@@ -17,7 +19,6 @@ import {
   type Tensor,
   tensor,
 } from "../src/index.ts";
-import { resolve } from "../src/plan/problem.ts";
 import { type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Sizes, type Variant } from "./cases.ts";
 import type { Peer } from "./peers/index.mjs";
 import type { Loop, Rig } from "./roofline.ts";

@@ -13,7 +13,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { columnsOf } from "../src/cli/terminal.ts";
+import { columnsOf } from "../src/cli/support/terminal.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -22,7 +22,7 @@ import {
   ModuleBuilder,
   v128,
 } from "../src/wasm/assembler/index.ts";
-import { allowRelaxed, allowWide, hasRelaxed } from "../src/wasm/features.ts";
+import { allowRelaxed, allowWide, hasRelaxed } from "../src/wasm/engine/features.ts";
 
 /** A loop of the roofline. */
 export type Loop = "fma" | "fma wide" | "mul+add" | "read";

@@ -3,18 +3,19 @@
  *
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk + mask)·V        (Vaswani et al. 2017, equation 1)
  *
- * Options are resolved in plan/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
+ * Options are resolved in backend/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
  */
+
+import type { LseReader } from "./backend/contract.ts";
+import { type Plan, printPlan } from "./backend/plan.ts";
+import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf } from "./backend/problem.ts";
 import { backendFor } from "./backends.ts";
+import { zeroArray } from "./core/arena.ts";
 import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
 import { came, OptionError, ShapeError, show, UnsupportedError } from "./core/errors.ts";
-import { zeroArray } from "./core/room.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
-import type { LseReader } from "./plan/backend.ts";
-import { type Plan, printPlan } from "./plan/plan.ts";
-import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf } from "./plan/problem.ts";
 
 /** What attention gives back. */
 export interface AttentionResult extends State {

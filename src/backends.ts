@@ -1,7 +1,8 @@
 /** The backends, in the order they are tried, and what the front door needs of them. */
-import type { Product } from "./core/product.ts";
-import type { Backend } from "./plan/backend.ts";
-import type { Problem } from "./plan/problem.ts";
+
+import type { Backend } from "./backend/contract.ts";
+import type { Problem } from "./backend/problem.ts";
+import type { Product } from "./backend/product.ts";
 import { matmul as plainMatmul, reference } from "./reference/backend.ts";
 import { wasm, matmul as wasmMatmul } from "./wasm/backend.ts";
 

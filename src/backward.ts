@@ -1,19 +1,26 @@
 /**
  * The backward pass of scaled dot-product attention: gradients of a loss by query, key, value and by everything that
  * was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
- * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. Options are resolved in plan/problem.ts and the
+ * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. Options are resolved in backend/problem.ts and the
  * work is a backend's; this file checks what came back from the forward pass and hands out tensors.
  */
+
+import type { Gradients, MaskGradient } from "./backend/contract.ts";
+import { asInput, likeOutput, lseReader, rounded } from "./backend/gradients.ts";
+import {
+  type AttentionOptions,
+  checkNames,
+  type MaskTensor,
+  type Problem,
+  resolve,
+} from "./backend/problem.ts";
 import { backendFor } from "./backends.ts";
+import { zeroArray } from "./core/arena.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { came, OptionError } from "./core/errors.ts";
-import { zeroArray } from "./core/room.ts";
 import { batchBases, type Shape } from "./core/shape.ts";
 import { rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
-import type { Gradients, MaskGradient } from "./plan/backend.ts";
-import { asInput, likeOutput, lseReader, rounded } from "./plan/gradients.ts";
-import { type AttentionOptions, checkNames, type MaskTensor, type Problem, resolve } from "./plan/problem.ts";
-import { type Table, tablesOf } from "./score/expr.ts";
+import { type Table, tablesOf } from "./masks/expression/expr.ts";
 
 /** Which gradients beside those of query, key and value are computed. */
 export type Extra = "mask" | "sinks" | "tables";

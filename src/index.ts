@@ -1,5 +1,8 @@
 /** heed: attention for TypeScript. The front door: exports only. */
 export { type AttentionResult, attentionWeights, explain, scaledDotProductAttention } from "./attention.ts";
+export type { Level, Plan } from "./backend/plan.ts";
+export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
+export { configure, type Settings } from "./backend/settings.ts";
 export { empty, prepare } from "./backends.ts";
 export {
   type AttentionGradients,
@@ -17,7 +20,4 @@ export {
 } from "./core/errors.ts";
 export { mergeStates, type State } from "./core/state.ts";
 export { Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
-export { configure, type Settings } from "./plan/configure.ts";
-export type { Level, Plan } from "./plan/plan.ts";
-export type { AttentionOptions, MaskLike } from "./plan/problem.ts";
-export * from "./score/index.ts";
+export * from "./masks/index.ts";

@@ -2,11 +2,12 @@
  * Matrix products, the one call: C = A·B over the last two axes. Shapes are resolved in core/product.ts, the backend is
  * chosen in backends.ts. Layers (nn) and their gradients are made of this.
  */
+
+import { type MatmulOptions, resolveProduct } from "./backend/product.ts";
 import { multiply } from "./backends.ts";
-import { type MatmulOptions, resolveProduct } from "./core/product.ts";
 import type { Tensor, TensorLike } from "./core/tensor.ts";
 
-export type { MatmulOptions } from "./core/product.ts";
+export type { MatmulOptions } from "./backend/product.ts";
 
 /**
  * a·b over the last two axes, a [..., M, K] and b [..., K, N] to [..., M, N], plus a bias [N] on every row.

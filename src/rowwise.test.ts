@@ -1,7 +1,7 @@
 /** The engine's rowwise work against float64: functions and slopes, norms, the loss, AdamW; the same bits on any threads. */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, restore, THREADS, use } from "../tests/levels.ts";
-import { random } from "../tests/random.ts";
+import { has, restore, THREADS, use } from "../tests/support/levels.ts";
+import { random } from "../tests/support/random.ts";
 import { empty, prepare } from "./backends.ts";
 import { normalCdf, normalDensity } from "./nn/erf.ts";
 import {

@@ -4,8 +4,8 @@ import { Bert, Gpt2 } from "heed/models";
 import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
-import { isScoped } from "./core/room.ts";
-import { theEngine } from "./wasm/engine.ts";
+import { isScoped } from "./core/arena.ts";
+import { theEngine } from "./wasm/engine/engine.ts";
 
 const numbers = (...shape: number[]): Tensor<"float32"> =>
   tensor(

@@ -3,8 +3,8 @@
  * it in place, and the next step makes its own in the same place.
  */
 import { stepRoom } from "./backends.ts";
+import { isScoped, scoped } from "./core/arena.ts";
 import { came, OptionError } from "./core/errors.ts";
-import { isScoped, scoped } from "./core/room.ts";
 
 /**
  * Runs `work` and gives back what it returns; every float32 result that heed computes in it ends with it. A step of

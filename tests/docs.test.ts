@@ -203,7 +203,7 @@ describe("the words of a page", () => {
   });
 
   it("docs/03-masks.md has a row for every mask and score change", () => {
-    const exported = [...read("src/score/index.ts").matchAll(/export \{([^}]*)\}/g)]
+    const exported = [...read("src/masks/index.ts").matchAll(/export \{([^}]*)\}/g)]
       .flatMap(([, names]) => names.split(","))
       .map((name) => name.trim())
       .filter((name) => /^[a-z]/.test(name) && !name.startsWith("type "));

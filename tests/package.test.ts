@@ -91,6 +91,11 @@ describe("package.json", () => {
   });
 });
 
+/** The part of a Biome override that the tests read. */
+interface Rules {
+  style?: { noRestrictedImports?: { options: { patterns: { group: string[]; message: string }[] } } };
+}
+
 describe("the source", () => {
   it("imports no package at run time", () => {
     const foreign = shipped.flatMap((name) =>
@@ -123,7 +128,7 @@ describe("the source", () => {
     expect(text(/["'`](?:node:)?(?:vm|tls|https|http2|dgram|dns|inspector)["'`]/)).toEqual([]);
     // The local server listens, and names the type of a socket; the command line opens the user's browser.
     expect(text(/["'`](?:node:)?(?:net|http)["'`]/)).toEqual(["src/server/server.ts"]);
-    expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual(["src/cli/browser.ts"]);
+    expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual(["src/cli/support/browser.ts"]);
     expect(matching(shipped, /\bfetch\s*\(|\bXMLHttpRequest\b|\bnew\s+WebSocket\b/)).toEqual([]);
   });
 
@@ -150,22 +155,48 @@ describe("the source", () => {
     expect(bare).toEqual([]);
   });
 
-  it("has a block of room rules for each room", () => {
-    const rules: { includes: string[] }[] = JSON.parse(read("biome.json")).overrides;
-    const rooms = new Set(shipped.map((name) => name.split("/").slice(0, -1).join("/")));
-    rooms.delete("src");
-    const without = [...rooms].filter(
-      (room) =>
-        !rules.some(({ includes }) =>
+  const overrides: { includes: string[]; linter: { rules: Rules } }[] = JSON.parse(
+    read("biome.json"),
+  ).overrides;
+  const imports = overrides.flatMap(({ includes, linter }) => {
+    const rule = linter.rules.style?.noRestrictedImports;
+    return rule ? [{ includes, ...rule.options.patterns[0] }] : [];
+  });
+
+  it("has import rules for every folder", () => {
+    const folders = new Set(shipped.map((name) => name.split("/").slice(0, -1).join("/")));
+    folders.delete("src");
+    const without = [...folders].filter(
+      (folder) =>
+        !imports.some(({ includes }) =>
           includes.some((glob) => {
-            const base = glob.replace(/\/\*+$/, "");
-            return (
-              glob === `${room}/*` || (glob.endsWith("/**") && (room === base || room.startsWith(`${base}/`)))
-            );
+            const base = glob.replace(/(?:\/\*+)+$/, "");
+            return glob === `${folder}/*` || (glob.endsWith("/**") && `${folder}/`.startsWith(`${base}/`));
           }),
         ),
     );
     expect(without).toEqual([]);
+  });
+
+  it("keeps the import rules of CONTRIBUTING.md and biome.json the same", () => {
+    const written = [
+      ...read("CONTRIBUTING.md").matchAll(/^\| `(src\/\w+|explorer)` \|[^|]*\|([^|]*)\|$/gm),
+    ].map(([, folder, cell]) => [folder, [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name)] as const);
+    const enforced = written.map(([folder]) => {
+      const groups = imports.filter(({ includes }) => includes[0].replace(/(?:\/\*+)+$/, "") === folder);
+      expect(groups.length, folder).toBeGreaterThan(0);
+      const allowed = groups.map(({ group }) =>
+        group
+          .filter((glob) => glob.startsWith("!"))
+          .map((glob) => glob.replace(/^!(?:\.\.\/)+(?:src\/)?/, "").replace(/\/\*\*$/, "")),
+      );
+      for (const one of allowed) expect(one.toSorted(), folder).toEqual(allowed[0].toSorted());
+      return [folder, allowed[0]] as const;
+    });
+    const sorted = (rules: readonly (readonly [string, readonly string[]])[]) =>
+      rules.map(([folder, names]) => [folder, names.toSorted()]);
+    expect(sorted(written)).toEqual(sorted(enforced));
+    expect(written.length).toBeGreaterThan(10);
   });
 });
 

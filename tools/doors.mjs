@@ -32,7 +32,7 @@ export const doors = [
 function sourceOf(name, built) {
   const part = /^\.\/attention-view(?:\/(.+))?$/.exec(name);
   return part
-    ? `explorer/${part[1] ?? "index"}.ts`
+    ? `explorer/entries/${part[1] ?? "index"}.ts`
     : built.replace("./dist/", "src/").replace(/\.js$/, ".ts");
 }
 

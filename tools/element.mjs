@@ -69,7 +69,7 @@ export async function bundleElement(input) {
 export async function bundleParts() {
   rmSync(at("dist/attention-view/parts"), { recursive: true, force: true });
   const bundle = await rolldown({
-    input: { element: at("explorer/index.ts"), worker: at("explorer/worker.ts") },
+    input: { element: at("explorer/entries/index.ts"), worker: at("explorer/entries/worker.ts") },
     ...HOW,
   });
   const { output } = await bundle.generate({
@@ -83,11 +83,11 @@ export async function bundleParts() {
         // No lit here: workers load it too.
         {
           name: "words",
-          test: /src\/core\/errors|src\/view\/(?:label|tokens|colour|number)\.ts|store\/(?:transfer|sentence|types)\.ts/,
+          test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/(?:transfer|sentence)|types)\.ts/,
         },
         {
           name: "base",
-          test: /node_modules|explorer\/(?:session|workers|element|row-element|define|state|look\/(?:theme|css)|draw\/axis)/,
+          test: /node_modules|explorer\/(?:app\/(?:session|workers|element|row-element)\.|entries\/define|state\/(?:history|select|state|url)|styles\/(?:theme|css)|canvas\/axis)/,
         },
       ],
     },
@@ -115,7 +115,7 @@ declare global {
 `;
 
 export async function buildElement() {
-  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/whole.ts"));
+  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/entries/single-file.ts"));
   for (const { name, code } of await bundleParts()) {
     const file = at(`dist/attention-view/${name}`);
     mkdirSync(dirname(file), { recursive: true });

@@ -35,8 +35,8 @@ export async function buildPage() {
     copyFileSync(at(`explorer/page/${name}`), at(`dist/page/${name}`));
   await bundle("explorer/page/page.ts", "dist/page/page.js");
   mkdirSync(at("dist/attention-view"), { recursive: true });
-  await bundle("explorer/react.ts", "dist/attention-view/react.js", ["react", "heed/attention-view"]);
-  writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/anywidget.ts"));
+  await bundle("explorer/entries/react.ts", "dist/attention-view/react.js", ["react", "heed/attention-view"]);
+  writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/entries/anywidget.ts"));
   writeTypes();
 }
 
@@ -46,8 +46,8 @@ function writeTypes() {
   const done = spawnSync(process.execPath, [tsc, "-p", at("tsconfig.wrappers.json")], { stdio: "inherit" });
   if (done.status !== 0) throw new Error("the types of the wrappers could not be written (see above)");
   for (const name of ["react", "anywidget"]) {
-    const text = readFileSync(at(`dist/wrappers/explorer/${name}.d.ts`), "utf8");
-    writeFileSync(at(`dist/attention-view/${name}.d.ts`), text.replaceAll('"../src/view/', '"../view/'));
+    const text = readFileSync(at(`dist/wrappers/explorer/entries/${name}.d.ts`), "utf8");
+    writeFileSync(at(`dist/attention-view/${name}.d.ts`), text.replaceAll('"../../src/view/', '"../view/'));
   }
   rmSync(at("dist/wrappers"), { recursive: true });
 }

@@ -53,7 +53,7 @@ const ELEMENT = {
   "attention-view: to the first picture of a bundle": [
     "element.js",
     "worker.js",
-    "parts/surface.js",
+    "parts/app.js",
     "parts/open.js",
     "parts/read-bundle.js",
   ],

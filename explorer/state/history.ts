@@ -2,7 +2,7 @@
  * The state in the page's address: a step that Back undoes for what a person did, a change in place for what is still
  * moving. Browsers limit how often an address may change, so moving ones wait for a moment's rest.
  */
-import type { How, Session } from "../session.ts";
+import type { How, Session } from "../app/session.ts";
 import { decode, encode } from "./url.ts";
 
 /** Milliseconds of rest before a moving state is written. */

@@ -2,7 +2,7 @@
  * What a page of the explorer shows (`State`, src/view/element.ts), its default, and the names its parts may have.
  *
  * Leaves to others: how it is written in an address (url.ts), what a click makes of it (select.ts), and what only lasts
- * as long as the pointer stays (../session.ts).
+ * as long as the pointer stays (../app/session.ts).
  */
 import type { Camera, Filter, HeadName, State } from "../../src/view/element.ts";
 

@@ -3,10 +3,10 @@
  * The program `heed`: connects `dispatch` with the process. Ctrl-C asks the command to stop and ends with 130; a
  * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
  */
-import { EXIT, type Io } from "./command.ts";
-import { dispatch } from "./dispatch.ts";
-import { isAnswering, isEndedByCtrlC, isSaving, whileBlocking } from "./interrupt.ts";
-import { colourDepth } from "./terminal.ts";
+import { EXIT, type Io } from "./support/command.ts";
+import { dispatch } from "./support/dispatch.ts";
+import { isAnswering, isEndedByCtrlC, isSaving, whileBlocking } from "./support/interrupt.ts";
+import { colourDepth } from "./support/terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const args = process.argv.slice(2);

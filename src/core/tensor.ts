@@ -3,6 +3,8 @@
  * shape `{ data, shape | dims, dtype | type, strides | stride?, offset? }`: ONNX Runtime, transformers.js,
  * ndarray, zarrita, plain objects. Nothing is copied on the way in.
  */
+
+import { notice, resultArray } from "./arena.ts";
 import {
   arrayFor,
   arrayName,
@@ -16,7 +18,6 @@ import {
   type TypedData,
 } from "./dtype.ts";
 import { came, DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
-import { notice, resultArray } from "./room.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {

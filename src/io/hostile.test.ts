@@ -367,14 +367,14 @@ async function duplicated(): Promise<Uint8Array> {
 
 /** An archive that stores any bytes as a.npy. */
 async function npzOf(bytes: Uint8Array): Promise<Uint8Array> {
-  const { writeMembers } = await import("./zip.ts");
+  const { writeMembers } = await import("./archive/zip.ts");
   return writeMembers("test", [{ name: "a.npy", bytes }]);
 }
 
 /** An archive that claims the size and CRC of `claimed` and inflates to `real`. */
 async function deflatedOf(claimed: Uint8Array, real: Uint8Array): Promise<Uint8Array> {
-  const { writeMembers } = await import("./zip.ts");
-  const { deflate } = await import("./deflate.ts");
+  const { writeMembers } = await import("./archive/zip.ts");
+  const { deflate } = await import("./archive/deflate.ts");
   return writeMembers("test", [{ name: "a.npy", bytes: claimed, packed: await deflate(real) }]);
 }
 
@@ -434,8 +434,8 @@ test.each(INDEXES)("an index with %s is refused: %s", async (_, code, json) => {
 test("every code a reader can raise is in these tables", () => {
   const elsewhere = ["index-escape", "file-truncated", "index-size"]; // open.test.ts, source.test.ts
   const codes = new Set<string>();
-  for (const name of readdirSync(import.meta.dirname))
-    if (!name.endsWith(".test.ts")) {
+  for (const name of readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }))
+    if (/(?<!\.test)\.ts$/.test(name)) {
       const text = readFileSync(join(import.meta.dirname, name), "utf8");
       for (const [, code] of text.matchAll(/(?:refuse|refuser\(\w+\)|inside)\(\s*"([a-z0-9-]+)"/g))
         codes.add(code);

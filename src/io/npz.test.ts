@@ -1,9 +1,9 @@
 import { unzipSync, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
-import { inflate } from "./deflate.ts";
+import { inflate } from "./archive/deflate.ts";
+import { listMembers, writeMembers } from "./archive/zip.ts";
 import { readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
 import { refuser } from "./refuse.ts";
-import { listMembers, writeMembers } from "./zip.ts";
 
 const values = (t?: { data: unknown }) => Array.from((t?.data ?? []) as Float32Array);
 const arrays = {

@@ -3,12 +3,12 @@
  * is inflated no further than its npy header says it goes, and its CRC is checked before it is believed.
  */
 import { OptionError } from "../core/errors.ts";
-import { crc32, deflate, inflate } from "./deflate.ts";
+import { crc32, deflate, inflate } from "./archive/deflate.ts";
+import { join, listMembers, type Member, type NewMember, writeMembers } from "./archive/zip.ts";
 import { entriesOf, type FileTensor, type NamedTensors } from "./element.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
-import { join, listMembers, type Member, type NewMember, writeMembers } from "./zip.ts";
 
 /** Reads all arrays of an npz file, by name and in the file's order. Stored members are views of `bytes` where aligned. */
 export async function readNpz(bytes: Uint8Array | ArrayBuffer): Promise<Map<string, FileTensor>> {

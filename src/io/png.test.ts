@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { crc32, inflateRawSync, inflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { random } from "../../tests/random.ts";
-import { deflater } from "./compress.ts";
+import { random } from "../../tests/support/random.ts";
+import { deflater } from "./archive/compress.ts";
 import { writePng } from "./png.ts";
 
 /** `bytes` compressed, pushed in pieces of about `piece`. */

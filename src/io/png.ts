@@ -4,8 +4,8 @@
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 import { came, OptionError } from "../core/errors.ts";
-import { deflater } from "./compress.ts";
-import { crc32 } from "./deflate.ts";
+import { deflater } from "./archive/compress.ts";
+import { crc32 } from "./archive/deflate.ts";
 
 /** How a picture is written. */
 export interface PngOptions {

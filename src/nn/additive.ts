@@ -11,7 +11,7 @@ import {
   type LayerOptions,
   parameter,
   randomNumbers,
-} from "./initialise.ts";
+} from "./initialize.ts";
 import { Module } from "./module.ts";
 import { type AttendOptions, keysOnly } from "./multi-head.ts";
 import { additiveScores } from "./ops/additive.ts";

@@ -7,7 +7,7 @@
  */
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import {

@@ -1,5 +1,5 @@
 /** A table of vectors by number, as a layer. */
-import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialise.ts";
+import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { embedding, type Ids } from "./ops/lookup.ts";
 import type { FloatTensor } from "./ops/operand.ts";

@@ -13,7 +13,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { AdditiveAttention } from "./additive.ts";
 import { Embedding } from "./embedding.ts";
 import { GRU, GRUCell } from "./gru.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { LuongAttention } from "./luong.ts";
 import { Module } from "./module.ts";

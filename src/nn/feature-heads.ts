@@ -4,10 +4,10 @@
  */
 import { OptionError, ShapeError, show } from "../core/errors.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { type KernelOptions, type KernelResult, linearAttention } from "./ops/kernel-attention.ts";
+import { type KernelOptions, type KernelResult, linearAttention } from "./ops/linear-attention.ts";
 import { checkShapeIs, type FloatTensor, operand } from "./ops/operand.ts";
 import { defaultFeatures, orthogonalFeatures, performerAttention } from "./ops/performer.ts";
 import { mergeHeads, splitHeads } from "./ops/shapes.ts";

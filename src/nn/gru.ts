@@ -6,7 +6,7 @@
  */
 import { DTypeError, ShapeError, show } from "../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { sigmoid, tanh } from "./ops/activations.ts";
 import { add, multiply, sub } from "./ops/arithmetic.ts";

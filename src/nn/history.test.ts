@@ -2,8 +2,8 @@
 import { keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../tests/gradcheck.ts";
-import { normals } from "../../tests/tensors.ts";
+import { gradcheck, gradientsOf } from "../../tests/support/gradcheck.ts";
+import { normals } from "../../tests/support/tensors.ts";
 
 const make = normals(4);
 const dtype = "float64";

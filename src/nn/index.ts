@@ -20,7 +20,7 @@ export {
   parameter,
   RandomNumbers,
   withSeed,
-} from "./initialise.ts";
+} from "./initialize.ts";
 export { Linear } from "./linear.ts";
 export { LuongAttention } from "./luong.ts";
 export { MLP, SwiGLU } from "./mlp.ts";

@@ -1,6 +1,6 @@
 /** The linear map as a layer: y = x·Wᵀ + b. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";

@@ -8,7 +8,7 @@
 import { came, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { ScoredOptions } from "./additive.ts";
-import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialise.ts";
+import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { keysOnly } from "./multi-head.ts";
 import { type Attended, attention } from "./ops/attend.ts";

@@ -1,6 +1,6 @@
 /** What each position does by itself between two attentions: one hidden layer, plain or gated. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { type ActivationName, activate, checkActivation, silu } from "./ops/activations.ts";

@@ -6,10 +6,11 @@
  * Head h uses rows h·D … h·D + D − 1 of each projection, D = embedDim/numHeads; scores are scaled by 1/√D. With fewer
  * key heads than query heads (grouped or multi-query attention) the key and value projections have Hkv·D rows.
  */
+
+import type { AttentionOptions, MaskLike } from "../backend/problem.ts";
 import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import type { AttentionOptions, MaskLike } from "../plan/problem.ts";
-import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialise.ts";
+import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention } from "./ops/attend.ts";

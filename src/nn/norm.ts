@@ -1,8 +1,8 @@
 /** Layer norm and RMS norm as layers, with a weight for each of C numbers. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fill, type LayerOptions, parameter } from "./initialise.ts";
+import { checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
-import { layerNorm, rmsNorm } from "./ops/normalise.ts";
+import { layerNorm, rmsNorm } from "./ops/normalize.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 
 /** (x − mean)/√(variance + eps)·weight + bias over the last axis. Weight starts at 1, bias at 0; `eps` is 1e-5. */

@@ -1,7 +1,7 @@
 /** What tells a model where a token stands: learned vectors, sinusoids, rotations. Formulas: ops/rope.ts. */
 import { came, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialise.ts";
+import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor, Precision } from "./ops/operand.ts";
 import { type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";

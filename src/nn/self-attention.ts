@@ -4,7 +4,7 @@
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialise.ts";
+import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";

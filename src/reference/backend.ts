@@ -3,10 +3,11 @@
  * no WebAssembly, so it also runs under the strictest Content-Security-Policy. It is what the kernels are tested
  * against, and what float64 calls and `configure({ simd: "reference" })` use.
  */
+
+import type { Backend, LseReader, Result } from "../backend/contract.ts";
+import type { Problem } from "../backend/problem.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
-import type { Backend, LseReader, Result } from "../plan/backend.ts";
-import type { Problem } from "../plan/problem.ts";
-import { backward } from "./gradients.ts";
+import { backward } from "./problem-backward.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
 export { matmul } from "./matmul.ts";

@@ -12,15 +12,16 @@
  * (Nq·Nk·(6·dk + 6·dv)), one row of scores at a time, so memory is linear in Nk. Masks, dropout and score changes take
  * part as constants: their own tables get no second gradient.
  */
+
+import { asInput, likeOutput } from "../backend/gradients.ts";
+import { type AttentionOptions, resolve } from "../backend/problem.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
 import { ShapeError, show } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import { asInput, likeOutput } from "../plan/gradients.ts";
-import { type AttentionOptions, resolve } from "../plan/problem.ts";
-import { derivative } from "../score/derivative.ts";
-import { asFloat, constant } from "../score/expr.ts";
-import { type Cell, compile } from "../score/js.ts";
+import { derivative } from "../masks/expression/derivative.ts";
+import { asFloat, constant } from "../masks/expression/expr.ts";
+import { type Cell, compile } from "../masks/expression/js.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
 /** Gradients of g·∇F by the inputs of the backward pass. */

@@ -6,8 +6,9 @@
  * B is brought into dense rows once; then four k at a time, so that an element of C is read and written once for four
  * products. For float64 calls, for `simd: "reference"`, and as what the kernels are tested against.
  */
+
+import type { Product } from "../backend/product.ts";
 import { readerOf } from "../core/dtype.ts";
-import type { Product } from "../core/product.ts";
 import type { Operand } from "../core/shape.ts";
 
 /** Columns of C that are worked on together: their sums and four rows of B stay in the first cache. */

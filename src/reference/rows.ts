@@ -2,10 +2,11 @@
  * Rows of scores and weights of a problem, in float64: every mask, score change and dtype, one row at a time. The
  * forward pass, the weights and the backward pass of the reference all walk them.
  */
+
+import type { Problem } from "../backend/problem.ts";
 import { readerOf } from "../core/dtype.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
-import type { Problem } from "../plan/problem.ts";
-import { type Cell, compile } from "../score/js.ts";
+import { type Cell, compile } from "../masks/expression/js.ts";
 
 /** Scores of one row, then its weights: all that the loops below need. */
 export interface RowWalker {

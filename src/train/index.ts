@@ -38,8 +38,8 @@ export {
 } from "./loop.ts";
 export { type CrossEntropyOptions, crossEntropy, IGNORE_INDEX } from "./loss.ts";
 export { Ngram } from "./ngram.ts";
+export { findNonFinite, type NonFinite } from "./non-finite.ts";
 export { type LossCurve, renderLoss } from "./plot.ts";
 export { Generator, permutation } from "./random.ts";
 export { type Schedule, type ScheduleOptions, schedule } from "./schedule.ts";
 export { type Gradients, Tape } from "./tape.ts";
-export { findNonFinite, type NonFinite } from "./trace.ts";

@@ -9,9 +9,9 @@ import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { type Batch, nextTokenBatch, Windows } from "./data.ts";
 import { meanLoss, type Trainable, type TrainOptions, train } from "./loop.ts";
 import { crossEntropy } from "./loss.ts";
+import { findNonFinite } from "./non-finite.ts";
 import { renderLoss } from "./plot.ts";
 import { Generator } from "./random.ts";
-import { findNonFinite } from "./trace.ts";
 
 const V = 12;
 

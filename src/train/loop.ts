@@ -14,10 +14,10 @@ import { tidy } from "../tidy.ts";
 import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { Batch } from "./data.ts";
+import { allFinite, findNonFinite, type NonFinite } from "./non-finite.ts";
 import { Generator } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
 import { addTo, type Gradients, Tape } from "./tape.ts";
-import { allFinite, findNonFinite, type NonFinite } from "./trace.ts";
 
 /** A model that can be trained on batches of type B. */
 export interface Trainable<B = Batch> {

@@ -8,8 +8,9 @@
  * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp for each logit in all. In float32 the engine does
  * both (rowwise.ts); the loop below does float64, and is what both mean.
  */
+
+import { resultArray } from "../core/arena.ts";
 import { came, OptionError, ShapeError } from "../core/errors.ts";
-import { resultArray } from "../core/room.ts";
 import { Tensor } from "../core/tensor.ts";
 import { isRecording, record } from "../nn/record.ts";
 import { engineCrossEntropy } from "../rowwise.ts";

@@ -2,9 +2,10 @@
  * The words of <attention-view>: what it shows as one plain value, what it opens, what it tells, what it does. Types only; the
  * element is explorer/, the built module `heed/attention-view`. A page needs no other types to use it.
  */
+
+import type { StoreInput } from "../store/layout/input.ts";
+import type { HeadMeasures, HeadStore, LoadReport, Stage } from "../store/types.ts";
 import type { FigureOptions } from "./figure/options.ts";
-import type { StoreInput } from "./store/input.ts";
-import type { HeadMeasures, HeadStore, LoadReport, Stage } from "./store/types.ts";
 
 /** A head by name. */
 export interface HeadName {

@@ -7,9 +7,9 @@
  * which a file opened from disk is).
  */
 import { UnsupportedError } from "../core/errors.ts";
+import { clean } from "../store/text/label.ts";
 import { base64 } from "./figure/base64.ts";
 import { escapeXml } from "./figure/sheet.ts";
-import { clean } from "./label.ts";
 
 /** What goes into the file. */
 export interface HtmlOptions {

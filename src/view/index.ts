@@ -2,6 +2,10 @@
  * `heed/view`: attention to look at. The store that opens files and answers for their heads, and pictures without a browser:
  * heat maps for terminals, SVG figures, and the measures they show.
  */
+
+export * from "../store/index.ts";
+export { distinctLabels, pieceLabel, truncate, widthOf } from "../store/text/label.ts";
+export { formatNumber, type NumberOptions, num, onNumber } from "../store/text/number.ts";
 export {
   colourAt,
   colourTable,
@@ -12,7 +16,7 @@ export {
   type Rgb,
   type Transfer,
   xterm256,
-} from "./colour.ts";
+} from "./color.ts";
 export {
   csvLines,
   type DrawnFigure,
@@ -29,7 +33,6 @@ export {
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
-export { distinctLabels, pieceLabel, truncate, widthOf } from "./label.ts";
 export {
   entropyOf,
   type HeadMetrics,
@@ -39,8 +42,6 @@ export {
   strongestLinks,
   type WeightMatrix,
 } from "./metrics.ts";
-export { formatNumber, type NumberOptions, num, onNumber } from "./number.ts";
-export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./paint.ts";
 export {
   type Explained,
   explainSentence,
@@ -50,7 +51,7 @@ export {
   type SeenLayer,
   type SeenText,
 } from "./report.ts";
-export * from "./store/index.ts";
 export { renderSvg, type SvgOptions } from "./svg.ts";
-export { type HeatMap, renderHeatMaps, renderScale, type TerminalOptions } from "./terminal.ts";
-export { type ReportOptions, renderSimilarity, renderText } from "./terminal-report.ts";
+export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./terminal/paint.ts";
+export { type ReportOptions, renderSimilarity, renderText } from "./terminal/report.ts";
+export { type HeatMap, renderHeatMaps, renderScale, type TerminalOptions } from "./terminal/terminal.ts";

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { scaledDotProductAttention } from "../attention.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
-import { widthOf } from "./label.ts";
+import { widthOf } from "../store/text/label.ts";
 import { explainSentence, explainStrongest, fixed, headsOf, type SeenText } from "./report.ts";
 import { renderSvg } from "./svg.ts";
-import { renderSimilarity, renderText } from "./terminal-report.ts";
+import { renderSimilarity, renderText } from "./terminal/report.ts";
 
 /** A text of `pieces` through two layers of two heads with made-up queries and keys, computed by heed. */
 function seen(pieces: string[], text = pieces.join("").replaceAll("▁", " ").trim()): SeenText {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Tensor } from "../core/tensor.ts";
-import { colourAt, hex, placeOf } from "./colour.ts";
+import { colourAt, hex, placeOf } from "./color.ts";
 import type { SeenText } from "./report.ts";
 import { renderSvg } from "./svg.ts";
 

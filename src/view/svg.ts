@@ -6,9 +6,10 @@
  * Up to 32 pieces a cell is a rectangle with its own tooltip; beyond, cells of one colour become one path, which
  * keeps a map of 128 × 128 below half a megabyte.
  */
-import { colourAt, hex, levelOf, lightness, placeOf } from "./colour.ts";
+
+import { distinctLabels, oneLine, pieceLabel, truncate, widthOf, wrap } from "../store/text/label.ts";
+import { colourAt, hex, levelOf, lightness, placeOf } from "./color.ts";
 import { coordinate, escapeXml, MONO, MONO_EM, SANS, SANS_EM, THEMES, text } from "./figure/sheet.ts";
-import { distinctLabels, oneLine, pieceLabel, truncate, widthOf, wrap } from "./label.ts";
 import type { Explained, SeenHead, SeenText } from "./report.ts";
 import { explainSentence, explainStrongest, fixed, headsOf } from "./report.ts";
 

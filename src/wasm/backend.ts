@@ -4,31 +4,31 @@
  * fits is one stage; a long one goes piece by piece, so that memory does not grow with N.
  */
 
+import type { Backend, Gradients, LseReader, Result, Upstream } from "../backend/contract.ts";
+import type { Plan } from "../backend/plan.ts";
+import type { Problem } from "../backend/problem.ts";
+import type { Product } from "../backend/product.ts";
+import { settings, warnOnce } from "../backend/settings.ts";
+import { countTiles, TileMap } from "../backend/tiles.ts";
 import type { TypedData } from "../core/dtype.ts";
-import type { Product } from "../core/product.ts";
-import type { Backend, Gradients, LseReader, Result, Upstream } from "../plan/backend.ts";
-import { settings, warnOnce } from "../plan/configure.ts";
-import type { Plan } from "../plan/plan.ts";
-import type { Problem } from "../plan/problem.ts";
-import { countTiles, TileMap } from "../plan/tiles.ts";
-import { type Arena, arenaOf } from "./arena.ts";
-import { backward, refusesBackward } from "./backward.ts";
-import { Regions, writeCall } from "./call.ts";
-import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine.ts";
-import type { Kernel } from "./kernel.ts";
-import { workspaceOf } from "./layout.ts";
-import { matmul as multiply } from "./matmul.ts";
-import { type Piece, type Placed, placePieces, placeWhole } from "./place.ts";
-import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./prepare.ts";
-import { collect } from "./results.ts";
-import { agrees, productsAgree } from "./selftest.ts";
-import { keyOf, packing, panelOf } from "./spec.ts";
-import { type Stream, stream } from "./stream.ts";
-import { attendTasks, packTasks, type Tasks } from "./tasks.ts";
-import { ThreadLost } from "./threads.ts";
-import { weights } from "./weights.ts";
+import { backward, refusesBackward } from "./backward/backward.ts";
+import { workspaceOf } from "./codegen/layout.ts";
+import { keyOf, packing, panelOf } from "./codegen/spec.ts";
+import { type Arena, arenaOf } from "./engine/arena.ts";
+import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine/engine.ts";
+import type { Kernel } from "./engine/kernel-cache.ts";
+import { agrees, productsAgree } from "./engine/self-test.ts";
+import { ThreadLost } from "./engine/worker-pool.ts";
+import { Regions, writeCall } from "./forward/call.ts";
+import { type Piece, type Placed, placePieces, placeWhole } from "./forward/place.ts";
+import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./forward/prepare.ts";
+import { collect } from "./forward/results.ts";
+import { attendTasks, packTasks, type Tasks } from "./forward/tasks.ts";
+import { weights } from "./forward/weights.ts";
+import { matmul as multiply } from "./ops/matmul.ts";
+import { type Stream, stream } from "./ops/row-pipeline.ts";
 
-export { empty } from "./resident.ts";
+export { empty } from "./engine/resident.ts";
 export {
   type AdamWScalars,
   adamwStream,
@@ -39,7 +39,7 @@ export {
   mapStream,
   normBackwardStream,
   normStream,
-} from "./rowwise.ts";
+} from "./ops/rowwise.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const LONE_WORK = 4e6;

@@ -1,6 +1,6 @@
 /**
  * The table every backend and level runs: one row a case, with what it stands for. A new mask or score change needs one
- * row in tests/masks.ts or tests/scores.ts; it then appears here and in the random cases.
+ * row in tests/support/masks.ts or tests/support/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
 import {
@@ -13,10 +13,10 @@ import {
   type Fill,
   filled,
   type Lengths,
-} from "../case.ts";
-import { MASKS } from "../masks.ts";
-import { random } from "../random.ts";
-import { CHANGES } from "../scores.ts";
+} from "../support/case.ts";
+import { MASKS } from "../support/masks.ts";
+import { random } from "../support/random.ts";
+import { CHANGES } from "../support/scores.ts";
 
 /** A row of the table. */
 export interface Entry {

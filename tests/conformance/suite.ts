@@ -4,10 +4,10 @@
  */
 import { type Level, scaledDotProductAttention } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Case } from "../case.ts";
-import { has, restore, THREADS, use } from "../levels.ts";
-import { check } from "../oracle.ts";
-import { hasShared } from "../shared.ts";
+import type { Case } from "../support/case.ts";
+import { has, restore, THREADS, use } from "../support/levels.ts";
+import { check } from "../support/oracle.ts";
+import { hasShared } from "../support/shared.ts";
 import { CASES } from "./cases.ts";
 import { onnxCases, runOnnx, skipped } from "./onnx.ts";
 

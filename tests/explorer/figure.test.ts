@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { DEFAULT } from "../../explorer/state/state.ts";
-import { colourTable, hex } from "../../src/view/colour.ts";
+import { codeOf, signedCodeOf } from "../../src/store/measures/transfer.ts";
+import { colourTable, hex } from "../../src/view/color.ts";
 import {
   csvLines,
   figureOptions,
@@ -15,8 +16,7 @@ import {
   renderFigure,
   renderRaster,
 } from "../../src/view/figure/index.ts";
-import { codeOf, signedCodeOf } from "../../src/view/store/transfer.ts";
-import { random } from "../random.ts";
+import { random } from "../support/random.ts";
 import { madeStore } from "./stores.ts";
 
 const REF = { block: 0, layer: 0, head: 0 };

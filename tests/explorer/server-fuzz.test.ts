@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
-import { type Random, random } from "../random.ts";
+import { type Random, random } from "../support/random.ts";
 import { get, send } from "./raw.ts";
 
 const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? 10_000);

@@ -1,9 +1,9 @@
 /** Addresses are unsigned: the same bits where a call's regions lie below, across and above 2^31, up to the end of memory. */
 import { configure, maskMod, UnsupportedError } from "heed";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { abandonEngine, theEngine } from "../../src/wasm/engine.ts";
-import type { EngineMemory } from "../../src/wasm/memory.ts";
-import { has, restore, use } from "../levels.ts";
+import { abandonEngine, theEngine } from "../../src/wasm/engine/engine.ts";
+import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
+import { has, restore, use } from "../support/levels.ts";
 import { type Call, call, everyKind, filled, unlike } from "./calls.ts";
 
 const level = has("relaxed") ? "relaxed" : "strict";

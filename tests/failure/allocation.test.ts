@@ -4,9 +4,9 @@
  */
 import { configure, UnsupportedError } from "heed";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { theEngine } from "../../src/wasm/engine.ts";
-import { EngineMemory } from "../../src/wasm/memory.ts";
-import { has, LEVELS, restore, use } from "../levels.ts";
+import { theEngine } from "../../src/wasm/engine/engine.ts";
+import { EngineMemory } from "../../src/wasm/engine/memory.ts";
+import { has, LEVELS, restore, use } from "../support/levels.ts";
 import { everyKind, unlike } from "./calls.ts";
 
 afterEach(() => {

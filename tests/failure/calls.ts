@@ -11,7 +11,7 @@ import {
   softcap,
   Tensor,
 } from "heed";
-import { random } from "../random.ts";
+import { random } from "../support/random.ts";
 
 /** A call: its inputs are made once, and it gives numbers to compare. */
 export interface Call {

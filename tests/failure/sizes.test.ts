@@ -1,7 +1,7 @@
 /** Sizes that no array holds, or that 32-bit integers do not count: typed errors before any work, or the slow right way. */
 import { configure, explain, scaledDotProductAttention, UnsupportedError } from "heed";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { restore } from "../levels.ts";
+import { restore } from "../support/levels.ts";
 
 beforeEach(() => void configure({ threads: 1, onWarning: () => {} }));
 afterAll(restore);

@@ -6,10 +6,10 @@ import { Worker } from "node:worker_threads";
 import { configure, prepare } from "heed";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ModuleBuilder } from "../../src/wasm/assembler/index.ts";
-import { abandonEngine, theEngine } from "../../src/wasm/engine.ts";
-import { type Runnable, Threads } from "../../src/wasm/threads.ts";
-import { WORDS } from "../../src/wasm/worker.js";
-import { has, restore, THREADS, use } from "../levels.ts";
+import { abandonEngine, theEngine } from "../../src/wasm/engine/engine.ts";
+import { WORDS } from "../../src/wasm/engine/worker.js";
+import { type Runnable, Threads } from "../../src/wasm/engine/worker-pool.ts";
+import { has, restore, THREADS, use } from "../support/levels.ts";
 import { call, everyKind, filled, unlike } from "./calls.ts";
 
 const level = has("relaxed") ? "relaxed" : "strict";

@@ -1,6 +1,6 @@
 /**
  * `heed train` as a process: what it writes, stopping and resuming, SIGKILL at any moment, a loss that stops being finite.
- * What it refuses: src/cli/train.test.ts.
+ * What it refuses: src/cli/commands/train.test.ts.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

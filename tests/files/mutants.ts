@@ -4,7 +4,7 @@
  * `tools/mutate.ts` (long runs). What comes out may still be valid: then it must read, and write again to the
  * same tensors.
  */
-import { crc32 } from "../../src/io/deflate.ts";
+import { crc32 } from "../../src/io/archive/deflate.ts";
 import {
   openSafetensors,
   readNpy,

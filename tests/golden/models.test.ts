@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { attentionWeights, type Tensor, tensor } from "heed";
 import { Gpt2, type Gpt2Config, generate, type LayerAttention, readConfig } from "heed/models";
 import { describe, expect, test } from "vitest";
-import { hasShared, readTensors, shared } from "../shared.ts";
+import { hasShared, readTensors, shared } from "../support/shared.ts";
 
 const path = (name: string) => shared("golden", "nano-gpt-sort", name);
 

@@ -6,9 +6,9 @@
 import { keyLengths, longformer, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradientsOf } from "../gradcheck.ts";
-import { hasShared, readJson, readTensors, shared } from "../shared.ts";
-import { difference } from "../tolerance.ts";
+import { gradientsOf } from "../support/gradcheck.ts";
+import { hasShared, readJson, readTensors, shared } from "../support/shared.ts";
+import { difference } from "../support/tolerance.ts";
 
 type Dtype = "float64" | "float32";
 

@@ -15,8 +15,8 @@ import {
   tensor,
 } from "heed";
 import { describe, it } from "vitest";
-import { has, LEVELS, use } from "../levels.ts";
-import { readJson, shared } from "../shared.ts";
+import { has, LEVELS, use } from "../support/levels.ts";
+import { readJson, shared } from "../support/shared.ts";
 
 /** A case of the manifest. */
 export interface Golden {

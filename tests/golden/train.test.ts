@@ -7,7 +7,7 @@ import { Tensor, tensor } from "heed";
 import { add, attention, embedding, gelu, layerNorm, linear, mergeHeads, split, splitHeads } from "heed/nn";
 import { crossEntropy, type Gradients, Tape, train } from "heed/train";
 import { describe, expect, it } from "vitest";
-import { hasShared, readTensors, shared } from "../shared.ts";
+import { hasShared, readTensors, shared } from "../support/shared.ts";
 
 interface Manifest {
   readonly config: {

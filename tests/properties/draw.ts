@@ -11,10 +11,10 @@ import {
   type Lengths,
   type Rule,
   rounded,
-} from "../case.ts";
-import { MASKS } from "../masks.ts";
-import { type Random, random } from "../random.ts";
-import { CHANGES } from "../scores.ts";
+} from "../support/case.ts";
+import { MASKS } from "../support/masks.ts";
+import { type Random, random } from "../support/random.ts";
+import { CHANGES } from "../support/scores.ts";
 
 /** Log-uniform from 1 to `most`, now and then a power of two or one beside it. */
 function length(r: Random, most: number): number {

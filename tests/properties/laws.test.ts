@@ -12,9 +12,18 @@ import {
   Tensor,
 } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { attend, entries, expectBits, expectNear, expectSame, filledWith, normal, rows } from "../call.ts";
-import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
-import { random } from "../random.ts";
+import {
+  attend,
+  entries,
+  expectBits,
+  expectNear,
+  expectSame,
+  filledWith,
+  normal,
+  rows,
+} from "../support/call.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
+import { random } from "../support/random.ts";
 
 /** Two results of one level, computed along different ways: a few float32 roundings of numbers near 1. */
 const NEAR = 4e-6;

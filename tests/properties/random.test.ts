@@ -1,12 +1,12 @@
 /**
  * Thousands of random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for
- * each, Statistic A for all (tests/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED where
+ * each, Statistic A for all (tests/support/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED where
  * they start. A failure is made smaller before it is shown.
  */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
-import { check, type Measure } from "../oracle.ts";
-import { STATISTIC_A } from "../tolerance.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
+import { check, type Measure } from "../support/oracle.ts";
+import { STATISTIC_A } from "../support/tolerance.ts";
 import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 3000);

@@ -1,8 +1,8 @@
 /** Every key, every length, every alignment: sweeps that a skipped, doubled or shifted key cannot pass, on every level. */
 import { keyLengths, slidingWindow, Tensor } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { attend, expectBits, filledWith, normal } from "../call.ts";
-import { has, LEVELS, restore, THREADS, use } from "../levels.ts";
+import { attend, expectBits, filledWith, normal } from "../support/call.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
 
 afterAll(restore);
 

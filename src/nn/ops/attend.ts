@@ -6,11 +6,11 @@
  * tables and other tables of `scoreMod` were made from: build `alibi(slopes)` anew for each call, since it copies them.
  */
 import { scaledDotProductAttention } from "../../attention.ts";
+import type { AttentionOptions } from "../../backend/problem.ts";
 import { attentionBackward, type Extra } from "../../backward.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import type { AttentionOptions } from "../../plan/problem.ts";
-import { type NumberExpression, tablesOf, VARS, withScore } from "../../score/expr.ts";
+import { type NumberExpression, tablesOf, VARS, withScore } from "../../masks/expression/expr.ts";
 import { record } from "../record.ts";
 import { type FloatTensor, operand } from "./operand.ts";
 

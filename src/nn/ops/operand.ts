@@ -3,9 +3,10 @@
  * new tensor of that dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and loading
  * 16-bit parameters (`Module.load`) widens them. Sums run in float64 and are rounded once when stored.
  */
+
+import { resultArray, zeroArray } from "../../core/arena.ts";
 import type { TypedData } from "../../core/dtype.ts";
 import { came, DTypeError, ShapeError, show } from "../../core/errors.ts";
-import { resultArray, zeroArray } from "../../core/room.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 /** Dtypes that layers compute in. float64 is the oracle of float32. */

@@ -12,9 +12,9 @@
 import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
-import { type LayerOptions, randomNumbers } from "../initialise.ts";
+import { type LayerOptions, randomNumbers } from "../initialize.ts";
 import { record } from "../record.ts";
-import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./kernel-attention.ts";
+import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./linear-attention.ts";
 import { type FloatTensor, made, numbers, numbersOf, operand, type Precision } from "./operand.ts";
 
 /** Options of `performerAttention`. */

@@ -3,8 +3,8 @@
  * as dark as it is (the store's overviews). All thumbnails are one lossless PNG; labels and frames are drawn around it.
  */
 import { writePng } from "../../io/png.ts";
-import { codeOf } from "../store/transfer.ts";
-import type { HeadRef, Overview } from "../store/types.ts";
+import { codeOf } from "../../store/measures/transfer.ts";
+import type { HeadRef, Overview } from "../../store/types.ts";
 import { base64 } from "./base64.ts";
 import { type CellColours, cellColours, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";

@@ -2,10 +2,11 @@
  * What a figure shows, in words: its title, the line below it (stage, scale, what full colour stands for, what is hidden,
  * pooled or joined), the description for those who do not see it, and a LaTeX figure to paste.
  */
-import { wrap } from "../label.ts";
-import { formatNumber } from "../number.ts";
-import { describeHead } from "../store/sentence.ts";
-import type { HeadMeasures, Stage } from "../store/types.ts";
+
+import { describeHead } from "../../store/measures/sentence.ts";
+import { wrap } from "../../store/text/label.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import type { HeadMeasures, Stage } from "../../store/types.ts";
 import { joined } from "./cells.ts";
 import type { Kept } from "./lines.ts";
 import type { Figure } from "./options.ts";

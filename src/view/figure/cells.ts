@@ -4,8 +4,8 @@
  * farthest from 0.
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
-import { colourTable, hex, lightness, type Ramp, type Rgb } from "../colour.ts";
-import { formatNumber } from "../number.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import { colourTable, hex, lightness, type Ramp, type Rgb } from "../color.ts";
 import { base64 } from "./base64.ts";
 import type { Figure } from "./options.ts";
 import { coordinate, element, escapeXml, MONO, type Theme, text } from "./sheet.ts";

@@ -4,8 +4,8 @@
  * file), tables (table.ts), pictures of pixels (raster.ts).
  */
 
-import { formatNumber } from "../number.ts";
-import type { HeadStore } from "../store/types.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import type { HeadStore } from "../../store/types.ts";
 import { drawAtlas } from "./atlas.ts";
 import { altText, drawCaption, factsOf, latexFigure, placeName } from "./caption.ts";
 import { drawLines, type Kept } from "./lines.ts";

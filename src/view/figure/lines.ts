@@ -3,8 +3,9 @@
  * Each query keeps its strongest keys, `top` of them or as many as hold `mass` of the row; what is left out is counted,
  * for the caption.
  */
-import { truncate } from "../label.ts";
-import { type Edge, edgesOf } from "../store/aggregate.ts";
+
+import { type Edge, edgesOf } from "../../store/measures/aggregate.ts";
+import { truncate } from "../../store/text/label.ts";
 import type { Figure } from "./options.ts";
 import {
   type Attributes,

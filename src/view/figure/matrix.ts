@@ -1,8 +1,9 @@
 /** A head as a matrix: rows are queries, columns are keys, with their tokens along the edges; and the scale of its colours. */
-import { colourTable, hex } from "../colour.ts";
-import { truncate } from "../label.ts";
-import { formatNumber } from "../number.ts";
-import { LOG_DECADES } from "../store/transfer.ts";
+
+import { LOG_DECADES } from "../../store/measures/transfer.ts";
+import { truncate } from "../../store/text/label.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import { colourTable, hex } from "../color.ts";
 import { drawCells, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import {

@@ -3,7 +3,7 @@
  * defaults, and checked against the store before any work.
  */
 import { came, OptionError, UnsupportedError } from "../../core/errors.ts";
-import type { Block, HeadRef, HeadStore, Stage, TileTransfer } from "../store/types.ts";
+import type { Block, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
 export type FigureView = (typeof FIGURE_VIEWS)[number];

@@ -4,8 +4,8 @@
  */
 import { UnsupportedError } from "../../core/errors.ts";
 import { writePng } from "../../io/png.ts";
-import { colourTable } from "../colour.ts";
-import type { HeadStore } from "../store/types.ts";
+import type { HeadStore } from "../../store/types.ts";
+import { colourTable } from "../color.ts";
 import { overviewCodes, THUMBNAIL } from "./atlas.ts";
 import { joined, pooledRows, rampOf, rgbOf } from "./cells.ts";
 import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";

@@ -2,9 +2,10 @@
  * How one number came to be: the ledger of a cell, the products its score is the sum of, and the row it belongs to.
  * Every number comes from the store's ledger and row; this file only sets them.
  */
-import { truncate } from "../label.ts";
-import { formatNumber } from "../number.ts";
-import type { Ledger } from "../store/types.ts";
+
+import { truncate } from "../../store/text/label.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import type { Ledger } from "../../store/types.ts";
 import type { Figure } from "./options.ts";
 import { element, MONO, MONO_EM, type Part, SANS_EM, type Theme, text, textWidth } from "./sheet.ts";
 import { MARK, type Shown } from "./shown.ts";

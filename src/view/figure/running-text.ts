@@ -3,10 +3,11 @@
  * chosen keys. Several chosen ones are joined by mean, sum or maximum. Lines are set in a monospaced font, so that their
  * breaks are the same on every engine.
  */
-import { colourTable, hex, lightness } from "../colour.ts";
-import { graphemes, truncate, widthOf } from "../label.ts";
-import { codeOf, signedCodeOf } from "../store/transfer.ts";
-import { continues, piecesOf } from "../tokens.ts";
+
+import { codeOf, signedCodeOf } from "../../store/measures/transfer.ts";
+import { graphemes, truncate, widthOf } from "../../store/text/label.ts";
+import { continues, piecesOf } from "../../store/text/tokens.ts";
+import { colourTable, hex, lightness } from "../color.ts";
 import { hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import { type Attributes, element, MONO, MONO_EM, type Part, type Theme, text } from "./sheet.ts";

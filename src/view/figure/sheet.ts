@@ -3,7 +3,7 @@
  * colours, fonts by name, and the few SVG elements that are used. Everything is an attribute, there is no style sheet
  * and no script; numbers have at most two digits after the point, so the same figure is the same bytes everywhere.
  */
-import { widthOf } from "../label.ts";
+import { widthOf } from "../../store/text/label.ts";
 
 /** Colours of a figure by what they stand for. */
 export interface Theme {

@@ -2,11 +2,12 @@
  * A head as a figure shows it: which tokens stand along its edges, and the numbers of a row after hiding, with the code
  * (0 … 255) of each on the colour scale. Rows come from the store one at a time; no matrix is held.
  */
-import { distinctLabels } from "../label.ts";
-import { hideKeys } from "../store/aggregate.ts";
-import { codeOf, isSigned, signedCodeOf } from "../store/transfer.ts";
-import type { Block } from "../store/types.ts";
-import { type Pieces, piecesOf, visible } from "../tokens.ts";
+
+import { hideKeys } from "../../store/measures/aggregate.ts";
+import { codeOf, isSigned, signedCodeOf } from "../../store/measures/transfer.ts";
+import { distinctLabels } from "../../store/text/label.ts";
+import { type Pieces, piecesOf, visible } from "../../store/text/tokens.ts";
+import type { Block } from "../../store/types.ts";
 import type { Figure } from "./options.ts";
 
 /** What a cell is besides a number. */

@@ -6,7 +6,7 @@
  * with rate = lr/(1 − β₁ᵗ) and root = 1/√(1 − β₂ᵗ).
  */
 import { f32x4, i32, v128 } from "../assembler/index.ts";
-import { type StreamSpec, streamKernel } from "./stream.ts";
+import { type StreamSpec, streamKernel } from "./row-pipeline.ts";
 
 /** Scalars of a step, in the order the kernel reads them. */
 export const ADAMW = ["scale", "b1", "rest1", "b2", "rest2", "keep", "rate", "root", "eps"] as const;

@@ -19,10 +19,10 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { BACKWARD, backwardSpaceOf, CALL, paddedKey, paddedValue, statStride } from "../layout.ts";
-import { type Arithmetic, loadFloats, loadOne, withConstants } from "../math.ts";
-import { BYTES_OF, type Spec, type Storage } from "../spec.ts";
-import { clear, copyRow } from "./block.ts";
+import { BACKWARD, backwardSpaceOf, CALL, paddedKey, paddedValue, statStride } from "../codegen/layout.ts";
+import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
+import { BYTES_OF, type Spec, type Storage } from "../codegen/spec.ts";
+import { clear, copyRow } from "./row-block.ts";
 
 /**
  * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and

@@ -20,15 +20,15 @@ import {
   paddedKey,
   paddedValue,
   TASK,
-} from "../layout.ts";
-import { panelOf, type Spec, stripOf, targetsOf } from "../spec.ts";
+} from "../codegen/layout.ts";
+import { panelOf, type Spec, stripOf, targetsOf } from "../codegen/spec.ts";
 import { bringRows } from "./backward-rows.ts";
-import { clear, eachTile, maskSpan, scanTensors } from "./block.ts";
+import { targetWord } from "./bias-gradients.ts";
 import { memoryImport } from "./forward.ts";
-import { type Increase, increase, increaseKept } from "./increase.ts";
+import { type Increase, increase, increaseKept } from "./matmul-accumulate.ts";
 import { finite, scores } from "./products.ts";
+import { clear, eachTile, maskSpan, scanTensors } from "./row-block.ts";
 import { slopes } from "./softmax-backward.ts";
-import { targetWord } from "./sums.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
 export const upTo = (n: I32Value, step: number): I32Value =>

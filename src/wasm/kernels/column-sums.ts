@@ -1,6 +1,6 @@
 /** Sums of the columns of some rows: the gradient of a bias. A task's sums are its own; they are added up in order afterwards. */
 import { f32x4, i32, ZERO } from "../assembler/index.ts";
-import { each, eachVector, loads, type StreamSpec, stores, streamKernel } from "./stream.ts";
+import { each, eachVector, loads, type StreamSpec, stores, streamKernel } from "./row-pipeline.ts";
 
 /** Arrays x and the task's sums. */
 export function columnSumsKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {

@@ -8,8 +8,8 @@
  * numbers (ln Σ e, x_t − max x), so that their difference is taken in float64.
  */
 import { f32x4, i32, v128, ZERO } from "../assembler/index.ts";
-import { exp2Each, log } from "../math.ts";
-import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./stream.ts";
+import { exp2Each, log } from "../codegen/math.ts";
+import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./row-pipeline.ts";
 
 /** Arrays logits, targets (int32), slopes, losses (two numbers a row); scalars: the weight. */
 export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {

@@ -15,9 +15,11 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { CALL, paddedValue, statStride, TASK, workspaceOf } from "../layout.ts";
-import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../math.ts";
-import type { Spec, Storage } from "../spec.ts";
+import { CALL, paddedValue, statStride, TASK, workspaceOf } from "../codegen/layout.ts";
+import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
+import type { Spec, Storage } from "../codegen/spec.ts";
+import { memoryImport } from "./forward.ts";
+import { queryRowBytes } from "./products.ts";
 import {
   beginState,
   bringQueries,
@@ -27,9 +29,7 @@ import {
   maskSpan,
   scanTensors,
   sinkRows,
-} from "./block.ts";
-import { memoryImport } from "./forward.ts";
-import { queryRowBytes } from "./products.ts";
+} from "./row-block.ts";
 import { exponentials, maxima, totalsByRow } from "./softmax.ts";
 
 /** Vectors of a row of output that stay in registers over a chunk of keys. */

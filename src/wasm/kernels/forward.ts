@@ -9,8 +9,9 @@
  * mask leaves empty are not in the task's runs; full ones take the path without a predicate.
  */
 import { callValue, i32, ModuleBuilder, v128 } from "../assembler/index.ts";
-import { CALL, paddedRows, statStride, TASK, workspaceOf } from "../layout.ts";
-import { panelOf, type Spec } from "../spec.ts";
+import { CALL, paddedRows, statStride, TASK, workspaceOf } from "../codegen/layout.ts";
+import { panelOf, type Spec } from "../codegen/spec.ts";
+import { finite, queryRowBytes, scores, values, valuesKept } from "./products.ts";
 import {
   beginState,
   bringQueries,
@@ -21,8 +22,7 @@ import {
   maskSpan,
   scanTensors,
   sinkRows,
-} from "./block.ts";
-import { finite, queryRowBytes, scores, values, valuesKept } from "./products.ts";
+} from "./row-block.ts";
 import { exponentials, finishedWeights, maxima, totals } from "./softmax.ts";
 
 /** The memory every kernel imports: at least one page, at most 4 GiB. */

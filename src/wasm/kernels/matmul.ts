@@ -22,8 +22,8 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../math.ts";
-import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../spec.ts";
+import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
+import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../codegen/spec.ts";
 import { memoryImport } from "./forward.ts";
 
 /** What a product's kernel is specialised on; sizes are not among it. */

@@ -8,7 +8,7 @@
  * no means. A row's two means and its r go into an array of four numbers a row, for the way back.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, v128, ZERO } from "../assembler/index.ts";
-import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./stream.ts";
+import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./row-pipeline.ts";
 
 const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
   for (const sum of sums) f.set(sum, ZERO);

@@ -12,11 +12,11 @@ import {
   shuffle32,
   ZERO,
 } from "../assembler/index.ts";
-import { PACK, paddedValue } from "../layout.ts";
-import { type Arithmetic, loadFloats, loadOne, withConstants } from "../math.ts";
-import { panelOf, type Spec } from "../spec.ts";
-import { copyRow } from "./block.ts";
+import { PACK, paddedValue } from "../codegen/layout.ts";
+import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
+import { panelOf, type Spec } from "../codegen/spec.ts";
 import { memoryImport } from "./forward.ts";
+import { copyRow } from "./row-block.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {

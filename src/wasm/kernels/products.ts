@@ -20,9 +20,9 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { paddedValue } from "../layout.ts";
-import { maddOf } from "../math.ts";
-import { panelOf, roundUp, type Spec } from "../spec.ts";
+import { paddedValue } from "../codegen/layout.ts";
+import { maddOf } from "../codegen/math.ts";
+import { panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 
 /** Zeroes a tile of accumulators, runs `step` for each of the `count` values of the inner dimension, leaves the sums in them. */
 export function accumulate(

@@ -19,13 +19,13 @@ import {
   type V128Value,
   v128,
 } from "../assembler/index.ts";
-import { CALL, statStride, TASK } from "../layout.ts";
-import { type Arithmetic, exp2Each, withConstants } from "../math.ts";
-import { poolOf, RowCompiler } from "../score.ts";
-import { expressionsOf, type Spec } from "../spec.ts";
-import { Cells } from "./cells.ts";
+import { CALL, statStride, TASK } from "../codegen/layout.ts";
+import { type Arithmetic, exp2Each, withConstants } from "../codegen/math.ts";
+import { poolOf, RowCompiler } from "../codegen/score.ts";
+import { expressionsOf, type Spec } from "../codegen/spec.ts";
+import { RowSums } from "./bias-gradients.ts";
+import { Cells } from "./score-row.ts";
 import { beginDropout } from "./softmax.ts";
-import { RowSums } from "./sums.ts";
 
 /**
  * slopes(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`

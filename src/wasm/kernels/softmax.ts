@@ -24,11 +24,11 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { CALL, paddedRows, statStride, TASK } from "../layout.ts";
-import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../math.ts";
-import { poolOf, RowCompiler } from "../score.ts";
-import { expressionsOf, type Spec } from "../spec.ts";
-import { Cells } from "./cells.ts";
+import { CALL, paddedRows, statStride, TASK } from "../codegen/layout.ts";
+import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../codegen/math.ts";
+import { poolOf, RowCompiler } from "../codegen/score.ts";
+import { expressionsOf, type Spec } from "../codegen/spec.ts";
+import { Cells } from "./score-row.ts";
 
 /** Largest of the eight numbers at `scratch`, in all lanes. */
 function across(

@@ -1,0 +1,212 @@
+/** The benches without their clocks: the table is well formed, and every case computes what it says. */
+import { describe, expect, it } from "vitest";
+import { explain } from "../src/index.ts";
+import { hasRelaxed } from "../src/wasm/engine/features.ts";
+import { translate } from "./built.ts";
+import { CASES, type Case, chosen, flopsOf, goalsOf, goalText, reached, type Sizes } from "./cases.ts";
+import { callOf, errorOf, inputsOf } from "./measure.ts";
+import { reportOf } from "./report.ts";
+import { Rig } from "./roofline.ts";
+import { judge, type Run } from "./run.ts";
+import { quantile, ratios, takeTurns } from "./turns.ts";
+
+/** The same case with at most two heads and 320 positions: windows and documents still cut tiles. */
+function reduced({ B, H, Nq, Nk, d }: Sizes): Sizes {
+  return { B: Math.min(B, 2), H: Math.min(H, 2), Nq: Math.min(Nq, 320), Nk: Math.min(Nk, 320), d };
+}
+
+describe("the table of cases", () => {
+  it("has one row a name, each with a subject, positive sizes and goals that bound one side", () => {
+    expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
+    for (const { name, sizes, variants, goals } of CASES) {
+      for (const size of Object.values(sizes)) expect(Number.isInteger(size) && size > 0, name).toBe(true);
+      expect(new Set(variants.map((v) => v.name)).size, name).toBe(variants.length);
+      expect(goals.length, name).toBeGreaterThan(0);
+      for (const goal of goals) {
+        expect((goal.atLeast === undefined) !== (goal.atMost === undefined), `${name}: ${goal.figure}`).toBe(
+          true,
+        );
+        expect(goalText(goal)).toContain(goal.figure);
+      }
+    }
+  });
+
+  it("compares the subject only with variants that are there", () => {
+    for (const c of CASES) {
+      const names = c.variants.map(({ name }) => name);
+      if (c.tiles) expect(names, c.name).toContain(c.tiles.full);
+      for (const { figure } of c.goals)
+        if (figure.startsWith("time / ") && !figure.endsWith("one thread") && !figure.endsWith("tiles"))
+          expect(names, c.name).toContain(figure.slice("time / ".length));
+    }
+  });
+
+  it.each(CASES.filter((c) => c.kind === "time"))("$name computes the formula", (c: Case) => {
+    const sizes = reduced(c.sizes);
+    const inputs = inputsOf(sizes);
+    for (const variant of c.variants) {
+      const call = callOf(variant, sizes, inputs);
+      expect(errorOf(call, call.run()), variant.name).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("masks leave the share of tiles empty that their goals count on", () => {
+    for (const c of CASES.filter(({ tiles }) => tiles)) {
+      const { query } = inputsOf({ ...c.sizes, H: 1, d: 8 });
+      const options = c.variants[0].options?.(c.sizes) ?? {};
+      const { tiles } = explain(query, query, query, options);
+      expect(tiles?.skipped, c.name).toBeGreaterThan(0);
+      const visible = (tiles?.full ?? 0) + (tiles?.partial ?? 0);
+      expect(visible / (visible + (tiles?.skipped ?? 0)), c.name).toBeLessThan(0.7);
+    }
+  });
+
+  it("a wrong result is found", () => {
+    const [c] = chosen(["full d64 N512"]);
+    const sizes = reduced(c.sizes);
+    const call = callOf(c.variants[0], sizes, inputsOf(sizes));
+    const output = call.run();
+    (output.data as Float32Array)[0] += 1e-3;
+    expect(errorOf(call, output)).toBeGreaterThan(1);
+  });
+
+  it("cases are chosen by patterns", () => {
+    expect(chosen([])).toHaveLength(CASES.length);
+    expect(chosen(["decode*", "full d128*"]).map(({ name }) => name)).toEqual([
+      "full d128 N1024",
+      "decode d64 Nk4096",
+      "decode d64 Nk16384",
+    ]);
+    expect(chosen(["nothing*"])).toEqual([]);
+  });
+
+  it("goals hold for their level, threads and Node", () => {
+    const [c] = chosen(["full d64 N1024"]);
+    const bounds = (...args: [Parameters<typeof goalsOf>[1], number, number]) =>
+      goalsOf(c, ...args).map(({ figure, atLeast }) => `${figure} ${atLeast}`);
+    expect(bounds("relaxed", 1, 24)).toContain("GFLOP/s 50");
+    expect(bounds("relaxed", 1, 20)).toEqual(["GFLOP/s 47"]);
+    expect(goalsOf(c, "strict", 2, 24)).toHaveLength(1);
+    expect(reached({ figure: "ms", atMost: 2 }, 2)).toBe(true);
+    expect(reached({ figure: "ms", atMost: 2 }, Number.NaN)).toBe(false);
+    expect(flopsOf(c.sizes)).toBe(4 * 12 * 1024 * 1024 * 64);
+  });
+});
+
+describe("taking turns", () => {
+  it("everyone is called in every round, in order", async () => {
+    const rounds: string[] = [];
+    let round = "";
+    const one = (name: string) => ({ name, run: () => void (round.endsWith(name) || (round += name)) });
+    const between = () => {
+      rounds.push(round);
+      round = "";
+    };
+    await takeTurns([one("a"), one("b"), one("c")], [1e-3, 1e-3, 1e-3], 0.001, 2, between);
+    expect(rounds.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(rounds.slice(1))).toEqual(new Set(["abc"]));
+  });
+
+  it("a call longer than all the time there is counts once, cold", async () => {
+    let called = 0;
+    const slow = { name: "slow", run: () => called++ };
+    const taken = await takeTurns([{ name: "quick", run: () => {} }, slow], [1e-3, 9], 0.01, 2);
+    expect(taken[1]).toEqual({ name: "slow", seconds: [9], once: true });
+    expect(called).toBe(0);
+    expect(ratios(taken[1], taken[0])).toHaveLength(taken[0].seconds.length);
+  });
+
+  it("waits for contestants that answer later, and takes ratios turn by turn", async () => {
+    let done = 0;
+    const later = { name: "later", run: () => Promise.resolve().then(() => done++) };
+    const taken = await takeTurns([later, { name: "now", run: () => {} }], [1e-5, 1e-5], 0.01, 2);
+    expect(done).toBeGreaterThan(2);
+    expect(ratios(taken[0], taken[1])).toHaveLength(taken[0].seconds.length);
+  });
+
+  it("quantiles leave out the turns that were not taken", () => {
+    expect(quantile([3, Number.NaN, 1, 2], 0.5)).toBe(2);
+    expect(quantile([1, 2], 0.25)).toBe(1.25);
+    expect(quantile([], 0.5)).toBeNaN();
+  });
+});
+
+describe("the benches for the built package", () => {
+  it("import dist/ in place of src/, each other as they are, and have no types left", () => {
+    const code = translate(`import { type A, b } from "../src/core/b.ts";
+const { c }: typeof import("./c.ts") = await import("./c.ts");
+import { peers } from "./peers/index.mjs";
+import { d } from "node:d";`);
+    expect(code).toMatch(/import \{ +b \} from "file:\/\/.*\/dist\/core\/b\.js"/);
+    expect(code).toMatch(/const \{ c \} += await import\("\.\/c\.mjs"\)/);
+    expect(code).toMatch(/from "file:\/\/.*\/bench\/peers\/index\.mjs"/);
+    expect(code).toContain('from "node:d"');
+  });
+});
+
+describe("the roofline", () => {
+  it("runs every loop the engine has, on one thread and on two", async () => {
+    for (const threads of [1, 2]) {
+      const rig = await new Rig(threads).ready();
+      expect(rig.sample("mul+add")).toBeGreaterThan(0);
+      expect(rig.sample("read", 2 ** 20)).toBeGreaterThan(0);
+      expect(rig.has("fma")).toBe(hasRelaxed());
+      expect(rig.has("fma wide")).toBe(false);
+      expect(() => rig.sample("fma wide")).toThrow("fma wide");
+      await rig.end();
+    }
+  });
+});
+
+describe("the report", () => {
+  it("shows every outcome, its goals and what was not reached", () => {
+    const at = (median: number) => ({ median, p25: median, p75: median, best: median });
+    const outcome = judge(
+      {
+        case: "latency d64 N128",
+        level: "relaxed",
+        threads: 1,
+        measured: [
+          { name: "full", kind: "heed", ms: at(2), gflops: 25.2, turns: 9, once: false, error: 0.1 },
+          {
+            name: "loops by hand",
+            kind: "portable",
+            ms: at(40),
+            gflops: 1.3,
+            turns: 2,
+            once: false,
+            error: 0.2,
+          },
+        ],
+        absent: [{ name: "tfjs wasm", why: "not installed" }],
+        ceiling: { loop: "fma", unit: "GFLOP/s", best: 50 },
+        ofCeiling: 0.5,
+        figures: { ms: at(2), "GFLOP/s": at(25.2), "speed / loops by hand": at(20) },
+        notes: ["a note"],
+      },
+      24,
+    );
+    expect(outcome.goals).toMatchObject([{ text: "ms ≤ 1.1", value: 2, reached: false }]);
+    const run: Run = {
+      command: "node bench/run.ts --cases 'latency*'",
+      started: "2026-01-02T03:04:05.678Z",
+      machine: { cpu: "a processor", cores: 2, memory: 2 ** 34, platform: "linux x64" },
+      built: false,
+      seconds: 5,
+      sessions: [
+        { level: "relaxed", threads: 1, node: "24.0.0", v8: "13.6", outcomes: [outcome], failures: [] },
+        { level: "wide", threads: 1, refused: "no such flag", outcomes: [], failures: [] },
+      ],
+    };
+    const page = reportOf(run);
+    expect(page).toContain("a processor, 2 cores, 16 GiB");
+    expect(page).toContain("    node bench/run.ts --cases 'latency*'");
+    expect(page).toContain("- relaxed, 1 thread, latency d64 N128: ms ≤ 1.1, got 2");
+    expect(page).toContain(
+      "| latency d64 N128 | 2 | 2 | 25.2 | 50 % | loops by hand, 40 ms | 20 | ms ≤ 1.1: 2 **no** |",
+    );
+    expect(page).toContain("tfjs wasm did not run (not installed)");
+    expect(page).toContain("Not measured: no such flag.");
+    expect(page).toContain("Goals reached: 0 of 1 measured.");
+  });
+});

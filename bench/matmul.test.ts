@@ -1,0 +1,20 @@
+/** The bench of products and rowwise work without its clock: everything it times computes what it says. */
+import { expect, it } from "vitest";
+import { PRODUCTS, productOf, rowwise } from "./matmul.ts";
+
+it.each(PRODUCTS.map((c) => ({ ...c, M: Math.min(c.M, 100), K: Math.min(c.K, 600), N: Math.min(c.N, 300) })))(
+  "$name is the product",
+  (c) => {
+    expect(productOf(c).error()).toBeLessThanOrEqual(1);
+  },
+);
+
+it.each(rowwise(3))("$name: the engine's numbers are those of the plain loop", ({ name, engine, plain }) => {
+  // AdamW changes its arrays in place: one step apart, the two still take steps of one size.
+  const rough = name === "AdamW" ? 2e-3 : 3e-5;
+  const got = engine().slice();
+  plain().forEach((want, n) => {
+    if (!(Math.abs(got[n] - want) <= rough * (1 + Math.abs(want))))
+      expect.fail(`number ${n}: ${got[n]}, expected ${want}`);
+  });
+});

@@ -1,0 +1,312 @@
+/**
+ * Everything a person can do, by name: one list for the keyboard, the palette and the sheet of keys. An action changes the
+ * session or asks the element; it holds nothing.
+ */
+import { placeOf, step } from "../canvas/axis.ts";
+import { largest } from "../state/facts.ts";
+import { stepBack } from "../state/select.ts";
+import { MODES, STAGES, TRANSFERS, togglePin } from "../state/state.ts";
+import { axesOf, hiddenKeys, type Session } from "./session.ts";
+
+/** What actions may ask of the element. */
+export interface Doer {
+  readonly session: Session;
+  readonly zoom: (factor: number) => void;
+  readonly follow: () => void;
+  readonly say: (text: string) => void;
+  readonly detail: () => void;
+  readonly dialog: (name: "palette" | "keys" | "find" | "export" | "open" | "report") => void;
+  readonly focusMain: () => void;
+  readonly focusHide: () => void;
+  readonly copyLink: () => void;
+  readonly theme: (name: "auto" | "light" | "dark") => void;
+}
+
+export interface Action {
+  readonly name: string;
+  readonly label: string;
+  /** Keys as `KeyboardEvent.key` has them; `Control+` also stands for Command. */
+  readonly keys?: readonly string[];
+  readonly when?: (session: Session) => boolean;
+  readonly run: (doer: Doer) => void;
+}
+
+const open = ({ store }: Session) => store !== undefined;
+const inHead = ({ store, state }: Session) => store !== undefined && state.view === "head";
+
+/** The next head, by layer and then by head, in the cursor's block. */
+function byHeads({ session }: Doer, by: number): void {
+  const { block, state } = session;
+  if (block === undefined) return;
+  const at = block.layers.indexOf(state.layer) * block.heads + state.head + by;
+  if (at < 0 || at >= block.layers.length * block.heads) return;
+  session.set({ layer: block.layers[Math.floor(at / block.heads)], head: at % block.heads });
+}
+
+function byLayers({ session }: Doer, by: number): void {
+  const { block, state } = session;
+  const layer = block?.layers[block.layers.indexOf(state.layer) + by];
+  if (layer !== undefined) session.set({ layer });
+}
+
+function byBlocks({ session }: Doer): void {
+  const { store, state } = session;
+  if (store === undefined || store.blocks.length < 2) return;
+  const at = store.blocks.findIndex(({ name }) => name === state.block);
+  session.set({
+    block: store.blocks[(at + 1) % store.blocks.length].name,
+    held: null,
+    camera: null,
+    rows: [],
+    columns: [],
+  });
+}
+
+/** The next cell of the row by weight: weaker, or stronger. */
+function byStrength(doer: Doer, by: number): void {
+  const { session } = doer;
+  const { block, state } = session;
+  if (block === undefined || !session.ready) return;
+  const row = session.row(state.query, state.stage);
+  const hidden = new Set(hiddenKeys(block, state));
+  const { columns } = axesOf(block, state);
+  const visible = session.store!.visible(session.ref, state.query);
+  const order = largest(row, row.length).filter(
+    (key) => visible[key] === 1 && !hidden.has(key) && placeOf(columns, key) !== undefined,
+  );
+  const at = order.indexOf(state.key);
+  const next = at < 0 ? 0 : at + by;
+  if (order[next] === undefined) return;
+  session.set({ key: order[next] }, "replace");
+  doer.follow();
+}
+
+/** Moves the cursor by cells. */
+export function moveCell({ session, follow }: Doer, rows: number, columns: number): void {
+  const { block, state } = session;
+  if (block === undefined) return;
+  const axes = axesOf(block, state);
+  session.hover = null;
+  session.set(
+    { query: step(axes.rows, state.query, rows), key: step(axes.columns, state.key, columns) },
+    "replace",
+  );
+  follow();
+}
+
+/** Pins the cursor's cell, or releases it. */
+function pinCell({ session }: Doer): void {
+  const { held, query, key, view } = session.state;
+  if (view === "model") session.set({ view: "head" });
+  else session.set({ held: held?.[0] === query && held[1] === key ? null : [query, key] });
+}
+
+function back(doer: Doer): void {
+  const { session } = doer;
+  const { query, key, scale } = session.edits;
+  if (query !== undefined || key !== undefined || scale !== undefined || session.state.temperature !== 1) {
+    session.edits = {};
+    session.set({ temperature: 1 });
+    session.changed();
+    doer.say("Numbers restored");
+    return;
+  }
+  const patch = stepBack(session.state);
+  if (patch) session.set(patch);
+  if (patch?.view) doer.focusMain();
+}
+
+export const ACTIONS: readonly Action[] = [
+  { name: "palette", label: "All commands", keys: ["Control+k"], run: ({ dialog }) => dialog("palette") },
+  { name: "keys", label: "Keys", keys: ["?"], run: ({ dialog }) => dialog("keys") },
+  { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
+  { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
+  {
+    name: "model",
+    label: "Model: all heads",
+    when: open,
+    run: ({ session }) => session.set({ view: "model" }),
+  },
+  { name: "head", label: "Head: one head", when: open, run: ({ session }) => session.set({ view: "head" }) },
+  {
+    name: "open-row",
+    label: "Row: how this number came to be",
+    keys: ["w"],
+    when: open,
+    run: ({ session }) => session.set({ view: "row" }),
+  },
+  ...MODES.map(
+    (mode, i): Action => ({
+      name: mode,
+      label: `Draw as ${mode}`,
+      keys: ["mlx"[i]],
+      when: open,
+      run: ({ session }) =>
+        session.set({ mode, view: session.state.view === "model" ? "head" : session.state.view }),
+    }),
+  ),
+  ...STAGES.map(
+    (stage, i): Action => ({
+      name: stage,
+      label: `Stage: ${stage}`,
+      keys: [String(i + 1)],
+      when: ({ block }) => block?.stages.includes(stage) ?? false,
+      run: ({ session }) => session.set({ stage }),
+    }),
+  ),
+  ...TRANSFERS.map(
+    (transfer): Action => ({
+      name: `scale-${transfer}`,
+      label: `Colour scale: ${transfer === "sqrt" ? "square root" : transfer}`,
+      when: inHead,
+      run: ({ session }) => session.set({ transfer }),
+    }),
+  ),
+  {
+    name: "pin",
+    label: "Pin or release the cell; open the head",
+    keys: ["Enter", " "],
+    when: open,
+    run: pinCell,
+  },
+  {
+    name: "back",
+    label: "One step back: restore, release, leave, up",
+    keys: ["Escape"],
+    when: open,
+    run: back,
+  },
+  { name: "next-head", label: "Next head", keys: ["]"], when: open, run: (doer) => byHeads(doer, 1) },
+  {
+    name: "previous-head",
+    label: "Previous head",
+    keys: ["["],
+    when: open,
+    run: (doer) => byHeads(doer, -1),
+  },
+  { name: "next-layer", label: "Next layer", keys: ["}"], when: open, run: (doer) => byLayers(doer, 1) },
+  {
+    name: "previous-layer",
+    label: "Previous layer",
+    keys: ["{"],
+    when: open,
+    run: (doer) => byLayers(doer, -1),
+  },
+  {
+    name: "next-block",
+    label: "Next block",
+    keys: ["b"],
+    when: ({ store }) => (store?.blocks.length ?? 0) > 1,
+    run: byBlocks,
+  },
+  {
+    name: "weaker",
+    label: "Next strongest cell of the row",
+    keys: ["n"],
+    when: open,
+    run: (doer) => byStrength(doer, 1),
+  },
+  {
+    name: "stronger",
+    label: "Cell before it by strength",
+    keys: ["N"],
+    when: open,
+    run: (doer) => byStrength(doer, -1),
+  },
+  {
+    name: "pin-head",
+    label: "Pin this head (A to F)",
+    keys: ["p"],
+    when: open,
+    run: ({ session }) => session.set({ pins: togglePin(session.state.pins, session.state) }),
+  },
+  { name: "zoom-in", label: "Zoom in", keys: ["+", "="], when: open, run: ({ zoom }) => zoom(Math.SQRT2) },
+  { name: "zoom-out", label: "Zoom out", keys: ["-"], when: open, run: ({ zoom }) => zoom(Math.SQRT1_2) },
+  { name: "zoom-reset", label: "See everything", keys: ["0"], when: open, run: ({ zoom }) => zoom(0) },
+  {
+    name: "values",
+    label: "Print values in cells",
+    keys: ["v"],
+    when: inHead,
+    run: ({ session }) => session.set({ values: !session.state.values }),
+  },
+  { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
+  {
+    name: "renormalise",
+    label: "Renormalise what is left",
+    when: inHead,
+    run: ({ session }) => session.set({ renormalise: !session.state.renormalise }),
+  },
+  {
+    name: "table",
+    label: "As a table",
+    keys: ["t"],
+    when: open,
+    run: ({ session }) => session.set({ table: !session.state.table }),
+  },
+  {
+    name: "detail",
+    label: "Read the cell step by step",
+    keys: ["d"],
+    when: open,
+    run: ({ detail }) => detail(),
+  },
+  { name: "find", label: "Find a token", keys: ["/"], when: open, run: ({ dialog }) => dialog("find") },
+  {
+    name: "export",
+    label: "Export a figure",
+    keys: ["e"],
+    when: open,
+    run: ({ dialog }) => dialog("export"),
+  },
+  { name: "link", label: "Copy a link to this", when: open, run: ({ copyLink }) => copyLink() },
+  {
+    name: "unselect",
+    label: "Clear the selection",
+    when: ({ state }) => state.rows.length + state.columns.length > 0,
+    run: ({ session }) => session.set({ rows: [], columns: [] }),
+  },
+  {
+    name: "hide-chosen",
+    label: "Leave out the selected keys",
+    when: ({ state }) => state.columns.length > 0,
+    run: ({ session }) => session.set({ hide: "chosen", hidden: session.state.columns, columns: [] }),
+  },
+  { name: "light", label: "Light page", run: ({ theme }) => theme("light") },
+  { name: "dark", label: "Dark page", run: ({ theme }) => theme("dark") },
+  { name: "auto", label: "Page as the system has it", run: ({ theme }) => theme("auto") },
+]; // prettier-ignore
+
+/** The action of a key, where one is meant. */
+export function actionOf(event: KeyboardEvent): Action | undefined {
+  if (event.altKey) return undefined;
+  const control = event.ctrlKey || event.metaKey;
+  const key = control ? `Control+${event.key.toLowerCase()}` : event.key;
+  return ACTIONS.find(({ keys }) => keys?.includes(key));
+}
+
+/** Moves of the cursor: rows and columns a key goes; undefined for other keys. */
+export function moveOf(event: KeyboardEvent): readonly [rows: number, columns: number] | undefined {
+  const far = Number.MAX_SAFE_INTEGER;
+  const control = event.ctrlKey || event.metaKey;
+  switch (event.key) {
+    case "ArrowLeft":
+      return [0, -1];
+    case "ArrowRight":
+      return [0, 1];
+    case "ArrowUp":
+      return [-1, 0];
+    case "ArrowDown":
+      return [1, 0];
+    case "PageUp":
+      return [-16, 0];
+    case "PageDown":
+      return [16, 0];
+    case "Home":
+      return control ? [-far, -far] : [0, -far];
+    case "End":
+      return control ? [far, far] : [0, far];
+    default:
+      return undefined;
+  }
+}

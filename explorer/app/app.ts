@@ -1,0 +1,265 @@
+/**
+ * What is seen of an element and touched: panes and templates put together, keys and actions, what is said aloud. Loaded behind
+ * the element itself (element.ts), which owns the session; what the first picture does not need is loaded behind this one
+ * (more.ts).
+ */
+import { type CSSResult, html, nothing, type TemplateResult } from "lit";
+import { sampleBundle } from "../../src/store/sample.ts";
+import type { AttentionViewEvents, Openable } from "../../src/view/element.ts";
+import { STAGES } from "../state/state.ts";
+import { describeCell, detailCell } from "../state/words.ts";
+import { linesLook } from "../styles/lines.ts";
+import { printLook } from "../styles/print.ts";
+import { panels, pictures, shell as shellLook } from "../styles/shell.ts";
+import { controls } from "../styles/theme.ts";
+import { alone } from "../views/row/alone.ts";
+import { ACTIONS, type Doer } from "./actions.ts";
+import type { Sheets } from "./dialog-state.ts";
+import { type Keyed, press, rove } from "./keys.ts";
+import type { DialogName } from "./panels/dialogs.ts";
+import { legend } from "./panels/legend.ts";
+import { modelSide } from "./panels/model.ts";
+import { percent, shell } from "./panels/shell.ts";
+import type { More } from "./panes.ts";
+import { Panes } from "./panes.ts";
+import { Paper } from "./print.ts";
+import type { Session } from "./session.ts";
+import type { Ui } from "./ui.ts";
+
+/** The styles of everything but the element's own box. */
+export const LOOK: readonly CSSResult[] = [controls, shellLook, pictures, panels, linesLook, printLook];
+
+/** What the surface asks of its element. */
+export interface SurfaceHost {
+  readonly session: Session;
+  readonly root: () => ShadowRoot;
+  readonly inUse: () => boolean;
+  readonly update: () => Promise<unknown>;
+  readonly open: (given: Openable, what: string) => Promise<void>;
+  readonly link: () => string;
+  readonly theme: (name: "auto" | "light" | "dark") => void;
+  readonly lettersOff: () => boolean;
+  /** The row view by itself. */
+  readonly alone: boolean;
+  /** Whether the page is this element's own. */
+  readonly ownsPage: () => boolean;
+  /** Colours may be others. */
+  readonly restyle: () => void;
+  readonly emit: (name: "progress", detail: AttentionViewEvents["progress"]["detail"]) => void;
+}
+
+/** What keys do where there is the row alone. */
+const OF_A_ROW: ReadonlySet<string> = new Set([
+  ...["pin", "back", "weaker", "stronger", "detail", "next-block", ...STAGES],
+  ...["next-head", "previous-head", "next-layer", "previous-layer"],
+]);
+
+export class Surface {
+  readonly #host: SurfaceHost;
+  readonly #panes: Panes;
+  readonly #paper: Paper;
+  #more: More | undefined;
+  #loading: Promise<More> | undefined;
+  #sheets: Sheets | undefined;
+  #said = "";
+  #saying: ReturnType<typeof setTimeout> | undefined;
+  #drawnProgress = 1;
+
+  constructor(host: SurfaceHost) {
+    this.#host = host;
+    this.#panes = new Panes({
+      session: host.session,
+      takesWheel: (event) => this.#takesWheel(event),
+      openHead: () => host.session.set({ view: "head" }),
+      progressed: (done) => this.#progressed(done),
+    });
+    this.#paper = new Paper({
+      root: host.root,
+      restyle: host.restyle,
+      draw: () => this.#panes.draw(),
+      owns: host.ownsPage,
+    });
+  }
+
+  render(): TemplateResult {
+    const ui = this.#ui;
+    const { session } = this.#host;
+    const { state } = session;
+    const more = this.#more;
+    if (more === undefined && (state.view === "row" || state.table || state.mode !== "matrix"))
+      void this.#loadMore();
+    const row = state.view === "row" && !state.table;
+    const said = html`<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
+    if (this.#host.alone) return html`${alone(ui, more?.rowView(ui) ?? html``)}${said}`;
+    return html`${shell(ui, {
+      atlas: this.#panes.atlas.root,
+      pane: row ? (more?.rowView(ui) ?? html``) : this.#panes.main.root,
+      legend: state.view === "row" || state.table ? nothing : this.#legend(),
+      side: state.view === "model" ? modelSide(ui) : nothing,
+      dialogs: more && this.#sheets ? more.dialogs(ui, this.#sheets.dialogs) : nothing,
+    })}${this.#panes.preview.root}${said}`;
+  }
+
+  /** After the page has been rendered. */
+  updated(): void {
+    this.#panes.update();
+    const root = this.#host.root();
+    const dialog = root.querySelector("dialog");
+    if (dialog && !dialog.open) dialog.showModal();
+    for (const toolbar of root.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
+    // With a picture on screen the rest can come: whoever asks for it then need not wait.
+    if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
+  }
+
+  connect(): void {
+    this.#paper.connect();
+  }
+
+  /** Whether the page is being printed: on white. */
+  get printing(): boolean {
+    return this.#paper.on;
+  }
+
+  disconnect(): void {
+    this.#paper.disconnect();
+    this.#panes.disconnect();
+    clearTimeout(this.#saying);
+  }
+
+  restyle(): void {
+    this.#panes.restyle();
+  }
+
+  press(event: KeyboardEvent): void {
+    press(this.#keyed, event);
+  }
+
+  /** Says something to screen readers, once nothing has been said for a moment. */
+  say(text: string): void {
+    clearTimeout(this.#saying);
+    this.#saying = setTimeout(() => {
+      this.#said = text;
+      void this.#host.update();
+    }, 150);
+  }
+
+  /** Opens files, and says what was found in them. */
+  take(files: readonly File[]): void {
+    if (files.length === 0 || this.#host.alone) return;
+    this.#host.open(files, files[0].name).then(
+      () => this.#dialog("report"),
+      () => {},
+    );
+  }
+
+  #loadMore(): Promise<More> {
+    const { session } = this.#host;
+    this.#loading ??= import("./lazy.ts").then((more) => {
+      this.#more = more;
+      this.#panes.more = more;
+      this.#sheets = new more.Sheets(
+        session,
+        () => void this.#host.update(),
+        () => this.#host.root().querySelector("dialog")?.close(),
+        () => this.#host.link(),
+      );
+      void this.#host.update();
+      return more;
+    });
+    this.#loading.catch((error) => session.failed(error));
+    return this.#loading;
+  }
+
+  #legend(): TemplateResult {
+    const { session } = this.#host;
+    const { view, mode } = session.state;
+    const { lines, matrix, text } = this.#panes;
+    if (view === "head" && mode === "lines" && lines && this.#more)
+      return this.#more.linesLegend(session, lines.stroke);
+    if (view === "head" && mode === "text" && text) return legend(session, text.domain);
+    return legend(session, matrix.domain);
+  }
+
+  get #ui(): Ui {
+    return {
+      session: this.#host.session,
+      act: (name) => this.#act(name),
+      say: (text) => this.say(text),
+      controls: this.#more,
+    };
+  }
+
+  get #keyed(): Keyed {
+    const { session, root, update, link, theme, lettersOff } = this.#host;
+    const doer: Doer = {
+      session,
+      zoom: (factor) => this.#panes.main.zoomBy?.(factor),
+      follow: () => {
+        this.#panes.main.follow?.();
+        // The grid says its cells itself; the other views are told here.
+        if (session.state.mode !== "matrix" || session.state.view === "row" || session.state.table)
+          this.say(describeCell(session, session.state.query, session.state.key, true));
+      },
+      say: (text) => this.say(text),
+      detail: () => this.say(detailCell(session)),
+      dialog: (name) => (name === "open" ? this.#pick() : this.#dialog(name)),
+      focusMain: () => void update().then(() => this.#panes.main.focus()),
+      focusHide: () => root().querySelector<HTMLElement>(".hide select")?.focus(),
+      copyLink: () => void navigator.clipboard?.writeText(link()),
+      theme,
+    };
+    return {
+      ...doer,
+      lettersOff: lettersOff(),
+      only: this.#host.alone ? OF_A_ROW : undefined,
+      moveHead: (rows, columns) =>
+        (session.state.view === "model" ? this.#panes.large : this.#panes.atlas).headAt(rows, columns),
+    };
+  }
+
+  #dialog(name: DialogName): void {
+    this.#loadMore().then(
+      () => this.#sheets?.show(name),
+      () => {},
+    );
+  }
+
+  #act(name: string): void {
+    if (name === "pick") this.#pick();
+    else if (name === "sample") this.#host.open(sampleBundle("causal"), "the sample").catch(() => {});
+    else ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
+  }
+
+  /** Lets a person choose files. */
+  #pick(): void {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.multiple = true;
+    input.accept = ".safetensors,.npz,.npy,.json";
+    input.addEventListener("change", () => this.take([...(input.files ?? [])]));
+    input.click();
+  }
+
+  /** Shows how far the background is, told in quarters. */
+  #progressed(done: number): void {
+    const { session, update, emit } = this.#host;
+    const before = session.progress;
+    session.progress = done;
+    if (done === before) return;
+    if (done === 1 || before === 1 || Math.abs(done - this.#drawnProgress) > 0.02) {
+      this.#drawnProgress = done;
+      void update();
+    }
+    if (Math.floor(4 * done) > Math.floor(4 * before) && before < 1) {
+      emit("progress", { what: "heads", done });
+      this.say(`${percent(done)} of the heads measured`);
+    }
+  }
+
+  /** The wheel zooms where the page has nothing to scroll, or where the element is in use. */
+  #takesWheel(event: WheelEvent): boolean {
+    const page = document.scrollingElement;
+    const scrolls = page !== null && page.scrollHeight > page.clientHeight;
+    return event.ctrlKey || this.#host.inUse() || !scrolls;
+  }
+}

@@ -1,0 +1,114 @@
+/** The dialogs of one element: which is open, what has been typed, and what the export sheet has drawn and given. */
+
+import type { DialogName, DialogState, Dialogs } from "./panels/dialogs.ts";
+import type { ExportKind, ExportState } from "./panels/export.ts";
+import type { Session } from "./session.ts";
+
+export class Sheets {
+  #open: DialogState | undefined;
+  #export: ExportState = { width: 85, caption: true, dark: false, drawn: undefined, told: "" };
+  #drawing = 0;
+  readonly #session: Session;
+  readonly #changed: () => void;
+  readonly #leave: () => void;
+  readonly #link: () => string;
+
+  constructor(session: Session, changed: () => void, leave: () => void, link: () => string) {
+    this.#session = session;
+    this.#changed = changed;
+    this.#leave = leave;
+    this.#link = link;
+  }
+
+  get dialogs(): Dialogs {
+    return {
+      state: this.#open,
+      set: (patch) => {
+        if (this.#open) this.#open = { ...this.#open, ...patch };
+        this.#changed();
+      },
+      close: () => {
+        if (this.#open === undefined) return;
+        this.#open = undefined;
+        // Closed before it is taken away, it gives the focus back to where it was.
+        this.#leave();
+        this.#changed();
+      },
+      exporter: {
+        state: this.#export,
+        set: (patch) => {
+          this.#export = { ...this.#export, ...patch };
+          void this.#draw();
+        },
+        give: (kind) => void this.#give(kind),
+      },
+    };
+  }
+
+  show(name: DialogName): void {
+    this.#open = { name, query: "", chosen: 0 };
+    if (name === "export") {
+      this.#export = { ...this.#export, dark: this.#session.dark, told: "" };
+      void this.#draw();
+    }
+    this.#changed();
+  }
+
+  get #options() {
+    const { width, caption, dark } = this.#export;
+    return { width, caption, theme: dark ? "dark" : "light" } as const;
+  }
+
+  async #draw(): Promise<void> {
+    const drawing = ++this.#drawing;
+    this.#export = { ...this.#export, drawn: undefined };
+    this.#changed();
+    try {
+      const { figureOf } = await import("./export.ts");
+      const { svg, alt, latex } = await figureOf(this.#session, this.#options);
+      if (drawing !== this.#drawing) return;
+      // Parsed as a picture, not as a page: nothing in it can run.
+      const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+      const node = document.importNode(parsed, true);
+      this.#export = { ...this.#export, drawn: { node, alt, latex: latex(this.#name) } };
+    } catch (error) {
+      this.#export = { ...this.#export, told: (error as Error).message };
+    }
+    this.#changed();
+  }
+
+  get #name(): string {
+    const { store, state } = this.#session;
+    const base = (store?.report.name ?? "attention").replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
+    return `${base}-${state.view === "model" ? "model" : `l${state.layer}-h${state.head}-${state.view === "row" ? "row" : state.mode}`}`;
+  }
+
+  async #give(kind: ExportKind): Promise<void> {
+    const told = (text: string) => {
+      this.#export = { ...this.#export, told: text };
+      this.#changed();
+    };
+    const { download, figureOf, htmlOf, pngOf, tableOf } = await import("./export.ts");
+    const copy = async (text: string) => {
+      await navigator.clipboard.writeText(text);
+      told("Copied.");
+    };
+    const save = (content: Blob, ending: string) => {
+      download(content, `${this.#name}.${ending}`);
+      told(`Saved as ${this.#name}.${ending}.`);
+    };
+    const session = this.#session;
+    const { drawn } = this.#export;
+    try {
+      if (kind === "svg")
+        save(new Blob([(await figureOf(session, this.#options)).svg], { type: "image/svg+xml" }), "svg");
+      else if (kind === "png") save(await pngOf(session, this.#options), "png");
+      else if (kind === "html") save(new Blob([await htmlOf(session)], { type: "text/html" }), "html");
+      else if (kind === "csv" || kind === "json") save(await tableOf(session, kind), kind);
+      else if (kind === "link") await copy(this.#link());
+      else await copy(kind === "alt" ? (drawn?.alt ?? "") : (drawn?.latex ?? ""));
+    } catch (error) {
+      told(`That did not work: ${(error as Error).message}`);
+    }
+  }
+}

@@ -1,0 +1,374 @@
+/**
+ * <attention-view>: the explorer as an element for any page. Holds a session and speaks the element's own words: attributes,
+ * properties, events, methods. What is seen is surface.ts's, reading files open.ts's: both are loaded when they are needed.
+ */
+import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
+import type { HeadMeasures, HeadStore } from "../../src/store/types.ts";
+import type { AttentionViewElement, AttentionViewEvents, Openable } from "../../src/view/element.ts";
+import type { FigureOptions } from "../../src/view/figure/options.ts";
+import { Address } from "../state/history.ts";
+import { interestingCell } from "../state/interesting.ts";
+import { MODES, STAGES, type State, VIEWS } from "../state/state.ts";
+import { theme } from "../styles/theme.ts";
+import type { Surface } from "./app.ts";
+import { Session } from "./session.ts";
+
+/** Attributes that are parts of the state, and the choices there are; undefined: a number, or of a block its name. */
+export type Parts = Readonly<
+  Partial<
+    Record<
+      "view" | "mode" | "stage" | "block" | "layer" | "head" | "query" | "key",
+      readonly string[] | undefined
+    >
+  >
+>;
+const PARTS: Parts = {
+  view: VIEWS,
+  mode: MODES,
+  stage: STAGES,
+  block: undefined,
+  layer: undefined,
+  head: undefined,
+};
+type Part = keyof Parts;
+
+export class AttentionView extends LitElement implements AttentionViewElement {
+  static readonly tag: "attention-view" | "attention-row" = "attention-view";
+  static readonly parts: Parts = PARTS;
+  /** Parts of the state that stay as they are. */
+  static readonly fixed: Partial<State> = {};
+  static override styles: CSSResultGroup = theme;
+  static override properties = {
+    src: {},
+    theme: { reflect: true },
+    keys: {},
+    address: { type: Boolean },
+  };
+  static override get observedAttributes(): string[] {
+    // biome-ignore lint/complexity/noThisInStatic: lit finishes the class it is asked about.
+    return [...super.observedAttributes, ...Object.keys(this.parts)];
+  }
+
+  /** Where the attention is read from. */
+  declare src: string | undefined;
+  /** light, dark, or auto: as the system has it. */
+  declare theme: string | undefined;
+  /** "off": single letters do nothing. */
+  declare keys: string | undefined;
+  /** The state is kept in the page's address, after #. One element of a page at most. */
+  declare address: boolean;
+
+  readonly #session = new Session();
+  readonly #address = new Address(this.#session);
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
+  #surface: Surface | undefined;
+  #surfacing: Promise<void> | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #opening: AbortController | undefined;
+  #reflecting = false;
+  /** Parts that the page has named itself: those are shown, whatever they are. */
+  readonly #named = new Set<Part>();
+
+  constructor() {
+    super();
+    this.address = false;
+    this.#session.fixed = this.#kind.fixed;
+    this.#session.set({}, "replace");
+    this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
+    this.addEventListener("keydown", (event) => this.#surface?.press(event));
+    this.addEventListener("dragover", (event) => {
+      if (this.#alone || !event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      this.renderRoot.querySelector(".root")?.classList.add("dropping");
+    });
+    for (const name of ["dragleave", "drop"] as const)
+      this.addEventListener(name, () => this.renderRoot.querySelector(".root")?.classList.remove("dropping"));
+    this.addEventListener("drop", (event) => {
+      if (this.#alone) return;
+      event.preventDefault();
+      this.#surface?.take([...(event.dataTransfer?.files ?? [])]);
+    });
+  }
+
+  // — properties and methods for pages
+
+  /** The store that is shown; a store of one's own may be set. */
+  get store(): HeadStore | undefined {
+    return this.#session.store;
+  }
+  set store(store: HeadStore | undefined) {
+    this.#opening?.abort();
+    this.#session.open(store);
+    if (store) this.#opened(store);
+  }
+
+  /** Arrays, a file, bytes: opened as soon as it is set. */
+  set data(given: Openable | undefined) {
+    if (given === undefined) this.store = undefined;
+    else this.open(given).catch(() => {});
+  }
+
+  /** What is shown; parts of it may be set. */
+  get state(): State {
+    return this.#session.state;
+  }
+  set state(patch: Partial<State>) {
+    this.#session.set(patch);
+  }
+
+  /** Moves the cursor. */
+  setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void {
+    this.#session.set(cell);
+  }
+
+  /** The measures of a head: the cursor's where none is named. */
+  metrics(of: Partial<Pick<State, "block" | "layer" | "head">> = {}): Promise<HeadMeasures> {
+    const { store, state } = this.#session;
+    if (store === undefined) return Promise.reject(new Error("attention-view: nothing is open"));
+    return store.measures(this.#session.refOf({ ...state, ...of }));
+  }
+
+  /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
+  async toSVG(options: FigureOptions = {}): Promise<string> {
+    const { figureOf } = await import("./export.ts");
+    return (await figureOf(this.#session, options)).svg;
+  }
+
+  /** What is shown as PNG, at 1 to 4 times its size on screen. */
+  async toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
+    const { pngOf } = await import("./export.ts");
+    return pngOf(this.#session, options, scale);
+  }
+
+  /** The explorer with this data and state as one HTML file that makes no request. */
+  async toHTML(): Promise<string> {
+    const { htmlOf } = await import("./export.ts");
+    return htmlOf(this.#session);
+  }
+
+  /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
+  open(given: Openable, name?: string): Promise<void> {
+    return this.#open(name ?? "the file", async () => {
+      const { openAny } = await import("./open.ts");
+      return openAny(given, name);
+    });
+  }
+
+  // — life
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#unsubscribe = this.#session.subscribe((how, before) => this.#changed(how, before));
+    for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
+    if (this.address) this.#address.connect();
+    this.#surfacing ??= this.#surfaced();
+    this.#surface?.connect();
+    this.#restyle();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+    for (const query of [this.#dark, this.#still]) query.removeEventListener("change", this.#restyle);
+    this.#address.disconnect();
+    this.#surface?.disconnect();
+  }
+
+  override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
+    super.attributeChangedCallback(name, before, value);
+    const { parts } = this.#kind;
+    if (!(name in parts) || this.#reflecting || value === before || value === null) return;
+    const part = name as Part;
+    this.#named.add(part);
+    const choices = parts[part];
+    if (part === "block") this.#session.set({ block: value }, "replace");
+    else if (choices === undefined) {
+      if (/^\d+$/.test(value)) this.#session.set({ [part]: Number(value) }, "replace");
+    } else if (choices.includes(value)) this.#session.set({ [part]: value }, "replace");
+  }
+
+  override willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("src") && this.src) void this.#read(this.src);
+    if (changed.has("theme")) this.#restyle();
+  }
+
+  override render(): TemplateResult {
+    if (this.#surface) return this.#surface.render();
+    // What could not be loaded cannot say so itself.
+    const { status } = this.#session;
+    return status.kind === "error" ? html`<p role="alert">${status.title}: ${status.text}</p>` : html``;
+  }
+
+  override updated(): void {
+    this.#surface?.updated();
+  }
+
+  /** Done once what is seen has been loaded and rendered. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    await this.#surfacing;
+    return super.getUpdateComplete();
+  }
+
+  // — the inside
+
+  get #kind(): typeof AttentionView {
+    return this.constructor as typeof AttentionView;
+  }
+
+  /** There is a row, and no explorer around it. */
+  get #alone(): boolean {
+    return this.#kind.fixed.view === "row";
+  }
+
+  /** Loads what is seen. */
+  async #surfaced(): Promise<void> {
+    try {
+      const { LOOK, Surface } = await import("./app.ts");
+      adoptStyles(this.renderRoot as ShadowRoot, [...this.#kind.elementStyles, ...LOOK]);
+      this.#surface = new Surface({
+        session: this.#session,
+        root: () => this.renderRoot as ShadowRoot,
+        inUse: () => this.matches(":focus-within"),
+        update: () => {
+          this.requestUpdate();
+          return this.updateComplete;
+        },
+        open: async (given, what) => {
+          const { openAny } = await import("./open.ts");
+          await this.#open(what, () => openAny(given));
+        },
+        link: () => this.#address.link,
+        theme: (name) => {
+          this.theme = name;
+        },
+        lettersOff: () => this.keys === "off",
+        alone: this.#alone,
+        ownsPage: () => this.address,
+        restyle: this.#restyle,
+        emit: (name, detail) => this.#emit(name, detail),
+      });
+    } catch (error) {
+      this.#failed("The explorer could not be loaded", error);
+    }
+    if (this.isConnected) this.#surface?.connect();
+    this.requestUpdate();
+  }
+
+  #changed(how: "push" | "replace", before: State): void {
+    const { state } = this.#session;
+    this.requestUpdate();
+    if (this.address) this.#address.write(how);
+    if (state === before) return;
+    this.#reflect();
+    if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
+      void this.#load();
+    const { block, layer, head, query, key } = state;
+    const moved = (["block", "layer", "head", "query", "key"] as const).some(
+      (part) => state[part] !== before[part],
+    );
+    if (moved) this.#emit("cursorchange", { block, layer, head, query, key });
+    if (state.held !== before.held || state.pins !== before.pins)
+      this.#emit("pin", { held: state.held, pins: state.pins });
+    if (state.view !== before.view || state.mode !== before.mode || state.stage !== before.stage)
+      this.#emit("viewchange", { view: state.view, mode: state.mode, stage: state.stage });
+  }
+
+  #emit<Name extends keyof AttentionViewEvents>(
+    name: Name,
+    detail: AttentionViewEvents[Name]["detail"],
+  ): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+
+  #reflect(): void {
+    this.#reflecting = true;
+    const { state } = this.#session;
+    for (const part of Object.keys(this.#kind.parts) as Part[])
+      if (this.#session.store && this.getAttribute(part) !== String(state[part]))
+        this.setAttribute(part, String(state[part]));
+    this.#reflecting = false;
+  }
+
+  /** Brings the cursor's head into memory. */
+  async #load(): Promise<void> {
+    const { store, ref } = this.#session;
+    if (store === undefined || store.ready(ref)) return;
+    try {
+      await store.load(ref);
+    } catch (error) {
+      if (store === this.#session.store) this.#failed("The head could not be read", error);
+    }
+    this.requestUpdate();
+  }
+
+  /** Opens the address of `src`. What goes wrong is told by the page and by the event. */
+  async #read(src: string): Promise<void> {
+    try {
+      const { nameOfAddress, openAddress } = await import("./open.ts");
+      if (src !== this.src) return;
+      await this.#open(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
+    } catch (error) {
+      if (this.#session.status.kind !== "error") this.#failed("The address could not be opened", error);
+    }
+  }
+
+  async #open(
+    what: string,
+    opening: (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>,
+  ): Promise<void> {
+    this.#opening?.abort();
+    const control = new AbortController();
+    this.#opening = control;
+    const session = this.#session;
+    const progress = (done: number) => {
+      if (control.signal.aborted) return;
+      session.status = { kind: "loading", what, done };
+      session.changed();
+      this.#emit("progress", { what, done });
+    };
+    progress(0);
+    try {
+      const store = await opening(control.signal, progress);
+      if (control.signal.aborted) {
+        store.dispose();
+        return;
+      }
+      session.open(store);
+      this.#opened(store);
+    } catch (error) {
+      if (control.signal.aborted) return;
+      this.#failed(`${what} could not be opened`, error);
+      throw error;
+    }
+  }
+
+  #opened(store: HeadStore): void {
+    const named = this.#named.has("query") && this.#named.has("key");
+    void this.#load().then(() => {
+      const { query, key, held } = this.#session.state;
+      const first = query + key === 0 && held === null && !named;
+      const cell = first ? interestingCell(this.#session) : undefined;
+      if (cell) this.#session.set(cell, "replace");
+    });
+    this.#reflect();
+    this.#emit("load", { report: store.report });
+  }
+
+  #failed(title: string, error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error);
+    if (this.#session.store === undefined) this.#session.status = { kind: "error", title, text };
+    else this.#surface?.say(`${title}: ${text}`);
+    this.#session.changed();
+    this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
+  }
+
+  readonly #restyle = () => {
+    const session = this.#session;
+    const dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
+    session.dark = dark && this.#surface?.printing !== true;
+    session.still = this.#still.matches;
+    this.#surface?.restyle();
+    this.requestUpdate();
+  };
+}

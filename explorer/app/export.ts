@@ -1,0 +1,89 @@
+/**
+ * What is shown, on its way out: as SVG (the figure renderer's, the same bytes as on the command line), PNG, a table, one
+ * HTML file, a link. Nothing is uploaded: a download is a file made in this page.
+ */
+import { UnsupportedError } from "../../src/core/errors.ts";
+import { renderFigure } from "../../src/view/figure/figure.ts";
+import { type FigureOptions, figureOptions } from "../../src/view/figure/options.ts";
+import { renderRaster } from "../../src/view/figure/raster.ts";
+import { csvLines, figureTable, jsonLines } from "../../src/view/figure/table.ts";
+import { htmlFile } from "../../src/view/html.ts";
+import { encode } from "../state/url.ts";
+import type { Session } from "./session.ts";
+import { build } from "./workers.ts";
+
+/** What is shown as a figure. */
+export function optionsOf({ state, dark }: Session, more: FigureOptions = {}): FigureOptions {
+  // A figure that reads the text towards keys takes them as its chosen tokens.
+  const rows = state.direction === "to" ? state.columns : state.rows;
+  const shown = { ...state, rows, descending: undefined };
+  return figureOptions(shown, { theme: dark ? "dark" : "light", ...more });
+}
+
+export function figureOf(session: Session, more: FigureOptions = {}) {
+  return renderFigure(opened(session), optionsOf(session, more));
+}
+
+/** PNG of the figure: drawn by the browser, or, where the page's policy forbids that, its cells alone. */
+export async function pngOf(
+  session: Session,
+  more: FigureOptions = {},
+  scale: 1 | 2 | 3 | 4 = 2,
+): Promise<Blob> {
+  const { svg, width, height } = await figureOf(session, more);
+  const pixels = (millimetres: number) => Math.round((millimetres / 25.4) * 96 * scale);
+  const image = new Image(pixels(width), pixels(height));
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  try {
+    await image.decode();
+  } catch {
+    const bytes = await renderRaster(opened(session), optionsOf(session, more), { scale });
+    return new Blob([bytes as BlobPart], { type: "image/png" });
+  }
+  const canvas = document.createElement("canvas");
+  canvas.width = image.width;
+  canvas.height = image.height;
+  canvas.getContext("2d")!.drawImage(image, 0, 0, image.width, image.height);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) =>
+      blob === null
+        ? reject(new UnsupportedError("png", "attention-view: the browser made no PNG of this size"))
+        : resolve(blob),
+    ),
+  );
+}
+
+/** The numbers of what is shown, in full precision. */
+export async function tableOf(session: Session, kind: "csv" | "json"): Promise<Blob> {
+  const table = await figureTable(opened(session), optionsOf(session));
+  const lines = kind === "csv" ? csvLines(table) : jsonLines(table);
+  return new Blob([...lines], { type: kind === "csv" ? "text/csv;charset=utf-8" : "application/json" });
+}
+
+/** The explorer, this data and this state as one file that makes no request. */
+export async function htmlOf(session: Session): Promise<string> {
+  const store = opened(session);
+  const { name } = store.report;
+  return htmlFile({
+    module: await build().module(),
+    data: await store.bundle(),
+    name: /\.safetensors$/.test(name) ? name : `${name}.safetensors`,
+    title: name,
+    hash: encode(session.state),
+  });
+}
+
+function opened({ store }: Session) {
+  if (store === undefined)
+    throw new UnsupportedError("empty", "attention-view: nothing is open to be exported");
+  return store;
+}
+
+/** Hands a file to whoever sits there. */
+export function download(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

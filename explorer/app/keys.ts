@@ -1,0 +1,82 @@
+/** What a key does: moves inside the region that has the focus, actions by name everywhere, arrows along a toolbar. */
+
+import type { HeadName } from "../state/state.ts";
+import { actionOf, type Doer, moveCell, moveOf } from "./actions.ts";
+
+/** What keys need besides actions. */
+export interface Keyed extends Doer {
+  /** Single letters are switched off: arrows, Enter, Escape and what has Control stay. */
+  readonly lettersOff: boolean;
+  /** The actions there are; undefined: all. */
+  readonly only: ReadonlySet<string> | undefined;
+  readonly moveHead: (rows: number, columns: number) => HeadName | undefined;
+}
+
+const EDITS = "input:not([type=range]):not([type=checkbox]), textarea, select, [contenteditable]";
+
+/** Handles a key; the event is used up where something came of it. */
+export function press(keyed: Keyed, event: KeyboardEvent): void {
+  const path = event.composedPath();
+  const target = path[0] as HTMLElement;
+  const inside = (selector: string) =>
+    path.some((node) => node instanceof HTMLElement && node.matches(selector));
+  if (event.defaultPrevented || inside("dialog")) return;
+  const move = moveOf(event);
+  const toolbar = path.find((node) => node instanceof HTMLElement && node.matches("[role=toolbar]")) as
+    | HTMLElement
+    | undefined;
+  if (toolbar && move && move[0] === 0 && !target.matches("input[type=text]")) {
+    event.preventDefault();
+    alongToolbar(toolbar, target, move[1]);
+    return;
+  }
+  if (move && inside(".atlas")) {
+    event.preventDefault();
+    const head = keyed.moveHead(...move);
+    if (head) keyed.session.set({ block: head.block, layer: head.layer, head: head.head }, "replace");
+    return;
+  }
+  if (move && inside(".cursor-keys")) {
+    event.preventDefault();
+    moveCell(keyed, ...move);
+    return;
+  }
+  const typing = target.matches(EDITS);
+  if (typing && event.key !== "Escape" && !event.ctrlKey && !event.metaKey) return;
+  const control = event.ctrlKey || event.metaKey;
+  if (keyed.lettersOff && !control && event.key.length === 1 && event.key !== " ") return;
+  // Enter and the space bar press buttons and open menus; elsewhere they pin.
+  const presses = event.key === "Enter" || event.key === " ";
+  if (presses && target.matches("button, summary, a, input, select")) return;
+  const action = actionOf(event);
+  if (action === undefined || keyed.only?.has(action.name) === false) return;
+  if (action.when?.(keyed.session) === false) return;
+  if (action.name === "back" && typing) {
+    target.blur();
+    keyed.focusMain();
+  }
+  event.preventDefault();
+  action.run(keyed);
+}
+
+const STOPS = "button:not(:disabled), select, input, summary";
+
+/** One stop of a toolbar takes the Tab key; arrows go along. */
+export function rove(toolbar: HTMLElement, to?: HTMLElement): void {
+  const all = [...toolbar.querySelectorAll<HTMLElement>(STOPS)];
+  // Whether a stop is seen is asked only when something has changed: the answer costs a layout of the page.
+  if (to === undefined && all.filter((stop) => stop.tabIndex === 0).length === 1) return;
+  const stops = all.filter((stop) => stop.offsetParent !== null);
+  const current = to ?? stops.find((stop) => stop.tabIndex === 0) ?? stops[0];
+  for (const stop of stops) stop.tabIndex = stop === current ? 0 : -1;
+}
+
+function alongToolbar(toolbar: HTMLElement, from: HTMLElement, by: number): void {
+  const stops = [...toolbar.querySelectorAll<HTMLElement>(STOPS)].filter(
+    (stop) => stop.offsetParent !== null,
+  );
+  const at = stops.indexOf(from) + by;
+  const next = stops[Math.max(0, Math.min(stops.length - 1, at))];
+  rove(toolbar, next);
+  next?.focus();
+}

@@ -1,0 +1,91 @@
+/**
+ * Bringing attention in: arrays, a file, an address, the sample. Reading is the store's; here it is decided how an
+ * address is read: in parts, where its server gives parts.
+ */
+import { FormatError } from "../../src/core/errors.ts";
+import type { ByteSource } from "../../src/io/source.ts";
+import { openStore } from "../../src/store/formats/open.ts";
+import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
+import type { HeadStore } from "../../src/store/types.ts";
+import type { Openable } from "../../src/view/element.ts";
+import { build } from "./workers.ts";
+
+export type { Openable };
+
+/** Long work is done in the build's workers. */
+const compute = (): ComputeOptions => ({ worker: build().worker });
+
+/** Opens whatever it is. */
+export async function openAny(given: Openable, name?: string): Promise<HeadStore> {
+  const options = { ...compute(), ...(name !== undefined && { name }) };
+  if (given instanceof Blob || given instanceof ArrayBuffer || given instanceof Uint8Array)
+    return openStore(given, options);
+  if ("blocks" in given) return storeFrom(given, options);
+  // A file of arrays, and beside it the tokens.
+  const tokens = given.find((file) => /tokens?\.json$/i.test(file.name));
+  const main = given.find((file) => file !== tokens) ?? tokens;
+  if (main === undefined) throw new FormatError("empty", "attention-view: no file was given");
+  return openStore(main, {
+    ...compute(),
+    ...(tokens !== undefined && main !== tokens && { tokens: await tokens.text() }),
+  });
+}
+
+/** What is behind an address is called by the last part of its path: what stands after "?" may be a secret. */
+export function nameOfAddress(address: string): string {
+  const { pathname, hostname } = new URL(address, document.baseURI);
+  const last = pathname.split("/").at(-1) || hostname;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+/** Opens an address: by byte ranges where its server gives them, else whole. */
+export async function openAddress(
+  address: string,
+  signal: AbortSignal,
+  progress: (done: number) => void,
+): Promise<HeadStore> {
+  const url = new URL(address, document.baseURI);
+  const name = nameOfAddress(address);
+  const head = await fetch(url, { method: "HEAD", signal }).catch(() => undefined);
+  const size = Number(head?.headers.get("content-length") ?? Number.NaN);
+  if (head?.ok && head.headers.get("accept-ranges") === "bytes" && size > 0)
+    return openStore(ranges(url, size), { ...compute(), name });
+  const response = await fetch(url, { signal });
+  if (!response.ok || response.body === null)
+    throw new FormatError(
+      "fetch",
+      `attention-view: ${name} could not be read: the server answered ${response.status} ${response.statusText}`,
+    );
+  const total = Number(response.headers.get("content-length") ?? 0);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let read = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    read += value.length;
+    if (total > 0) progress(Math.min(1, read / total));
+  }
+  return openStore(new Blob(parts), { ...compute(), name });
+}
+
+/** A file behind an address, read in parts. */
+function ranges(url: URL, size: number): ByteSource {
+  return {
+    size,
+    async read(offset, length) {
+      if (length === 0) return new Uint8Array(0);
+      const response = await fetch(url, { headers: { Range: `bytes=${offset}-${offset + length - 1}` } });
+      if (response.status !== 206)
+        throw new FormatError(
+          "fetch",
+          `attention-view: ${url.pathname} could not be read: the server answered ${response.status} to bytes ${offset} to ${offset + length - 1}`,
+        );
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}

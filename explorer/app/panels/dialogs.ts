@@ -1,0 +1,169 @@
+/** What lies over the page for a moment: all commands, keys, finding a token, what was loaded, exporting a figure. */
+import { html, nothing, type TemplateResult } from "lit";
+import { nearest } from "../../canvas/axis.ts";
+import { ACTIONS, type Action } from "../actions.ts";
+import { axesOf } from "../session.ts";
+import { token, type Ui } from "../ui.ts";
+import { type Exporter, exportSheet } from "./export.ts";
+
+export type DialogName = "palette" | "keys" | "find" | "export" | "report";
+
+/** What a dialog keeps while it is open. */
+export interface DialogState {
+  readonly name: DialogName;
+  readonly query: string;
+  readonly chosen: number;
+}
+
+export interface Dialogs {
+  readonly state: DialogState | undefined;
+  readonly set: (patch: Partial<DialogState>) => void;
+  readonly close: () => void;
+  readonly exporter: Exporter;
+}
+
+const TITLES: Readonly<Record<DialogName, string>> = {
+  palette: "All commands",
+  keys: "Keys",
+  find: "Find a token",
+  export: "Export",
+  report: "What was loaded",
+};
+
+export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): TemplateResult | typeof nothing {
+  if (state === undefined) return nothing;
+  const inside = {
+    palette: () => palette(ui, state, set, close),
+    keys: () => keySheet(),
+    find: () => find(ui, state, set, close),
+    export: () => exportSheet(ui, exporter),
+    report: () => report(ui),
+  };
+  return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
+    if (!(event.target as HTMLDialogElement).open) close();
+  }} @click=${(event: MouseEvent) => {
+    if (event.target === event.currentTarget) close();
+  }}>
+    <div class="dialog"><p class="closing"><button type="button" class="bordered" aria-label="Close" @click=${close}>×</button></p>
+    <h2 id="dialog-title">${TITLES[state.name]}</h2>${inside[state.name]()}</div>
+  </dialog>`;
+}
+
+interface Choice {
+  readonly text: TemplateResult | string;
+  readonly hint?: string;
+  readonly run: (shift: boolean) => void;
+}
+
+/** A field, and under it a list that is gone through with the arrow keys. */
+function chooser(
+  label: string,
+  state: DialogState,
+  set: Dialogs["set"],
+  choices: readonly Choice[],
+  more: TemplateResult | typeof nothing = nothing,
+): TemplateResult {
+  const at = Math.min(state.chosen, choices.length - 1);
+  const press = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (by !== 0) {
+      event.preventDefault();
+      set({ chosen: Math.max(0, Math.min(choices.length - 1, at + by)) });
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      choices[at]?.run(event.shiftKey);
+    }
+  };
+  return html`<input type="text" class="search" role="combobox" aria-label=${label} aria-expanded="true" aria-controls="choices"
+      aria-autocomplete="list" aria-activedescendant=${at >= 0 ? `choice-${at}` : nothing} autofocus spellcheck="false" autocomplete="off"
+      .value=${state.query} @keydown=${press} @input=${(event: Event) => set({ query: (event.target as HTMLInputElement).value, chosen: 0 })}>
+    ${more}
+    <ul class="choices" role="listbox" id="choices" aria-label=${label}>${choices.map(
+      (
+        { text, hint, run },
+        i,
+      ) => html`<li role="option" id=${`choice-${i}`} aria-selected=${i === at} class=${i === at ? "at" : ""}
+        @click=${(event: MouseEvent) => run(event.shiftKey)}><span>${text}</span>${hint ? html`<kbd>${hint}</kbd>` : nothing}</li>`,
+    )}</ul>
+    ${choices.length === 0 ? html`<p class="quiet" role="status">Nothing is called that.</p>` : nothing}`;
+}
+
+function palette(ui: Ui, state: DialogState, set: Dialogs["set"], close: () => void): TemplateResult {
+  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = ({ label, name, when }: Action) =>
+    name !== "palette" &&
+    when?.(ui.session) !== false &&
+    words.every((word) => `${label} ${name}`.toLowerCase().includes(word));
+  const choices = ACTIONS.filter(fits).map(({ name, label, keys }) => ({
+    text: label,
+    hint: keys?.[0] && keyName(keys[0]),
+    run: () => {
+      close();
+      ui.act(name);
+    },
+  }));
+  return chooser("Search commands", state, set, choices);
+}
+
+const keyName = (key: string) =>
+  ({ " ": "Space", Escape: "Esc", "Control+k": "Ctrl K", N: "Shift N" })[key] ??
+  (key.length === 1 ? key.toUpperCase() : key);
+
+/** Moves that are not actions, for the sheet of keys. */
+const MOVES: readonly (readonly [string, string])[] = [
+  ["← ↑ ↓ →", "Move the cell, or the head"],
+  ["Home End", "Ends of the row; with Ctrl the corners"],
+  ["PgUp PgDn", "16 rows"],
+];
+
+function keySheet(): TemplateResult {
+  return html`<dl class="keylist">${MOVES.map(([key, label]) => html`<dt><kbd>${key}</kbd></dt><dd>${label}</dd>`)}
+    ${ACTIONS.filter(({ keys }) => keys).map(
+      ({ keys, label }) =>
+        html`<dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd>`,
+    )}</dl>
+    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; where only a part is seen it moves the picture, and Shift and dragging selects. The wheel zooms.</p>
+    <p class="quiet">Single letters act only while the explorer has the focus.</p>`;
+}
+
+const FOUND = 50;
+
+function find({ session }: Ui, state: DialogState, set: Dialogs["set"], close: () => void): TemplateResult {
+  const { block } = session;
+  if (block === undefined) return html``;
+  const names = session.labels(block);
+  const wanted = state.query.toLowerCase();
+  const choices: Choice[] = [];
+  const axes = axesOf(block, session.state);
+  const same = block.queryTokens === block.keyTokens || names.query === names.key;
+  for (const side of same ? (["query"] as const) : (["query", "key"] as const))
+    names[side].forEach((name, index) => {
+      if (choices.length >= FOUND || !name.toLowerCase().includes(wanted)) return;
+      choices.push({
+        text: html`${token(name, names.lang[side])} <span class="quiet">${same ? "" : side} ${index}</span>`,
+        run: (shift) => {
+          close();
+          const asKey = shift || side === "key";
+          session.set(asKey ? { key: nearest(axes.columns, index) } : { query: nearest(axes.rows, index) });
+        },
+      });
+    });
+  return chooser(
+    "Part of a token",
+    state,
+    set,
+    choices,
+    html`<p class="quiet">Enter: as the query${same ? "; Shift and Enter: as the key" : ""}.</p>`,
+  );
+}
+
+function report({ session }: Ui): TemplateResult {
+  const found = session.store?.report;
+  if (found === undefined) return html`<p>Nothing is open.</p>`;
+  return html`<ul class="sentences">${found.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+    ${
+      found.problems.length > 0
+        ? html`<h3>Noticed</h3><ul class="sentences">${found.problems.map(({ severity, text }) => html`<li><span class="badge">${severity}</span> ${text}</li>`)}</ul>`
+        : html`<p class="quiet">No problems were found.</p>`
+    }`;
+}

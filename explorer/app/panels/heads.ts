@@ -1,0 +1,126 @@
+/** The column of heads: blocks, sorting, filters, the atlas, and the pinned heads. */
+import { html, nothing, type TemplateResult } from "lit";
+import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
+import { type Filter, SORTS, togglePin } from "../../state/state.ts";
+import { shortName } from "../../state/words.ts";
+import { PIN_LETTERS } from "../../views/atlas/atlas.ts";
+import { bar, choice, figure, select, type Ui } from "../ui.ts";
+
+export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
+  return html`<h2>Layers × heads</h2>
+    ${blocks(ui)}${sorting(ui)}
+    ${atlas}
+    ${pins(ui)}`;
+}
+
+/** Encoder, decoder, cross attention: whatever blocks there are. */
+export function blocks({ session }: Ui): TemplateResult | typeof nothing {
+  const { store, state } = session;
+  if (store === undefined || store.blocks.length < 2) return nothing;
+  return html`<p>${choice(
+    "Block",
+    store.blocks.map(({ name }) => [name, name] as const),
+    state.block,
+    (block) =>
+      session.set({
+        block,
+        held: null,
+        camera: null,
+        rows: [],
+        columns: [],
+        querySegments: [],
+        keySegments: [],
+      }),
+  )}</p>`;
+}
+
+export function sorting({ session }: Ui): TemplateResult {
+  const { state } = session;
+  return html`<div class="sorting">
+    ${select("Sort heads by", [["", "in order"], ...METRICS.map(({ name, label }) => [name as string, `by ${label}`] as const)], state.sort, (sort) => session.set({ sort }))}
+    ${
+      state.sort === ""
+        ? html`<button type="button" class="bordered" aria-pressed=${state.flipped} title="Layer 0 at the bottom" @click=${() => session.set({ flipped: !state.flipped })}>${state.flipped ? "↑" : "↓"}<span class="hid">Layer 0 at the bottom</span></button>`
+        : html`<button type="button" class="bordered" aria-pressed=${state.descending} @click=${() => session.set({ descending: !state.descending })}>${state.descending ? "↓" : "↑"}<span class="hid">largest first</span></button>`
+    }
+    ${
+      state.sort === ""
+        ? nothing
+        : html`${choice(
+            "What is sorted",
+            SORTS.map((how) => [how, how] as const),
+            state.sortHow,
+            (sortHow) => session.set({ sortHow }),
+          )}<button type="button" class="bordered" @click=${() => addFilter(session, state.sort)}>filter</button>`
+    }
+  </div>
+  ${state.filters.length > 0 ? html`<ul class="filters">${state.filters.map((filter) => range(session, filter))}</ul>` : nothing}`;
+}
+
+/** Smallest and largest of a metric over the heads that have been measured. */
+export function span(session: Ui["session"], metric: string): readonly [number, number] | undefined {
+  const { block } = session;
+  if (block === undefined) return undefined;
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const layer of block.layers)
+    for (let head = 0; head < block.heads; head++) {
+      const value = metricValue(session.measures({ block: block.name, layer, head }), metric);
+      if (value === undefined) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  return low <= high ? [low, high] : undefined;
+}
+
+function addFilter(session: Ui["session"], metric: string): void {
+  const found = span(session, metric);
+  if (found === undefined || session.state.filters.some((filter) => filter.metric === metric)) return;
+  session.set({ filters: [...session.state.filters, { metric, low: found[0], high: found[1] }] });
+}
+
+function range(session: Ui["session"], filter: Filter): TemplateResult {
+  const metric = metricOf(filter.metric);
+  const found = span(session, filter.metric);
+  if (metric === undefined || found === undefined) return html``;
+  const [low, high] = found;
+  const set = (part: "low" | "high", how: "push" | "replace") => (event: Event) => {
+    const value = Number((event.target as HTMLInputElement).value);
+    const next = { ...filter, [part]: value };
+    if (next.low > next.high) return;
+    session.set(
+      { filters: session.state.filters.map((one) => (one.metric === filter.metric ? next : one)) },
+      how,
+    );
+    if (how === "push") session.changed("push");
+  };
+  const input = (part: "low" | "high") => html`<input type="range" min=${low} max=${high} step="any"
+    .value=${String(filter[part])} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
+    @input=${set(part, "replace")} @change=${set(part, "push")}>`;
+  return html`<li><span>${metric.label} <span>${figure(filter.low, filter.metric, metric.options)} – ${figure(filter.high, filter.metric, metric.options)}</span></span>
+    ${input("low")}${input("high")}
+    <button type="button" aria-label=${`Remove the filter of ${metric.label}`} @click=${() =>
+      session.set({
+        filters: session.state.filters.filter((one) => one.metric !== filter.metric),
+      })}>×</button></li>`;
+}
+
+/** Pinned heads: letters and dashes tell them apart. */
+export function pins({ session }: Ui): TemplateResult {
+  const { state, block } = session;
+  const name = state.sort === "" ? "entropy" : state.sort;
+  const metric = metricOf(name);
+  const found = span(session, name);
+  return html`<h2>Pinned</h2>
+    ${
+      state.pins.length === 0 || block === undefined || metric === undefined
+        ? html`<p class="quiet">Shift-click a head, or press P: up to six stay here.</p>`
+        : html`<ul class="pins">${state.pins.map((pin, i) => {
+            const value = metricValue(session.measures(pin), name);
+            return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[i]}</span>
+          <button type="button" class="link" @click=${() => session.set({ block: pin.block, layer: pin.layer, head: pin.head })}>${shortName(session, pin)}</button>
+          ${bar(value !== undefined && found ? value / (found[1] || 1) : 0)}
+          ${value === undefined ? html`<span></span>` : figure(value, name, metric.options)}
+          <button type="button" aria-label=${`Release ${shortName(session, pin)}`} @click=${() => session.set({ pins: togglePin(state.pins, pin) })}>×</button></li>`;
+          })}</ul>`
+    }`;
+}

@@ -1,0 +1,29 @@
+/** The colour scale with its own ticks, and what a hatch means. */
+import { html, nothing, type TemplateResult } from "lit";
+import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import { formatNumber, num } from "../../../src/store/text/number.ts";
+import { colourTable, hex } from "../../../src/view/color.ts";
+import { rampOf } from "../../canvas/colors.ts";
+import { css } from "../../styles/css.ts";
+import type { Session } from "../session.ts";
+
+/** @param drawn the value at full colour, of what is on the canvas */
+export function legend(session: Session, drawn: number | undefined): TemplateResult {
+  const { state, dark } = session;
+  const signed = isSigned(state.stage) && state.view !== "model";
+  const weights = state.stage === "weights" || state.view === "model";
+  const most = weights && state.domain === "absolute" ? 1 : (drawn ?? 1);
+  const table = colourTable(rampOf(state.ramp, signed, dark));
+  const steps = Array.from({ length: 17 }, (_, i) => hex(table[Math.round((i * 255) / 16)]));
+  const shares = { sqrt: [0, 0.01, 0.1, 0.25, 1], linear: [0, 0.25, 0.5, 0.75, 1], log: [0, 1e-4, 1e-2, 1] };
+  const ticks = signed ? [-most, 0, most] : shares[state.transfer].map((share) => share * most);
+  const place = (value: number) =>
+    signed ? (signedCodeOf(value, most) - 1) / 254 : codeOf(value, state.transfer, most) / 255;
+  return html`<span class="legend" part="legend">
+    <span class="scale" role="img" aria-label=${`Colours from ${formatNumber(ticks[0])} to ${formatNumber(most)}`}>
+      <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
+      ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
+    </span>
+    <span class="hatched swatch" aria-hidden="true"></span> masked${state.view === "head" && state.mode === "text" ? nothing : " · rows = queries, columns = keys"}
+  </span>`;
+}

@@ -1,0 +1,121 @@
+/** The frame of the page: the bar at the top, three columns, the line of hints at the bottom. */
+import { html, nothing, type TemplateResult } from "lit";
+import { num } from "../../../src/store/text/number.ts";
+import type { View } from "../../state/state.ts";
+import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
+import { css } from "../../styles/css.ts";
+import type { Session } from "../session.ts";
+import { figure, token, type Ui } from "../ui.ts";
+import { caption } from "./caption.ts";
+import { atlasPanel } from "./heads.ts";
+import { inspector } from "./inspector.ts";
+import { toolbar } from "./toolbar.ts";
+import { welcome } from "./welcome.ts";
+
+/** What the shell puts in its places. */
+export interface Parts {
+  readonly atlas: HTMLElement;
+  /** The picture of the main column. */
+  readonly pane: HTMLElement | TemplateResult;
+  readonly legend: TemplateResult | typeof nothing;
+  readonly side: TemplateResult | typeof nothing;
+  readonly dialogs: TemplateResult | typeof nothing;
+}
+
+const VIEW_NAMES: readonly (readonly [View, string])[] = [
+  ["model", "Model"],
+  ["head", "Head"],
+  ["row", "Row"],
+];
+
+export function shell(ui: Ui, parts: Parts): TemplateResult {
+  const { session } = ui;
+  const { state, status } = session;
+  const open = session.store !== undefined && session.block !== undefined;
+  const busy = status.kind === "loading" ? status.done : session.progress;
+  return html`<div class="root ${open ? state.view : "closed"}" part="root">
+    ${top(ui)}
+    <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
+    ${
+      open
+        ? html`
+      ${state.view === "model" ? nothing : html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>`}
+      <section class="main" part="main" aria-label=${state.view === "row" ? "Row" : state.view === "model" ? "Model" : "Head"}>
+        <p class="printed"><strong>${session.store?.report.name}</strong> · ${headName(session)}${
+          state.view === "head" ? html` · ${STAGE_NAMES[state.stage]}` : nothing
+        }</p>
+        ${state.view === "head" ? toolbar(ui) : nothing}
+        <div class="pane ${state.view === "row" && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
+        ${state.view === "row" ? nothing : html`<div class="foot">${caption(session)}${parts.legend}</div>`}
+      </section>
+      ${state.view === "row" ? nothing : html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${state.view === "model" ? parts.side : inspector(ui)}</section>`}`
+        : html`<section class="main" part="main" aria-label="Open">${welcome(ui)}</section>`
+    }
+    ${statusBar(session)}
+    ${parts.dialogs}
+  </div>`;
+}
+
+function top({ session, act }: Ui): TemplateResult {
+  const { state, block, store } = session;
+  return html`<div class="top" part="bar">
+    <span class="name">heed</span>
+    ${
+      block === undefined
+        ? nothing
+        : html`<nav aria-label="Views">${VIEW_NAMES.map(
+            ([
+              view,
+              text,
+            ]) => html`<button type="button" aria-current=${state.view === view ? "page" : nothing}
+            @click=${() => session.set({ view })}>${text}</button>`,
+          )}</nav>
+    <span class="about">${store?.report.name ?? ""} · ${figure(block.layers.length, "layers")} × ${figure(block.heads, "heads")} · ${
+      block.Nq === block.Nk
+        ? html`${figure(block.Nk, "tokens")} ${block.Nk === 1 ? "token" : "tokens"}`
+        : html`${figure(block.Nq, "queries")} queries × ${figure(block.Nk, "keys")} keys`
+    }${
+      store?.report.verified
+        ? html` · verified ${figure(store.report.verified.maxDelta, "report.verified", { digits: 1 })}`
+        : nothing
+    }</span>`
+    }
+    <span class="tools">
+      <button type="button" class="bordered" @click=${() => act("open")}>Open</button>
+      ${
+        block === undefined
+          ? nothing
+          : html`<button type="button" class="bordered" @click=${() => act("export")}>Export</button>
+      <button type="button" class="bordered" aria-label="⌘K: all commands" title="All commands (Ctrl+K)" @click=${() => act("palette")}>⌘K</button>`
+      }
+      <button type="button" class="bordered" aria-label="Keys" @click=${() => act("keys")}>?</button>
+    </span>
+  </div>`;
+}
+
+const HINTS = {
+  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keys",
+  head: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keys",
+  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keys",
+} as const;
+
+function statusBar(session: Session): TemplateResult {
+  const { state, block, hover } = session;
+  if (block === undefined || !session.ready)
+    return html`<div class="status" part="status"><span>Nothing leaves this machine.</span></div>`;
+  const names = session.labels(block);
+  const { query, key } = session.pointed;
+  const value = describeCell(session, query, key, false).split(",")[0];
+  return html`<div class="status" part="status">
+    <span class="hints">${HINTS[state.view]}</span>
+    <span class="where">${
+      state.view === "model"
+        ? nothing
+        : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${value}</span></span>`
+    }
+    <span>${headName(session)}</span></span>
+  </div>`;
+}
+
+/** A share of work done, in words. */
+export const percent = (share: number) => num(share, "progress", { style: "percent" }).text;

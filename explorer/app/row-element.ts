@@ -1,0 +1,28 @@
+/**
+ * <attention-row>: how one number came to be, alone, for pages that explain one: the explorer's own row view (views/row.ts) with
+ * its ledger, its what-if and its keys, without the rest of the explorer. Data, properties, methods and events are those of
+ * <attention-view>; the attributes `query` and `key` name the cell.
+ */
+import { type CSSResultGroup, css } from "lit";
+import type { AttentionRowElement } from "../../src/view/element.ts";
+import { theme } from "../styles/theme.ts";
+import { AttentionView, type Parts } from "./element.ts";
+
+export class AttentionRow extends AttentionView implements AttentionRowElement {
+  static override readonly tag: "attention-view" | "attention-row" = "attention-row";
+  static override readonly fixed = { view: "row", table: false } as const;
+  static override readonly parts: Parts = {
+    block: undefined,
+    layer: undefined,
+    head: undefined,
+    query: undefined,
+    key: undefined,
+  };
+  // As high as what it shows, where the page does not say otherwise.
+  static override styles: CSSResultGroup = [
+    theme,
+    css`
+      :host { block-size: var(--heed-height, auto); overflow: auto; }
+    `,
+  ];
+}

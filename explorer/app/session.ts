@@ -1,0 +1,250 @@
+/**
+ * One element's session: the state, the store it looks at, and what lasts only as long as the pointer stays (hover) or
+ * until it is put back (edited numbers). Views read it and ask it for changes; it tells whoever subscribed.
+ *
+ * A change is told how it got there: `push` makes a step that Back undoes, `replace` does not (drags, hovers).
+ */
+import { isSigned } from "../../src/store/measures/transfer.ts";
+import { piecesOf, visible } from "../../src/store/text/tokens.ts";
+import type { Block, Edits, HeadMeasures, HeadRef, HeadStore, Stage } from "../../src/store/types.ts";
+import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
+import { DEFAULT, type HeadName, type State } from "../state/state.ts";
+
+/** What a page is about to show. */
+export type Status =
+  | { readonly kind: "empty" }
+  | { readonly kind: "loading"; readonly what: string; readonly done: number }
+  | { readonly kind: "ready" }
+  | { readonly kind: "error"; readonly title: string; readonly text: string };
+
+export type How = "push" | "replace";
+export interface Cell {
+  readonly query: number;
+  readonly key: number;
+}
+
+/** The names of a block's tokens on screen, made once. */
+export interface Labels {
+  readonly query: readonly string[];
+  readonly key: readonly string[];
+  /** Their languages, where they are named. */
+  readonly lang: { readonly query?: string; readonly key?: string };
+}
+
+type Listener = (how: How, before: State) => void;
+
+export class Session {
+  state: State = DEFAULT;
+  store: HeadStore | undefined;
+  status: Status = { kind: "empty" };
+  /** Parts of the state that stay as they are. */
+  fixed: Partial<State> = {};
+  /** Colours of the dark page. */
+  dark = false;
+  /** Nothing fades or slides. */
+  still = false;
+  /** The cell, and the head, that the pointer is on. */
+  hover: Cell | null = null;
+  hoverHead: HeadName | null = null;
+  /** Numbers changed by hand, for the held or chosen cell. */
+  edits: Edits = {};
+  /** How many heads have been measured so far. */
+  measured = 0;
+  /** How many stores have been opened. */
+  opened = 0;
+  /** Share of the background work that is done; 1: nothing is under way. */
+  progress = 1;
+  /** Where work in the background went wrong. */
+  failed: (error: unknown) => void = () => {};
+
+  readonly #listeners = new Set<Listener>();
+  readonly #labels = new WeakMap<Block, Labels>();
+  readonly #rows = new Map<string, Float64Array>();
+  readonly #measures = new Map<string, HeadMeasures | null>();
+  readonly #ranges = new Map<string, number>();
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Tells the views that something they show has changed. */
+  changed(how: How = "replace", before: State = this.state): void {
+    for (const listener of this.#listeners) listener(how, before);
+  }
+
+  /** Changes the state, kept inside what the store has. */
+  set(patch: Partial<State>, how: How = "push"): void {
+    const before = this.state;
+    const next = this.settled({ ...before, ...patch, ...this.fixed });
+    if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
+      return;
+    this.state = next;
+    if (next.query !== before.query || next.key !== before.key || !this.#sameHead(before)) this.edits = {};
+    this.changed(how, before);
+  }
+
+  /** Another store, or none. */
+  open(store: HeadStore | undefined): void {
+    if (this.store !== store) this.store?.dispose();
+    this.store = store;
+    this.opened++;
+    for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
+    this.hover = null;
+    this.hoverHead = null;
+    this.edits = {};
+    this.status = store === undefined ? { kind: "empty" } : { kind: "ready" };
+    const before = this.state;
+    this.state = this.settled(before);
+    this.changed("replace", before);
+  }
+
+  /** The state with a head, a cell and a stage that are there. */
+  settled(state: State): State {
+    const { store } = this;
+    if (store === undefined || store.blocks.length === 0) return state;
+    const block = store.blocks.find(({ name }) => name === state.block) ?? store.blocks[0];
+    const layer = block.layers.includes(state.layer)
+      ? state.layer
+      : block.layers.reduce((a, b) => (Math.abs(b - state.layer) < Math.abs(a - state.layer) ? b : a));
+    const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
+    const stage = block.stages.includes(state.stage) ? state.stage : "weights";
+    const { rows, columns } = axesOf(block, state);
+    const query = nearest(rows, within(state.query, block.Nq));
+    const key = nearest(columns, within(state.key, block.Nk));
+    const held =
+      state.held !== null && state.held[0] < block.Nq && state.held[1] < block.Nk ? state.held : null;
+    const head = within(state.head, block.heads);
+    return { ...state, block: block.name, layer, head, stage, query, key, held };
+  }
+
+  get block(): Block | undefined {
+    return this.store?.blocks.find(({ name }) => name === this.state.block) ?? this.store?.blocks[0];
+  }
+
+  /** The head the cursor is in. */
+  get ref(): HeadRef {
+    return this.refOf(this.state);
+  }
+
+  refOf({ block, layer, head }: HeadName): HeadRef {
+    const index = this.store?.blocks.findIndex(({ name }) => name === block) ?? 0;
+    return { block: Math.max(0, index), layer, head };
+  }
+
+  /** Whether the numbers of the head can be read at once. */
+  get ready(): boolean {
+    return this.store !== undefined && this.block !== undefined && this.store.ready(this.ref);
+  }
+
+  /** The cell that is explained: the held one, or the one the pointer is on, or the cursor's. */
+  get shown(): Cell {
+    const { held, query, key } = this.state;
+    return held === null ? (this.hover ?? { query, key }) : { query: held[0], key: held[1] };
+  }
+
+  /** The cell that is pointed at, whatever is held. */
+  get pointed(): Cell {
+    return this.hover ?? this.state;
+  }
+
+  labels(block: Block): Labels {
+    let found = this.#labels.get(block);
+    if (found === undefined) {
+      const named = (tokens: readonly string[]) => {
+        const pieces = piecesOf(tokens);
+        return tokens.map((token) => visible(token, pieces, 48));
+      };
+      const query = named(block.queryTokens);
+      const key = block.keyTokens === block.queryTokens ? query : named(block.keyTokens);
+      found = { query, key, lang: { query: block.queryLang, key: block.keyLang } };
+      this.#labels.set(block, found);
+    }
+    return found;
+  }
+
+  /** A row of a stage, exactly, of the cursor's head; the last ones are kept. */
+  row(query: number, stage: Stage): Float64Array {
+    const { block, layer, head } = this.ref;
+    const key = `${block} ${layer} ${head} ${query} ${stage}`;
+    let row = this.#rows.get(key);
+    if (row === undefined) {
+      row = this.store!.row(this.ref, query, stage);
+      if (this.#rows.size >= 64) this.#rows.delete(this.#rows.keys().next().value!);
+      this.#rows.set(key, row);
+    }
+    return row;
+  }
+
+  /** The measures of a head where they are known; asked for where they are not. */
+  measures(name: HeadName = this.state): HeadMeasures | undefined {
+    const { store } = this;
+    if (store === undefined) return undefined;
+    const ref = this.refOf(name);
+    const key = `${ref.block} ${ref.layer} ${ref.head}`;
+    const found = this.#measures.get(key);
+    if (found === undefined) {
+      this.#measures.set(key, null);
+      store.measures(ref).then(
+        (measures) => {
+          if (store !== this.store) return;
+          this.#measures.set(key, measures);
+          this.measured++;
+          this.changed();
+        },
+        (error) => {
+          if (store === this.store) this.failed(error);
+        },
+      );
+    }
+    return found ?? undefined;
+  }
+
+  /** The largest value of the head at its stage, where colours are to end there and it is known. */
+  get headMax(): number | undefined {
+    const { state, store, ref } = this;
+    if (state.domain !== "head" || store === undefined) return undefined;
+    if (state.stage === "weights") return this.measures()?.maxWeight;
+    const key = `${ref.block} ${ref.layer} ${ref.head} ${state.stage}`;
+    const found = this.#ranges.get(key);
+    if (found === undefined) {
+      this.#ranges.set(key, Number.NaN);
+      store.range(ref, state.stage).then(
+        ([low, high]) => {
+          if (store !== this.store) return;
+          this.#ranges.set(key, Math.max(Math.abs(low), Math.abs(high)));
+          this.changed();
+        },
+        (error) => {
+          if (store === this.store) this.failed(error);
+        },
+      );
+    }
+    return found === undefined || Number.isNaN(found) ? undefined : found;
+  }
+
+  #sameHead({ block, layer, head }: State): boolean {
+    return block === this.state.block && layer === this.state.layer && head === this.state.head;
+  }
+}
+
+/** Which tokens a head's picture shows. */
+export function axesOf(block: Block, state: State): { rows: Axis; columns: Axis } {
+  const ranges = (side: "query" | "key", chosen: readonly number[]) => {
+    const found = chosen.map((index) => block.segments[index]?.[side]).filter((range) => range !== undefined);
+    return found.length === 0 ? undefined : found;
+  };
+  return {
+    rows: axisOf(block.Nq, ranges("query", state.querySegments)),
+    columns: axisOf(block.Nk, ranges("key", state.keySegments)),
+  };
+}
+
+/** Keys left out, sorted. Scores are shown for all: leaving out is about who shares the weight. */
+export function hiddenKeys(block: Block, state: State): readonly number[] {
+  if (isSigned(state.stage)) return [];
+  if (state.hide === "first") return block.Nk > 0 ? [0] : [];
+  if (state.hide === "chosen") return state.hidden.filter((key) => key < block.Nk);
+  if (state.hide === "none") return [];
+  return [...block.special.key.keys()].filter((key) => block.special.key[key]);
+}

@@ -1,0 +1,89 @@
+/**
+ * What every view is given, and the small templates they share: numbers with their source, tokens as isolated text, bars,
+ * buttons of a choice.
+ */
+import { html, nothing, type TemplateResult } from "lit";
+import { type NumberOptions, num } from "../../src/store/text/number.ts";
+import type { Num } from "../../src/store/types.ts";
+import { css } from "../styles/css.ts";
+import type { Session } from "./session.ts";
+
+/** What a view may do besides changing the session. */
+export interface Ui {
+  readonly session: Session;
+  /** Runs an action by its name; see actions.ts. */
+  readonly act: (name: string) => void;
+  /** Reads aloud, once the page is quiet. */
+  readonly say: (text: string) => void;
+  /** Controls of views that are loaded behind the first picture; undefined until then. */
+  readonly controls: ModeControls | undefined;
+}
+
+/** The controls that lines and text have of their own. */
+export interface ModeControls {
+  readonly linesControls: (ui: Ui) => TemplateResult | typeof nothing;
+  readonly textControls: (ui: Ui) => TemplateResult | typeof nothing;
+}
+
+/** A number on screen: its text, with the full value and the function that gave it beside it. */
+export function figure(value: number, source: string, options?: NumberOptions): TemplateResult {
+  return shown(num(value, source, options));
+}
+
+/** The same of a number that is made already. */
+export function shown({ value, text, source }: Num): TemplateResult {
+  return html`<data class="num" value=${String(value)} data-source=${source}>${text}</data>`;
+}
+
+/** A token as text, in its own direction, and its own language where that is named. */
+export function token(text: string, lang?: string): TemplateResult {
+  return html`<bdi class="token" lang=${lang ?? nothing}>${text}</bdi>`;
+}
+
+/** A token in a sentence: ‹sat›. */
+export function quoted(text: string, lang?: string): TemplateResult {
+  return html`<span class="quoted">‹${token(text, lang)}›</span>`;
+}
+
+/** A bar of a share of the room, 0 to 1; below 0 it runs to the left of the middle. */
+export function bar(share: number, kind = "weight"): TemplateResult {
+  const size = Number.isFinite(share) ? Math.min(1, Math.abs(share)) : 0;
+  return html`<span class="track" aria-hidden="true"
+    ><span class="bar ${kind} ${share < 0 ? "below" : ""}" ${css({ width: `${(100 * size).toFixed(2)}%` })}></span
+  ></span>`;
+}
+
+/** One of several: buttons that are pressed or not. */
+export function choice<T extends string>(
+  label: string,
+  options: readonly (readonly [value: T, text: string, hint?: string, disabled?: boolean])[],
+  current: T,
+  pick: (value: T) => void,
+): TemplateResult {
+  return html`<span class="choice" role="group" aria-label=${label}
+    >${options.map(
+      ([value, text, hint, disabled]) =>
+        html`<button type="button" aria-pressed=${value === current} title=${hint ?? nothing} ?disabled=${disabled}
+          @click=${() => pick(value)}>${text}</button>`,
+    )}</span>`;
+}
+
+/** A drop-down. */
+export function select<T extends string>(
+  label: string,
+  options: readonly (readonly [value: T, text: string])[],
+  current: T,
+  pick: (value: T) => void,
+  kind = "",
+): TemplateResult {
+  return html`<label class="select ${kind}"><span>${label}</span>
+    <select @change=${(event: Event) => pick((event.target as HTMLSelectElement).value as T)}>
+      ${options.map(([value, text]) => html`<option value=${value} ?selected=${value === current}>${text}</option>`)}
+    </select></label>`;
+}
+
+/** A box to tick. */
+export function check(label: string, on: boolean, set: (on: boolean) => void): TemplateResult {
+  return html`<label class="check"><input type="checkbox" .checked=${on}
+    @change=${(event: Event) => set((event.target as HTMLInputElement).checked)}>${label}</label>`;
+}

@@ -1,0 +1,133 @@
+/**
+ * A picture for keyboards and screen readers, after the ARIA grid pattern: true row and column counts, and a block of real
+ * cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus lies over its place in
+ * the picture, so that magnifiers follow it. Moving is the element's business: the keys bubble.
+ */
+import type { Box } from "../views/matrix/frame.ts";
+import { speak } from "./labels.ts";
+
+const SIDE = 8;
+
+/** What a grid says. Rows and columns are places in the picture. */
+export interface Gridded {
+  readonly label: string;
+  readonly rows: number;
+  readonly columns: number;
+  readonly row: number;
+  readonly column: number;
+  /** Whether the cursor's cell is held. */
+  readonly selected: boolean;
+  /** Changes where the same places have other names. */
+  readonly key: string;
+  /** Changes where the same places have other numbers. */
+  readonly version: string;
+  readonly corner: string;
+  /** Languages of the names, where they are tokens. */
+  readonly lang?: { readonly query?: string; readonly key?: string };
+  readonly rowName: (row: number) => string;
+  readonly columnName: (column: number) => string;
+  /** What a cell says; `full` where it is the cursor's. "": there is none. */
+  readonly text: (row: number, column: number, full: boolean) => string;
+  /** Where the cursor's cell is, inside the grid. */
+  readonly box: Box | undefined;
+}
+
+export class Grid {
+  readonly root = document.createElement("div");
+  readonly #read: () => Gridded | undefined;
+  #cells: HTMLElement[][] = [];
+  #block = "";
+  #version = "";
+  #current: HTMLElement | undefined;
+
+  constructor(read: () => Gridded | undefined) {
+    this.#read = read;
+    this.root.className = "grid";
+    this.root.setAttribute("role", "grid");
+  }
+
+  focus(): void {
+    this.update();
+    this.#current?.focus({ preventScroll: true });
+  }
+
+  update(): void {
+    const said = this.#read();
+    if (said === undefined || said.rows === 0 || said.columns === 0) return;
+    const [top, left] = [said.row, said.column].map((place) => Math.floor(place / SIDE) * SIDE);
+    const active = this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
+    this.root.setAttribute("aria-rowcount", String(said.rows + 1));
+    this.root.setAttribute("aria-colcount", String(said.columns + 1));
+    this.root.setAttribute("aria-label", said.label);
+    const key = `${said.key} ${said.rows} ${said.columns} ${top} ${left}`;
+    if (key !== this.#block) {
+      this.#block = key;
+      this.#build(said, top, left);
+    }
+    const current = this.#cells[said.row - top]?.[said.column - left];
+    if (current === undefined) return;
+    const write = (cell: HTMLElement, r: number, c: number, full: boolean) => {
+      const text = said.text(top + r, left + c, full);
+      if (cell.textContent !== text) cell.textContent = text;
+    };
+    const stale = said.version !== this.#version;
+    this.#version = said.version;
+    for (const [r, cells] of this.#cells.entries())
+      for (const [c, cell] of cells.entries())
+        if (cell !== current && (stale || cell === this.#current)) write(cell, r, c, false);
+    write(current, said.row - top, said.column - left, true);
+    if (current !== this.#current) {
+      this.#current?.setAttribute("tabindex", "-1");
+      this.#current?.removeAttribute("aria-selected");
+      current.setAttribute("tabindex", "0");
+      this.#current = current;
+    }
+    current.setAttribute("aria-selected", String(said.selected));
+    const { box } = said;
+    if (box) {
+      current.style.setProperty("left", `${box.x}px`);
+      current.style.setProperty("top", `${box.y}px`);
+      current.style.setProperty("width", `${Math.max(1, box.width)}px`);
+      current.style.setProperty("height", `${Math.max(1, box.height)}px`);
+    }
+    if (active) current.focus({ preventScroll: true });
+  }
+
+  #build({ rows, columns, corner, rowName, columnName, lang }: Gridded, top: number, left: number): void {
+    const places = (from: number, count: number) =>
+      Array.from({ length: Math.min(SIDE, count - from) }, (_, i) => from + i);
+    const make = (role: string, name: string, value: number, inside: readonly HTMLElement[] = []) => {
+      const element = document.createElement("div");
+      element.setAttribute("role", role);
+      element.setAttribute(name, String(value));
+      element.append(...inside);
+      return element;
+    };
+    const named = (role: string, column: number, text: string, spoken?: string) => {
+      const element = make(role, "aria-colindex", column);
+      element.textContent = text;
+      speak(element, spoken);
+      return element;
+    };
+    const head = make("row", "aria-rowindex", 1, [
+      named("columnheader", 1, corner),
+      ...places(left, columns).map((place) => named("columnheader", place + 2, columnName(place), lang?.key)),
+    ]);
+    this.#cells = [];
+    const body = places(top, rows).map((place) => {
+      const cells = places(left, columns).map((at) => {
+        const cell = make("gridcell", "aria-colindex", at + 2);
+        cell.setAttribute("tabindex", "-1");
+        return cell;
+      });
+      this.#cells.push(cells);
+      return make("row", "aria-rowindex", place + 2, [
+        named("rowheader", 1, rowName(place), lang?.query),
+        ...cells,
+      ]);
+    });
+    this.#current = undefined;
+    this.#version = "";
+    this.root.replaceChildren(head, ...body);
+  }
+}

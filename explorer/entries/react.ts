@@ -1,0 +1,124 @@
+/**
+ * <attention-view> for React 18 and 19: its attributes as typed props, its events as callbacks, the element itself as the
+ * ref. The element's module is loaded where there is a page, so the component can be rendered on a server.
+ *
+ * React 18 sets attributes on custom elements, React 19 properties where the element has them: what is passed here means the
+ * same either way. Data and listeners, which attributes cannot carry, are set on the element itself.
+ */
+import {
+  type CSSProperties,
+  createElement,
+  type ForwardRefExoticComponent,
+  forwardRef,
+  type RefAttributes,
+  useEffect,
+  useImperativeHandle,
+  useRef,
+} from "react";
+import type { AttentionViewElement, AttentionViewEvents, Openable, State } from "../../src/view/element.ts";
+
+export type { AttentionViewElement, AttentionViewEvents, Openable, State };
+
+/** What an event of the element tells. */
+type Detail<Name extends keyof AttentionViewEvents> = AttentionViewEvents[Name]["detail"];
+
+/** Props of the component; all optional. */
+export interface AttentionViewProps {
+  /** Address of a bundle, npz, npy or JSON file. */
+  readonly src?: string;
+  /** Arrays in memory, a file, or bytes; in place of `src`. Opened again when it is another object. */
+  readonly data?: Openable;
+  readonly theme?: "auto" | "light" | "dark";
+  readonly view?: State["view"];
+  readonly mode?: State["mode"];
+  readonly stage?: State["stage"];
+  readonly block?: string;
+  readonly layer?: number;
+  readonly head?: number;
+  /** "off": single letters do nothing. */
+  readonly keys?: "on" | "off";
+  /** The state is kept in the page's address, after #. One of a page at most. */
+  readonly address?: boolean;
+  readonly id?: string;
+  readonly className?: string;
+  readonly style?: CSSProperties;
+  readonly onCursorChange?: (detail: Detail<"cursorchange">) => void;
+  readonly onPin?: (detail: Detail<"pin">) => void;
+  readonly onViewChange?: (detail: Detail<"viewchange">) => void;
+  readonly onLoad?: (detail: Detail<"load">) => void;
+  readonly onError?: (detail: Detail<"error">) => void;
+  readonly onProgress?: (detail: Detail<"progress">) => void;
+}
+
+/** Events of the element, and the props that hear them. */
+const EVENTS = {
+  cursorchange: "onCursorChange",
+  pin: "onPin",
+  viewchange: "onViewChange",
+  load: "onLoad",
+  error: "onError",
+  progress: "onProgress",
+} as const satisfies Record<keyof AttentionViewEvents, keyof AttentionViewProps>;
+
+/** The explorer as a React component. Its ref is the element. */
+export const AttentionView: ForwardRefExoticComponent<
+  AttentionViewProps & RefAttributes<AttentionViewElement>
+> = forwardRef<AttentionViewElement, AttentionViewProps>((props, ref) => {
+  const own = useRef<AttentionViewElement>(null);
+  const latest = useRef(props);
+  useImperativeHandle(ref, () => own.current as AttentionViewElement, []);
+
+  useEffect(() => {
+    latest.current = props;
+  });
+  // Listeners before the element is there: what happens while it opens is heard too.
+  useEffect(() => {
+    const element = own.current as AttentionViewElement;
+    const ended = Object.entries(EVENTS).map(([name, prop]) => {
+      const listener = (event: Event) => {
+        // Events of the page's own that bubble up from inside are not the element's.
+        if (event instanceof CustomEvent && event.target === element)
+          (latest.current[prop] as ((detail: unknown) => void) | undefined)?.(event.detail);
+      };
+      element.addEventListener(name, listener);
+      return () => element.removeEventListener(name, listener);
+    });
+    void import("heed/attention-view");
+    return () => {
+      for (const end of ended) end();
+    };
+  }, []);
+
+  const { data } = props;
+  useEffect(() => {
+    if (data === undefined) return;
+    let wanted = true;
+    void customElements.whenDefined("attention-view").then(() => {
+      // What is wrong with it, the element says, and onError hears.
+      if (wanted) own.current?.open(data).catch(() => {});
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [data]);
+
+  const { src, theme, view, mode, stage, block, layer, head, keys, address, id, className, style } = props;
+  return createElement("attention-view", {
+    ref: own,
+    // Data is there already: an address beside it would be opened as well.
+    src: data === undefined ? src : undefined,
+    theme,
+    view,
+    mode,
+    stage,
+    block,
+    layer,
+    head,
+    keys,
+    address: address === true ? true : undefined,
+    id,
+    class: className,
+    style,
+  });
+});
+AttentionView.displayName = "AttentionView";

@@ -1,0 +1,100 @@
+/**
+ * What a picture needs to know of every row of a head: its entropy, its largest weight, the share that hidden keys take,
+ * and how much each key gets in all. Rows are asked of the store one at a time, so nothing of N × N is ever there.
+ *
+ *     entropy of a row = −Σ p·ln p     in nats; 0·ln 0 is 0
+ */
+import type { HeadRef, HeadStore } from "../../src/store/types.ts";
+
+/** The facts of one row. */
+export interface RowFacts {
+  /** nats */
+  readonly entropy: number;
+  readonly max: number;
+  readonly sum: number;
+  /** Of the sum, what hidden keys take. */
+  readonly hidden: number;
+  /** Values that are NaN or infinite. */
+  readonly strange: number;
+}
+
+/** The facts of a row of weights. */
+export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []): RowFacts {
+  let [entropy, max, sum, left, strange] = [0, 0, 0, 0, 0];
+  for (let j = 0; j < row.length; j++) {
+    const weight = row[j];
+    if (!Number.isFinite(weight)) {
+      strange++;
+      continue;
+    }
+    sum += weight;
+    if (weight > max) max = weight;
+    if (weight > 0) entropy -= weight * Math.log(weight);
+  }
+  for (const key of hidden) if (Number.isFinite(row[key])) left += row[key];
+  return { entropy: Math.max(0, entropy), max, sum, hidden: left, strange };
+}
+
+/** Facts of a head, row by row as they come. */
+export class HeadFacts {
+  readonly entropy: Float64Array;
+  readonly hidden: Float64Array;
+  /** Σ over the rows seen so far of what each key gets. */
+  readonly totals: Float64Array;
+  /** Rows seen so far, and values that are no numbers. */
+  rows = 0;
+  strange = 0;
+  readonly store: HeadStore;
+  readonly #ref: HeadRef;
+  readonly #hidden: readonly number[];
+  #next = 0;
+
+  constructor(store: HeadStore, ref: HeadRef, hidden: readonly number[]) {
+    const { Nq, Nk } = store.blocks[ref.block];
+    this.store = store;
+    this.#ref = ref;
+    this.#hidden = hidden;
+    this.entropy = new Float64Array(Nq).fill(Number.NaN);
+    this.hidden = new Float64Array(Nq);
+    this.totals = new Float64Array(Nk);
+  }
+
+  get whole(): boolean {
+    return this.rows === this.entropy.length;
+  }
+
+  /** Reads one more row; false once all are read. */
+  step(): boolean {
+    if (this.#next >= this.entropy.length) return false;
+    const i = this.#next++;
+    const row = this.store.row(this.#ref, i, "weights");
+    const facts = factsOf(row, this.#hidden);
+    this.entropy[i] = facts.strange > 0 ? Number.NaN : facts.entropy;
+    this.hidden[i] = facts.hidden;
+    this.strange += facts.strange;
+    for (let j = 0; j < row.length; j++) if (row[j] > 0) this.totals[j] += row[j];
+    this.rows++;
+    return this.#next < this.entropy.length;
+  }
+}
+
+/** Places of the `count` largest values, largest first; ties in order. */
+export function largest(values: ArrayLike<number>, count: number): number[] {
+  const best: number[] = [];
+  for (let j = 0; j < values.length; j++) {
+    const value = values[j];
+    if (!(value > (best.length < count ? Number.NEGATIVE_INFINITY : values[best[best.length - 1]]))) continue;
+    let at = best.length;
+    while (at > 0 && values[best[at - 1]] < value) at--;
+    best.splice(at, 0, j);
+    if (best.length > count) best.pop();
+  }
+  return best;
+}
+
+/** How many values are greater, plus one. */
+export function rankOf(values: ArrayLike<number>, at: number): number {
+  let rank = 1;
+  for (let j = 0; j < values.length; j++) if (values[j] > values[at]) rank++;
+  return rank;
+}

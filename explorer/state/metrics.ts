@@ -1,0 +1,156 @@
+/**
+ * The metrics heads are sorted and filtered by: what each is called, what it means, and how it is written. The numbers are
+ * the store's measures; which heads stand where follows from them.
+ */
+
+import type { NumberOptions } from "../../src/store/text/number.ts";
+import type { HeadMeasures } from "../../src/store/types.ts";
+import type { Session } from "../app/session.ts";
+import type { HeadName, State } from "./state.ts";
+
+export interface Metric {
+  readonly name: keyof HeadMeasures;
+  readonly label: string;
+  readonly meaning: string;
+  readonly options: NumberOptions;
+}
+
+const share: NumberOptions = { style: "percent" };
+
+export const METRICS: readonly Metric[] = [
+  { name: "entropy", label: "entropy", meaning: "mean entropy of a row", options: { unit: "nat" } },
+  {
+    name: "effectiveKeys",
+    label: "effective keys",
+    meaning: "e to the mean entropy: how many keys a row attends to, as it were",
+    options: {},
+  },
+  {
+    name: "distance",
+    label: "distance",
+    meaning: "mean distance between query and key, in tokens",
+    options: {},
+  },
+  { name: "diagonal", label: "same position", meaning: "mass on the own position", options: share },
+  { name: "previous", label: "previous", meaning: "mass on the token before", options: share },
+  { name: "next", label: "next", meaning: "mass on the token after", options: share },
+  { name: "first", label: "first token", meaning: "mass on the first token", options: share },
+  { name: "special", label: "special tokens", meaning: "mass on tokens such as [CLS]", options: share },
+  {
+    name: "sameToken",
+    label: "same token",
+    meaning: "mass on other copies of the own token",
+    options: share,
+  },
+  {
+    name: "induction",
+    label: "induction",
+    meaning: "mass on the token after an earlier copy of the own one",
+    options: share,
+  },
+  { name: "within", label: "near", meaning: "mass on keys a few positions away at most", options: share },
+  { name: "maxWeight", label: "largest weight", meaning: "the largest weight of the head", options: {} },
+  {
+    name: "leak",
+    label: "leak",
+    meaning: "largest mass given to keys the mask hides: must be 0",
+    options: {},
+  },
+  { name: "rowSum", label: "row sum error", meaning: "worst difference of a row's sum from 1", options: {} },
+]; // prettier-ignore
+
+export const metricOf = (name: string) => METRICS.find((metric) => metric.name === name);
+
+/** The value of a metric, where the head has it. */
+export function metricValue(measures: HeadMeasures | undefined, name: string): number | undefined {
+  const value = measures?.[name as keyof HeadMeasures];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** A head and where it stands. */
+export interface Placed extends HeadName {
+  readonly row: number;
+  readonly column: number;
+  /** Filters leave it out: it fades, it does not vanish. */
+  readonly faded: boolean;
+}
+
+/** Heads in rows and columns, and what stands at the edges. */
+export interface Arrangement {
+  readonly placed: readonly Placed[];
+  readonly rows: number;
+  readonly columns: number;
+  readonly rowNames: readonly string[];
+  readonly columnNames: readonly string[];
+  /** Query heads that share a key head stand side by side: how many; 1 where none do, or where the order is another. */
+  readonly group: number;
+}
+
+export function arrange(session: Session, state: State = session.state): Arrangement {
+  const { block } = session;
+  if (block === undefined)
+    return { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
+  const { name, layers, heads } = block;
+  const all = layers.flatMap((layer) =>
+    Array.from({ length: heads }, (_, head) => ({ block: name, layer, head })),
+  );
+  const value = (head: HeadName) => metricValue(session.measures(head), state.sort);
+  const faded = (head: HeadName) =>
+    state.filters.some(({ metric, low, high }) => {
+      const at = metricValue(session.measures(head), metric);
+      return at !== undefined && (at < low || at > high);
+    });
+  const order = <T>(items: readonly T[], key: (item: T) => number | undefined) => {
+    const keyed = items.map((item, i) => ({ item, i, key: key(item) }));
+    const sign = state.descending ? -1 : 1;
+    // Heads that do not have the metric come last.
+    return keyed
+      .sort((a, b) =>
+        a.key === undefined || b.key === undefined
+          ? Number(a.key === undefined) - Number(b.key === undefined) || a.i - b.i
+          : sign * (a.key - b.key) || a.i - b.i,
+      )
+      .map(({ item }) => item);
+  };
+  const mean = (some: readonly HeadName[]) => {
+    const values = some.map(value).filter((one) => one !== undefined);
+    return values.length === 0 ? undefined : values.reduce((a, b) => a + b, 0) / values.length;
+  };
+  const sorted = state.sort !== "";
+  if (sorted && state.sortHow === "list") {
+    const list = order(all, value);
+    const rows = layers.length;
+    return {
+      placed: list.map((head, i) => ({
+        ...head,
+        row: Math.floor(i / heads),
+        column: i % heads,
+        faded: faded(head),
+      })),
+      rows,
+      columns: heads,
+      rowNames: Array.from({ length: rows }, (_, i) => `${i * heads + 1}`),
+      columnNames: Array.from({ length: heads }, () => ""),
+      group: 1,
+    };
+  }
+  let shownLayers: readonly number[] = state.flipped ? [...layers].reverse() : layers;
+  let shownHeads: readonly number[] = Array.from({ length: heads }, (_, head) => head);
+  if (sorted && state.sortHow === "layers")
+    shownLayers = order(layers, (layer) => mean(all.filter((one) => one.layer === layer)));
+  if (sorted && state.sortHow === "heads")
+    shownHeads = order(shownHeads, (head) => mean(all.filter((one) => one.head === head)));
+  return {
+    placed: shownLayers.flatMap((layer, row) =>
+      shownHeads.map((head, column) => {
+        const one = { block: name, layer, head };
+        return { ...one, row, column, faded: faded(one) };
+      }),
+    ),
+    rows: layers.length,
+    columns: heads,
+    rowNames: shownLayers.map(String),
+    columnNames: shownHeads.map(String),
+    group: sorted && state.sortHow === "heads" ? 1 : block.heads / Math.max(1, block.keyHeads),
+  };
+}

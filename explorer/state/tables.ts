@@ -1,0 +1,167 @@
+/**
+ * What the table twin of each picture says: a head's rows with their strongest keys, all heads with their measures, or a row
+ * with all its keys. Rows are made when they are looked at; sorting by a number makes them all, a slice at a time.
+ */
+import { type NumberOptions, num } from "../../src/store/text/number.ts";
+import { axesOf, hiddenKeys, type Session } from "../app/session.ts";
+import { factsOf, largest } from "./facts.ts";
+import { arrange, METRICS, metricValue } from "./metrics.ts";
+import type { State } from "./state.ts";
+import { editsOf } from "./whatif.ts";
+
+export interface Column {
+  readonly name: string;
+  readonly source: string;
+  readonly options?: NumberOptions;
+}
+
+/** A cell: a token, a number, a token with its number, or nothing. */
+export interface TableCell {
+  readonly token?: string;
+  /** The token's language, where it is named. */
+  readonly lang?: string;
+  readonly value?: number;
+}
+
+export interface Table {
+  readonly caption: string;
+  readonly columns: readonly Column[];
+  readonly count: number;
+  /** A row by its place in the picture's own order. */
+  readonly row: (at: number) => readonly TableCell[];
+  /** Whether the cursor is in the row, and how it is moved there. */
+  readonly current: (at: number) => boolean;
+  readonly go: (at: number) => Partial<State>;
+}
+
+const TOP = 5;
+
+export function tableOf(session: Session): Table {
+  const { view } = session.state;
+  if (view === "model") return heads(session);
+  return view === "row" ? keys(session) : rows(session);
+}
+
+function rows(session: Session): Table {
+  const { block, state, store, ref } = session;
+  const names = session.labels(block!);
+  const axis = axesOf(block!, state).rows;
+  const indices = axis.runs.flatMap(({ start, end }) =>
+    Array.from({ length: end - start }, (_, i) => start + i),
+  );
+  const hidden = hiddenKeys(block!, state);
+  return {
+    caption: `The ${TOP} keys each query gives most to, layer ${state.layer}, head ${state.head}`,
+    columns: [
+      { name: "query", source: "index" },
+      { name: "token", source: "" },
+      { name: "effective keys", source: "e^entropy of row" },
+      ...Array.from({ length: TOP }, (_, i) => ({
+        name: i === 0 ? "strongest" : `${i + 1}`,
+        source: "row weights",
+      })),
+    ],
+    count: indices.length,
+    row: (at) => {
+      const query = indices[at];
+      const weights = store!.row(ref, query, "weights");
+      const { entropy } = factsOf(weights);
+      for (const key of hidden) weights[key] = 0;
+      const best = largest(weights, TOP).filter((key) => weights[key] > 0);
+      return [
+        { value: query },
+        { token: names.query[query], lang: names.lang.query },
+        { value: best.length === 0 ? 0 : Math.exp(entropy) },
+        ...Array.from({ length: TOP }, (_, i) =>
+          best[i] === undefined
+            ? {}
+            : { token: names.key[best[i]], lang: names.lang.key, value: weights[best[i]] },
+        ),
+      ];
+    },
+    current: (at) => indices[at] === state.query,
+    go: (at) => ({ query: indices[at] }),
+  };
+}
+
+function heads(session: Session): Table {
+  const { placed } = arrange(session);
+  const { state } = session;
+  return {
+    caption: "Every head and its measures",
+    columns: [
+      { name: "layer", source: "index" },
+      { name: "head", source: "index" },
+      ...METRICS.map(({ name, label, options }) => ({ name: label, source: `measures.${name}`, options })),
+    ],
+    count: placed.length,
+    row: (at) => {
+      const measures = session.measures(placed[at]);
+      return [
+        { value: placed[at].layer },
+        { value: placed[at].head },
+        ...METRICS.map(({ name }) => ({ value: metricValue(measures, name) })),
+      ];
+    },
+    current: (at) => placed[at].layer === state.layer && placed[at].head === state.head,
+    go: (at) => ({ layer: placed[at].layer, head: placed[at].head }),
+  };
+}
+
+function keys(session: Session): Table {
+  const { block, state, store, ref } = session;
+  const { query } = session.shown;
+  const names = session.labels(block!);
+  const edits = editsOf(session);
+  const scored = block!.has.qk;
+  const weights = store!.row(ref, query, "weights", edits);
+  const scores = scored ? store!.row(ref, query, "masked", edits) : undefined;
+  return {
+    caption: `Every key of query ${query}, layer ${state.layer}, head ${state.head}`,
+    columns: [
+      { name: "key", source: "index" },
+      { name: "token", source: "" },
+      ...(scored ? [{ name: "score", source: "row masked" }] : []),
+      { name: "weight", source: "row weights" },
+    ],
+    count: weights.length,
+    row: (key) => [
+      { value: key },
+      { token: names.key[key], lang: names.lang.key },
+      ...(scores
+        ? [scores[key] === Number.NEGATIVE_INFINITY ? { token: "masked" } : { value: scores[key] }]
+        : []),
+      { value: weights[key] },
+    ],
+    current: (key) => key === state.key,
+    go: (key) => ({ key }),
+  };
+}
+
+/** What a row is sorted by in a column. */
+export function sortValue({ value, token }: TableCell): number | string {
+  return value ?? token ?? Number.NEGATIVE_INFINITY;
+}
+
+/** The table as CSV (RFC 4180), in an order of rows; numbers in full. */
+export function* csvOf(table: Table, order: readonly number[]): Generator<string> {
+  const field = (said: string) => (/[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said);
+  // A key and its weight are two fields.
+  const wide = table.columns.map(
+    ({ name, source }) => source === "row weights" && table.columns.length > 4 && name !== "weight",
+  );
+  const head = table.columns.flatMap(({ name }, i) => (wide[i] ? [`${name} key`, `${name} weight`] : [name]));
+  yield `${head.map(field).join()}\r\n`;
+  for (const at of order) {
+    const cells = table.row(at).flatMap(({ token, value }, i) => {
+      const number = value === undefined ? "" : String(value);
+      return wide[i] ? [token ?? "", number] : [token ?? number];
+    });
+    yield `${cells.map(field).join()}\r\n`;
+  }
+}
+
+/** A number of a table as text. */
+export function textOf({ value }: TableCell, { source, options }: Column): string {
+  return value === undefined ? "" : num(value, source || "index", options).text;
+}

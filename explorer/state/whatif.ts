@@ -1,0 +1,69 @@
+/**
+ * What if: numbers of the query, of the key, or the scale changed by hand, and the temperature of the row. The store computes
+ * with them; here they are put together and taken back.
+ */
+import type { Edits, Ledger } from "../../src/store/types.ts";
+import type { Session } from "../app/session.ts";
+
+/** The scale the recipe gives the head. */
+export function scaleOf({ store, ref, shown }: Session): number | undefined {
+  const plain = store!.ledger(ref, shown.query, shown.key);
+  const line = plain.lines.find(({ step }) => step === "scale");
+  const given = line?.formula.find((part) => typeof part !== "string" && part.source === "scale");
+  return typeof given === "object" ? given.value : undefined;
+}
+
+/** Everything that is changed, as the store takes it. */
+export function editsOf(session: Session): Edits {
+  const { edits, state } = session;
+  if (state.temperature === 1 || state.view !== "row") return edits;
+  const scale = edits.scale ?? scaleOf(session);
+  return scale === undefined ? edits : { ...edits, scale: scale / state.temperature };
+}
+
+/** The ledger each session was last asked for: a page is rendered many times while one cell is looked at. */
+const last = new WeakMap<Session, { readonly key: string; readonly edits: Edits; readonly ledger: Ledger }>();
+
+/** The ledger of the cell that is shown, changes included. */
+export function ledgerOf(session: Session): Ledger {
+  const { query, key } = session.shown;
+  const { store, ref, state } = session;
+  const known = last.get(session);
+  const name = `${ref.block} ${ref.layer} ${ref.head} ${query} ${key} ${state.view} ${state.temperature} ${session.opened}`;
+  if (known !== undefined && known.key === name && known.edits === session.edits) return known.ledger;
+  const ledger = store!.ledger(ref, query, key, editsOf(session));
+  last.set(session, { key: name, edits: session.edits, ledger });
+  return ledger;
+}
+
+/** Puts a number into the query's or the key's vector; the scale has no index. What is no number changes nothing. */
+export function edit(
+  session: Session,
+  what: "query" | "key" | "scale",
+  index: number,
+  text: string,
+): boolean {
+  const value = Number(text.trim().replace(/^−/, "-"));
+  if (text.trim() === "" || !Number.isFinite(value)) return false;
+  const { store, ref, shown, edits } = session;
+  if (what === "scale") session.edits = { ...edits, scale: value };
+  else {
+    const before = what === "query" ? edits.query : edits.key?.values;
+    const values = Float64Array.from(before ?? store!.vector(ref, what, shown[what]));
+    values[index] = value;
+    session.edits =
+      what === "query" ? { ...edits, query: values } : { ...edits, key: { index: shown.key, values } };
+  }
+  session.changed();
+  return true;
+}
+
+/** Whether anything is not as it was. */
+export function isChanged({ edits, state }: Session): boolean {
+  return (
+    edits.query !== undefined ||
+    edits.key !== undefined ||
+    edits.scale !== undefined ||
+    state.temperature !== 1
+  );
+}

@@ -1,0 +1,146 @@
+/**
+ * What the page says in sentences: of a cell, of a row, of what is shown and how. Numbers come through `num`, so each
+ * has its source; tokens stand in single guillemets, as in ‹sat›.
+ */
+
+import { num } from "../../src/store/text/number.ts";
+import type { Block, Stage } from "../../src/store/types.ts";
+import { hiddenKeys, type Session } from "../app/session.ts";
+import { factsOf, largest, rankOf } from "./facts.ts";
+import type { HeadName, State } from "./state.ts";
+
+export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
+  scores: "q·k",
+  scaled: "scaled",
+  masked: "masked",
+  weights: "weights",
+  contribution: "w·‖v‖",
+};
+
+/** What a value of a stage is. */
+export const STAGE_MEANINGS: Readonly<Record<Stage, string>> = {
+  scores: "score q·k",
+  scaled: "scaled score",
+  masked: "score after bias and mask",
+  weights: "share",
+  contribution: "weight times size of the value",
+};
+
+export const TRANSFER_NAMES = { sqrt: "√", linear: "linear", log: "log" } as const;
+
+/** "Layer 4 · Head 7", with the block where there are several. */
+export function headName(session: Session, { block, layer, head }: HeadName = session.state): string {
+  const own = session.block?.headNames?.[head];
+  const of = (session.store?.blocks.length ?? 0) > 1 ? `${block} · ` : "";
+  return `${of}Layer ${layer} · Head ${head}${own === undefined ? "" : ` (${own})`}`;
+}
+
+/** "L4 H7". */
+export function shortName(session: Session, { block, layer, head }: HeadName = session.state): string {
+  const of = (session.store?.blocks.length ?? 0) > 1 ? `${block} ` : "";
+  return `${of}L${layer} H${head}`;
+}
+
+/** What a row of weights turns into after keys are left out: the share they took, and what the others are divided by. */
+export function leftOut(
+  block: Block,
+  state: State,
+  weights: ArrayLike<number>,
+): { missing: number; by: number } {
+  const hidden = hiddenKeys(block, state);
+  const missing = hidden.length === 0 ? 0 : factsOf(weights, hidden).hidden;
+  return { missing, by: state.renormalise && missing > 0 && state.stage === "weights" ? 1 - missing : 1 };
+}
+
+/** The value of a cell as the page shows it. */
+export function cellValue(session: Session, query: number, key: number): number {
+  const { state, block } = session;
+  const value = session.row(query, state.stage)[key];
+  if (block === undefined || state.hide === "none" || state.stage !== "weights") return value;
+  return value / leftOut(block, state, session.row(query, "weights")).by;
+}
+
+/** Whether the query may see the key. */
+export function seen(session: Session, query: number, key: number): boolean {
+  return session.store!.visible(session.ref, query)[key] === 1;
+}
+
+/** What a screen reader says of a cell: the number first, then the names, then where. */
+export function describeCell(session: Session, query: number, key: number, full: boolean): string {
+  const { block, state } = session;
+  if (block === undefined || !session.ready) return "";
+  const names = session.labels(block);
+  const pair = `${names.query[query]} to ${names.key[key]}`;
+  const unmasked = state.stage === "scores" || state.stage === "scaled";
+  if (!unmasked && !seen(session, query, key)) return `masked, ${pair}`;
+  const text = num(cellValue(session, query, key), `row ${state.stage}`).text;
+  if (!full) return `${text}, ${pair}`;
+  const row = session.row(query, state.stage);
+  const rank = `rank ${num(rankOf(row, key), "rankOf").text} of ${num(row.length, "row length").text}`;
+  return `${text}, ${pair}, ${rank}. Layer ${state.layer} head ${state.head}.`;
+}
+
+/** The cell step by step, for those who ask (D). */
+export function detailCell(session: Session): string {
+  const { query, key } = session.state;
+  const { block } = session;
+  if (block === undefined || !session.ready) return "";
+  const parts = block.stages
+    .filter((stage) => stage !== "weights")
+    .map((stage) => {
+      if (stage === "masked") return seen(session, query, key) ? "unmasked" : "masked";
+      return `${stage === "scores" ? "raw" : stage} ${num(session.row(query, stage)[key], `row ${stage}`).text}`;
+    });
+  return parts.join(", ");
+}
+
+/** A row in one line: "sat, 24 keys, effective keys 4.1, top cat 0.412". */
+export function describeRow(session: Session, query: number): string {
+  const { block } = session;
+  if (block === undefined || !session.ready) return "";
+  const names = session.labels(block);
+  const row = session.row(query, "weights");
+  const keys = session.store!.visible(session.ref, query).reduce((sum, one) => sum + one, 0);
+  const [best] = largest(row, 1);
+  if (keys === 0 || best === undefined) return `${names.query[query]}, sees no key`;
+  const effective = num(Math.exp(factsOf(row).entropy), "e^entropy of row").text;
+  return `${names.query[query]}, ${num(keys, "visible").text} keys, effective keys ${effective}, top ${names.key[best]} ${num(row[best], "row weights").text}`;
+}
+
+/** The selection's mass: what its queries give to its keys, taken together as the state says. */
+export function selection(session: Session): { text: string; value: number } | undefined {
+  const { block, state } = session;
+  if (block === undefined || !session.ready || (state.rows.length === 0 && state.columns.length === 0))
+    return undefined;
+  const rows = state.rows.length > 0 ? state.rows : [session.shown.query];
+  const columns = state.columns.length > 0 ? state.columns : undefined;
+  let [sum, most] = [0, Number.NEGATIVE_INFINITY];
+  for (const query of rows) {
+    if (query >= block.Nq) continue;
+    const row = session.row(query, "weights");
+    let mass = 0;
+    if (columns === undefined) for (const weight of row) mass += weight;
+    else for (const key of columns) if (key < block.Nk) mass += row[key];
+    sum += mass;
+    most = Math.max(most, mass);
+  }
+  const value = state.aggregate === "max" ? most : state.aggregate === "sum" ? sum : sum / rows.length;
+  const queries = rows.length === 1 ? "1 query gives" : `${state.aggregate} of ${rows.length} queries`;
+  const keys = columns === undefined ? "all keys" : columns.length === 1 ? "1 key" : `${columns.length} keys`;
+  return { text: `${queries}${rows.length === 1 ? "" : ", given"} to ${keys}`, value };
+}
+
+/** Whatever makes a number on screen other than the plain value: each a badge. */
+export function badges(session: Session): string[] {
+  const { state, block } = session;
+  if (block === undefined) return [];
+  const hidden = hiddenKeys(block, state).length;
+  const found: string[] = [];
+  if (hidden > 0 && state.renormalise && state.stage === "weights")
+    found.push("renormalised without hidden keys");
+  else if (hidden > 0) found.push(`${hidden} ${hidden === 1 ? "key" : "keys"} hidden: rows do not sum to 1`);
+  if (state.domain === "row") found.push("colour: per row max");
+  if (state.domain === "head") found.push("colour: per head max");
+  if (state.temperature !== 1 && state.view === "row") found.push("temperature changed");
+  return found;
+}

@@ -1,0 +1,401 @@
+/**
+ * All heads at once: layers × heads as thumbnails that keep thin patterns, on one colour scale for all. In the side column
+ * it is as high as it needs and scrolls with it; in the model view it is panned and zoomed. Pointing previews, a click
+ * moves the cursor, Shift and a click pins, a double click opens the head.
+ */
+
+import type { Session } from "../../app/session.ts";
+import { fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
+import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { listen, type Point } from "../../canvas/gestures.ts";
+import { Grid, type Gridded } from "../../canvas/grid.ts";
+import { type Arrangement, arrange, type Placed } from "../../state/metrics.ts";
+import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
+import type { Overviews } from "./overviews.ts";
+
+export interface AtlasHost {
+  readonly session: Session;
+  readonly overviews: Overviews;
+  readonly takesWheel: (event: WheelEvent) => boolean;
+  readonly describe: (head: HeadName, full: boolean) => string;
+  /** The head under the pointer, and where; undefined: none. */
+  readonly preview: (head: HeadName | undefined, at?: Point) => void;
+  readonly openHead: () => void;
+}
+
+/** Letters and dashes of pins: not told apart by colour. */
+export const PIN_LETTERS = "ABCDEF";
+export const PIN_DASHES: readonly (readonly number[])[] = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3]];
+
+/** Room for names at the left and the top. */
+const LEFT = 22;
+const TOP = 18;
+
+export class Atlas {
+  readonly root = document.createElement("div");
+  readonly #host: AtlasHost;
+  /** Panned and zoomed; else as high as it needs. */
+  readonly #large: boolean;
+  readonly #canvas = document.createElement("canvas");
+  readonly #grid = new Grid(() => this.#gridded());
+  readonly #probe = document.createElement("i");
+  readonly #stop = new AbortController();
+  readonly #sizes: ResizeObserver;
+  #size: readonly [number, number] = [0, 0];
+  #due = 0;
+  #drawn = "";
+  #paints: Paints | undefined;
+  #arranged: Arrangement = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
+  #scene: Scene | undefined;
+  #view = { scale: 1, x: 0, y: 0 };
+
+  constructor(host: AtlasHost, large: boolean) {
+    this.#host = host;
+    this.#large = large;
+    this.root.className = large ? "atlas large" : "atlas";
+    this.#canvas.setAttribute("aria-hidden", "true");
+    this.#probe.hidden = true;
+    this.root.append(this.#canvas, this.#grid.root, this.#probe);
+    this.#sizes = new ResizeObserver(() => {
+      this.#size = [this.root.clientWidth, this.root.clientHeight];
+      this.schedule();
+    });
+    this.#listen();
+  }
+
+  connect(): void {
+    this.#sizes.observe(this.root);
+    this.#size = [this.root.clientWidth, this.root.clientHeight];
+    this.schedule();
+  }
+
+  disconnect(): void {
+    this.#sizes.disconnect();
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+  }
+
+  dispose(): void {
+    this.disconnect();
+    this.#stop.abort();
+  }
+
+  restyle(): void {
+    this.#paints = undefined;
+    this.schedule();
+  }
+
+  focus(): void {
+    this.#grid.focus();
+  }
+
+  schedule(): void {
+    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** The head so many places on from the cursor's. */
+  headAt(rows: number, columns: number): HeadName | undefined {
+    const here = this.#arranged.placed.find((head) => sameHead(head, this.#host.session.state));
+    if (here === undefined) return undefined;
+    const [row, column] = [here.row + rows, here.column + columns];
+    const most = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
+    const [r, c] = [most(row, this.#arranged.rows), most(column, this.#arranged.columns)];
+    return this.#arranged.placed.find((head) => head.row === r && head.column === c);
+  }
+
+  zoomBy(factor: number): void {
+    const { session } = this.#host;
+    if (this.#scene === undefined || !this.#large) return;
+    const { width, height } = this.#scene;
+    session.set({
+      modelCamera:
+        factor === 0 ? null : zoom(this.#scene, session.state.modelCamera, factor, width / 2, height / 2),
+    });
+  }
+
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#due = 0;
+    const { session, overviews } = this.#host;
+    const { block, state } = session;
+    const [width] = this.#size;
+    if (block === undefined || width < 40) return;
+    const { layer, head, pins, sort, descending, sortHow, filters, flipped, transfer, ramp, pool } = state;
+    const key = JSON.stringify([
+      state.block,
+      layer,
+      head,
+      pins,
+      sort,
+      descending,
+      sortHow,
+      filters,
+      flipped,
+      transfer,
+      ramp,
+      pool,
+      this.#large && state.modelCamera,
+      session.hoverHead,
+      session.dark,
+      session.opened,
+      session.measured,
+      overviews.version,
+      this.#size,
+      devicePixelRatio,
+    ]); // prettier-ignore
+    if (key === this.#drawn && this.#paints) return;
+    this.#drawn = key;
+    this.#arranged = arrange(session);
+    const { rows, columns, placed } = this.#arranged;
+    if (rows * columns === 0) return;
+    overviews.want(this.#wanted());
+    this.#paints ??= paintsOf(this.root, this.#probe);
+    const side = Math.max(18, Math.min(48, Math.floor((width - LEFT) / columns)));
+    const height = this.#large ? this.#size[1] : TOP + side * rows + 2;
+    this.#scene = {
+      width: Math.max(16, (this.#large ? width : Math.max(width, LEFT + side * columns)) - LEFT),
+      height: Math.max(16, height - TOP),
+      columns,
+      rows,
+      largest: this.#large ? 96 : side,
+      smallest: this.#large ? 40 : side,
+      closest: 320,
+    };
+    this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);
+    const ratio = devicePixelRatio;
+    const [w, h] = [this.#scene.width + LEFT, height];
+    const [pw, ph] = [Math.round(w * ratio), Math.round(h * ratio)];
+    if (this.#canvas.width !== pw || this.#canvas.height !== ph) {
+      this.#canvas.width = pw;
+      this.#canvas.height = ph;
+      this.#canvas.style.setProperty("width", `${w}px`);
+      this.#canvas.style.setProperty("height", `${h}px`);
+    }
+    const context = this.#canvas.getContext("2d")!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, w, h);
+    this.#names(context, w, h);
+    context.save();
+    context.beginPath();
+    context.rect(LEFT - 4, TOP - 4, w - LEFT + 4, h - TOP + 4);
+    context.clip();
+    context.imageSmoothingEnabled = false;
+    for (const head of placed) this.#thumbnail(context, head, ratio);
+    for (const head of placed) this.#outline(context, head);
+    context.restore();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    this.#grid.update();
+  }
+
+  /** What is on screen first, then the rest. */
+  #wanted(): HeadName[] {
+    const { x, y, scale } = this.#view;
+    const { width = 0, height = 0 } = this.#scene ?? {};
+    const seen = ({ row, column }: Placed) =>
+      row >= y - 1 && column >= x - 1 && row < y + height / scale && column < x + width / scale;
+    const { placed } = this.#arranged;
+    return [...placed.filter(seen), ...placed.filter((head) => !seen(head))];
+  }
+
+  #box({ row, column }: { row: number; column: number }): { x: number; y: number; side: number } {
+    const { scale, x, y } = this.#view;
+    const gap = scale >= 40 ? 6 : 2;
+    return { x: LEFT + (column - x) * scale, y: TOP + (row - y) * scale, side: scale - gap };
+  }
+
+  #thumbnail(context: CanvasRenderingContext2D, head: Placed, ratio: number): void {
+    const { session, overviews } = this.#host;
+    const { Nq, Nk } = session.block!;
+    const { x, y, side } = this.#box(head);
+    const [w, h] = [this.#scene!.width + LEFT, this.#scene!.height + TOP];
+    if (x + side < LEFT || y + side < TOP || x > w || y > h) return;
+    const width = side * Math.max(0.3, Math.min(1, Nk / Math.max(1, Nq)));
+    const height = side * Math.max(0.3, Math.min(1, Nq / Math.max(1, Nk)));
+    const round = (value: number) => Math.round(value * ratio) / ratio;
+    const [left, top] = [round(x), round(y)];
+    const picture = overviews.picture(
+      head,
+      Math.round(width * ratio),
+      Math.round(height * ratio),
+      session.state.transfer,
+    );
+    context.globalAlpha = head.faded ? 0.15 : 1;
+    context.strokeStyle = this.#paints!.line;
+    context.lineWidth = 1 / ratio;
+    context.strokeRect(
+      left - 0.5 / ratio,
+      top - 0.5 / ratio,
+      round(width) + 1 / ratio,
+      round(height) + 1 / ratio,
+    );
+    if (picture) context.drawImage(picture, left, top, round(width), round(height));
+    context.globalAlpha = 1;
+  }
+
+  /** The cursor's head, the hovered one, and pins with their letters. */
+  #outline(context: CanvasRenderingContext2D, head: Placed): void {
+    const { session } = this.#host;
+    const paints = this.#paints!;
+    const { x, y, side } = this.#box(head);
+    const pin = session.state.pins.findIndex((one) => sameHead(one, head));
+    const current = sameHead(session.state, head);
+    const hovered = session.hoverHead !== null && sameHead(session.hoverHead, head);
+    if (pin < 0 && !current && !hovered) return;
+    const box = (width: number, colour: string, dash: readonly number[] = []) => {
+      context.setLineDash([...dash]);
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.strokeRect(x - 1, y - 1, side + 2, side + 2);
+      context.setLineDash([]);
+    };
+    if (current || hovered) {
+      box(4, paints.paper);
+      box(current ? 2 : 1, current ? paints.query : paints.ink);
+    }
+    if (pin < 0) return;
+    if (!current) {
+      box(3, paints.paper);
+      box(1.5, paints.ink, PIN_DASHES[pin]);
+    }
+    const size = Math.min(14, Math.max(11, side / 3));
+    context.fillStyle = paints.ink;
+    context.fillRect(x + side - size + 1, y - 1, size, size);
+    context.fillStyle = paints.paper;
+    context.font = `600 ${size - 3}px ${paints.mono}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(PIN_LETTERS[pin], x + side - size / 2 + 1, y + size / 2 - 0.5);
+  }
+
+  /** Layers at the left, heads at the top, brackets over heads that share their keys. */
+  #names(context: CanvasRenderingContext2D, width: number, height: number): void {
+    const { rowNames, columnNames, columns, group } = this.#arranged;
+    const paints = this.#paints!;
+    const { scale } = this.#view;
+    const { layer, head } = this.#host.session.state;
+    context.font = `11px ${paints.mono}`;
+    context.textBaseline = "middle";
+    const every = (pixels: number) => Math.max(1, Math.ceil(16 / pixels));
+    context.textAlign = "right";
+    for (let row = 0; row < rowNames.length; row += every(scale)) {
+      const { y, side } = this.#box({ row, column: 0 });
+      if (y + side / 2 < TOP || y > height) continue;
+      context.fillStyle = rowNames[row] === String(layer) ? paints.ink : paints.second;
+      context.fillText(rowNames[row], LEFT - 6, y + side / 2);
+    }
+    context.textAlign = "center";
+    for (let column = 0; column < columnNames.length; column += every(scale)) {
+      const { x, side } = this.#box({ row: 0, column });
+      if (x + side / 2 < LEFT || x > width) continue;
+      context.fillStyle = columnNames[column] === String(head) ? paints.ink : paints.second;
+      context.fillText(columnNames[column], x + side / 2, 7);
+    }
+    if (group <= 1) return;
+    context.strokeStyle = paints.key;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let first = 0; first < columns; first += group) {
+      const [left, right] = [
+        this.#box({ row: 0, column: first }),
+        this.#box({ row: 0, column: first + group - 1 }),
+      ];
+      const [from, to] = [Math.max(LEFT, left.x), right.x + right.side];
+      if (to < LEFT) continue;
+      context.moveTo(from + 0.5, TOP - 1);
+      context.lineTo(from + 0.5, TOP - 3.5);
+      context.lineTo(to - 0.5, TOP - 3.5);
+      context.lineTo(to - 0.5, TOP - 1);
+    }
+    context.stroke();
+  }
+
+  #headAt([x, y]: Point): Placed | undefined {
+    const { scale, x: left, y: top } = this.#view;
+    if (x < LEFT || y < TOP) return undefined;
+    const [column, row] = [Math.floor((x - LEFT) / scale + left), Math.floor((y - TOP) / scale + top)];
+    return this.#arranged.placed.find((head) => head.row === row && head.column === column);
+  }
+
+  #listen(): void {
+    const { session, preview, openHead } = this.#host;
+    const point = (at: Point | undefined) => {
+      const head = at && this.#headAt(at);
+      const before = session.hoverHead;
+      preview(head, at);
+      if (before === head || (before && head && sameHead(before, head))) return;
+      session.hoverHead = head ?? null;
+      session.changed();
+    };
+    let last: Point = [0, 0];
+    listen(
+      this.#canvas,
+      {
+        point: (at) => point(at),
+        leave: () => point(undefined),
+        tap: (at, event) => {
+          const head = this.#headAt(at);
+          if (head === undefined) return;
+          const { block, layer, head: index } = head;
+          if (event.shiftKey) session.set({ pins: togglePin(session.state.pins, head) });
+          else session.set({ block, layer, head: index });
+          this.focus();
+        },
+        double: (at) => {
+          if (this.#headAt(at)) openHead();
+        },
+        drag: (phase, from, to) => {
+          if (!this.#large || this.#scene === undefined) return;
+          if (phase === "start") {
+            last = from;
+            point(undefined);
+          }
+          const modelCamera = pan(this.#scene, session.state.modelCamera, to[0] - last[0], to[1] - last[1]);
+          last = to;
+          session.set({ modelCamera }, "replace");
+          if (phase === "end") session.changed("push");
+        },
+        zoom: (factor, [x, y]) => {
+          if (!this.#large || this.#scene === undefined) return;
+          session.set(
+            { modelCamera: zoom(this.#scene, session.state.modelCamera, factor, x - LEFT, y - TOP) },
+            "replace",
+          );
+        },
+        zoomed: () => session.changed("push"),
+        takesWheel: (event) => this.#large && this.#host.takesWheel(event),
+      },
+      this.#stop.signal,
+    );
+  }
+
+  #gridded(): Gridded | undefined {
+    const { session, describe } = this.#host;
+    const { placed, rows, columns, rowNames, columnNames } = this.#arranged;
+    const here = placed.find((head) => sameHead(head, session.state));
+    if (here === undefined) return undefined;
+    const { x, y, side } = this.#box(here);
+    return {
+      label: "Layers and heads",
+      rows,
+      columns,
+      row: here.row,
+      column: here.column,
+      selected: session.state.pins.some((pin) => sameHead(pin, here)),
+      key: `${rowNames.join()} ${columnNames.join()}`,
+      version: "",
+      corner: "layer",
+      rowName: (row) => `layer ${rowNames[row]}`,
+      columnName: (column) => `head ${columnNames[column]}`,
+      text: (row, column, full) => {
+        const head = placed.find((one) => one.row === row && one.column === column);
+        return head === undefined ? "" : describe(head, full);
+      },
+      box: { x, y, width: side, height: side },
+    };
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The overviews of all heads: asked of the store once, those on screen first, and coloured in the size they are drawn in.
+ * Made smaller by the largest value again, so that a pattern one cell wide stays.
+ */
+import { codeOf } from "../../../src/store/measures/transfer.ts";
+import type { HeadStore, Overview } from "../../../src/store/types.ts";
+import type { Session } from "../../app/session.ts";
+import { rampOf, STRANGE, wordOf, wordsOf } from "../../canvas/colors.ts";
+import { Lru } from "../../canvas/lru.ts";
+import type { HeadName, TransferName } from "../../state/state.ts";
+
+/** Bytes of coloured pictures kept. */
+const MOST = 8 * 2 ** 20;
+const strange = wordOf(STRANGE);
+/** Ranges a side of an overview that is looked at in full size. */
+const FINE = 512;
+
+export class Overviews {
+  readonly #session: Session;
+  readonly #known = new Map<string, Overview>();
+  readonly #fine = new Map<string, Overview | null>();
+  readonly #asked = new Set<string>();
+  readonly #settled = new Set<string>();
+  readonly #painted = new Lru<HTMLCanvasElement>(MOST);
+  readonly #changed: () => void;
+  #store: HeadStore | undefined;
+  #stop = new AbortController();
+
+  /** Goes up whenever a picture may have changed. */
+  version = 0;
+
+  constructor(session: Session, changed: () => void) {
+    this.#session = session;
+    this.#changed = () => {
+      this.version++;
+      changed();
+    };
+  }
+
+  /** Share of the heads whose overview is whole. */
+  get done(): number {
+    if (this.#waiting === 0) return 1;
+    let done = 0;
+    for (const overview of this.#known.values()) done += overview.done;
+    return done / this.#asked.size;
+  }
+  #waiting = 0;
+
+  /** Asks for the overviews of all heads of a block, these first. */
+  want(names: readonly HeadName[]): void {
+    const { store } = this.#session;
+    if (store !== this.#store) this.clear();
+    this.#store = store;
+    if (store === undefined) return;
+    const size = names.length > 1500 ? 32 : names.length > 400 ? 64 : 128;
+    const fresh = names.filter((name) => !this.#asked.has(keyOf(name)));
+    if (fresh.length === 0) return;
+    for (const name of fresh) this.#asked.add(keyOf(name));
+    this.#waiting += fresh.length;
+    this.#changed();
+    const { signal } = this.#stop;
+    const take = (name: HeadName, overview: Overview | undefined) => {
+      if (signal.aborted || overview === undefined) return;
+      this.#known.set(keyOf(name), overview);
+      this.#changed();
+    };
+    const settle = (name: HeadName) => {
+      this.#waiting--;
+      this.#settled.add(keyOf(name));
+    };
+    for (const name of fresh)
+      store
+        .overview(this.#session.refOf(name), size, {
+          signal,
+          onProgress: (_done, overview) => take(name, overview),
+        })
+        .then(
+          (overview) => {
+            if (signal.aborted) return;
+            settle(name);
+            take(name, overview);
+          },
+          (error) => {
+            if (signal.aborted) return;
+            settle(name);
+            this.#changed();
+            this.#session.failed(error);
+          },
+        );
+  }
+
+  /** Whether the head's overview is still computed; undefined where it was not asked for, or cannot be had. */
+  stateOf(name: HeadName): "under way" | "done" | undefined {
+    const key = keyOf(name);
+    if (this.#session.store !== this.#store || !this.#asked.has(key)) return undefined;
+    if (!this.#settled.has(key)) return "under way";
+    return this.#known.has(key) ? "done" : undefined;
+  }
+
+  get(name: HeadName): Overview | undefined {
+    return this.#known.get(keyOf(name));
+  }
+
+  /** The head at a finer size than a thumbnail needs: asked for where it is not there. */
+  #finer(name: HeadName): Overview | undefined {
+    const key = keyOf(name);
+    const known = this.#fine.get(key);
+    if (known === undefined && this.#store !== undefined) {
+      this.#fine.set(key, null);
+      const { signal } = this.#stop;
+      this.#store.overview(this.#session.refOf(name), FINE, { signal }).then(
+        (overview) => {
+          this.#fine.set(key, overview);
+          this.#changed();
+        },
+        (error) => {
+          if (!signal.aborted) this.#session.failed(error);
+        },
+      );
+    }
+    return known ?? this.get(name);
+  }
+
+  /** The head in so many device pixels, in the page's colours; undefined where it is not there yet. */
+  picture(
+    name: HeadName,
+    width: number,
+    height: number,
+    transfer: TransferName,
+    fine = false,
+  ): HTMLCanvasElement | undefined {
+    const overview = fine ? this.#finer(name) : this.get(name);
+    if (overview === undefined) return undefined;
+    const { state, dark } = this.#session;
+    const ramp = rampOf(state.ramp, false, dark);
+    const [w, h] = [stepBelow(width, overview.columns), stepBelow(height, overview.rows)];
+    const key = `${keyOf(name)} ${w} ${h} ${ramp} ${transfer} ${state.pool} ${overview.done}`;
+    let found = this.#painted.get(key);
+    if (found === undefined) {
+      found = coloured(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
+      this.#painted.set(key, found, 4 * w * h);
+    }
+    return found;
+  }
+
+  clear(): void {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    this.#known.clear();
+    this.#fine.clear();
+    this.#asked.clear();
+    this.#settled.clear();
+    this.#painted.clear();
+    this.#waiting = 0;
+  }
+}
+
+/** Sizes pictures are made in: zooming goes through a few, not through every one. */
+const STEPS = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4];
+
+/** The size made for so many pixels: never more than there are, so that no pixel is left out when it is drawn. */
+function stepBelow(pixels: number, most: number): number {
+  if (pixels >= most) return most;
+  return Math.max(1, STEPS.find((step) => step <= pixels) ?? pixels);
+}
+
+const keyOf = ({ block, layer, head }: HeadName) => `${layer} ${head} ${block}`;
+
+/** Colours by the code of an overview, 255·√w, under another transfer. */
+function lookUp(colours: Uint32Array, transfer: TransferName): Uint32Array {
+  if (transfer === "sqrt") return colours;
+  return colours.map((_, code) => colours[codeOf((code / 255) ** 2, transfer, 1)]);
+}
+
+function coloured(
+  overview: Overview,
+  width: number,
+  height: number,
+  colours: Uint32Array,
+  mean: boolean,
+): HTMLCanvasElement {
+  const { rows, columns, marks } = overview;
+  const codes = mean ? overview.mean : overview.max;
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, width);
+  canvas.height = Math.max(1, height);
+  const context = canvas.getContext("2d")!;
+  const image = context.createImageData(canvas.width, canvas.height);
+  const words = new Uint32Array(image.data.buffer);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      let [best, mark] = [0, 1];
+      const [bottom, right] = [Math.ceil(((y + 1) * rows) / height), Math.ceil(((x + 1) * columns) / width)];
+      for (let r = Math.floor((y * rows) / height); r < bottom; r++)
+        for (let c = Math.floor((x * columns) / width); c < right; c++) {
+          const at = r * columns + c;
+          if (codes[at] > best) best = codes[at];
+          if (marks[at] === 2) mark = 2;
+          else if (marks[at] === 0 && mark === 1) mark = 0;
+        }
+      if (mark !== 1) words[y * width + x] = mark === 2 ? strange : colours[best];
+    }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

@@ -1,0 +1,104 @@
+/**
+ * A larger look at the head under the pointer: its picture at 220 px, its strongest cell, its measures in one sentence.
+ * Lies over everything (the top layer), beside the pointer, and takes no pointer itself.
+ */
+import { html, render } from "lit";
+import { describeHead } from "../../../src/store/measures/sentence.ts";
+import type { Session } from "../../app/session.ts";
+import { figure, quoted } from "../../app/ui.ts";
+import { largest } from "../../state/facts.ts";
+import { metricOf, metricValue } from "../../state/metrics.ts";
+import { type HeadName, sameHead } from "../../state/state.ts";
+import { shortName } from "../../state/words.ts";
+import type { Overviews } from "./overviews.ts";
+
+const SIDE = 220;
+
+export class Preview {
+  readonly root = document.createElement("div");
+  readonly #session: Session;
+  readonly #overviews: Overviews;
+  readonly #canvas = document.createElement("canvas");
+  #head: HeadName | undefined;
+
+  constructor(session: Session, overviews: Overviews) {
+    this.#session = session;
+    this.#overviews = overviews;
+    this.root.className = "preview";
+    this.root.setAttribute("popover", "manual");
+    this.root.setAttribute("aria-hidden", "true");
+  }
+
+  /** Shows a head beside a point of the window, or hides. */
+  show(head: HeadName | undefined, x = 0, y = 0): void {
+    if (head === undefined || this.#overviews.get(head) === undefined) {
+      this.#head = undefined;
+      if (this.root.matches(":popover-open")) this.root.hidePopover();
+      return;
+    }
+    if (this.#head === undefined || !sameHead(this.#head, head)) {
+      this.#head = head;
+      this.#draw(head);
+    }
+    if (!this.root.matches(":popover-open")) this.root.showPopover();
+    const [width, height] = [SIDE + 26, this.root.offsetHeight];
+    const left = x + 16 + width > innerWidth ? x - 16 - width : x + 16;
+    this.root.style.setProperty("left", `${Math.max(4, left)}px`);
+    this.root.style.setProperty("top", `${Math.max(4, Math.min(innerHeight - height - 4, y - 40))}px`);
+  }
+
+  #draw(head: HeadName): void {
+    const session = this.#session;
+    const { block } = session;
+    const ratio = devicePixelRatio;
+    const picture = this.#overviews.picture(head, SIDE * ratio, SIDE * ratio, session.state.transfer);
+    if (block === undefined || picture === undefined) return;
+    const tall = block.Nq / Math.max(1, block.Nk);
+    const [width, height] = [SIDE * Math.min(1, 1 / tall), SIDE * Math.min(1, Math.max(0.2, tall))];
+    this.#canvas.width = Math.round(width * ratio);
+    this.#canvas.height = Math.round(height * ratio);
+    this.#canvas.style.setProperty("width", `${width}px`);
+    this.#canvas.style.setProperty("height", `${height}px`);
+    const context = this.#canvas.getContext("2d")!;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture, 0, 0, this.#canvas.width, this.#canvas.height);
+    const measures = session.measures(head);
+    const sort = metricOf(session.state.sort);
+    const value = sort && metricValue(measures, sort.name);
+    const best = this.#strongest(head);
+    const names = session.labels(block);
+    render(
+      html`${this.#canvas}
+        <p><b>${shortName(session, head)}</b> ${
+          sort && value !== undefined ? html`${sort.label} ${figure(value, sort.name, sort.options)}` : ""
+        }</p>
+        ${measures ? html`<p>${describeHead(block, measures)}</p>` : ""}
+        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query], names.lang.query)} to ${quoted(names.key[best.key], names.lang.key)} ${figure(best.weight, "row weights")}</p>` : ""}`,
+      this.root,
+    );
+  }
+
+  /** The largest weight: looked for, exactly, among the rows of the darkest spot. */
+  #strongest(head: HeadName): { query: number; key: number; weight: number } | undefined {
+    const { store, block } = this.#session;
+    const overview = this.#overviews.get(head);
+    const ref = this.#session.refOf(head);
+    if (store === undefined || block === undefined || overview === undefined || !store.ready(ref))
+      return undefined;
+    const [at] = largest(overview.max, 1);
+    if (at === undefined || overview.max[at] === 0) return undefined;
+    const row = Math.floor(at / overview.columns);
+    let best: { query: number; key: number; weight: number } | undefined;
+    const from = Math.floor((row * block.Nq) / overview.rows);
+    const to = Math.min(block.Nq, from + 16, Math.ceil(((row + 1) * block.Nq) / overview.rows));
+    for (let query = from; query < to; query++) {
+      const weights = store.row(ref, query, "weights");
+      // A row that sees one key gives it all: nothing to be told.
+      if (block.Nk > 1 && store.visible(ref, query).reduce((sum, one) => sum + one, 0) < 2) continue;
+      const [key] = largest(weights, 1);
+      if (key !== undefined && weights[key] > (best?.weight ?? 0))
+        best = { query, key, weight: weights[key] };
+    }
+    return best;
+  }
+}

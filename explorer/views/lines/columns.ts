@@ -1,0 +1,170 @@
+/**
+ * The two columns of tokens beside the lines: names, headings, scrolling, and the lists for keyboards and screen readers.
+ * A column scrolls by the browser's own means; its names stay where the lines are drawn to, and follow in the same frame.
+ */
+import { hiddenKeys, type Session } from "../../app/session.ts";
+import { type Axis, indexAt, nearest, placeOf } from "../../canvas/axis.ts";
+import { Labels } from "../../canvas/labels.ts";
+import type { Box } from "../matrix/frame.ts";
+import { stageOf } from "./edges.ts";
+import type { Over, Picture } from "./focus.ts";
+import { heightOf, type Layout, outside } from "./layout.ts";
+import { TokenList } from "./list.ts";
+
+export type Side = "query" | "key";
+export const SIDES = ["query", "key"] as const;
+
+/** A new element of a class. */
+export const make = <K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  name: string,
+): HTMLElementTagNameMap[K] => {
+  const element = document.createElement(tag);
+  element.className = name;
+  return element;
+};
+
+/** Sets lengths in pixels. */
+export function put(element: HTMLElement, styles: Readonly<Record<string, number>>): void {
+  for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
+}
+
+/** What columns are told of a picture. */
+export interface Told {
+  readonly session: Session;
+  readonly layout: Layout;
+  readonly picture: Picture;
+  readonly width: number;
+  /** The keyboard's column. */
+  readonly active: Side;
+  readonly over: Over | undefined;
+  /** What the cursor's token says. */
+  readonly said: string;
+}
+
+export class Columns {
+  /** What takes the pointer and scrolls. */
+  readonly scrollers: Readonly<Record<Side, HTMLElement>> = {
+    query: make("div", "column queries"),
+    key: make("div", "column keys"),
+  };
+  readonly all: readonly HTMLElement[];
+  readonly #labels = { query: new Labels("rows"), key: new Labels("rows") } as const;
+  readonly #spacers = { query: make("div", "spacer"), key: make("div", "spacer") } as const;
+  readonly #headings = { query: make("div", "heading"), key: make("div", "heading") } as const;
+  readonly #lists = { query: new TokenList(), key: new TokenList() } as const;
+
+  constructor() {
+    for (const side of SIDES) {
+      const stuck = make("div", "stuck");
+      stuck.append(this.#labels[side].root, this.#lists[side].root);
+      this.scrollers[side].append(stuck, this.#spacers[side]);
+      this.scrollers[side].tabIndex = -1;
+      this.#headings[side].setAttribute("aria-hidden", "true");
+    }
+    this.#labels.key.root.classList.add("keys");
+    this.all = [this.scrollers, this.#headings].flatMap(({ query, key }) => [query, key]);
+  }
+
+  focus(side: Side): void {
+    if (!this.#lists[side].root.hidden) this.#lists[side].focus();
+  }
+
+  /** Whether the keyboard is in this column, and to be seen. */
+  keyed(side: Side): boolean {
+    return this.#lists[side].root.matches(":has(:focus-visible)");
+  }
+
+  update(told: Told): void {
+    const { layout, picture, width, over } = told;
+    const { arcs, top, height, pitch } = layout;
+    const column = [layout.left + 6, layout.right - 6] as const;
+    const boxes = {
+      query: arcs ? column : ([0, layout.left - 6] as const),
+      key: arcs ? column : ([layout.right + 6, width] as const),
+    };
+    const both = layout.left > 0 ? "← ahead · tokens · back →" : "arcs reach back to keys";
+    this.#headings.query.textContent = arcs ? both : "queries";
+    this.#headings.key.textContent = arcs ? "" : "keys";
+    const ends = (over?.links ?? []).slice(0, 64);
+    const named = {
+      query: ends.map(({ row }) => indexAt(picture.rows, row) ?? 0),
+      key: ends.map(({ column }) => indexAt(picture.columns, column) ?? 0),
+    };
+    for (const side of SIDES) {
+      const [left, right] = boxes[side];
+      const scroller = this.scrollers[side];
+      const { count, from } = side === "query" ? layout.rows : layout.columns;
+      const room = Math.max(0, right - left);
+      put(scroller, { left, width: room, top, height });
+      put(this.#headings[side], arcs ? { left: 0, width } : { left, width: room });
+      // Beside arcs the keys' column only has their list: it lies over the queries'.
+      const bare = arcs && side === "key";
+      const scrolls = layout.scrolls && !bare;
+      put(this.#spacers[side], { height: scrolls ? count * pitch : 0 });
+      scroller.classList.toggle("scrolls", scrolls && count * pitch > height + 0.5);
+      scroller.classList.toggle("bare", bare);
+      this.#labels[side].root.hidden = bare;
+      if (scrolls && Math.abs(scroller.scrollTop - from * pitch) > 1) scroller.scrollTop = from * pitch;
+      put(this.#labels[side].root, { height, width: room });
+      if (!bare) this.#name(side, told, arcs ? [...named.key, ...named.query] : named[side]);
+      this.#list(side, told, room);
+    }
+  }
+
+  #name(side: Side, { session, layout, picture }: Told, named: readonly number[]): void {
+    const { state, hover } = session;
+    const block = session.block!;
+    const { arcs, pitch, height } = layout;
+    const of = side === "query";
+    const chosen = arcs ? [...state.rows, ...state.columns] : of ? state.rows : state.columns;
+    const hidden = of && !arcs ? [] : hiddenKeys(block, { ...state, stage: stageOf(state) });
+    this.#labels[side].update(
+      of ? picture.rows : picture.columns,
+      session.labels(block)[side],
+      { pixels: pitch, from: (of ? layout.rows : layout.columns).from, length: height },
+      {
+        cursor: of ? state.query : state.key,
+        pointed: of ? hover?.query : hover?.key,
+        chosen: new Set(chosen),
+        faded: new Set(hidden),
+        named: arcs ? [state.key, ...named] : named,
+      },
+      session.labels(block).lang[side],
+    );
+  }
+
+  #list(side: Side, told: Told, width: number): void {
+    const { session, layout, picture, active, said } = told;
+    const { state } = session;
+    const of = side === "query";
+    const axis: Axis = of ? picture.rows : picture.columns;
+    const names = session.labels(session.block!)[side];
+    const nameOf = (place: number) => names[indexAt(axis, place) ?? 0] ?? "";
+    const place = placeOf(axis, nearest(axis, of ? state.query : state.key)) ?? 0;
+    const at = of ? layout.rows : layout.columns;
+    const chosen = new Set(of ? state.rows : state.columns);
+    const size = Math.max(16, layout.pitch);
+    const seen = outside(layout, at, place) === 0;
+    const box: Box = {
+      x: 0,
+      y: seen ? heightOf(layout, at, place) - size / 2 - layout.top : 0,
+      width,
+      height: size,
+    };
+    this.#lists[side].update({
+      label: `${of ? "Queries" : "Keys"} of layer ${state.layer} head ${state.head}. Left and right switch between queries and keys.`,
+      count: axis.count,
+      place,
+      active: side === active,
+      name: nameOf,
+      lang: session.labels(session.block!).lang[side],
+      text: side === active ? said : nameOf(place),
+      selected: (p) => {
+        const index = indexAt(axis, p) ?? -1;
+        return chosen.has(index) || state.held?.[of ? 0 : 1] === index;
+      },
+      box,
+    });
+  }
+}

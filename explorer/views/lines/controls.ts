@@ -1,0 +1,81 @@
+/** Lines in words: the controls of what is kept, what is left out, and what a width means. The picture is draw/lines.ts. */
+import { html, nothing, type TemplateResult } from "lit";
+import { isSigned } from "../../../src/store/measures/transfer.ts";
+import type { Cell, Session } from "../../app/session.ts";
+import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
+import { css } from "../../styles/css.ts";
+import { type Kept, MOST_KEYS, stageOf } from "./edges.ts";
+import type { Over } from "./focus.ts";
+import { FITS, hasArcs } from "./layout.ts";
+import { MOST_LINES, type Seen, type Stroke, strokeOf, widestOf } from "./paint.ts";
+
+/** The controls above the lines: one quantity with two readings, and the layout. */
+export function linesControls({ session }: Ui): TemplateResult {
+  const { state, block } = session;
+  const top = state.keep === "top";
+  const set = (how: "push" | "replace") => (event: Event) => {
+    const value = Number((event.target as HTMLInputElement).value);
+    session.set(top ? { top: value } : { mass: value / 100 }, "replace");
+    if (how === "push") session.changed("push");
+  };
+  return html`<span class="keeping">${choice(
+    "Lines kept of each row",
+    [
+      ["top", "top", "The strongest keys of each row"],
+      ["mass", "mass", "As many keys of each row as hold a share of it"],
+    ],
+    state.keep,
+    (keep) => session.set({ keep }),
+  )}
+  <input type="range" min=${top ? 1 : 50} max=${top ? 16 : 99} step="1" .value=${String(top ? state.top : Math.round(state.mass * 100))}
+    aria-label=${top ? "Keys of each row" : "Share of each row in per cent"} @input=${set("replace")} @change=${set("push")}>
+  <output>${top ? figure(state.top, "state.top") : figure(state.mass, "state.mass", { style: "percent" })}</output></span>
+  ${block && hasArcs(block) ? check("arcs", state.arcs, (arcs) => session.set({ arcs })) : nothing}`;
+}
+
+/** "Showing 83 % of the mass, 214 of 16,384 edges", and whatever else is not there. `rows`: all that are to be read. */
+export function keptLine(session: Session, kept: Kept, seen: Seen, rows: number): TemplateResult {
+  const { state } = session;
+  const { edges, of, shown, mass, cut } = kept;
+  const share = mass > 0 ? (shown - seen.droppedMass) / mass : 0;
+  const what = stageOf(state) === "contribution" ? "of the contributions" : "of the mass";
+  const rest =
+    kept.rows < rows
+      ? html` of the ${figure(kept.rows, "links.rows")} rows read so far, of ${figure(rows, "rows")}`
+      : nothing;
+  return html`<span>showing ${figure(share, "links.kept", { style: "percent" })} ${what},
+    ${figure(edges - seen.dropped, "links.kept")} of ${figure(of, "links.of")} edges${rest}${
+      seen.dropped > 0 ? html`: the strongest ${figure(MOST_LINES, "MOST_LINES")} on screen` : nothing
+    }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MOST_KEYS, "MOST_KEYS")} drawn of one` : nothing}.</span>
+    ${isSigned(state.stage) ? html`<span class="badge">lines show weights, not scores</span>` : nothing}`;
+}
+
+/** What is pointed at, in words: "‹on›: 5 lines, 0.83 of its row". */
+export function focusLine(session: Session, { query, key }: Cell, { links, more }: Over): TemplateResult {
+  const names = session.labels(session.block!);
+  const [first] = links;
+  if (first === undefined) return html``;
+  const mass = links.reduce((sum, { weight }) => sum + weight, 0);
+  const sum = figure(mass, "sum of the lines");
+  const ofQuery = links.every(({ row }) => row === first.row);
+  const count = figure(links.length, "links");
+  const text =
+    links.length === 1
+      ? html`${quoted(names.query[query], names.lang.query)} to ${quoted(names.key[key], names.lang.key)}: ${sum}`
+      : ofQuery
+        ? html`${quoted(names.query[query], names.lang.query)} gives ${sum} to ${count} keys`
+        : html`${quoted(names.key[key], names.lang.key)} gets ${sum} from ${count} queries`;
+  return html`${text}${more > 0 ? html`; ${figure(more, "links")} weaker not drawn` : nothing}`;
+}
+
+/** Lines as wide and dark as their weights, with the weights. */
+export function linesLegend({ state }: Session, drawn: Stroke | undefined): TemplateResult {
+  const row = state.domain === "row";
+  const most = typeof drawn?.domain === "number" ? drawn.domain : 1;
+  const stroke = { transfer: state.transfer, domain: most, widest: drawn?.widest ?? widestOf(FITS) };
+  return html`<span class="legend strokes" part="legend">${[0.01, 0.1, 0.25, 1].map((share) => {
+    const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * most }, stroke);
+    return html`<span class="stroke swatch" aria-hidden="true" ${css({ height: `${width.toFixed(2)}px`, opacity: opacity.toFixed(2) })}></span>
+      ${row ? figure(share, "legend", { style: "percent" }) : figure(share * most, "legend", { digits: 2 })}`;
+  })}${row ? "of each row’s largest" : nothing}</span>`;
+}

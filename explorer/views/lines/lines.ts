@@ -1,0 +1,377 @@
+/**
+ * A head as lines between tokens: queries on the left, keys on the right, or arcs beside one column where a text attends
+ * to itself. All lines are painted once, on a canvas; whatever is pointed at is painted on a second one above it. Tokens
+ * that do not fit scroll, and what leaves the picture ends in a short tail that says how many.
+ *
+ * Which links are kept is lines-edges.ts (read by lines-reader.ts), where they run lines-layout.ts, how they are painted
+ * lines-paint.ts, what stands out lines-focus.ts; pointing is lines-pointing.ts, the columns of tokens lines-columns.ts.
+ */
+import { nothing, render } from "lit";
+import type { Block } from "../../../src/store/types.ts";
+import { hiddenKeys, type Session } from "../../app/session.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
+import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { roomFor } from "../../canvas/labels.ts";
+import { Columns, make, put, type Side } from "./columns.ts";
+import { focusLine, keptLine } from "./controls.ts";
+import { stageOf } from "./edges.ts";
+import { cellOf, type Focus, linksChosen, linksOver, type Over, type Picture } from "./focus.ts";
+import { hasArcs, type Layout, layoutOf, pitches } from "./layout.ts";
+import {
+  type Brush,
+  begin,
+  drawCursor,
+  drawGaps,
+  drawLinks,
+  drawTails,
+  type Seen,
+  type Stroke,
+  seenOf,
+  widestOf,
+} from "./paint.ts";
+import { keyAlong, pointAlong } from "./pointing.ts";
+import { LinksReader } from "./reader.ts";
+import { Values } from "./values.ts";
+
+/** What the lines need of the element they are in. */
+export interface LinesHost {
+  readonly session: Session;
+  readonly slices: Slices;
+  /** What a cell says; `full` where it is the cursor's. */
+  readonly describe: (query: number, key: number, full: boolean) => string;
+}
+
+/** The first place seen, moved as little as shows a token and its neighbours; to the middle where it is far away. */
+function revealed(from: number, place: number, seen: number): number {
+  if (place < from - seen / 2 || place > from + 1.5 * seen) return place + 0.5 - seen / 2;
+  return Math.min(place - 1, Math.max(place + 2 - seen, from));
+}
+
+export class Lines {
+  readonly root = make("div", "lines");
+  readonly host: LinesHost;
+  /** The keyboard's column. */
+  side: Side = "query";
+  /** What the pointer is on. */
+  focusOn: Focus | undefined;
+  layout: Layout | undefined;
+  picture: Picture | undefined;
+  seen: Seen | undefined;
+  readonly stage = make("div", "stage");
+  readonly area = make("div", "area");
+  readonly columns = new Columns();
+  readonly #base = make("canvas", "cells");
+  readonly #over = make("canvas", "cells");
+  readonly #values = new Values();
+  readonly #kept = make("p", "kept");
+  readonly #said = make("div", "said");
+  readonly #probe = document.createElement("i");
+  readonly #stop = new AbortController();
+  readonly #sizes: ResizeObserver;
+  #size: readonly [number, number] = [0, 0];
+  #paints: Paints | undefined;
+  readonly #reader: LinksReader;
+  #painted = "";
+  #overPainted = "";
+  #due = 0;
+  #pitch: number | undefined;
+  #scroll: [row: number, column: number] = [0, 0];
+  #reveal = true;
+  /** How wide weights are drawn, for the legend. */
+  stroke: Stroke | undefined;
+
+  constructor(host: LinesHost) {
+    this.host = host;
+    this.#probe.hidden = true;
+    for (const canvas of [this.#base, this.#over]) canvas.setAttribute("aria-hidden", "true");
+    this.#reader = new LinksReader(host.session, host.slices, () => this.schedule());
+    const { all } = this.columns;
+    this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root);
+    this.root.append(this.stage, this.#kept, this.#probe);
+    const { signal } = this.#stop;
+    pointAlong(this, signal);
+    this.root.addEventListener("keydown", (event) => keyAlong(this, event), { signal });
+    for (const name of ["focusin", "focusout"])
+      this.root.addEventListener(name, () => this.schedule(), { signal });
+    this.#sizes = new ResizeObserver(() => this.#measure());
+  }
+
+  connect(): void {
+    this.#sizes.observe(this.stage);
+    this.#reveal = true;
+    this.#measure();
+    // Numbers are written on the canvas once their font is there.
+    document.fonts?.ready.then(() => this.schedule(true));
+  }
+
+  disconnect(): void {
+    this.#sizes.disconnect();
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+    this.#reader.stop();
+    this.focusOn = undefined;
+    this.#painted = "";
+  }
+
+  dispose(): void {
+    this.disconnect();
+    this.#stop.abort();
+  }
+
+  restyle(): void {
+    this.#paints = undefined;
+    this.schedule(true);
+  }
+
+  schedule(repaint = false): void {
+    if (repaint) this.#painted = "";
+    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** Puts the keyboard's focus on the cursor's token. */
+  focus(): void {
+    this.columns.focus(this.side);
+  }
+
+  /** Scrolls as little as shows the cursor's tokens. */
+  follow(): void {
+    this.#reveal = true;
+    this.schedule();
+  }
+
+  zoomBy(factor: number): void {
+    if (this.layout === undefined) return;
+    this.zoomAt(factor, this.layout.top + this.layout.height / 2);
+  }
+
+  /** Zooms so that the tokens at a height stay there; 0: everything as it was at first. */
+  zoomAt(factor: number, y: number): void {
+    const { layout } = this;
+    if (layout === undefined) return;
+    if (factor === 0) {
+      this.#pitch = undefined;
+      this.follow();
+      return;
+    }
+    const [least, most] = pitches({
+      height: layout.height,
+      rows: layout.rows.count,
+      columns: layout.columns.count,
+    });
+    const pitch = Math.max(least, Math.min(most, layout.pitch * factor));
+    const at = ({ from }: { from: number }) =>
+      from + (y - layout.top) / layout.pitch - (y - layout.top) / pitch;
+    this.#pitch = pitch;
+    this.#scroll = [at(layout.rows), at(layout.columns)];
+    this.schedule();
+  }
+
+  /** Scrolls columns to where the first places seen are. */
+  scrollTo(row: number | undefined, column: number | undefined): void {
+    this.#scroll = [row ?? this.#scroll[0], column ?? this.#scroll[1]];
+    this.schedule();
+  }
+
+  #measure(): void {
+    this.#size = [this.stage.clientWidth, this.stage.clientHeight];
+    this.schedule(true);
+  }
+
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#due = 0;
+    const { session } = this.host;
+    const { block, state } = session;
+    const [width, height] = this.#size;
+    if (block === undefined || width < 60 || height < 60 || !session.ready) return;
+    const arcs = state.arcs && hasArcs(block);
+    const picture = this.#reader.picture(block, arcs);
+    if (picture.links !== this.picture?.links) this.focusOn = undefined;
+    this.picture = picture;
+    const { links, keep, rows, columns } = picture;
+    const layout = this.#lay(block, rows, columns, arcs, width, height);
+    this.layout = layout;
+    const first = layout.rows.from;
+    this.#reader.read(links, first, first + layout.height / layout.pitch + 1);
+    this.#paints ??= paintsOf(this.root, this.#probe);
+    const kept = links.kept(keep);
+    const stage = stageOf(state);
+    const brush: Brush = {
+      layout,
+      stroke: this.#strokeFor(picture, stage === "weights" && state.domain === "absolute" ? 1 : kept.max),
+      paints: this.#paints,
+      ratio: devicePixelRatio,
+    };
+    const key = this.#paint(brush, picture);
+    const focus = this.#focus(picture);
+    const over = focus ? linksOver(picture, focus) : linksChosen(picture, state);
+    this.#drawOver(brush, over, focus, key);
+    const kind = focus?.kind ?? this.#chosenKind();
+    const names = session.labels(block);
+    this.#values.update(
+      kind && {
+        layout,
+        links: over?.links ?? [],
+        kind,
+        stage,
+        lang: names.lang,
+        rowName: (place) => names.query[indexAt(rows, place) ?? 0] ?? "",
+        columnName: (place) => names.key[indexAt(columns, place) ?? 0] ?? "",
+      },
+    );
+    this.root.classList.toggle("arcs", arcs);
+    this.root.classList.toggle("centred", arcs && layout.left > 0);
+    put(this.area, { left: layout.x, top: layout.top, width: layout.width, height: layout.height });
+    const said = this.host.describe(state.query, state.key, true);
+    this.columns.update({ session, layout, picture, width, active: this.side, over, said });
+    render(keptLine(session, kept, this.seen!, rows.count), this.#kept);
+    const cell = focus && cellOf(picture, focus, state);
+    render(cell && over ? focusLine(session, cell, over) : nothing, this.#said);
+    this.root.classList.toggle("said", cell !== undefined);
+  }
+
+  /** How wide weights are drawn: against `most`, or each row's own largest. The legend follows. */
+  #strokeFor({ links }: Picture, most: number): Stroke {
+    const { session } = this.host;
+    const { transfer, domain } = session.state;
+    const before = this.stroke;
+    const widest = widestOf(this.layout!.pitch);
+    if (domain === "row")
+      this.stroke = { transfer, widest, domain: (row) => links.known(row)?.weights[0] ?? 1 };
+    else this.stroke = { transfer, widest, domain: most };
+    const same = typeof before?.domain === typeof this.stroke.domain;
+    if (before?.widest !== widest || !same || (domain !== "row" && before?.domain !== most))
+      session.changed();
+    return this.stroke;
+  }
+
+  /** Paints all lines, where anything about them has changed; returns what they depend on. */
+  #paint(brush: Brush, { links, keep }: Picture): string {
+    const { state, block } = this.host.session;
+    const { layout, stroke, ratio } = brush;
+    const [width, height] = this.#size;
+    const domain = typeof stroke.domain === "number" ? stroke.domain : "row";
+    const key = [
+      this.#reader.version,
+      ...Object.values(keep),
+      stroke.transfer,
+      domain,
+      JSON.stringify(layout),
+      width,
+      height,
+      ratio,
+    ].join(" ");
+    if (key === this.#painted) return key;
+    this.#resize(width, height, ratio);
+    const seen = seenOf(layout, links, keep);
+    const context = this.#base.getContext("2d")!;
+    begin(context, brush);
+    drawLinks(context, brush, seen.links);
+    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalise);
+    if (layout.scrolls) drawTails(context, brush, seen);
+    this.seen = seen;
+    this.#painted = key;
+    this.#overPainted = "";
+    this.root.dispatchEvent(new CustomEvent("painted", { detail: { lines: seen.links.length } }));
+    return key;
+  }
+
+  /** What stands out: under the pointer, else where the keyboard is. */
+  #focus(picture: Picture): Focus | undefined {
+    if (this.focusOn !== undefined) return this.focusOn;
+    const { state } = this.host.session;
+    const { side } = this;
+    if (!this.columns.keyed(side)) return undefined;
+    const place = side === "query" ? placeOf(picture.rows, state.query) : placeOf(picture.columns, state.key);
+    // In the keys' column one line is meant: the query's to that key.
+    const row = placeOf(picture.rows, state.query);
+    if (place === undefined || row === undefined) return undefined;
+    return side === "query"
+      ? { kind: side, place }
+      : { kind: "link", link: this.#reader.linkOf(picture, row, place) };
+  }
+
+  /** Where numbers stand of what is chosen. */
+  #chosenKind(): Focus["kind"] | undefined {
+    const { rows, columns, held } = this.host.session.state;
+    if (rows.length === 0 && columns.length > 0) return "key";
+    return rows.length > 0 || held !== null ? "query" : undefined;
+  }
+
+  #lay(block: Block, rows: Axis, columns: Axis, arcs: boolean, width: number, height: number): Layout {
+    const { session } = this.host;
+    const { state } = session;
+    const names = session.labels(block);
+    const most = Math.min(160, width * 0.3);
+    const top = 24;
+    const laid = {
+      width,
+      height: height - top - 4,
+      rows: rows.count,
+      columns: columns.count,
+      names: [roomFor(names.query, most), roomFor(names.key, most)] as const,
+      arcs,
+      ahead: arcs && (session.store?.visible(session.ref, 0).lastIndexOf(1) ?? 0) > 0,
+      pitch: this.#pitch,
+    };
+    let layout = { ...layoutOf({ ...laid, scroll: this.#scroll }), top };
+    if (this.#reveal) {
+      this.#reveal = false;
+      const seen = layout.height / layout.pitch;
+      const into = (from: number, place: number | undefined) =>
+        place === undefined ? from : revealed(from, place, seen);
+      const row = placeOf(rows, state.query);
+      const column = placeOf(columns, state.key);
+      this.#scroll = arcs
+        ? [into(into(layout.rows.from, column), row), 0]
+        : [into(layout.rows.from, row), into(layout.columns.from, column)];
+      layout = { ...layoutOf({ ...laid, scroll: this.#scroll }), top };
+    }
+    if (layout.scrolls) this.#scroll = [layout.rows.from, layout.columns.from];
+    return layout;
+  }
+
+  #resize(width: number, height: number, ratio: number): void {
+    for (const canvas of [this.#base, this.#over]) {
+      const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+      if (canvas.width === w && canvas.height === h) continue;
+      canvas.width = w;
+      canvas.height = h;
+      canvas.style.setProperty("width", `${width}px`);
+      canvas.style.setProperty("height", `${height}px`);
+    }
+  }
+
+  #drawOver(brush: Brush, over: Over | undefined, focus: Focus | undefined, base: string): void {
+    const { state } = this.host.session;
+    const { rows, columns } = this.picture!;
+    const [query, key] = state.held ?? [state.query, state.key];
+    const ends = [placeOf(rows, query), placeOf(columns, key)] as const;
+    const ringed = focus === undefined || state.held !== null;
+    const cell =
+      ringed && ends[0] !== undefined && ends[1] !== undefined
+        ? this.#reader.linkOf(this.picture!, ends[0], ends[1])
+        : undefined;
+    const look = [
+      base,
+      state.held,
+      cell?.row,
+      cell?.column,
+      over?.more,
+      over && JSON.stringify(over.links),
+    ].join(" ");
+    if (look === this.#overPainted) return;
+    this.#overPainted = look;
+    this.#base.classList.toggle("behind", over !== undefined);
+    const context = this.#over.getContext("2d")!;
+    begin(context, brush);
+    if (over) drawLinks(context, brush, [...over.links].reverse());
+    if (cell) drawCursor(context, brush, cell, state.held !== null);
+  }
+}

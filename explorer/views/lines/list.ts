@@ -1,0 +1,91 @@
+/**
+ * One column of tokens for keyboards and screen readers: a list box after the ARIA pattern, with its true size and a block
+ * of real options about the cursor, one of which can take the focus. The option with the focus lies over its token in the
+ * picture, so that magnifiers follow it.
+ */
+
+import { speak } from "../../canvas/labels.ts";
+import type { Box } from "../matrix/frame.ts";
+
+const SIDE = 8;
+
+/** What a list says. Places are those of the picture. */
+export interface Listed {
+  readonly label: string;
+  readonly count: number;
+  /** The cursor's place. */
+  readonly place: number;
+  /** Whether the keyboard is in this column. */
+  readonly active: boolean;
+  readonly name: (place: number) => string;
+  /** Language of the names. */
+  readonly lang: string | undefined;
+  /** What the cursor's option says. */
+  readonly text: string;
+  readonly selected: (place: number) => boolean;
+  /** Where the cursor's token is, inside the list. */
+  readonly box: Box | undefined;
+}
+
+export class TokenList {
+  readonly root = document.createElement("div");
+  readonly #options: HTMLElement[] = [];
+  #current: HTMLElement | undefined;
+
+  constructor() {
+    this.root.className = "list";
+    this.root.setAttribute("role", "listbox");
+    this.root.setAttribute("aria-multiselectable", "true");
+  }
+
+  get focused(): boolean {
+    return this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
+  }
+
+  focus(): void {
+    this.#current?.focus({ preventScroll: true });
+  }
+
+  update(listed: Listed): void {
+    const { count, place, active, name, lang, text, selected, box } = listed;
+    this.root.setAttribute("aria-label", listed.label);
+    this.root.hidden = count === 0;
+    const first = Math.floor(place / SIDE) * SIDE;
+    const focused = this.focused;
+    for (let n = 0; n < SIDE; n++) {
+      const at = first + n;
+      const option = this.#option(n);
+      option.hidden = at >= count;
+      if (at >= count) continue;
+      const current = at === place;
+      option.setAttribute("aria-posinset", String(at + 1));
+      option.setAttribute("aria-setsize", String(count));
+      option.setAttribute("aria-selected", String(selected(at)));
+      option.tabIndex = current && active ? 0 : -1;
+      const said = current ? text : name(at);
+      if (option.textContent !== said) option.textContent = said;
+      // The cursor's option says a sentence of ours.
+      speak(option, said === name(at) ? lang : undefined);
+      if (!current) continue;
+      this.#current = option;
+      if (box === undefined) continue;
+      const { style } = option;
+      style.setProperty("left", `${box.x}px`);
+      style.setProperty("top", `${box.y}px`);
+      style.setProperty("width", `${box.width}px`);
+      style.setProperty("height", `${box.height}px`);
+    }
+    if (focused && active) this.focus();
+  }
+
+  #option(n: number): HTMLElement {
+    let option = this.#options[n];
+    if (option === undefined) {
+      option = document.createElement("div");
+      option.setAttribute("role", "option");
+      this.#options.push(option);
+      this.root.append(option);
+    }
+    return option;
+  }
+}

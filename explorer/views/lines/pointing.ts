@@ -1,0 +1,191 @@
+/**
+ * What pointing and keys do to lines: hovering a token or a line previews it, a click pins it, with Control or Shift more
+ * of them; the wheel scrolls the columns, with Control it zooms. Arrows go along a column, left and right switch columns.
+ */
+import { moveOf } from "../../app/actions.ts";
+import { nearest, placeOf, step } from "../../canvas/axis.ts";
+import { clickCell, clickToken, span } from "../../state/select.ts";
+import { cellOf, type Focus } from "./focus.ts";
+import { linkAt, outside, placeAt } from "./layout.ts";
+import type { Lines } from "./lines.ts";
+
+/** Pixels from a token within which its tail is meant. */
+const TAIL = 44;
+
+const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
+
+const same = (a: Focus | undefined, b: Focus | undefined) =>
+  a?.kind === b?.kind &&
+  (a?.kind === "link"
+    ? b?.kind === "link" && a.link.row === b.link.row && a.link.column === b.link.column
+    : b?.kind !== "link" && a?.place === b?.place);
+
+export function pointAlong(lines: Lines, signal: AbortSignal): void {
+  const { session } = lines.host;
+  const on = <K extends keyof HTMLElementEventMap>(
+    element: HTMLElement,
+    name: K,
+    listener: (event: HTMLElementEventMap[K]) => void,
+    passive = true,
+  ) => element.addEventListener(name, listener, { signal, passive });
+
+  const pointTo = (focus: Focus | undefined) => {
+    if (same(focus, lines.focusOn) && (focus !== undefined || session.hover === null)) return;
+    lines.focusOn = focus;
+    const { picture } = lines;
+    const cell = focus && picture ? cellOf(picture, focus, session.state) : null;
+    if (session.hover?.query !== cell?.query || session.hover?.key !== cell?.key) {
+      session.hover = cell;
+      session.changed();
+    }
+    lines.schedule();
+  };
+
+  const heightIn = (event: MouseEvent) => event.clientY - lines.stage.getBoundingClientRect().top;
+
+  /** The token or line at a point of the middle. */
+  const inMiddle = (event: MouseEvent): Focus | undefined => {
+    const { layout, picture, seen } = lines;
+    if (layout === undefined || picture === undefined || seen === undefined) return undefined;
+    const x = event.clientX - lines.stage.getBoundingClientRect().left;
+    const y = heightIn(event);
+    if (layout.scrolls && !layout.arcs)
+      for (const side of ["query", "key"] as const) {
+        const edge = side === "query" ? x - layout.left : layout.right - x;
+        const [own, other] = side === "query" ? [layout.rows, layout.columns] : [layout.columns, layout.rows];
+        const place = edge < TAIL ? placeAt(layout, own, y) : undefined;
+        if (place === undefined) continue;
+        const all =
+          side === "query"
+            ? picture.links.outgoing(place, picture.keep)
+            : picture.links.incoming(place, picture.keep);
+        const way = y < layout.top + (place + 0.5 - own.from) * layout.pitch ? -1 : 1;
+        const out = all.filter(
+          (link) => outside(layout, other, side === "query" ? link.column : link.row) !== 0,
+        );
+        const meant =
+          out.find((link) => outside(layout, other, side === "query" ? link.column : link.row) === way) ??
+          out[0];
+        if (meant) return { kind: "link", link: meant };
+      }
+    const link = linkAt(layout, seen.links, x, y);
+    return link && { kind: "link", link };
+  };
+
+  const inColumn = (side: "query" | "key", event: MouseEvent): Focus | undefined => {
+    const { layout } = lines;
+    if (layout === undefined) return undefined;
+    const place = placeAt(layout, side === "query" ? layout.rows : layout.columns, heightIn(event));
+    return place === undefined ? undefined : { kind: side, place };
+  };
+
+  /** A click pins; a finger, which cannot hover, previews with its first tap. */
+  const click = (focus: Focus | undefined, event: PointerEvent | MouseEvent) => {
+    const { picture } = lines;
+    if (focus === undefined || picture === undefined) return;
+    const { state } = session;
+    const cell = cellOf(picture, focus, state);
+    const touch = (event as PointerEvent).pointerType === "touch";
+    const moved = cell.query !== state.query || cell.key !== state.key;
+    if (touch && moved) {
+      session.set({ ...cell, held: null }, "replace");
+      lines.focusOn = focus;
+    } else if (focus.kind === "link") session.set(clickCell(state, cell.query, cell.key, keysOf(event)));
+    else {
+      const side = focus.kind === "query" ? "rows" : "columns";
+      const patch = clickToken(state, side, focus.kind === "query" ? cell.query : cell.key, keysOf(event));
+      session.set(event.shiftKey ? patch : { ...cell, ...patch });
+      lines.side = focus.kind;
+    }
+    lines.focus();
+    if (focus.kind === "link") lines.follow();
+    else lines.schedule();
+  };
+
+  on(lines.area, "pointermove", (event) => pointTo(inMiddle(event)));
+  on(lines.area, "pointerleave", () => pointTo(undefined));
+  on(lines.area, "click", (event) => click(inMiddle(event), event));
+  for (const side of ["query", "key"] as const) {
+    const column = lines.columns.scrollers[side];
+    on(column, "pointermove", (event) => pointTo(inColumn(side, event)));
+    on(column, "pointerleave", () => pointTo(undefined));
+    on(column, "click", (event) => click(inColumn(side, event), event));
+    on(column, "scroll", () => {
+      const { layout } = lines;
+      if (!layout?.scrolls) return;
+      const from = (side === "query" ? layout.rows : layout.columns).from;
+      if (Math.abs(column.scrollTop - from * layout.pitch) <= 1) return;
+      const place = column.scrollTop / layout.pitch;
+      lines.scrollTo(side === "query" ? place : undefined, side === "key" ? place : undefined);
+    });
+  }
+  on(
+    lines.stage,
+    "wheel",
+    (event) => {
+      const { layout } = lines;
+      if (layout === undefined) return;
+      const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        lines.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * 0.004), heightIn(event));
+      } else if (layout.scrolls && event.target === lines.area) {
+        // Between the columns both are meant. At their ends the page scrolls on.
+        const before = [layout.rows.from, layout.columns.from];
+        const by = (event.deltaY * unit) / layout.pitch;
+        const room = (count: number) => Math.max(0, count - layout.height / layout.pitch);
+        const next = [
+          Math.max(0, Math.min(room(layout.rows.count), before[0] + by)),
+          Math.max(0, Math.min(room(layout.columns.count), before[1] + by)),
+        ];
+        if (next[0] === before[0] && next[1] === before[1]) return;
+        event.preventDefault();
+        lines.scrollTo(next[0], next[1]);
+      }
+    },
+    false,
+  );
+}
+
+/** Keys inside the lines: the rest is the element's. */
+export function keyAlong(lines: Lines, event: KeyboardEvent): void {
+  const { session } = lines.host;
+  const { picture } = lines;
+  const { block, state } = session;
+  if (block === undefined || picture === undefined || event.altKey) return;
+  const { side } = lines;
+  const axis = side === "query" ? picture.rows : picture.columns;
+  const index = side === "query" ? state.query : state.key;
+  const control = event.ctrlKey || event.metaKey;
+  if (control && (event.key === "Enter" || event.key === " ")) {
+    event.preventDefault();
+    session.set(clickToken(state, side === "query" ? "rows" : "columns", index, { add: true, range: false }));
+    return;
+  }
+  const move = moveOf(event);
+  if (move === undefined) return;
+  event.preventDefault();
+  const [rows, columns] = move;
+  lines.focusOn = undefined;
+  session.hover = null;
+  if (Math.abs(columns) === 1) {
+    lines.side = columns < 0 ? "query" : "key";
+    lines.schedule();
+    lines.follow();
+    requestAnimationFrame(() => lines.focus());
+    return;
+  }
+  // Home and End go to the ends of the column.
+  const next = step(axis, nearest(axis, index), rows === 0 ? columns : rows);
+  const cell =
+    side === "key"
+      ? { key: next }
+      : cellOf(picture, { kind: "query", place: placeOf(picture.rows, next) ?? 0 }, state);
+  const chosen = side === "query" ? state.rows : state.columns;
+  const anchor = chosen.length === 0 ? index : chosen[0] === index ? (chosen.at(-1) ?? index) : chosen[0];
+  session.set(
+    event.shiftKey ? { ...cell, [side === "query" ? "rows" : "columns"]: span(anchor, next) } : cell,
+    "replace",
+  );
+  lines.follow();
+}

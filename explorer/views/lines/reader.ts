@@ -1,0 +1,113 @@
+/**
+ * Reads the links of the cursor's head: what is on screen within the frame that asks, the rest in slices of time. Read anew
+ * where something about them has changed: the head, the stage, which keys are left out, which tokens are shown.
+ */
+import type { Block } from "../../../src/store/types.ts";
+import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
+import { type Link, Links, linksOf, NO_LINKS, stageOf } from "./edges.ts";
+import type { Picture } from "./focus.ts";
+
+/** Milliseconds of one frame that rows may be read in, and between two pictures while more come. */
+const READING = 8;
+const NEWS = 150;
+
+export class LinksReader {
+  /** Grows with every piece of news. */
+  version = 0;
+  readonly #session: Session;
+  readonly #slices: Slices;
+  readonly #news: () => void;
+  #key = "";
+  #store: unknown;
+  #links: Links | undefined;
+  #reading: (() => boolean) | undefined;
+
+  constructor(session: Session, slices: Slices, news: () => void) {
+    this.#session = session;
+    this.#slices = slices;
+    this.#news = news;
+  }
+
+  /** Reads no more until it is asked again. */
+  stop(): void {
+    if (this.#reading) this.#slices.drop(this.#reading);
+    this.#reading = undefined;
+  }
+
+  /** What is to be drawn. Arcs stand on one axis, which has the tokens of both. */
+  picture(block: Block, arcs: boolean): Picture {
+    const { state, ref } = this.#session;
+    const store = this.#session.store!;
+    const own = axesOf(block, state);
+    let { rows, columns } = own;
+    if (arcs) {
+      const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => [start, end] as const);
+      rows = axisOf(block.Nk, runs);
+      columns = rows;
+    }
+    const stage = stageOf(state);
+    const hidden = hiddenKeys(block, { ...state, stage });
+    const runsOf = (axis: Axis) => axis.runs.map(({ start, end }) => `${start}-${end}`).join();
+    const key = [
+      ref.block,
+      ref.layer,
+      ref.head,
+      stage,
+      hidden,
+      state.renormalise,
+      runsOf(own.rows),
+      runsOf(own.columns),
+      arcs,
+    ].join(" ");
+    if (key !== this.#key || this.#store !== store || this.#links === undefined) {
+      this.stop();
+      this.#key = key;
+      this.#store = store;
+      this.version++;
+      this.#links = new Links(rows, columns, (query) =>
+        placeOf(own.rows, query) === undefined
+          ? NO_LINKS
+          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalise, own.columns),
+      );
+    }
+    const keep = { keep: state.keep, top: state.top, mass: state.mass };
+    return { links: this.#links, keep, rows, columns };
+  }
+
+  /** Reads the rows of some places first, and all others after them. */
+  read(links: Links, from: number, to: number): void {
+    if (links.whole) return;
+    links.prefer(from, to);
+    const end = performance.now() + READING;
+    let more = true;
+    const before = links.done;
+    while (more && links.preferring && performance.now() < end) more = links.step();
+    if (links.done > before) this.version++;
+    if (this.#reading !== undefined || links.whole) return;
+    let told = performance.now();
+    this.#reading = () => {
+      if (links !== this.#links) return false;
+      const left = links.step();
+      if (!left || performance.now() - told > NEWS) {
+        told = performance.now();
+        this.version++;
+        this.#news();
+      }
+      if (!left) this.#reading = undefined;
+      return left;
+    };
+    this.#slices.add(this.#reading);
+  }
+
+  /** The link of two places with its weight, kept or not. */
+  linkOf({ links, rows, columns }: Picture, row: number, column: number): Link {
+    const { places, weights } = links.row(row);
+    const n = places.indexOf(column);
+    const query = indexAt(rows, row) ?? 0;
+    const key = indexAt(columns, column) ?? 0;
+    const weight = n >= 0 ? weights[n] : this.#session.row(query, stageOf(this.#session.state))[key];
+    return { row, column, weight };
+  }
+}

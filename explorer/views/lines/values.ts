@@ -1,0 +1,129 @@
+/**
+ * Numbers at the ends of the lines that stand out: elements that are used again, none over another. Where a line leaves
+ * the picture its number stands at the edge, with the name of the token it goes to.
+ */
+
+import { widthOf } from "../../../src/store/text/label.ts";
+import { num } from "../../../src/store/text/number.ts";
+import type { Stage } from "../../../src/store/types.ts";
+import { speak } from "../../canvas/labels.ts";
+import type { Link } from "./edges.ts";
+import type { Focus } from "./focus.ts";
+import { crossing, heightOf, type Layout, outside } from "./layout.ts";
+
+/** Numbers shown at most, pixels between two of them at least, and of one character. */
+const MOST = 16;
+const PITCH = 14;
+const EM = 6.8;
+/** Lines weaker than this share of the strongest have no number of their own. */
+const FAINT = 0.02;
+
+/** What numbers are about. */
+export interface Shown {
+  readonly layout: Layout;
+  readonly links: readonly Link[];
+  /** A token of one column, whose lines end in the other; or one line. */
+  readonly kind: Focus["kind"];
+  readonly stage: Stage;
+  readonly rowName: (place: number) => string;
+  readonly columnName: (place: number) => string;
+  /** Languages of the names. */
+  readonly lang: { readonly query?: string; readonly key?: string };
+}
+
+/** Where a number stands, which of its sides is there, and the name before it. */
+interface Spot {
+  readonly x: number;
+  readonly y: number;
+  readonly side: "start" | "middle" | "end";
+  readonly name: string;
+}
+
+export class Values {
+  readonly root = document.createElement("div");
+  readonly #used: HTMLElement[] = [];
+
+  constructor() {
+    this.root.className = "values";
+    this.root.setAttribute("aria-hidden", "true");
+  }
+
+  update(shown: Shown | undefined): void {
+    const taken: (readonly [from: number, to: number, y: number])[] = [];
+    let used = 0;
+    const links = shown?.links ?? [];
+    for (const link of links.slice(0, MOST)) {
+      if (!(link.weight >= FAINT * links[0].weight)) break;
+      const { value, text, source } = num(link.weight, `row ${shown!.stage}`);
+      const spot = spotOf(shown!, link);
+      const width = widthOf(spot.name + text) * EM + (spot.name === "" ? 6 : 14);
+      const from = spot.x - (spot.side === "start" ? 0 : spot.side === "end" ? width : width / 2);
+      const y = this.#free(taken, from, from + width, spot, shown!.layout);
+      if (y === undefined) continue;
+      taken.push([from, from + width, y]);
+      const element = this.#element(used++);
+      const [name, data] = element.children as unknown as [HTMLElement, HTMLDataElement];
+      if (name.textContent !== spot.name) name.textContent = spot.name;
+      speak(name, shown?.kind === "key" ? shown.lang.query : shown?.lang.key);
+      if (data.textContent !== text) data.textContent = text;
+      data.value = String(value);
+      data.dataset.source = source;
+      const shift = { start: "0", middle: "-50%", end: "-100%" }[spot.side];
+      element.style.setProperty(
+        "transform",
+        `translate(${spot.x.toFixed(1)}px, ${y.toFixed(1)}px) translate(${shift}, -50%)`,
+      );
+      element.hidden = false;
+    }
+    for (let n = used; n < this.#used.length; n++) this.#used[n].hidden = true;
+  }
+
+  /** The height where there is room: its own, or of those at an edge up to three further in. */
+  #free(
+    taken: readonly (readonly [number, number, number])[],
+    from: number,
+    to: number,
+    { y, side }: Spot,
+    { top, height }: Layout,
+  ): number | undefined {
+    const inward = y < top + height / 2 ? PITCH : -PITCH;
+    for (let n = 0; n < (side === "middle" ? 4 : 1); n++) {
+      const at = y + n * inward;
+      if (!taken.some(([a, b, other]) => Math.abs(other - at) < PITCH && from < b && a < to)) return at;
+    }
+    return undefined;
+  }
+
+  #element(n: number): HTMLElement {
+    let element = this.#used[n];
+    if (element === undefined) {
+      element = document.createElement("span");
+      element.className = "value";
+      const name = document.createElement("bdi");
+      name.className = "token";
+      const data = document.createElement("data");
+      data.className = "num";
+      element.append(name, data);
+      this.#used.push(element);
+      this.root.append(element);
+    }
+    return element;
+  }
+}
+
+function spotOf({ layout, kind, rowName, columnName }: Shown, link: Link): Spot {
+  const { arcs, left, right, top, height } = layout;
+  const atRow = kind === "key";
+  const [column, place] = atRow ? [layout.rows, link.row] : [layout.columns, link.column];
+  const out = outside(layout, column, place);
+  if (out !== 0) {
+    const y = out < 0 ? top + 8 : top + height - 8;
+    const name = atRow ? rowName(place) : columnName(place);
+    return { x: crossing(layout, link, y), y, side: "middle", name };
+  }
+  const y = heightOf(layout, column, place);
+  // Beside the token, towards the lines.
+  const atEnd = arcs ? link.column > link.row : !atRow;
+  if (atEnd) return { x: (arcs ? left : right) - 5, y, side: "end", name: "" };
+  return { x: (arcs ? right : left) + 5, y, side: "start", name: "" };
+}

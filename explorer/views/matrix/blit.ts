@@ -1,0 +1,198 @@
+/**
+ * A head's picture on a canvas: squares put where they belong, each edge on a whole device pixel, nothing smoothed.
+ * A square of a level has at least one device pixel for each of its cells, and is pooled by maximum, so that a pattern
+ * one cell wide is never lost. Masked cells are clear: the hatch below shows through.
+ */
+import { TILE } from "../../../src/store/types.ts";
+import { type Axis, between } from "../../canvas/axis.ts";
+import type { Drawn, Plan, Tiles } from "./tiles.ts";
+import { topLevel } from "./tiles.ts";
+
+/** A part of a picture on a canvas, all in device pixels; `x` and `y` are the places at its upper left corner. */
+export interface Window {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly x: number;
+  readonly y: number;
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+}
+
+/** What is shown of a head where it has no square yet: its overview. */
+export interface Behind {
+  readonly picture: HTMLCanvasElement | undefined;
+  /** The pass that makes it is under way. */
+  readonly held: boolean;
+}
+
+/** Squares of this level on are cut from a map of the whole head, which the overview's pass makes too (store/work.ts). */
+const FROM_MAP = 3;
+
+/** The finest level whose cells still have a device pixel each. */
+export function levelFor(cellWidth: number, cellHeight: number): number {
+  const narrow = Math.min(cellWidth, cellHeight);
+  return narrow >= 1 ? 0 : Math.ceil(Math.log2(1 / narrow) - 1e-9);
+}
+
+/** The x of a place, and the y. */
+export const xOf = ({ left, x, cellWidth }: Window, place: number) =>
+  left + Math.round((place - x) * cellWidth);
+export const yOf = ({ top, y, cellHeight }: Window, place: number) =>
+  top + Math.round((place - y) * cellHeight);
+
+/** A range of tokens a square covers, and where it is put. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Draws what is there, asks for what is not; returns how many squares were missing, and how many had nothing in their place. */
+export function blit(
+  context: CanvasRenderingContext2D,
+  tiles: Tiles,
+  plan: Plan,
+  rows: Axis,
+  columns: Axis,
+  view: Window,
+  behind?: Behind,
+): { missing: number; bare: number; domain: number | undefined } {
+  const { Nq, Nk } = plan.store.blocks[plan.ref.block];
+  const top = topLevel(Nq, Nk);
+  const level = Math.min(top, levelFor(view.cellWidth, view.cellHeight));
+  context.save();
+  context.beginPath();
+  context.rect(view.left, view.top, view.width, view.height);
+  context.clip();
+  context.imageSmoothingEnabled = false;
+  // The coarsest square is asked for first: it stands in for all others. An overview does the same, and is there.
+  const last = top > level && behind === undefined ? tiles.get(plan, top, 0, 0) : undefined;
+  // What the pass under way brings is not asked for: that would be a second pass, and it would go first.
+  const wait = behind?.held === true && level >= FROM_MAP;
+  const side = TILE * 2 ** level;
+  let [missing, bare] = [0, 0];
+  let domain = last?.domain;
+  const down = spans(rows, side, view.y, view.y + view.height / view.cellHeight, (place) => yOf(view, place));
+  const across = spans(columns, side, view.x, view.x + view.width / view.cellWidth, (place) =>
+    xOf(view, place),
+  );
+  for (const vertical of down)
+    for (const horizontal of across) {
+      const [i, j] = [Math.floor(vertical.start / side), Math.floor(horizontal.start / side)];
+      const found = wait ? tiles.peek(plan, level, i, j) : tiles.get(plan, level, i, j);
+      if (found === undefined) missing++;
+      const [shown, at] = found ? [found, level] : standIn(tiles, plan, level, top, i, j);
+      if (shown === undefined) {
+        if (behind?.picture) stretch(context, behind.picture, [Nq, Nk], vertical, horizontal);
+        else bare++;
+        continue;
+      }
+      domain ??= shown.domain;
+      put(context, shown, at, vertical, horizontal);
+    }
+  context.restore();
+  return { missing, bare, domain };
+}
+
+/** The finest coarser square that is there. */
+function standIn(
+  tiles: Tiles,
+  plan: Plan,
+  level: number,
+  top: number,
+  i: number,
+  j: number,
+): [Drawn | undefined, number] {
+  for (let up = level + 1; up <= top; up++) {
+    const found = tiles.peek(plan, up, i >> (up - level), j >> (up - level));
+    if (found !== undefined) return [found, up];
+  }
+  return [undefined, top];
+}
+
+/** The runs of tokens between two places, cut where squares end. */
+function spans(axis: Axis, side: number, from: number, to: number, pixel: (place: number) => number): Span[] {
+  const found: Span[] = [];
+  for (const { start, end, at } of between(axis, from, to))
+    for (let first = start; first < end; ) {
+      const next = Math.min(end, (Math.floor(first / side) + 1) * side);
+      found.push({ start: first, end: next, from: pixel(at + first - start), to: pixel(at + next - start) });
+      first = next;
+    }
+  return found;
+}
+
+/** A part of the overview, in place of a square. */
+function stretch(
+  context: CanvasRenderingContext2D,
+  picture: HTMLCanvasElement,
+  [Nq, Nk]: readonly [number, number],
+  rows: Span,
+  columns: Span,
+): void {
+  const [height, width] = [rows.to - rows.from, columns.to - columns.from];
+  if (height <= 0 || width <= 0) return;
+  const [down, across] = [picture.height / Nq, picture.width / Nk];
+  context.clearRect(columns.from, rows.from, width, height);
+  context.drawImage(
+    picture,
+    columns.start * across,
+    rows.start * down,
+    (columns.end - columns.start) * across,
+    (rows.end - rows.start) * down,
+    columns.from,
+    rows.from,
+    width,
+    height,
+  );
+}
+
+function put(
+  context: CanvasRenderingContext2D,
+  { canvas }: Drawn,
+  level: number,
+  rows: Span,
+  columns: Span,
+): void {
+  const pool = 2 ** level;
+  const [y, x] = [rows.start / pool, columns.start / pool].map((at) => at % TILE);
+  const [height, width] = [(rows.end - rows.start) / pool, (columns.end - columns.start) / pool];
+  if (columns.to > columns.from && rows.to > rows.from)
+    context.drawImage(
+      canvas,
+      x,
+      y,
+      width,
+      height,
+      columns.from,
+      rows.from,
+      columns.to - columns.from,
+      rows.to - rows.from,
+    );
+}
+
+/** Fills with the hatch of masked cells: 45° lines, 1 px wide, every 6 px, fixed to the page. */
+export function hatch(
+  context: CanvasRenderingContext2D,
+  { left, top, width, height }: Window,
+  colour: string,
+  ratio: number,
+): void {
+  const step = Math.round(6 * ratio);
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, height);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = Math.max(1, Math.round(ratio));
+  context.beginPath();
+  for (let x = -height - (height % step); x < width; x += step) {
+    context.moveTo(left + x, top + height);
+    context.lineTo(left + x + height, top);
+  }
+  context.stroke();
+  context.restore();
+}

@@ -1,0 +1,117 @@
+/**
+ * Where the parts of a matrix stand: room for labels at the left and the top, the cells, and thin margins for the
+ * entropy of each row (right) and the sum of each column (bottom). CSS pixels.
+ */
+import type { Labels as Names } from "../../app/session.ts";
+import { type Axis, placeOf } from "../../canvas/axis.ts";
+import { cellSize, type Scene, settle } from "../../canvas/camera.ts";
+import { roomFor } from "../../canvas/labels.ts";
+import type { State } from "../../state/state.ts";
+
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  /** The cells' area. */
+  readonly left: number;
+  readonly top: number;
+  readonly areaWidth: number;
+  readonly areaHeight: number;
+  /** What of the area cells take. */
+  readonly usedWidth: number;
+  readonly usedHeight: number;
+  /** Widths of the margins; 0: none. */
+  readonly right: number;
+  readonly bottom: number;
+  readonly scene: Scene;
+  /** The camera in use. */
+  readonly x: number;
+  readonly y: number;
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+}
+
+/** Cells of a picture that fits are at most this large; with values printed in them, larger. */
+const LARGEST = 28;
+const LARGEST_VALUED = 44;
+
+export function frameOf(
+  width: number,
+  height: number,
+  rows: Axis,
+  columns: Axis,
+  names: Names,
+  { camera, values }: State,
+): Frame {
+  const small = width < 520;
+  const side = roomFor(names.query, Math.min(128, width * 0.3));
+  const lean = roomFor(names.key, small ? 72 : 120);
+  const left = side + 12;
+  const top = Math.ceil(lean * 0.866) + 14;
+  const right = small ? 28 : 44;
+  const bottom = small ? 24 : 36;
+  // Leaning labels of the last columns reach over the right margin.
+  const areaWidth = Math.max(16, width - left - Math.max(right, lean * 0.5));
+  const areaHeight = Math.max(16, height - top - bottom);
+  const scene: Scene = {
+    width: areaWidth,
+    height: areaHeight,
+    columns: columns.count,
+    rows: rows.count,
+    largest: values ? LARGEST_VALUED : LARGEST,
+  };
+  const { scale, x, y } = settle(scene, camera);
+  const [cellWidth, cellHeight] = cellSize(scene, scale);
+  return {
+    width,
+    height,
+    left,
+    top,
+    areaWidth,
+    areaHeight,
+    usedWidth: Math.min(areaWidth, columns.count * cellWidth),
+    usedHeight: Math.min(areaHeight, rows.count * cellHeight),
+    right: right - 8,
+    bottom: bottom - 8,
+    scene,
+    x,
+    y,
+    cellWidth,
+    cellHeight,
+  };
+}
+
+/** The place of a pixel of the whole picture, fractions kept. */
+export function placeAt({ left, top, x, y, cellWidth, cellHeight }: Frame, px: number, py: number) {
+  return { column: x + (px - left) / cellWidth, row: y + (py - top) / cellHeight };
+}
+
+/** Tokens along both edges. */
+export interface Axes {
+  readonly rows: Axis;
+  readonly columns: Axis;
+}
+
+/** A box, CSS pixels. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A cell's box inside the whole picture, its edges where the canvas has them; undefined where it is not shown. */
+export function boxOf(frame: Frame, { rows, columns }: Axes, query: number, key: number): Box | undefined {
+  const [row, column] = [placeOf(rows, query), placeOf(columns, key)];
+  if (row === undefined || column === undefined) return undefined;
+  const ratio = devicePixelRatio;
+  const edge = (from: number, place: number, at: number, size: number) =>
+    (Math.round(from * ratio) + Math.round((place - at) * size * ratio)) / ratio;
+  const x = edge(frame.left, column, frame.x, frame.cellWidth);
+  const y = edge(frame.top, row, frame.y, frame.cellHeight);
+  return {
+    x,
+    y,
+    width: edge(frame.left, column + 1, frame.x, frame.cellWidth) - x,
+    height: edge(frame.top, row + 1, frame.y, frame.cellHeight) - y,
+  };
+}

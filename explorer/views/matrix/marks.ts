@@ -1,0 +1,96 @@
+/**
+ * Outlines over the cells: the cursor, what is pointed at, what is held, the selection, the rectangle being drawn, and the
+ * ticks in the gutters. The cells of a row or column are never tinted: a tint would change the colours being read.
+ */
+import type { Session } from "../../app/session.ts";
+import { type Axis, indexAt } from "../../canvas/axis.ts";
+import type { Point } from "../../canvas/gestures.ts";
+import { type Axes, type Box, boxOf, type Frame } from "./frame.ts";
+
+const NAMES = ["row-tick", "column-tick", "selection", "pointed", "cursor", "held", "band"] as const;
+type Name = (typeof NAMES)[number];
+
+export class Marks {
+  readonly all: readonly HTMLElement[];
+  /** The rectangle being drawn, inside the cells' area. */
+  band: readonly [from: Point, to: Point] | undefined;
+  readonly #of: Readonly<Record<Name, HTMLElement>>;
+
+  constructor() {
+    const made = NAMES.map((name) => {
+      const mark = document.createElement("div");
+      mark.className = `mark ${name}`;
+      mark.setAttribute("aria-hidden", "true");
+      mark.hidden = true;
+      return [name, mark] as const;
+    });
+    this.#of = Object.fromEntries(made) as unknown as Record<Name, HTMLElement>;
+    this.all = made.map(([, mark]) => mark);
+  }
+
+  update(frame: Frame, axes: Axes, { state, hover, pointed }: Session): void {
+    const inside = ({ x, y, width, height }: Box): Box => ({
+      x: x - frame.left,
+      y: y - frame.top,
+      width,
+      height,
+    });
+    const cell = (query: number | undefined, key: number | undefined): Box | undefined => {
+      if (query === undefined || key === undefined) return undefined;
+      const box = boxOf(frame, axes, query, key);
+      if (box === undefined) return undefined;
+      const { x, y, width, height } = inside(box);
+      const seen = x + width > -1 && y + height > -1 && x < frame.usedWidth + 1 && y < frame.usedHeight + 1;
+      return seen ? { x, y, width: Math.max(1, width), height: Math.max(1, height) } : undefined;
+    };
+    this.#put("cursor", cell(state.query, state.key));
+    this.#put("pointed", cell(hover?.query, hover?.key));
+    this.#put("held", cell(state.held?.[0], state.held?.[1]));
+    const ticked = cell(pointed.query, pointed.key);
+    this.#put("row-tick", ticked && { x: -6, y: ticked.y, width: 5, height: Math.max(2, ticked.height) });
+    this.#put("column-tick", ticked && { x: ticked.x, y: -6, width: Math.max(2, ticked.width), height: 5 });
+    this.#put("selection", this.#selected(frame, axes, state.rows, state.columns));
+    const [from, to] = this.band ?? [];
+    this.#put(
+      "band",
+      from &&
+        to && {
+          x: Math.min(from[0], to[0]),
+          y: Math.min(from[1], to[1]),
+          width: Math.abs(from[0] - to[0]),
+          height: Math.abs(from[1] - to[1]),
+        },
+    );
+  }
+
+  /** About all that is selected; a side that has none is whole. */
+  #selected(frame: Frame, axes: Axes, rows: readonly number[], columns: readonly number[]): Box | undefined {
+    if (rows.length === 0 && columns.length === 0) return undefined;
+    const ends = (values: readonly number[], axis: Axis) =>
+      values.length > 0
+        ? [values[0], values[values.length - 1]]
+        : [indexAt(axis, 0) ?? 0, indexAt(axis, axis.count - 1) ?? 0];
+    const [q0, q1] = ends(rows, axes.rows);
+    const [k0, k1] = ends(columns, axes.columns);
+    const [a, b] = [boxOf(frame, axes, q0, k0), boxOf(frame, axes, q1, k1)];
+    return (
+      a &&
+      b && {
+        x: a.x - frame.left,
+        y: a.y - frame.top,
+        width: b.x + b.width - a.x,
+        height: b.y + b.height - a.y,
+      }
+    );
+  }
+
+  #put(name: Name, box: Box | undefined): void {
+    const { style } = this.#of[name];
+    this.#of[name].hidden = box === undefined;
+    if (box === undefined) return;
+    style.setProperty("left", `${box.x}px`);
+    style.setProperty("top", `${box.y}px`);
+    style.setProperty("width", `${box.width}px`);
+    style.setProperty("height", `${box.height}px`);
+  }
+}

@@ -1,0 +1,431 @@
+/**
+ * The matrix of a head: a canvas for the cells, elements for everything that is read or pointed at. It is told when the
+ * session has changed and paints in the next frame; it changes the session when somebody points, clicks, drags or turns
+ * the wheel. Painting is paint.ts's, the grid for keyboards and screen readers grid.ts's.
+ */
+
+import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
+import { reveal, zoom } from "../../canvas/camera.ts";
+import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
+import { Grid, type Gridded } from "../../canvas/grid.ts";
+import { Labels } from "../../canvas/labels.ts";
+import { HeadFacts } from "../../state/facts.ts";
+import type { Behind } from "./blit.ts";
+import { type Box, boxOf, type Frame, frameOf } from "./frame.ts";
+import { Marks } from "./marks.ts";
+import { Minimap } from "./minimap.ts";
+import { paint, resize } from "./paint.ts";
+import { type Area, pointAt } from "./pointing.ts";
+import { type Plan, Tiles } from "./tiles.ts";
+
+/** What the matrix needs of the element it is in. */
+export interface Host {
+  readonly session: Session;
+  readonly slices: Slices;
+  readonly takesWheel: (event: WheelEvent) => boolean;
+  /** What a cell says; `full` where it is the cursor's. */
+  readonly describe: (query: number, key: number, full: boolean) => string;
+  readonly failed: (error: unknown) => void;
+  /** The cursor's head as far as it is known, in at most so many device pixels. */
+  readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
+  /** How far that is; undefined: it was not asked for. */
+  readonly overviewed: () => "under way" | "done" | undefined;
+}
+
+const EMPTY: Axis = axisOf(0);
+
+export class Matrix {
+  readonly root = document.createElement("div");
+  /** The value at full colour of what is painted, for the legend. */
+  domain: number | undefined;
+  readonly #host: Host;
+  readonly #canvas = document.createElement("canvas");
+  readonly #ghost = document.createElement("canvas");
+  readonly #area = document.createElement("div");
+  readonly #rowLabels = new Labels("rows");
+  readonly #columnLabels = new Labels("columns");
+  readonly #marks = new Marks();
+  readonly #probe = document.createElement("i");
+  readonly #grid: Grid;
+  readonly #tiles: Tiles;
+  readonly #minimap: Minimap;
+  readonly #stop = new AbortController();
+  readonly #sizes: ResizeObserver;
+  #frame: Frame | undefined;
+  #axes: { rows: Axis; columns: Axis } = { rows: EMPTY, columns: EMPTY };
+  #plan: Plan | undefined;
+  #facts: HeadFacts | undefined;
+  #factsKey = "";
+  #paints: Paints | undefined;
+  #painted = "";
+  #look = "";
+  #missing = 0;
+  #due = 0;
+  #size: readonly [number, number] = [0, 0];
+
+  constructor(host: Host) {
+    this.#host = host;
+    this.root.className = "matrix waiting";
+    this.#canvas.className = "cells";
+    this.#ghost.className = "cells ghost";
+    for (const canvas of [this.#canvas, this.#ghost]) canvas.setAttribute("aria-hidden", "true");
+    this.#area.className = "area";
+    this.#grid = new Grid(() => this.#gridded());
+    this.#tiles = new Tiles(host.slices, () => this.schedule(true), host.failed);
+    this.#minimap = new Minimap(
+      this.#tiles,
+      (camera, how) => host.session.set({ camera }, how),
+      this.#stop.signal,
+    );
+    this.#probe.hidden = true;
+    this.#area.append(...this.#marks.all, this.#grid.root);
+    this.root.append(
+      this.#canvas,
+      this.#ghost,
+      this.#columnLabels.root,
+      this.#rowLabels.root,
+      this.#area,
+      this.#minimap.root,
+      this.#probe,
+    );
+    const area: Area = {
+      session: host.session,
+      cells: this.#area,
+      rows: this.#rowLabels.root,
+      columns: this.#columnLabels.root,
+      frame: () => this.#frame,
+      axes: () => this.#axes,
+      takesWheel: host.takesWheel,
+      band: (band) => {
+        this.#marks.band = band;
+        this.schedule();
+      },
+      focus: () => this.focus(),
+    };
+    pointAt(area, this.#stop.signal);
+    this.#sizes = new ResizeObserver(() => {
+      this.#size = [this.root.clientWidth, this.root.clientHeight];
+      this.schedule(true);
+    });
+  }
+
+  /** Begins to watch its size. */
+  connect(): void {
+    this.#sizes.observe(this.root);
+    this.#size = [this.root.clientWidth, this.root.clientHeight];
+    this.schedule(true);
+  }
+
+  disconnect(): void {
+    this.#sizes.disconnect();
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+    this.#tiles.clear();
+    this.#painted = "";
+  }
+
+  /** Ends for good. */
+  dispose(): void {
+    this.disconnect();
+    this.#stop.abort();
+  }
+
+  /** Squares still waited for. */
+  get waiting(): number {
+    return Math.max(this.#missing, this.#tiles.waiting);
+  }
+
+  get scene(): Frame["scene"] | undefined {
+    return this.#frame?.scene;
+  }
+
+  /** The cell's box inside the root. */
+  boxOf(query: number, key: number): Box | undefined {
+    return this.#frame && boxOf(this.#frame, this.#axes, query, key);
+  }
+
+  /** Puts the keyboard's focus on the cursor's cell. */
+  focus(): void {
+    this.#grid.focus();
+  }
+
+  /** Colours may have changed. */
+  restyle(): void {
+    this.#paints = undefined;
+    this.schedule(true);
+  }
+
+  schedule(repaint = false): void {
+    if (repaint) this.#painted = "";
+    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#due = 0;
+    const { session } = this.#host;
+    const { block, store, state } = session;
+    const [width, height] = this.#size;
+    if (block === undefined || store === undefined || width < 40 || height < 40 || !session.ready) return;
+    const names = session.labels(block);
+    this.#axes = axesOf(block, state);
+    const { rows, columns } = this.#axes;
+    this.#frame = frameOf(width, height, rows, columns, names, state);
+    this.#paints ??= paintsOf(this.root, this.#probe);
+    this.#plan = this.#planOf();
+    const facts = this.#factsOf(this.#plan);
+    const ratio = devicePixelRatio;
+    const look = this.#lookOf(this.#plan);
+    const { x, y, cellWidth, cellHeight } = this.#frame;
+    const key = [
+      look,
+      state.pool,
+      width,
+      height,
+      ratio,
+      x,
+      y,
+      cellWidth,
+      cellHeight,
+      state.values,
+      facts.rows,
+    ].join(" ");
+    if (key !== this.#painted) {
+      if (this.#look !== "" && look !== this.#look) this.#fade();
+      const behind = this.#behind(ratio);
+      const done = paint(this.#canvas.getContext("2d")!, this.#tiles, {
+        size: [Math.round(width * ratio), Math.round(height * ratio)],
+        frame: this.#frame,
+        ratio,
+        plan: this.#plan,
+        rows,
+        columns,
+        paints: this.#paints,
+        facts: facts.whole || facts.entropy.length > 512 ? facts : undefined,
+        readRow: (query) => session.row(query, state.stage),
+        behind,
+        squares: !this.#meaned(ratio),
+        ...(state.values && { value: (query: number, k: number) => session.row(query, state.stage)[k] }),
+      });
+      if (behind?.held !== true)
+        this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
+      this.#tiles.settle();
+      this.#missing = done.missing;
+      if (done.shown) {
+        this.#look = look;
+        this.domain = done.domain;
+      }
+      this.#painted = key;
+      this.root.classList.toggle("waiting", done.missing > 0 || !done.shown);
+      this.root.dispatchEvent(new CustomEvent("painted", { detail: done }));
+    }
+    this.#place();
+  }
+
+  /** The head's overview, where it is what the squares will show. */
+  #behind(ratio: number): Behind | undefined {
+    const { session, overview, overviewed } = this.#host;
+    const { state, block } = session;
+    const { rows, columns } = this.#axes;
+    const whole = rows.count === block!.Nq && columns.count === block!.Nk;
+    if (!whole || state.stage !== "weights" || this.#plan!.domain !== undefined || this.#plan!.rowMax)
+      return undefined;
+    if (this.#plan!.renormalise) return undefined;
+    const { usedWidth, usedHeight } = this.#frame!;
+    const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
+    // Squares keep the largest value; the mean is the overview's.
+    if (this.#meaned(ratio)) return { picture: overview(width, height, true), held: false };
+    const how = overviewed();
+    return how && { picture: overview(width, height, false), held: how === "under way" };
+  }
+
+  /** Whether cells are merged, and by their mean. */
+  #meaned(ratio: number): boolean {
+    const { cellWidth, cellHeight } = this.#frame!;
+    const { pool, stage } = this.#host.session.state;
+    return pool === "mean" && stage === "weights" && Math.min(cellWidth, cellHeight) * ratio < 1;
+  }
+
+  /** What is painted, and how. */
+  #planOf(): Plan {
+    const { session } = this.#host;
+    const { state } = session;
+    const { stage, transfer } = state;
+    const score = stage === "scores" || stage === "scaled" || stage === "masked";
+    const hidden = hiddenKeys(session.block!, state);
+    return {
+      store: session.store!,
+      ref: session.ref,
+      stage,
+      transfer: score ? "linear" : transfer,
+      colours: wordsOf(rampOf(state.ramp, score, session.dark)),
+      hidden,
+      renormalise: state.renormalise && hidden.length > 0 && !score,
+      rowMax: state.domain === "row",
+      ...(session.headMax !== undefined && { domain: session.headMax }),
+    };
+  }
+
+  #lookOf({ ref, stage, transfer, domain, colours, hidden, renormalise, rowMax }: Plan): string {
+    const { rows, columns } = this.#axes;
+    const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => `${start}-${end}`);
+    return [
+      ref.block,
+      ref.layer,
+      ref.head,
+      stage,
+      transfer,
+      domain,
+      colours[0],
+      colours[255],
+      hidden,
+      renormalise,
+      rowMax,
+      runs,
+    ].join(" "); // prettier-ignore
+  }
+
+  /** Facts of the rows, gathered while nothing else is to be done. */
+  #factsOf({ store, ref, hidden }: Plan): HeadFacts {
+    const key = `${ref.block} ${ref.layer} ${ref.head} ${hidden.join()}`;
+    if (
+      this.#facts === undefined ||
+      key !== this.#factsKey ||
+      this.#host.session.store !== this.#facts.store
+    ) {
+      this.#factsKey = key;
+      const facts = new HeadFacts(store, ref, hidden);
+      this.#facts = facts;
+      let told = 0;
+      this.#host.slices.add(() => {
+        // Another store may have been opened since, and this one closed.
+        const current = facts === this.#facts && facts.store === this.#host.session.store;
+        if (!current || !this.root.isConnected) return false;
+        const more = facts.step();
+        if (!more || facts.rows - told >= 512) {
+          told = facts.rows;
+          this.schedule();
+        }
+        return more;
+      });
+    }
+    return this.#facts;
+  }
+
+  /** The picture before fades out over the new one, in place. */
+  #fade(): void {
+    if (this.#host.session.still) return;
+    const { width, height, style } = this.#canvas;
+    const context = this.#ghost.getContext("2d")!;
+    resize(this.#ghost, [width, height]);
+    this.#ghost.style.cssText = style.cssText;
+    context.clearRect(0, 0, width, height);
+    context.drawImage(this.#canvas, 0, 0);
+    this.#ghost.animate([{ opacity: 1 }, { opacity: 0 }], {
+      duration: 240,
+      easing: "ease-out",
+      fill: "both",
+    });
+  }
+
+  /** Puts labels, outlines and the grid where they belong. */
+  #place(): void {
+    const { session } = this.#host;
+    const { state, hover } = session;
+    const frame = this.#frame!;
+    const { rows, columns } = this.#axes;
+    const names = session.labels(session.block!);
+    const faded = new Set(hiddenKeys(session.block!, state));
+    const style = (element: HTMLElement, styles: Record<string, number>) => {
+      for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
+    };
+    style(this.#area, { left: frame.left, top: frame.top, width: frame.usedWidth, height: frame.usedHeight });
+    style(this.#rowLabels.root, { top: frame.top, width: frame.left - 8, height: frame.usedHeight });
+    style(this.#columnLabels.root, {
+      left: frame.left,
+      height: frame.top - 6,
+      width: frame.usedWidth + frame.right,
+    });
+    this.#area.classList.toggle("zoomed", state.camera !== null);
+    this.#rowLabels.update(
+      rows,
+      names.query,
+      { pixels: frame.cellHeight, from: frame.y, length: frame.usedHeight },
+      { cursor: state.query, pointed: hover?.query, chosen: new Set(state.rows), faded: new Set() },
+      names.lang.query,
+    );
+    this.#columnLabels.update(
+      columns,
+      names.key,
+      { pixels: frame.cellWidth, from: frame.x, length: frame.usedWidth },
+      { cursor: state.key, pointed: hover?.key, chosen: new Set(state.columns), faded },
+      names.lang.key,
+    );
+    this.#marks.update(frame, this.#axes, session);
+    this.#grid.update();
+  }
+
+  /** What the grid says of the cells. */
+  #gridded(): Gridded | undefined {
+    const { session, describe } = this.#host;
+    const { block, state } = session;
+    const frame = this.#frame;
+    if (block === undefined || frame === undefined) return undefined;
+    const { rows, columns } = this.#axes;
+    const names = session.labels(block);
+    const box = boxOf(frame, this.#axes, state.query, state.key);
+    const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
+    return {
+      label: `Layer ${state.layer}, head ${state.head}: ${state.stage}. Rows are queries, columns are keys.`,
+      rows: rows.count,
+      columns: columns.count,
+      row: placeOf(rows, state.query) ?? 0,
+      column: placeOf(columns, state.key) ?? 0,
+      selected: state.held !== null,
+      lang: names.lang,
+      key: `${session.opened} ${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
+      version: `${this.#look} ${session.opened}`,
+      corner: "query",
+      rowName: (place) => names.query[indexAt(rows, place) ?? 0],
+      columnName: (place) => names.key[indexAt(columns, place) ?? 0],
+      text: (row, column, full) => describe(indexAt(rows, row) ?? 0, indexAt(columns, column) ?? 0, full),
+      box: box && {
+        ...box,
+        x: within(box.x - frame.left, frame.usedWidth),
+        y: within(box.y - frame.top, frame.usedHeight),
+      },
+    };
+  }
+
+  /** Moves the picture so that the cursor's cell is seen. */
+  follow(): void {
+    const { session } = this.#host;
+    const [row, column] = [
+      placeOf(this.#axes.rows, session.state.query),
+      placeOf(this.#axes.columns, session.state.key),
+    ];
+    if (this.#frame === undefined || row === undefined || column === undefined) return;
+    const camera = reveal(this.#frame.scene, session.state.camera, column, row);
+    if (camera !== session.state.camera) session.set({ camera }, "replace");
+  }
+
+  /** Zooms about the cursor (or the middle). */
+  zoomBy(factor: number): void {
+    const { session } = this.#host;
+    const frame = this.#frame;
+    if (frame === undefined) return;
+    const box = this.boxOf(session.state.query, session.state.key);
+    const middle = box ? [box.x + box.width / 2 - frame.left, box.y + box.height / 2 - frame.top] : [0, 0];
+    const inside =
+      middle[0] >= 0 && middle[0] <= frame.usedWidth && middle[1] >= 0 && middle[1] <= frame.usedHeight;
+    const [x, y] = inside ? middle : [frame.usedWidth / 2, frame.usedHeight / 2];
+    session.set({ camera: factor === 0 ? null : zoom(frame.scene, session.state.camera, factor, x, y) });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The whole head in a corner, where there are many tokens and only a part of them is seen: shows which part, and moves it.
+ */
+
+import type { Paints } from "../../canvas/colors.ts";
+import { listen } from "../../canvas/gestures.ts";
+import type { Camera } from "../../state/state.ts";
+import type { Frame } from "./frame.ts";
+import { type Plan, type Tiles, topLevel } from "./tiles.ts";
+
+/** Pixels of its longer side. */
+const SIDE = 112;
+/** More tokens than this have a map. */
+const MANY = 256;
+
+export class Minimap {
+  readonly root = document.createElement("canvas");
+  #frame: Frame | undefined;
+  readonly #tiles: Tiles;
+
+  constructor(tiles: Tiles, move: (camera: Camera, how: "push" | "replace") => void, signal: AbortSignal) {
+    this.#tiles = tiles;
+    this.root.className = "minimap";
+    this.root.setAttribute("aria-hidden", "true");
+    this.root.hidden = true;
+    const go = ([x, y]: readonly [number, number], how: "push" | "replace") => {
+      const frame = this.#frame;
+      if (frame === undefined) return;
+      const { columns, rows } = frame.scene;
+      const [width, height] = [this.root.clientWidth, this.root.clientHeight];
+      move(
+        {
+          scale: Math.min(frame.cellWidth, frame.cellHeight),
+          x: (x / width) * columns - frame.usedWidth / frame.cellWidth / 2,
+          y: (y / height) * rows - frame.usedHeight / frame.cellHeight / 2,
+        },
+        how,
+      );
+    };
+    listen(
+      this.root,
+      {
+        point: () => {},
+        leave: () => {},
+        tap: (at) => go(at, "push"),
+        drag: (phase, _from, to) => go(to, phase === "end" ? "push" : "replace"),
+        zoom: () => {},
+        zoomed: () => {},
+        takesWheel: () => false,
+      },
+      signal,
+    );
+  }
+
+  update(plan: Plan, frame: Frame, zoomed: boolean, paints: Paints, ratio: number): void {
+    const { Nq, Nk } = plan.store.blocks[plan.ref.block];
+    const { columns, rows } = frame.scene;
+    this.#frame = frame;
+    this.root.hidden = !zoomed || Math.max(Nq, Nk) <= MANY || columns !== Nk || rows !== Nq;
+    if (this.root.hidden) return;
+    const whole = this.#tiles.get(plan, topLevel(Nq, Nk), 0, 0);
+    if (whole === undefined) return;
+    const scale = SIDE / Math.max(columns, rows);
+    const [width, height] = [columns, rows].map((count) => Math.max(8, Math.round(count * scale)));
+    const [w, h] = [width, height].map((side) => Math.round(side * ratio));
+    if (this.root.width !== w || this.root.height !== h) {
+      this.root.width = w;
+      this.root.height = h;
+      this.root.style.setProperty("width", `${width}px`);
+      this.root.style.setProperty("height", `${height}px`);
+    }
+    const context = this.root.getContext("2d")!;
+    context.imageSmoothingEnabled = false;
+    context.fillStyle = paints.paper;
+    context.fillRect(0, 0, w, h);
+    context.drawImage(whole.canvas, 0, 0, whole.columns, whole.rows, 0, 0, w, h);
+    const seen = [
+      (frame.x / columns) * w,
+      (frame.y / rows) * h,
+      Math.max(4, (frame.usedWidth / frame.cellWidth / columns) * w),
+      Math.max(4, (frame.usedHeight / frame.cellHeight / rows) * h),
+    ] as const;
+    context.lineWidth = 4 * ratio;
+    context.strokeStyle = paints.paper;
+    context.strokeRect(...seen);
+    context.lineWidth = 2 * ratio;
+    context.strokeStyle = paints.query;
+    context.strokeRect(...seen);
+  }
+}

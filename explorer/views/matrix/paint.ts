@@ -1,0 +1,304 @@
+/**
+ * One painting of a matrix: hatch, squares, gaps between cells, hidden keys, marks of what is no number, values in the
+ * cells, and the margins. Everything is in device pixels here; what moves with the pointer is elsewhere (matrix.ts).
+ */
+
+import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import { num } from "../../../src/store/text/number.ts";
+import { lightness } from "../../../src/view/color.ts";
+import { type Axis, between, placeOf } from "../../canvas/axis.ts";
+import type { Paints } from "../../canvas/colors.ts";
+import type { HeadFacts } from "../../state/facts.ts";
+import { type Behind, blit, hatch, type Window, xOf, yOf } from "./blit.ts";
+import type { Frame } from "./frame.ts";
+import type { Plan, Tiles } from "./tiles.ts";
+
+export interface Painting {
+  /** Width and height of the canvas, in device pixels. */
+  readonly size: readonly [number, number];
+  readonly frame: Frame;
+  /** Device pixels a CSS pixel. */
+  readonly ratio: number;
+  readonly plan: Plan;
+  readonly rows: Axis;
+  readonly columns: Axis;
+  readonly paints: Paints;
+  readonly facts: HeadFacts | undefined;
+  /** The value printed in a cell, where it is asked for; and the colours' lightness decides its ink. */
+  readonly value?: (query: number, key: number) => number;
+  readonly readRow: (query: number) => Float64Array;
+  /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
+  readonly behind: Behind | undefined;
+  /** Whether there are squares, or only that. */
+  readonly squares: boolean;
+}
+
+/** Paints; false where there was nothing at all to show yet, and the canvas is as it was, in its old size too. */
+export function paint(
+  context: CanvasRenderingContext2D,
+  tiles: Tiles,
+  painting: Painting,
+): { shown: boolean; missing: number; domain: number | undefined } {
+  const { frame, ratio, plan, rows, columns, paints, behind } = painting;
+  const view: Window = {
+    left: Math.round(frame.left * ratio),
+    top: Math.round(frame.top * ratio),
+    width: Math.round(frame.usedWidth * ratio),
+    height: Math.round(frame.usedHeight * ratio),
+    x: frame.x,
+    y: frame.y,
+    cellWidth: frame.cellWidth * ratio,
+    cellHeight: frame.cellHeight * ratio,
+  };
+  const layer = scratch(context.canvas, painting.size);
+  layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
+  hatch(layer, view, paints.hatch, ratio);
+  if (!painting.squares && behind?.picture) stretch(layer, view, behind.picture, painting);
+  const { missing, bare, domain } = painting.squares
+    ? blit(layer, tiles, plan, rows, columns, view, behind)
+    : { missing: 0, bare: 0, domain: 1 };
+  const all = rows.runs.length > 0 && columns.runs.length > 0;
+  if (all && bare > 0 && domain === undefined) return { shown: false, missing, domain };
+  gaps(layer, view, rows, columns, paints, ratio);
+  hideKeys(layer, view, plan.hidden, columns, paints);
+  outline(layer, view, paints);
+  cellMarks(layer, view, painting, domain);
+  margins(layer, view, painting);
+  resize(context.canvas, painting.size);
+  context.canvas.style.setProperty("width", `${painting.size[0] / ratio}px`);
+  context.canvas.style.setProperty("height", `${painting.size[1] / ratio}px`);
+  context.clearRect(0, 0, ...painting.size);
+  context.drawImage(layer.canvas, 0, 0);
+  return { shown: true, missing, domain };
+}
+
+/** The whole head in place of its squares. */
+function stretch(
+  context: CanvasRenderingContext2D,
+  view: Window,
+  picture: HTMLCanvasElement,
+  { rows, columns }: Painting,
+): void {
+  context.save();
+  context.beginPath();
+  context.rect(view.left, view.top, view.width, view.height);
+  context.clip();
+  context.imageSmoothingEnabled = false;
+  const [x, y] = [xOf(view, 0), yOf(view, 0)];
+  context.clearRect(view.left, view.top, view.width, view.height);
+  context.drawImage(picture, x, y, xOf(view, columns.count) - x, yOf(view, rows.count) - y);
+  context.restore();
+}
+
+/** Gives a canvas its size, which clears it where the size is new. */
+export function resize(canvas: HTMLCanvasElement, [width, height]: readonly [number, number]): void {
+  if (canvas.width === width && canvas.height === height) return;
+  canvas.width = width;
+  canvas.height = height;
+}
+
+/** A second canvas, so that a picture that is not whole never shows. */
+const scratches = new WeakMap<HTMLCanvasElement, CanvasRenderingContext2D>();
+function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRenderingContext2D {
+  let found = scratches.get(canvas);
+  if (found === undefined) {
+    found = document.createElement("canvas").getContext("2d")!;
+    scratches.set(canvas, found);
+  }
+  resize(found.canvas, size);
+  return found;
+}
+
+/** A line of paper between cells that have room for it. */
+function gaps(
+  context: CanvasRenderingContext2D,
+  view: Window,
+  rows: Axis,
+  columns: Axis,
+  { paper }: Paints,
+  ratio: number,
+): void {
+  const { left, top, width, height, x, y, cellWidth, cellHeight } = view;
+  context.fillStyle = paper;
+  const thick = Math.max(1, Math.round(ratio));
+  if (cellWidth >= 6 * ratio)
+    for (let place = Math.ceil(x + 1e-9); place <= x + width / cellWidth; place++)
+      context.fillRect(xOf(view, place) - thick, top, thick, height);
+  if (cellHeight >= 6 * ratio)
+    for (let place = Math.ceil(y + 1e-9); place <= y + height / cellHeight; place++)
+      context.fillRect(left, yOf(view, place) - thick, width, thick);
+  // Segments that do not follow one another are set apart.
+  for (const { at } of columns.runs.slice(1))
+    if (at > x) context.fillRect(xOf(view, at) - 2 * thick, top, 3 * thick, height);
+  for (const { at } of rows.runs.slice(1))
+    if (at > y) context.fillRect(left, yOf(view, at) - 2 * thick, width, 3 * thick);
+}
+
+/** Hidden keys are paper with a line through the middle. */
+function hideKeys(
+  context: CanvasRenderingContext2D,
+  view: Window,
+  hidden: readonly number[],
+  columns: Axis,
+  { paper, line }: Paints,
+): void {
+  for (const key of hidden) {
+    const place = placeOf(columns, key);
+    if (place === undefined) continue;
+    const from = Math.max(view.left, xOf(view, place));
+    const to = Math.min(view.left + view.width, Math.max(xOf(view, place) + 1, xOf(view, place + 1)));
+    if (to <= from) continue;
+    context.fillStyle = paper;
+    context.fillRect(from, view.top, to - from, view.height);
+    context.fillStyle = line;
+    context.fillRect(Math.floor((from + to) / 2), view.top, 1, view.height);
+  }
+}
+
+function outline(
+  context: CanvasRenderingContext2D,
+  { left, top, width, height }: Window,
+  { line }: Paints,
+): void {
+  context.strokeStyle = line;
+  context.lineWidth = 1;
+  context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
+}
+
+/** Values in cells, and a cross on what is no number. */
+function cellMarks(
+  context: CanvasRenderingContext2D,
+  view: Window,
+  painting: Painting,
+  drawn: number | undefined,
+): void {
+  const { plan, rows, columns, ratio, paints, value, facts, readRow } = painting;
+  const domain = plan.domain ?? drawn ?? 1;
+  const room = Math.min(view.cellWidth, view.cellHeight) / ratio;
+  const strange = facts !== undefined && facts.strange > 0 && room >= 8;
+  if (!strange && (value === undefined || room < 14)) return;
+  const [dark, light] = ["#1b1a17", "#fbfaf7"];
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const hidden = new Set(plan.hidden);
+  for (const down of between(rows, view.y, view.y + view.height / view.cellHeight))
+    for (let query = down.start; query < down.end; query++) {
+      const y = (yOf(view, down.at + query - down.start) + yOf(view, down.at + query - down.start + 1)) / 2;
+      const row = readRow(query);
+      const seen = plan.store.visible(plan.ref, query);
+      for (const across of between(columns, view.x, view.x + view.width / view.cellWidth))
+        for (let key = across.start; key < across.end; key++) {
+          if (!seen[key] || hidden.has(key)) continue;
+          const place = across.at + key - across.start;
+          const x = (xOf(view, place) + xOf(view, place + 1)) / 2;
+          if (!Number.isFinite(row[key])) {
+            if (room >= 8) cross(context, x, y, room * ratio * 0.22, ratio);
+            continue;
+          }
+          if (value === undefined || room < 14) continue;
+          const shown = value(query, key);
+          const text = written(shown, plan.stage, room);
+          const size = Math.min(11, (room - 4) / (0.62 * Math.max(3, text.length)));
+          if (text === "" || size < 5) continue;
+          context.font = `${(size * ratio).toFixed(1)}px ${paints.mono}`;
+          context.fillStyle = inkOn(plan, shown, domain) === "dark" ? dark : light;
+          context.fillText(text, x, y + ratio * 0.5);
+        }
+    }
+}
+
+/** A value as a cell has room for it: two places of a weight, three digits where cells are large, nothing for next to nothing. */
+function written(value: number, stage: Plan["stage"], room: number): string {
+  const source = `row ${stage}`;
+  if (room >= 36 || stage !== "weights") return num(value, source, { digits: room >= 36 ? 3 : 2 }).text;
+  const rounded = Math.round(100 * value) / 100;
+  if (rounded === 0) return "";
+  return num(rounded, source, { digits: rounded < 0.1 ? 1 : 2 }).text.replace(/^0\./, ".");
+}
+
+/** Which ink is read on a value's colour. */
+function inkOn({ colours, stage, transfer }: Plan, value: number, domain: number): "dark" | "light" {
+  const code = isSigned(stage) ? signedCodeOf(value, domain) : codeOf(value, transfer, domain);
+  const [red, green, blue] = new Uint8Array(colours.buffer, 4 * code, 3);
+  return lightness([red, green, blue]) > 0.6 ? "dark" : "light";
+}
+
+function cross(context: CanvasRenderingContext2D, x: number, y: number, r: number, ratio: number): void {
+  context.strokeStyle = "#1b1a17";
+  context.lineWidth = 1.5 * ratio;
+  context.beginPath();
+  context.moveTo(x - r, y - r);
+  context.lineTo(x + r, y + r);
+  context.moveTo(x + r, y - r);
+  context.lineTo(x - r, y + r);
+  context.stroke();
+}
+
+/** Entropy of each row at the right, the sum of each column at the bottom; what hidden keys took, as a grey bar. */
+function margins(context: CanvasRenderingContext2D, view: Window, painting: Painting): void {
+  const { facts, frame, ratio, rows, columns, paints, plan } = painting;
+  if (facts === undefined) return;
+  const most = Math.log(Math.max(2, facts.totals.length));
+  const wide = Math.round((frame.right - 6) * ratio);
+  const x = view.left + view.width + Math.round(6 * ratio);
+  const thick = (cell: number) => Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
+  const took = plan.renormalise ? undefined : facts.hidden;
+  context.save();
+  context.beginPath();
+  context.rect(x, view.top, wide + 1, view.height);
+  context.rect(view.left, view.top + view.height, view.width, Math.round(frame.bottom * ratio) + 1);
+  context.clip();
+  bars(rows, view.y, view.height, view.cellHeight, facts.entropy, (place, end, value, index) => {
+    const [from, to] = [yOf(view, place), yOf(view, end)];
+    const high = Math.min(to - from, thick(view.cellHeight * (end - place)));
+    const y = from + Math.floor((to - from - high) / 2);
+    const left = took?.[index] ?? 0;
+    if (left > 0) {
+      context.fillStyle = paints.hatch;
+      context.fillRect(x, y, Math.max(1, Math.round(wide * left)), high);
+      context.fillStyle = paints.second;
+      context.fillRect(x, y + high - ratio, Math.round((wide * value) / most), ratio);
+    } else {
+      context.fillStyle = paints.second;
+      context.fillRect(x, y, Math.max(value > 0 ? 1 : 0, Math.round((wide * value) / most)), high);
+    }
+  });
+  const high = Math.round((frame.bottom - 6) * ratio);
+  const y = view.top + view.height + Math.round(6 * ratio);
+  let largest = 0;
+  for (const total of facts.totals) if (total > largest) largest = total;
+  const hidden = new Set(plan.hidden);
+  bars(columns, view.x, view.width, view.cellWidth, facts.totals, (place, end, value, index) => {
+    const [from, to] = [xOf(view, place), xOf(view, end)];
+    const width = Math.min(to - from, thick(view.cellWidth * (end - place)));
+    context.fillStyle = hidden.has(index) ? paints.line : paints.second;
+    context.fillRect(
+      from + Math.floor((to - from - width) / 2),
+      y,
+      width,
+      Math.max(value > 0 ? 1 : 0, Math.round((high * value) / (largest || 1))),
+    );
+  });
+  context.restore();
+}
+
+/** Calls back for each bar on screen: one a token, or the largest of those that share a pixel. */
+function bars(
+  axis: Axis,
+  from: number,
+  length: number,
+  pixels: number,
+  values: Float64Array,
+  draw: (place: number, end: number, value: number, index: number) => void,
+): void {
+  const step = Math.max(1, Math.ceil(1 / pixels));
+  for (const run of between(axis, from, from + length / pixels))
+    for (let index = run.start; index < run.end; index += step) {
+      const end = Math.min(run.end, index + step);
+      let best = index;
+      for (let i = index; i < end; i++)
+        if (values[i] > values[best] || values[best] !== values[best]) best = i;
+      if (values[best] === values[best])
+        draw(run.at + index - run.start, run.at + end - run.start, values[best], best);
+    }
+}

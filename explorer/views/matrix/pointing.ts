@@ -1,0 +1,135 @@
+/**
+ * What pointing at a matrix does: hovering previews, clicking pins, dragging selects a rectangle (or moves the picture,
+ * where only part of it is seen), the wheel zooms, a label selects its row or column.
+ */
+import type { Cell, Session } from "../../app/session.ts";
+import { indexAt } from "../../canvas/axis.ts";
+import { pan, zoom } from "../../canvas/camera.ts";
+import { listen, type Phase, type Point } from "../../canvas/gestures.ts";
+import { clickCell, clickToken, span } from "../../state/select.ts";
+import { type Axes, type Frame, placeAt } from "./frame.ts";
+
+/** What pointing needs of a matrix. */
+export interface Area {
+  readonly session: Session;
+  readonly cells: HTMLElement;
+  readonly rows: HTMLElement;
+  readonly columns: HTMLElement;
+  readonly frame: () => Frame | undefined;
+  readonly axes: () => Axes;
+  readonly takesWheel: (event: WheelEvent) => boolean;
+  /** The rectangle being drawn has changed. */
+  readonly band: (band: readonly [Point, Point] | undefined) => void;
+  readonly focus: () => void;
+}
+
+const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
+
+export function pointAt(area: Area, signal: AbortSignal): void {
+  const { session } = area;
+  const hover = (cell: Cell | null) => {
+    const before = session.hover;
+    if (before?.query === cell?.query && before?.key === cell?.key) return;
+    session.hover = cell;
+    session.changed();
+  };
+  const cellAt = ([x, y]: Point): Cell | undefined => {
+    const frame = area.frame();
+    if (frame === undefined) return undefined;
+    const { column, row } = placeAt(frame, x + frame.left, y + frame.top);
+    const { rows, columns } = area.axes();
+    const [query, key] = [indexAt(rows, row), indexAt(columns, column)];
+    return query === undefined || key === undefined ? undefined : { query, key };
+  };
+
+  let moving: Point | undefined;
+  let drawing = false;
+  const drag = (phase: Phase, from: Point, to: Point, event: PointerEvent) => {
+    const frame = area.frame();
+    if (frame === undefined) return;
+    if (phase === "start") {
+      session.hover = null;
+      moving = event.button === 1 || (session.state.camera !== null && !event.shiftKey) ? from : undefined;
+      drawing = moving === undefined;
+    }
+    if (moving !== undefined) {
+      const camera = pan(frame.scene, session.state.camera, to[0] - moving[0], to[1] - moving[1]);
+      moving = to;
+      session.set({ camera }, "replace");
+      if (phase === "end") session.changed("push");
+    } else if (drawing && (phase === "start" || phase === "move")) area.band([from, to]);
+    if (phase === "start" || phase === "move") return;
+    area.band(undefined);
+    if (drawing && phase === "end") {
+      const inside = ([x, y]: Point): Point => [
+        Math.max(0, Math.min(frame.usedWidth - 1e-3, x)),
+        Math.max(0, Math.min(frame.usedHeight - 1e-3, y)),
+      ];
+      const [a, b] = [cellAt(inside(from)), cellAt(inside(to))];
+      if (a && b)
+        session.set({
+          rows: span(a.query, b.query),
+          columns: span(a.key, b.key),
+          query: b.query,
+          key: b.key,
+        });
+    }
+    moving = undefined;
+    drawing = false;
+  };
+
+  listen(
+    area.cells,
+    {
+      point: (at) => hover(cellAt(at) ?? null),
+      leave: () => hover(null),
+      tap: (at, event) => {
+        const cell = cellAt(at);
+        if (cell === undefined) return;
+        const { state } = session;
+        const moved = cell.query !== state.query || cell.key !== state.key;
+        // A finger has no hover: its first tap previews, the second pins.
+        if (event.pointerType === "touch" && moved) session.set({ ...cell, held: null }, "replace");
+        else session.set(clickCell(state, cell.query, cell.key, keysOf(event)));
+        area.focus();
+      },
+      drag,
+      zoom: (factor, [x, y]) => {
+        const frame = area.frame();
+        if (frame) session.set({ camera: zoom(frame.scene, session.state.camera, factor, x, y) }, "replace");
+      },
+      zoomed: () => session.changed("push"),
+      takesWheel: area.takesWheel,
+    },
+    signal,
+  );
+
+  for (const side of ["rows", "columns"] as const) {
+    const labels = area[side];
+    const indexOf = (event: MouseEvent) => {
+      const frame = area.frame();
+      if (frame === undefined) return undefined;
+      const box = area.cells.getBoundingClientRect();
+      // A leaning label belongs to where it stands, not to where it leans.
+      const lean = side === "columns" ? (box.top - event.clientY) / Math.tan(Math.PI / 3) : 0;
+      const [x, y] = [event.clientX - box.left - lean + frame.left, event.clientY - box.top + frame.top];
+      const { column, row } = placeAt(frame, x, y);
+      const axes = area.axes();
+      return side === "rows" ? indexAt(axes.rows, row) : indexAt(axes.columns, column);
+    };
+    const on = <K extends keyof HTMLElementEventMap>(
+      name: K,
+      listener: (event: HTMLElementEventMap[K]) => void,
+    ) => labels.addEventListener(name, listener, { signal });
+    on("click", (event) => {
+      const index = indexOf(event);
+      if (index !== undefined) session.set(clickToken(session.state, side, index, keysOf(event)));
+    });
+    on("pointermove", (event) => {
+      const index = indexOf(event);
+      const { query, key } = session.state;
+      if (index !== undefined) hover(side === "rows" ? { query: index, key } : { query, key: index });
+    });
+    on("pointerleave", () => hover(null));
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * The squares of 128 × 128 cells a head's picture is put together from, coloured and kept: 16 MiB of them, the longest
+ * unused goes first. A square that is not there yet is asked for; till it comes, a coarser one shows through.
+ *
+ * Most squares come from the store's workers. Where each row has a factor of its own (renormalised after hiding keys,
+ * or coloured by its own maximum) they are made here, row by row: a pooled square no longer knows which row a
+ * value came from.
+ */
+
+import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import {
+  type HeadRef,
+  type HeadStore,
+  type Stage,
+  TILE,
+  type Tile,
+  type TileTransfer,
+} from "../../../src/store/types.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { STRANGE, wordOf } from "../../canvas/colors.ts";
+import { Lru } from "../../canvas/lru.ts";
+import { factsOf } from "../../state/facts.ts";
+
+/** What is drawn, and in which colours. */
+export interface Plan {
+  readonly store: HeadStore;
+  readonly ref: HeadRef;
+  readonly stage: Stage;
+  readonly transfer: TileTransfer;
+  /** The value at full colour; undefined: the store's own choice. */
+  readonly domain?: number;
+  /** 256 colours as words; see colours.ts. */
+  readonly colours: Uint32Array;
+  /** Keys left out, and whether the rest of each row is made to sum to 1. */
+  readonly hidden: readonly number[];
+  readonly renormalise: boolean;
+  /** Each row coloured by its own maximum. */
+  readonly rowMax: boolean;
+}
+
+/** Bytes of coloured squares that are kept, and of their codes: in other colours a square is made of them at once. */
+const MOST = 16 * 2 ** 20;
+const MOST_CODES = 4 * 2 ** 20;
+const BYTES = TILE * TILE * 4;
+const strange = wordOf(STRANGE);
+
+/** A square's canvas, and how many of its cells are inside the head. */
+export interface Drawn {
+  readonly canvas: HTMLCanvasElement;
+  readonly rows: number;
+  readonly columns: number;
+  readonly domain: number;
+}
+
+export class Tiles {
+  readonly #kept = new Lru<Drawn>(MOST);
+  readonly #codes = new Lru<Tile>(MOST_CODES);
+  readonly #asked = new Map<string, AbortController>();
+  readonly #wanted = new Set<string>();
+  readonly #slices: Slices;
+  readonly #arrived: () => void;
+  readonly #failed: (error: unknown) => void;
+
+  constructor(slices: Slices, arrived: () => void, failed: (error: unknown) => void) {
+    this.#slices = slices;
+    this.#arrived = arrived;
+    this.#failed = failed;
+  }
+
+  /** Squares asked for and not there yet. */
+  get waiting(): number {
+    return this.#asked.size;
+  }
+
+  get bytes(): number {
+    return this.#kept.bytes;
+  }
+
+  /** The square, or undefined and it is asked for. */
+  get(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    const key = `${keyOf(plan)} ${level} ${i} ${j}`;
+    this.#wanted.add(key);
+    const found = this.#kept.get(key) ?? this.#recoloured(plan, level, i, j);
+    if (found === undefined && !this.#asked.has(key)) this.#ask(plan, key, level, i, j);
+    return found;
+  }
+
+  /** The square where it is there already. */
+  peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recoloured(plan, level, i, j);
+  }
+
+  #recoloured(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    const tile = this.#codes.get(`${nameOf(plan)} ${level} ${i} ${j}`);
+    return tile && this.#keep(tile, plan, level, i, j);
+  }
+
+  #keep(tile: Tile, plan: Plan, level: number, i: number, j: number): Drawn {
+    const { rows, columns, domain } = tile;
+    const drawn = { canvas: coloured(tile, plan.colours), rows, columns, domain };
+    this.#kept.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
+    this.#codes.set(`${nameOf(plan)} ${level} ${i} ${j}`, tile, 2 * TILE * TILE);
+    return drawn;
+  }
+
+  /** Ends a painting: what it did not ask for is no longer waited for. */
+  settle(): void {
+    for (const [key, asked] of this.#asked)
+      if (!this.#wanted.has(key)) {
+        asked.abort();
+        this.#asked.delete(key);
+      }
+    this.#wanted.clear();
+  }
+
+  /** Lets go of everything. */
+  clear(): void {
+    for (const asked of this.#asked.values()) asked.abort();
+    this.#asked.clear();
+    this.#kept.clear();
+    this.#codes.clear();
+  }
+
+  #ask(plan: Plan, key: string, level: number, i: number, j: number): void {
+    const control = new AbortController();
+    this.#asked.set(key, control);
+    const arrive = (tile: Tile) => {
+      if (control.signal.aborted) return;
+      this.#asked.delete(key);
+      this.#keep(tile, plan, level, i, j);
+      this.#arrived();
+    };
+    if (plan.renormalise || plan.rowMax) {
+      const make = maker(plan, level, i, j);
+      this.#slices.add(() => {
+        if (control.signal.aborted) return false;
+        const tile = make();
+        if (tile !== undefined) arrive(tile);
+        return tile === undefined;
+      });
+      return;
+    }
+    const { store, ref, stage, transfer, domain } = plan;
+    store
+      .tile(ref, { stage, transfer, level, i, j, domain }, { signal: control.signal })
+      .then(arrive, (error) => {
+        if (control.signal.aborted) return;
+        this.#asked.delete(key);
+        this.#failed(error);
+      });
+  }
+}
+
+function keyOf(plan: Plan): string {
+  return `${nameOf(plan)} ${plan.colours[0]} ${plan.colours[255]}`;
+}
+
+/** A plan without its colours. */
+function nameOf({ ref, stage, transfer, domain, hidden, renormalise, rowMax }: Plan): string {
+  const own = renormalise || rowMax ? `${hidden.join()} ${renormalise} ${rowMax}` : "";
+  return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${own}`;
+}
+
+/** The coarsest level: one square holds the whole head. */
+export function topLevel(rows: number, columns: number): number {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(1, rows, columns) / TILE)));
+}
+
+/** Codes as colours; masked cells stay clear, so that the hatch behind them shows. */
+function coloured({ codes, marks }: Tile, colours: Uint32Array): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = TILE;
+  const context = canvas.getContext("2d")!;
+  const image = context.createImageData(TILE, TILE);
+  const words = new Uint32Array(image.data.buffer);
+  for (let c = 0; c < words.length; c++)
+    if (marks[c] === 0) words[c] = colours[codes[c]];
+    else if (marks[c] === 2) words[c] = strange;
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Makes a square of factored rows, one row a call; gives it once it is whole. */
+function maker(plan: Plan, level: number, i: number, j: number): () => Tile | undefined {
+  const { store, ref, stage, hidden, renormalise, rowMax } = plan;
+  const { Nq, Nk } = store.blocks[ref.block];
+  const pool = 2 ** level;
+  const [top, left] = [i * TILE * pool, j * TILE * pool];
+  const rows = Math.min(TILE, Math.ceil((Nq - top) / pool));
+  const columns = Math.min(TILE, Math.ceil((Nk - left) / pool));
+  const codes = new Uint8Array(TILE * TILE);
+  const marks = new Uint8Array(TILE * TILE).fill(1);
+  const isHidden = new Set(hidden);
+  const bySign = isSigned(stage);
+  const domain = plan.domain ?? 1;
+  let query = top;
+  return () => {
+    const row = store.row(ref, query, stage);
+    const visible = store.visible(ref, query);
+    const facts = bySign ? undefined : factsOf(store.row(ref, query, "weights"), hidden);
+    let factor = renormalise && facts ? 1 / Math.max(Number.MIN_VALUE, facts.sum - facts.hidden) : 1;
+    if (rowMax) {
+      let most = 0;
+      for (let key = 0; key < Nk; key++)
+        if (visible[key] && !isHidden.has(key) && Math.abs(row[key]) > most) most = Math.abs(row[key]);
+      factor = most > 0 ? domain / most : 1;
+    }
+    const r = Math.floor((query - top) / pool) * TILE;
+    for (let key = left; key < Math.min(Nk, left + columns * pool); key++) {
+      const at = r + Math.floor((key - left) / pool);
+      if (!visible[key] && stage !== "scores" && stage !== "scaled") continue;
+      if (!Number.isFinite(row[key])) marks[at] = 2;
+      else {
+        const code = bySign
+          ? signedCodeOf(row[key] * factor, domain)
+          : codeOf(row[key] * factor, plan.transfer, domain);
+        if (marks[at] === 1) {
+          marks[at] = 0;
+          codes[at] = code;
+        } else if (bySign ? Math.abs(code - 128) > Math.abs(codes[at] - 128) : code > codes[at])
+          codes[at] = code;
+      }
+    }
+    query++;
+    if (query < Math.min(Nq, top + rows * pool)) return undefined;
+    return { rows, columns, codes, marks, domain, signed: bySign };
+  };
+}

@@ -1,0 +1,39 @@
+/** Formulas as MathML, with the actual numbers in them: read by eyes and by assistive technology alike, no fonts needed. */
+import { html, mathml, type TemplateResult } from "lit";
+import type { Num } from "../../../src/store/types.ts";
+
+type Part = string | Num;
+
+/** `29.68 × 0.125` */
+export function formula(parts: readonly Part[]): TemplateResult {
+  return html`<math>${mathml`<mrow>${expression(parts)}</mrow>`}</math>`;
+}
+
+function number({ value, text, source }: Num): TemplateResult {
+  return mathml`<mn data-value=${String(value)} data-source=${source}>${text}</mn>`;
+}
+
+/** A quotient of two numbers is a fraction, e^( … ) a power; the rest stands in a row. */
+function expression(parts: readonly Part[]): TemplateResult | TemplateResult[] {
+  const [first, between, second, ...more] = parts;
+  if (isNum(first) && between === " ÷ " && isNum(second) && more.length === 0)
+    return mathml`<mfrac>${number(first)}${number(second)}</mfrac>`;
+  if (first === "e^(" && isNum(between) && second === ")" && more.length === 0)
+    return mathml`<msup><mi>e</mi>${number(between)}</msup>`;
+  return parts.flatMap((part) => (isNum(part) ? [number(part)] : words(part)));
+}
+
+const isNum = (part: Part | undefined): part is Num => typeof part === "object";
+
+/** Text between numbers: operators, brackets, names and plain words. */
+function words(text: string): TemplateResult[] {
+  return (text.match(/[+×÷·()−]|tanh|[^+×÷·()−]+/g) ?? []).map((piece) => {
+    const said = piece.trim();
+    if (/^[+×÷·()−]$/.test(said)) return mathml`<mo>${said}</mo>`;
+    return said === "tanh"
+      ? mathml`<mi>${said}</mi>`
+      : said === ""
+        ? mathml``
+        : mathml`<mtext>${piece.replace(/^ | $/g, "\u00a0")}</mtext>`;
+  });
+}

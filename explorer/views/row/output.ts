@@ -1,0 +1,59 @@
+/** What a row adds to the output: Σ weight·v, on the dimensions where it comes to most, key by key. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { Ledger } from "../../../src/store/types.ts";
+import { figure, token, type Ui } from "../../app/ui.ts";
+import { largest } from "../../state/facts.ts";
+import { editsOf } from "../../state/whatif.ts";
+import { css } from "../../styles/css.ts";
+import { byMagnitude, strip, stripLabel } from "./ledger.ts";
+
+const DIMENSIONS = 6;
+const KEYS = 4;
+
+export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
+  const { block, store, ref } = session;
+  const { query, key } = session.shown;
+  const names = session.labels(block!);
+  const edits = editsOf(session);
+  const output = store!.output(ref, query, edits);
+  const weights = store!.row(ref, query, "weights", edits);
+  const keys = largest(weights, KEYS).filter((j) => weights[j] > 0);
+  const parts = keys.map((j) => store!.vector(ref, "value", j).map((value) => value * weights[j]));
+  const shown = byMagnitude(output).slice(0, DIMENSIONS);
+  let most = Number.MIN_VALUE;
+  for (const c of shown) {
+    let size = 0;
+    for (const part of parts) size += Math.abs(part[c]);
+    most = Math.max(most, size, Math.abs(output[c]));
+  }
+  return html`<section role="group" aria-label="Output">
+    <h2>What it adds to the output</h2>
+    <dl class="strips">
+      <dt class="value">v</dt><dd>${strip(ledger.v, "v", stripLabel("value vector", ledger.v), 32)}</dd>
+      <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32)}</dd>
+      <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32)}</dd>
+    </dl>
+    <ol class="ledger formulas output" aria-label="The dimensions where it comes to most, and what each key adds">${shown.map(
+      (c) => {
+        let rest = output[c];
+        for (const part of parts) rest -= part[c];
+        return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], most)}${figure(output[c], "output")}
+        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
+      },
+    )}</ol>
+    ${keys.length === 0 ? html`<p>No key has any weight: the output is 0.</p>` : nothing}
+  </section>`;
+}
+
+/** Parts beside each other: what adds to the right of the middle, what takes away to the left. */
+function stack(values: readonly number[], most: number): TemplateResult {
+  const width = (value: number) => (50 * Math.abs(value)) / most;
+  let [right, left] = [50, 50];
+  return html`<span class="stack" aria-hidden="true">${values.map((value, i) => {
+    const size = Math.min(50, width(value));
+    const at = value >= 0 ? right : left - size;
+    if (value >= 0) right += size;
+    else left -= size;
+    return html`<i class="p${i}" ${css({ left: `${at.toFixed(2)}%`, width: `${size.toFixed(2)}%` })}></i>`;
+  })}</span>`;
+}

@@ -1,0 +1,204 @@
+/**
+ * The table twin: a real table of what the picture shows, however long, of which only what is on screen is made. Sorted by
+ * any column, copied as CSV; arrow keys move the cursor as in the picture.
+ */
+import { html, render, type TemplateResult } from "lit";
+import type { Session } from "../../app/session.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { figure, token } from "../../app/ui.ts";
+import { type Column, csvOf, sortValue, type Table, type TableCell, tableOf } from "../../state/tables.ts";
+import { css } from "../../styles/css.ts";
+
+/** Pixels of a row, and rows made beyond the edges. */
+const PITCH = 28;
+const SPARE = 6;
+
+export class TablePane {
+  readonly root = document.createElement("div");
+  readonly #session: Session;
+  readonly #slices: Slices;
+  #due = 0;
+  #sort: { readonly column: number; readonly descending: boolean } | undefined;
+  #order: { readonly key: string; readonly places: readonly number[] } | undefined;
+  #sorting = "";
+  #rows = new Map<number, readonly TableCell[]>();
+  #key = "";
+  #told = "";
+
+  constructor(session: Session, slices: Slices) {
+    this.#session = session;
+    this.#slices = slices;
+    this.root.className = "tablewrap cursor-keys";
+    this.root.tabIndex = 0;
+    this.root.setAttribute("role", "region");
+    this.root.addEventListener("scroll", () => this.schedule(), { passive: true });
+  }
+
+  connect(): void {
+    this.schedule();
+  }
+
+  disconnect(): void {
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+    this.#rows.clear();
+    this.#order = undefined;
+  }
+
+  dispose(): void {
+    this.disconnect();
+  }
+
+  restyle(): void {}
+
+  focus(): void {
+    this.root.focus({ preventScroll: true });
+  }
+
+  /** Scrolls to the cursor's row. */
+  follow(): void {
+    const table = tableOf(this.#session);
+    const at = this.#places(table).findIndex((place) => table.current(place));
+    const [top, height] = [at * PITCH, this.root.clientHeight - 3 * PITCH];
+    if (top < this.root.scrollTop) this.root.scrollTop = top;
+    else if (top > this.root.scrollTop + height) this.root.scrollTop = top - height;
+  }
+
+  schedule(): void {
+    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** Draws now: before a page is printed there is no further frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#draw();
+  }
+
+  #draw(): void {
+    this.#due = 0;
+    const session = this.#session;
+    if (!session.ready) return;
+    const table = tableOf(session);
+    const { ref, state } = session;
+    const key = [
+      ref.block,
+      ref.layer,
+      ref.head,
+      state.view,
+      state.hide,
+      state.hidden,
+      state.sort,
+      state.descending,
+      state.sortHow,
+      state.flipped,
+      state.querySegments,
+      state.view === "row" ? [session.shown.query, JSON.stringify(session.edits), state.temperature] : "",
+    ].join(" "); // prettier-ignore
+    if (key !== this.#key) {
+      if (this.#key.split(" ")[3] !== state.view) this.#sort = undefined;
+      this.#key = key;
+      this.#rows.clear();
+    }
+    this.root.setAttribute("aria-label", table.caption);
+    render(this.#table(table), this.root);
+  }
+
+  #row(table: Table, at: number): readonly TableCell[] {
+    // The measures of heads arrive by and by: those rows are made anew each time.
+    if (this.#session.state.view === "model") return table.row(at);
+    let row = this.#rows.get(at);
+    if (row === undefined) {
+      row = table.row(at);
+      this.#rows.set(at, row);
+    }
+    return row;
+  }
+
+  /** Places in the order they are shown; while they are being sorted, in the order before. */
+  #places(table: Table): readonly number[] {
+    const plain = Array.from({ length: table.count }, (_, at) => at);
+    const sort = this.#sort;
+    if (sort === undefined) return plain;
+    const known = this.#session.state.view === "model" ? Math.floor(performance.now() / 500) : 0;
+    const key = `${this.#key} ${sort.column} ${sort.descending} ${known}`;
+    if (this.#order?.key === key) return this.#order.places;
+    if (this.#sorting !== key) {
+      this.#sorting = key;
+      let next = 0;
+      this.#slices.add(() => {
+        if (this.#sorting !== key || !this.root.isConnected) return false;
+        if (next < table.count) this.#row(table, next++);
+        if (next < table.count) return true;
+        const values = plain.map((at) => sortValue(this.#row(table, at)[sort.column]));
+        const sign = sort.descending ? -1 : 1;
+        const compare = (a: number | string, b: number | string) =>
+          typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b)) : a - b || 0;
+        this.#order = { key, places: plain.sort((a, b) => sign * compare(values[a], values[b]) || a - b) };
+        this.#sorting = "";
+        this.schedule();
+        return false;
+      });
+    }
+    return this.#order?.places.length === table.count ? this.#order.places : plain;
+  }
+
+  #table(table: Table): TemplateResult {
+    const places = this.#places(table);
+    const first = Math.max(0, Math.floor(this.root.scrollTop / PITCH) - SPARE);
+    const last = Math.min(
+      table.count,
+      Math.ceil((this.root.scrollTop + this.root.clientHeight) / PITCH) + SPARE,
+    );
+    const sorted = (i: number) =>
+      this.#sort?.column === i ? (this.#sort.descending ? "descending" : "ascending") : "none";
+    return html`<p class="tools"><span>${table.caption}</span>
+        <button type="button" class="bordered" @click=${() => void this.#copy(table)}>Copy as CSV</button> <span role="status">${this.#told}</span></p>
+      <table aria-rowcount=${table.count + 1}>
+      <thead><tr aria-rowindex="1">${table.columns.map(
+        ({ name }, i) =>
+          html`<th scope="col" aria-sort=${sorted(i)}><button type="button" class="link" tabindex="-1" @click=${() => this.#by(i)}>${name}<span aria-hidden="true">${
+            { ascending: " ↑", descending: " ↓", none: "" }[sorted(i)]
+          }</span></button></th>`,
+      )}</tr></thead>
+      <tbody><tr class="space" ${css({ height: first * PITCH })}></tr>
+      ${places.slice(first, last).map((at, i) => this.#line(table, at, first + i))}
+      <tr class="space" ${css({ height: (table.count - last) * PITCH })}></tr></tbody></table>`;
+  }
+
+  #line(table: Table, at: number, shown: number): TemplateResult {
+    const cells = this.#row(table, at);
+    const current = table.current(at);
+    return html`<tr aria-rowindex=${shown + 2} class=${current ? "current" : ""} aria-current=${current ? "true" : "false"}
+      @click=${() => this.#session.set(table.go(at))}>${cells.map((cell, i) =>
+        i === 0
+          ? html`<th scope="row">${content(cell, table.columns[i])}</th>`
+          : html`<td>${content(cell, table.columns[i])}</td>`,
+      )}</tr>`;
+  }
+
+  #by(column: number): void {
+    const again = this.#sort?.column === column;
+    this.#sort = { column, descending: again ? !this.#sort!.descending : column > 1 };
+    this.root.scrollTop = 0;
+    this.schedule();
+  }
+
+  async #copy(table: Table): Promise<void> {
+    try {
+      await navigator.clipboard.writeText([...csvOf(table, this.#places(table))].join(""));
+      this.#told = "Copied.";
+    } catch (error) {
+      this.#told = `Not copied: ${(error as Error).message}`;
+    }
+    this.schedule();
+  }
+}
+
+function content(
+  { token: text, lang, value }: TableCell,
+  { source, options }: Column,
+): TemplateResult | string {
+  if (value === undefined) return text === undefined ? "" : html`${token(text, lang)}`;
+  const number = figure(value, source || "index", options);
+  return text === undefined ? number : html`${token(text, lang)} ${number}`;
+}

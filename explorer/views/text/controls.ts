@@ -1,0 +1,71 @@
+/** Text in words: the controls of what the tokens are tinted by, and what the tint and a token's number mean. */
+import { html, nothing, type TemplateResult } from "lit";
+import { isSigned } from "../../../src/store/measures/transfer.ts";
+import type { Session } from "../../app/session.ts";
+import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
+import { rankOf } from "../../state/facts.ts";
+import { STAGE_MEANINGS } from "../../state/words.ts";
+import type { Reading } from "./pane.ts";
+import { MARK, type Values } from "./values.ts";
+
+/** The controls above the text: which way the weights are read, and pieces or words. */
+export function textControls({ session }: Ui): TemplateResult {
+  const { state } = session;
+  return html`${choice(
+    "Tokens are tinted by",
+    [
+      ["from", "from", "What each token gets from the chosen queries"],
+      ["to", "to", "What each token gives to the chosen keys"],
+    ],
+    state.direction,
+    (direction) => session.set({ direction }),
+  )}
+  ${check("words", state.words, (words) => session.set({ words }))}`;
+}
+
+const langOf = ({ block }: Session, side: "query" | "key") =>
+  side === "query" ? block?.queryLang : block?.keyLang;
+
+/** The chosen tokens: ‹sat›, or the mean of 3 queries. */
+function chosenText({ units, chooser, chosen }: Reading, session: Session): TemplateResult {
+  const { state } = session;
+  const side = chooser === "query" ? "queries" : "keys";
+  if (chosen.length === 1) return quoted(units[chooser][chosen[0]]?.text ?? "", langOf(session, chooser));
+  return html`the ${state.aggregate === "max" ? "largest" : state.aggregate} of ${figure(chosen.length, "selection")} ${state.words ? "words" : side}`;
+}
+
+/** What the tint is: "Tinted by what each token gets from ‹sat›". */
+export function tintLine(reading: Reading, session: Session, missing: number): TemplateResult {
+  const { state } = session;
+  const what = chosenText(reading, session);
+  const by =
+    state.stage === "weights"
+      ? state.direction === "from"
+        ? html`what each gets from ${what}`
+        : html`what each gives to ${what}`
+      : html`${STAGE_MEANINGS[state.stage]} ${state.direction === "from" ? html`with the query ${what}` : html`with the key ${what}`}`;
+  const words = isSigned(state.stage)
+    ? "words: the mean of their pieces"
+    : "words: the sum over their keys, the mean over their queries";
+  return html`<p>${state.words ? "Words" : "Tokens"} are tinted by ${by}${reading.pinned ? nothing : html` <span class="quiet">(click to pin)</span>`}.
+    ${state.words ? html`<span class="quiet">${words}.</span>` : nothing}
+    ${missing > 0 && !state.renormalise ? html`<span class="quiet">Hidden keys hold ${figure(missing, "hidden share")}.</span>` : nothing}</p>`;
+}
+
+/** A unit's own number: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */
+export function readLine(
+  reading: Reading,
+  { values, marks }: Values,
+  unit: number,
+  session: Session,
+): TemplateResult {
+  const { state } = session;
+  const text = quoted(reading.units[reading.target][unit]?.text ?? "", langOf(session, reading.target));
+  const mark = marks[unit];
+  const of = chosenText(reading, session);
+  const source = `${state.direction === "from" ? "row" : "column"} ${state.stage}`;
+  const pair = state.direction === "from" ? html`${of} to ${text}` : html`${text} to ${of}`;
+  if (mark === MARK.masked || mark === MARK.hidden)
+    return html`<p>${mark === MARK.masked ? "masked" : "hidden"}, ${pair}</p>`;
+  return html`<p>${figure(values[unit], source)}, ${pair}, rank ${figure(rankOf(values, unit), "rankOf")} of ${figure(values.length, "units")}</p>`;
+}

@@ -1,0 +1,137 @@
+/**
+ * A head's tokens as running text: how each is written, which stand together, and where lines break. Spaces between words
+ * are room; all other white space and control characters stay visible. What is not text is left to text-passage.ts.
+ */
+import {
+  continues,
+  isSpecial,
+  type Pieces,
+  piecesOf,
+  plainText,
+  visible,
+  wordsOf,
+} from "../../../src/store/text/tokens.ts";
+
+/** One token, or the pieces of one word: tokens from `start` up to `end`. */
+export interface Unit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  /** Room before it: it begins a word. */
+  readonly apart: boolean;
+  /** The line ends after it. */
+  readonly breaks: boolean;
+}
+
+/** Characters of one token, at most: a token may be a book. */
+const MOST = 48;
+
+/** The units of a text, in order. */
+export function unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
+  const pieces = piecesOf(tokens);
+  const spans = words ? wordsOf(tokens, pieces) : tokens.map((_, start) => ({ start, end: start + 1 }));
+  return spans.map(({ start, end }) => ({
+    start,
+    end,
+    text: tokens
+      .slice(start, end)
+      .map((token) => written(token, pieces))
+      .join(""),
+    apart: !continues(tokens[start], pieces) || (start > 0 && isSpecial(tokens[start - 1])),
+    breaks: /[\n\u2028\u2029]$/.test(plainText(tokens[end - 1], pieces)),
+  }));
+}
+
+/** A token without the space that only parts it from the word before. */
+function written(token: string, pieces: Pieces): string {
+  return visible(isSpecial(token) ? token : plainText(token, pieces).replace(/^ (?=.)/su, ""), "plain", MOST);
+}
+
+/** Which way most of a text is written. */
+export function directionOf(tokens: readonly string[]): "ltr" | "rtl" {
+  let balance = 0;
+  for (const token of tokens.slice(0, 4096))
+    for (const letter of token.slice(0, MOST))
+      if (
+        /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter)
+      )
+        balance++;
+      else if (/\p{L}/u.test(letter) && !/^\[|^</.test(token)) balance--;
+  return balance > 0 ? "rtl" : "ltr";
+}
+
+/** Units of one line, from `first` up to `end`. */
+export interface Line {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Pixels about a token's letters, and before one that stands apart. */
+export const PADDING = 3;
+export const GAP = 4;
+
+/** Breaks a text into lines of a width; units that stand together are kept together where a line has room for them. */
+export function flow(
+  units: readonly Unit[],
+  width: number,
+  measure: (text: string) => number,
+): readonly Line[] {
+  const lines: Line[] = [];
+  let first = 0;
+  let x = 0;
+  // Where the last word began, and how far it reaches.
+  let word = 0;
+  let wordAt = 0;
+  const close = (end: number) => {
+    if (end > first) lines.push({ first, end });
+    first = end;
+  };
+  units.forEach((unit, n) => {
+    const room = Math.min(width, measure(unit.text) + 2 * PADDING);
+    const gap = unit.apart && n > first ? GAP : 0;
+    if (unit.apart || n === first) {
+      word = n;
+      wordAt = x + gap;
+    }
+    if (x + gap + room > width && n > first) {
+      if (!unit.apart && word > first && x - wordAt + room <= width) {
+        close(word);
+        x -= wordAt;
+      } else {
+        close(n);
+        x = 0;
+        word = n;
+      }
+      wordAt = 0;
+      x += room;
+    } else x += gap + room;
+    if (unit.breaks) {
+      close(n + 1);
+      x = 0;
+    }
+  });
+  close(units.length);
+  return lines;
+}
+
+/** The line a unit is on. */
+export function lineOf(lines: readonly Line[], unit: number): number {
+  let [low, high] = [0, lines.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lines[middle].first <= unit) low = middle;
+    else high = middle - 1;
+  }
+  return Math.max(0, low);
+}
+
+/** The unit a token is in. */
+export function unitOf(units: readonly Unit[], token: number): number {
+  let [low, high] = [0, units.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (units[middle].start <= token) low = middle;
+    else high = middle - 1;
+  }
+  return Math.max(0, low);
+}

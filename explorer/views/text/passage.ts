@@ -1,0 +1,176 @@
+/**
+ * One running text on the page: lines of tokens, of which only those that are seen are elements. It is a list box after
+ * the ARIA pattern: its tokens are the options, with their true number, and one of them can take the focus.
+ */
+
+import { speak } from "../../canvas/labels.ts";
+import { flow, type Line, lineOf, type Unit } from "./flow.ts";
+import type { Tint } from "./ink.ts";
+
+/** Pixels of one line. */
+export const LINE = 30;
+/** Lines made beyond what is seen, at either end. */
+const BEYOND = 3;
+
+/** How a unit looks, and what it says where it is not just its text. */
+export interface Look {
+  /** Its ground and ink; undefined where it has no value. */
+  readonly tint: Tint | undefined;
+  /** Classes: masked, hidden, strange, outside, chosen, pointed. */
+  readonly kind: string;
+  readonly selected: boolean;
+  readonly label: string | undefined;
+}
+
+/** What is laid out. */
+export interface Passed {
+  readonly units: readonly Unit[];
+  readonly direction: "ltr" | "rtl";
+  /** Language of the text, where it is named. */
+  readonly lang: string | undefined;
+  readonly width: number;
+  readonly label: string;
+  /** Changes where the same units are other tokens. */
+  readonly key: string;
+  readonly measure: (text: string) => number;
+}
+
+export class Passage {
+  readonly root = document.createElement("div");
+  lines: readonly Line[] = [];
+  #units: readonly Unit[] = [];
+  #key = "";
+  #lang: string | undefined;
+  #measure: (text: string) => number = () => 0;
+  readonly #shown = new Map<number, HTMLElement>();
+  readonly #looks = new WeakMap<HTMLElement, string>();
+
+  constructor() {
+    this.root.className = "passage";
+    this.root.setAttribute("role", "listbox");
+    this.root.setAttribute("aria-multiselectable", "true");
+    this.root.setAttribute("aria-orientation", "horizontal");
+  }
+
+  get focused(): boolean {
+    return this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
+  }
+
+  /** Breaks the text into lines, where something about it has changed. */
+  lay({ units, direction, lang, width, label, key, measure }: Passed): void {
+    this.root.setAttribute("aria-label", label);
+    const look = `${key} ${width} ${direction} ${lang}`;
+    if (look === this.#key && units === this.#units) return;
+    this.#key = look;
+    this.#units = units;
+    this.#lang = lang;
+    this.#measure = measure;
+    this.lines = flow(units, width, measure);
+    this.#shown.clear();
+    this.root.replaceChildren();
+    this.root.dir = direction;
+    this.root.style.setProperty("height", `${this.lines.length * LINE}px`);
+  }
+
+  /** Makes the lines between two heights (and the one of `active`), and gives every unit on them its look. */
+  show(top: number, bottom: number, active: number, roving: boolean, lookOf: (unit: number) => Look): void {
+    const first = Math.max(0, Math.floor(top / LINE) - BEYOND);
+    const end = Math.min(this.lines.length, Math.ceil(bottom / LINE) + BEYOND);
+    const kept = lineOf(this.lines, active);
+    for (const [n, element] of this.#shown)
+      if ((n < first || n >= end) && n !== kept) {
+        element.remove();
+        this.#shown.delete(n);
+      }
+    const wanted = Array.from({ length: Math.max(0, end - first) }, (_, n) => first + n);
+    if (this.lines.length > 0 && !wanted.includes(kept)) wanted.push(kept);
+    for (const n of wanted) if (!this.#shown.has(n)) this.#make(n);
+    for (const [n, element] of this.#shown) {
+      const { first: from } = this.lines[n];
+      for (let c = 0; c < element.children.length; c++) {
+        const unit = from + c;
+        this.#dress(element.children[c] as HTMLElement, lookOf(unit), roving && unit === active);
+      }
+    }
+  }
+
+  /** A line's element, put where it comes in the reading order. */
+  #make(n: number): void {
+    const { first, end } = this.lines[n];
+    const line = document.createElement("div");
+    line.className = "line-of-text";
+    line.setAttribute("role", "none");
+    line.style.setProperty("top", `${n * LINE}px`);
+    for (let unit = first; unit < end; unit++) {
+      const { text, apart } = this.#units[unit];
+      const element = document.createElement("span");
+      element.dir = "auto";
+      // What a unit says besides its text (its label) is ours, and in our language.
+      const inner = this.#lang === undefined ? element : element.appendChild(document.createElement("span"));
+      inner.textContent = text;
+      speak(inner, this.#lang);
+      element.setAttribute("role", "option");
+      element.setAttribute("aria-posinset", String(unit + 1));
+      element.setAttribute("aria-setsize", String(this.#units.length));
+      element.dataset.unit = String(unit);
+      element.dataset.apart = String(apart && unit > first);
+      line.append(element);
+    }
+    const after = [...this.#shown.keys()].filter((other) => other > n).sort((a, b) => a - b)[0];
+    this.root.insertBefore(line, after === undefined ? null : (this.#shown.get(after) ?? null));
+    this.#shown.set(n, line);
+  }
+
+  #dress(element: HTMLElement, { tint, kind, selected, label }: Look, active: boolean): void {
+    const look = `${tint?.ground} ${kind} ${selected} ${label} ${active}`;
+    if (this.#looks.get(element) === look) return;
+    this.#looks.set(element, look);
+    element.className = `unit ${kind}${tint ? " tinted" : ""}`;
+    for (const [name, value] of [
+      ["background-color", tint?.ground],
+      ["color", tint?.ink],
+    ] as const)
+      if (value === undefined) element.style.removeProperty(name);
+      else element.style.setProperty(name, value);
+    element.setAttribute("aria-selected", String(selected));
+    element.tabIndex = active ? 0 : -1;
+    if (label === undefined) element.removeAttribute("aria-label");
+    else element.setAttribute("aria-label", label);
+  }
+
+  /** The element of a unit, where it is shown. */
+  element(unit: number): HTMLElement | undefined {
+    const n = lineOf(this.lines, unit);
+    return this.#shown.get(n)?.children[unit - (this.lines[n]?.first ?? 0)] as HTMLElement | undefined;
+  }
+
+  /** The unit an event is on. */
+  unitAt(event: Event): number | undefined {
+    const target = event.target as HTMLElement;
+    const found = target.closest<HTMLElement>("[data-unit]");
+    return found && this.root.contains(found) ? Number(found.dataset.unit) : undefined;
+  }
+
+  /** The unit so many lines on that stands nearest below or above. */
+  across(unit: number, by: number): number {
+    const n = lineOf(this.lines, unit);
+    const to = Math.max(0, Math.min(this.lines.length - 1, n + by));
+    if (to === n) return by < 0 ? this.lines[n].first : this.lines[n].end - 1;
+    const middle = (line: Line, wanted: number) => {
+      let x = 0;
+      for (let u = line.first; u < wanted; u++) x += this.#measure(this.#units[u].text) + 10;
+      return x + this.#measure(this.#units[wanted].text) / 2;
+    };
+    const x = middle(this.lines[n], unit);
+    let best = this.lines[to].first;
+    for (let u = best; u < this.lines[to].end; u++)
+      if (Math.abs(middle(this.lines[to], u) - x) < Math.abs(middle(this.lines[to], best) - x)) best = u;
+    return best;
+  }
+
+  /** The first and last unit of a unit's line. */
+  ends(unit: number): readonly [number, number] {
+    const { first, end } = this.lines[lineOf(this.lines, unit)];
+    return [first, end - 1];
+  }
+}

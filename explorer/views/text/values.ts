@@ -1,0 +1,233 @@
+/**
+ * The numbers behind a tinted text: what each of its units gets from the chosen queries, or gives to the chosen keys.
+ *
+ *     over a word    weights: the sum over its keys, the mean over its queries; scores: the mean over both
+ *     several chosen their mean, sum or largest, as the state says
+ *
+ * Rows are read at once; columns are asked for, and the answer is undefined until they have come.
+ */
+import { combineRows, hideKeys, type Span } from "../../../src/store/measures/aggregate.ts";
+import { isSigned } from "../../../src/store/measures/transfer.ts";
+import type { Block, Stage } from "../../../src/store/types.ts";
+import { hiddenKeys, type Session } from "../../app/session.ts";
+import type { Slices } from "../../app/time-slicer.ts";
+import { HeadFacts } from "../../state/facts.ts";
+
+/** What stands at a unit instead of a value. */
+export const MARK = { value: 0, masked: 1, hidden: 2, strange: 3 } as const;
+
+/** Values along a text, a unit each. */
+export interface Values {
+  readonly values: Float64Array;
+  readonly marks: Uint8Array;
+  /** Of what the chosen give, the share that hidden keys take (`from` alone). */
+  readonly missing: number;
+}
+
+/** What is asked: by which units, over which. */
+export interface Question {
+  readonly direction: "from" | "to";
+  readonly stage: Stage;
+  readonly chosen: readonly Span[];
+  readonly over: readonly Span[];
+  readonly aggregate: "mean" | "sum" | "max";
+}
+
+/** Columns that are kept. */
+const KEPT = 48;
+
+export class TextValues {
+  readonly #session: Session;
+  readonly #slices: Slices;
+  readonly #news: () => void;
+  readonly #columns = new Map<string, Float64Array | null>();
+  readonly #ranges = new Map<string, number | null>();
+  #facts: { key: string; facts: HeadFacts } | undefined;
+  #store: unknown;
+
+  constructor(session: Session, slices: Slices, news: () => void) {
+    this.#session = session;
+    this.#slices = slices;
+    this.#news = news;
+  }
+
+  /** The answer, or undefined while it is waited for. */
+  ask(block: Block, question: Question): Values | undefined {
+    this.#fresh();
+    return question.direction === "from" ? this.#from(block, question) : this.#to(block, question);
+  }
+
+  /** The largest size of a value at a stage, over the head; undefined while it is waited for. */
+  largest(stage: Stage): number | undefined {
+    this.#fresh();
+    const { store, ref } = this.#session;
+    const key = `${ref.block} ${ref.layer} ${ref.head} ${stage}`;
+    const found = this.#ranges.get(key);
+    if (found === undefined && store !== undefined) {
+      this.#ranges.set(key, null);
+      store.range(ref, stage).then(
+        ([low, high]) => {
+          if (store !== this.#session.store) return;
+          this.#ranges.set(key, Math.max(Math.abs(low), Math.abs(high)));
+          this.#news();
+        },
+        (error) => this.#failed(store, error),
+      );
+    }
+    return found ?? undefined;
+  }
+
+  /** Gathers no more until it is asked again. */
+  stop(): void {
+    this.#facts = undefined;
+  }
+
+  /** Another store has other numbers. */
+  #fresh(): void {
+    if (this.#store === this.#session.store) return;
+    this.#store = this.#session.store;
+    this.#columns.clear();
+    this.#ranges.clear();
+    this.#facts = undefined;
+  }
+
+  #failed(store: unknown, error: unknown): void {
+    if (store === this.#session.store) this.#session.failed(error);
+  }
+
+  #from(block: Block, { stage, chosen, over, aggregate }: Question): Values {
+    const session = this.#session;
+    const { store, ref, state } = session;
+    const hidden = hiddenKeys(block, { ...state, stage });
+    const hides = new Set(hidden);
+    const signed = isSigned(stage);
+    const seen = new Uint8Array(block.Nk);
+    let missing = 0;
+    const rowOf = (query: number): Float64Array => {
+      const visible = store!.visible(ref, query);
+      const row = session.row(query, stage);
+      for (let j = 0; j < seen.length; j++) if (visible[j] === 1) seen[j] = 1;
+      if (signed) return stage === "masked" ? row.map((x, j) => (visible[j] === 1 ? x : 0)) : row;
+      if (hidden.length === 0) return row;
+      const how = state.renormalise && stage === "weights" ? "renormalise" : "gap";
+      const left = hideKeys(row, (key) => hides.has(key), how);
+      missing += left.missing;
+      return left.row;
+    };
+    let queries = 0;
+    const rows = chosen.map(({ start, end }) => {
+      queries += end - start;
+      return combineRows(
+        Array.from({ length: end - start }, (_, n) => rowOf(start + n)),
+        "mean",
+      );
+    });
+    const row = combineRows(rows, aggregate);
+    const masks = stage !== "scores" && stage !== "scaled";
+    return {
+      ...this.#over(row, over, !signed, (j) => {
+        if (hides.has(j)) return MARK.hidden;
+        return masks && seen[j] === 0 ? MARK.masked : MARK.value;
+      }),
+      missing: missing / Math.max(1, queries),
+    };
+  }
+
+  #to(block: Block, { stage, chosen, over, aggregate }: Question): Values | undefined {
+    const { state } = this.#session;
+    const hidden = hiddenKeys(block, { ...state, stage });
+    const hides = new Set(hidden);
+    const signed = isSigned(stage);
+    const masks = stage !== "scores" && stage !== "scaled" && block.stages.includes("masked");
+    const keys = chosen.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, n) => start + n));
+    const columns = keys.map((key) => this.#column(key, stage));
+    const scores = masks ? keys.map((key) => this.#column(key, "masked")) : [];
+    const shared = state.renormalise && stage === "weights" && hidden.length > 0;
+    const facts = shared ? this.#hiddenShares(hidden) : undefined;
+    if ([...columns, ...scores].includes(undefined) || (shared && !facts?.whole)) return undefined;
+    const seen = new Uint8Array(block.Nq);
+    for (let i = 0; i < seen.length; i++)
+      seen[i] = !masks || scores.some((column) => column![i] !== Number.NEGATIVE_INFINITY) ? 1 : 0;
+    const columnOf = (key: number): Float64Array => {
+      const column = columns[keys.indexOf(key)]!;
+      if (!signed && hides.has(key)) return new Float64Array(column.length);
+      if (stage === "masked") return column.map((x) => (x === Number.NEGATIVE_INFINITY ? 0 : x));
+      if (facts === undefined) return column;
+      return column.map((x, i) => (facts.hidden[i] < 1 ? x / (1 - facts.hidden[i]) : x));
+    };
+    const all = chosen.map(({ start, end }) =>
+      combineRows(
+        Array.from({ length: end - start }, (_, n) => columnOf(start + n)),
+        signed ? "mean" : "sum",
+      ),
+    );
+    const gone = !signed && keys.every((key) => hides.has(key));
+    const mark = (i: number) => (gone ? MARK.hidden : seen[i] === 0 ? MARK.masked : MARK.value);
+    return { ...this.#over(combineRows(all, aggregate), over, false, mark), missing: 0 };
+  }
+
+  /** Values over units: summed or averaged, each with its mark. */
+  #over(
+    values: Float64Array,
+    over: readonly Span[],
+    sum: boolean,
+    markOf: (index: number) => number,
+  ): { values: Float64Array; marks: Uint8Array } {
+    const marks = new Uint8Array(over.length);
+    const out = Float64Array.from(over, ({ start, end }, n) => {
+      let [total, mark] = [0, markOf(start)];
+      for (let index = start; index < end; index++) {
+        total += values[index];
+        const own = markOf(index);
+        if (own === MARK.value) mark = own;
+      }
+      const value = sum ? total : total / (end - start);
+      marks[n] = mark === MARK.value && !Number.isFinite(value) ? MARK.strange : mark;
+      return value;
+    });
+    return { values: out, marks };
+  }
+
+  /** A column where it has come; asked for where it has not. */
+  #column(key: number, stage: Stage): Float64Array | undefined {
+    const { store, ref } = this.#session;
+    const name = `${ref.block} ${ref.layer} ${ref.head} ${stage} ${key}`;
+    const found = this.#columns.get(name);
+    if (found === undefined && store !== undefined) {
+      for (const [old, column] of this.#columns) {
+        if (this.#columns.size < KEPT) break;
+        if (column !== null) this.#columns.delete(old);
+      }
+      this.#columns.set(name, null);
+      store.column(ref, key, stage).then(
+        (column) => {
+          if (store !== this.#session.store) return;
+          this.#columns.set(name, column);
+          this.#news();
+        },
+        (error) => {
+          this.#columns.delete(name);
+          this.#failed(store, error);
+        },
+      );
+    }
+    return found ?? undefined;
+  }
+
+  /** The share of each row that hidden keys take, gathered in slices. */
+  #hiddenShares(hidden: readonly number[]): HeadFacts {
+    const { store, ref } = this.#session;
+    const key = `${ref.block} ${ref.layer} ${ref.head} ${hidden.join()}`;
+    if (this.#facts?.key !== key) {
+      const facts = new HeadFacts(store!, ref, hidden);
+      this.#facts = { key, facts };
+      this.#slices.add(() => {
+        if (this.#facts?.facts !== facts) return false;
+        const more = facts.step();
+        if (!more) this.#news();
+        return more;
+      });
+    }
+    return this.#facts.facts;
+  }
+}

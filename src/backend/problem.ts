@@ -1,0 +1,397 @@
+/**
+ * A call resolved: shapes, masks, score changes and numbers, all checked, none of the caller's options left.
+ * Both backends and `explain` start from here.
+ */
+import { type FloatDType, isFloat } from "../core/dtype.ts";
+import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
+import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { causal } from "../masks/causal.ts";
+import { bounder } from "../masks/expression/bounds.ts";
+import {
+  BoolExpression,
+  type Expression,
+  type Mask,
+  type NumberExpression,
+  ScoreMod,
+  type Table,
+  VARS,
+  withScore,
+} from "../masks/expression/expr.ts";
+
+/** What `attnMask` takes: a bool tensor (true = attend), a float tensor (added), or a mask expression. */
+export type MaskLike = TensorLike | Tensor | Mask;
+
+/** Options of `scaledDotProductAttention`; all optional. */
+export interface AttentionOptions {
+  /** A mask, or several: masks intersect, float tensors add. Tensors broadcast right-aligned to [..., Hq, Nq, Nk]. Default none. */
+  attnMask?: MaskLike | readonly MaskLike[];
+  /**
+   * Causal attention; `true` needs Nq = Nk or a `queryOffset`. `"lower-right"` means queryOffset = Nk − Nq, `"upper-left"` 0;
+   * a `queryOffset` that is given decides instead. Default false.
+   */
+  isCausal?: boolean | "upper-left" | "lower-right";
+  /** Position of query 0, a number or one for each batch entry. Default 0. */
+  queryOffset?: number | ArrayLike<number>;
+  /** Multiplies Q·Kᵀ. Default 1/√dk. */
+  scale?: number;
+  /** Score change, or several in order. Default none. */
+  scoreMod?: ScoreMod | readonly ScoreMod[];
+  /** One extra logit a head in the denominator, [Hq]. Default none. */
+  sinks?: TensorLike | Tensor | ArrayLike<number>;
+  /** Share of weights dropped (the others grow by 1/(1 − p)); applied whenever it is > 0. Default 0. */
+  dropoutP?: number;
+  /** Seed of the dropout: an integer. Default 0. */
+  seed?: number;
+  /** Order of axes: [..., H, N, d] or [..., N, H, d]. Default "bhsd". */
+  layout?: Layout;
+  /** Weights [..., Hq, Nq, Nk] as well: all, or those of a few heads and rows. Default false. */
+  returnWeights?: boolean | { heads?: readonly number[]; rows?: readonly number[] };
+}
+
+const NAMES: readonly (keyof AttentionOptions)[] = [
+  "attnMask", "isCausal", "queryOffset", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
+]; // biome-ignore format: one list
+
+/** A mask tensor broadcast to the scores: element (b, h, q, k) is base[b] + h·head + q·row + k·column, a stride of 0 repeats. */
+export interface MaskTensor {
+  readonly kind: "bool" | "float";
+  readonly tensor: Tensor;
+  readonly base: Float64Array;
+  readonly head: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A resolved call. */
+export interface Problem {
+  readonly what: string;
+  readonly shape: Shape;
+  /** Dtype of the query, and so of the output. */
+  readonly dtype: FloatDType;
+  readonly scale: number;
+  /** Position of query 0 of every batch entry. */
+  readonly offsets: Float64Array;
+  /** Structural mask, causality included; undefined where every cell may be seen. */
+  readonly mask?: BoolExpression;
+  /** The score after all changes, as an expression of `score`. */
+  readonly score?: NumberExpression;
+  readonly tensors: readonly MaskTensor[];
+  readonly sinks?: Float64Array;
+  readonly dropoutP: number;
+  readonly seed: number;
+  /** Heads and rows whose weights are asked for. */
+  readonly weights?: { heads: readonly number[]; rows: readonly number[]; all: boolean };
+}
+
+/** Checks a call and resolves it. */
+export function resolve(
+  what: string,
+  queryLike: TensorLike,
+  keyLike: TensorLike,
+  valueLike: TensorLike,
+  options: AttentionOptions,
+): Problem {
+  checkNames(what, options);
+  const query = asTensor(`${what}: query`, queryLike);
+  const key = asTensor(`${what}: key`, keyLike);
+  const value = asTensor(`${what}: value`, valueLike);
+  const layout = options.layout ?? "bhsd";
+  if (layout !== "bhsd" && layout !== "bshd")
+    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${came(layout)}`, {
+      got: layout,
+    });
+  checkDtypes(what, query, key, value);
+  const shape = resolveShape(what, query, key, value, layout);
+  const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
+  if (typeof scale !== "number" || (!Number.isFinite(scale) && shape.dk > 0))
+    throw new OptionError("scale", `${what}: scale must be a finite number, got ${came(scale)}`, {
+      got: scale,
+    });
+  if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
+    throw new OptionError(
+      "scale",
+      `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${came(scale)}`,
+      {
+        scale,
+      },
+    );
+  const dropoutP = options.dropoutP ?? 0;
+  if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
+    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${came(dropoutP)}`, {
+      got: dropoutP,
+    });
+  const seed = options.seed ?? 0;
+  if (!Number.isSafeInteger(seed))
+    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${came(seed)}`, {
+      got: seed,
+    });
+
+  const { offsets, isCausal } = positions(what, shape, options);
+  const masks: BoolExpression[] = isCausal ? [causal()] : [];
+  const tensors: MaskTensor[] = [];
+  for (const member of list(options.attnMask))
+    if (member instanceof BoolExpression) masks.push(member);
+    else tensors.push(maskTensor(what, member, shape, query.dtype as FloatDType));
+  let mask: BoolExpression | undefined = masks.length ? masks[0].and(...masks.slice(1)) : undefined;
+  if (mask?.op === "const" && mask.value === 1) mask = undefined;
+
+  let score: NumberExpression | undefined;
+  for (const change of list(options.scoreMod)) {
+    if (!(change instanceof ScoreMod))
+      throw new OptionError(
+        "score-mod",
+        `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${came(change)}`,
+        { got: change },
+      );
+    score = withScore(change.expr, score ?? VARS.score);
+  }
+  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, offsets);
+
+  return {
+    what,
+    shape,
+    dtype: query.dtype as FloatDType,
+    scale: shape.dk === 0 && options.scale === undefined ? 1 : scale,
+    offsets,
+    mask,
+    score,
+    tensors,
+    sinks: sinksOf(what, options.sinks, shape),
+    dropoutP,
+    seed,
+    weights: weightsAsked(what, options.returnWeights, shape),
+  };
+}
+
+function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
+  return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
+}
+
+/** An option nobody knows is a spelling mistake that would change the result in silence. */
+export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
+  if (options === null || typeof options !== "object" || Array.isArray(options))
+    throw new OptionError("options", `${what}: options must be an object, got ${came(options)}`, {
+      got: options,
+    });
+  const known: readonly string[] = [...NAMES, ...extra];
+  for (const name of Object.keys(options))
+    if (!known.includes(name))
+      throw new OptionError(
+        "option-name",
+        `${what}: no option ${came(name)}; the options are ${known.join(", ")}`,
+        { option: name },
+      );
+}
+
+function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): void {
+  const shown = () => `${show("query", query)}, ${show("key", key)}, ${show("value", value)}`;
+  for (const t of [query, key, value])
+    if (!isFloat(t.dtype))
+      throw new DTypeError(
+        "dtype",
+        `${what}: attention computes with float32, float64, float16 and bfloat16, got ${shown()}`,
+      );
+  const wide = [query, key, value].filter((t) => t.dtype === "float64").length;
+  if (wide !== 0 && wide !== 3)
+    throw new DTypeError(
+      "dtype-mixed",
+      `${what}: float64 does not mix with other dtypes; convert the others first; ${shown()}`,
+    );
+}
+
+function positions(
+  what: string,
+  shape: Shape,
+  options: AttentionOptions,
+): { offsets: Float64Array; isCausal: boolean } {
+  const { B, Nq, Nk } = shape;
+  const { queryOffset, isCausal = false } = options;
+  if (![true, false, "upper-left", "lower-right"].includes(isCausal))
+    throw new OptionError(
+      "causal",
+      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${came(isCausal)}`,
+      { got: isCausal },
+    );
+  if (isCausal === true && Nq !== Nk && queryOffset === undefined)
+    throw new OptionError(
+      "causal-alignment",
+      `${what}: isCausal: true is ambiguous for ${Nq} queries and ${Nk} keys; say isCausal: "upper-left" (query 0 at key 0) or "lower-right" (last query at last key), or give queryOffset`,
+      { Nq, Nk },
+    );
+  const aligned = isCausal === "lower-right" ? Nk - Nq : 0;
+  const offsets = new Float64Array(B).fill(aligned);
+  if (queryOffset !== undefined) {
+    const given: ArrayLike<number> =
+      typeof queryOffset === "number" ? new Float64Array(B).fill(queryOffset) : queryOffset;
+    if (given === null || given.length !== B)
+      throw new ShapeError(
+        "query-offset",
+        `${what}: queryOffset must be a number or one for each of ${B} batch entries, got ${came(queryOffset)}`,
+        { got: queryOffset },
+      );
+    for (let b = 0; b < B; b++) {
+      if (!(Number.isInteger(given[b]) && Math.abs(given[b]) + Nq < 2 ** 31))
+        throw new OptionError(
+          "query-offset",
+          `${what}: queryOffset must be integers below 2^31, got ${came(given[b])}`,
+          { got: given[b] },
+        );
+      if (isCausal === "lower-right" && given[b] !== aligned)
+        throw new OptionError(
+          "causal-alignment",
+          `${what}: isCausal: "lower-right" puts query 0 at key ${aligned}, queryOffset at ${given[b]}; with queryOffset say isCausal: true`,
+          { isCausal, Nq, Nk, queryOffset: given[b] },
+        );
+      offsets[b] = given[b];
+    }
+  }
+  return { offsets, isCausal: isCausal !== false };
+}
+
+function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDType): MaskTensor {
+  const t = asTensor(`${what}: attnMask`, like);
+  const target = shape.heads
+    ? [...shape.batch, shape.Hq, shape.Nq, shape.Nk]
+    : [...shape.batch, shape.Nq, shape.Nk];
+  if (t.dtype !== "bool" && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
+    throw new DTypeError(
+      "mask-dtype",
+      `${what}: attnMask must be bool, ${dtype === "float32" ? "" : `${dtype} `}or float32, got ${show("attnMask", t)}`,
+      { got: t.shape, dtype: t.dtype },
+    );
+  const rank = t.shape.length;
+  const fits =
+    rank <= target.length && t.shape.every((n, i) => n === 1 || n === target[i - rank + target.length]);
+  if (!fits) {
+    const padding = rank === 2 && t.shape[0] === shape.B && t.shape[1] === shape.Nk;
+    throw new ShapeError(
+      "mask-shape",
+      `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${show("attnMask", t)}${
+        padding ? "; for padding use keyLengths(lengths), or a mask of [B, 1, 1, Nk]" : ""
+      }`,
+      {
+        mask: t.shape,
+        target,
+      },
+    );
+  }
+  const stride = (fromEnd: number) =>
+    rank >= fromEnd && t.shape[rank - fromEnd] !== 1 ? t.strides[rank - fromEnd] : 0;
+  const used = shape.heads ? 3 : 2;
+  return {
+    kind: t.dtype === "bool" ? "bool" : "float",
+    tensor: t,
+    base: batchBases(t.offset, t.shape.slice(0, Math.max(0, rank - used)), t.strides, shape.batch),
+    head: shape.heads ? stride(3) : 0,
+    row: stride(2),
+    column: stride(1),
+  };
+}
+
+function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): Float64Array | undefined {
+  if (sinks === undefined || sinks === null) return undefined;
+  const isList = Array.isArray(sinks) || ArrayBuffer.isView(sinks);
+  if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
+    throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${came(sinks)}`, { sinks });
+  const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
+  const values = t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>);
+  if (values.length !== shape.Hq || (t && t.shape.length !== 1))
+    throw new ShapeError(
+      "sinks",
+      `${what}: sinks must be [Hq = ${shape.Hq}], got ${t ? show("sinks", t) : came(sinks)}`,
+      { got: sinks },
+    );
+  return values;
+}
+
+function weightsAsked(
+  what: string,
+  asked: AttentionOptions["returnWeights"],
+  shape: Shape,
+): Problem["weights"] {
+  if (asked === undefined || asked === false) return undefined;
+  const every = (n: number) => Array.from({ length: n }, (_, i) => i);
+  if (asked === true) return { heads: every(shape.Hq), rows: every(shape.Nq), all: true };
+  if (typeof asked !== "object" || asked === null)
+    throw new OptionError(
+      "weights",
+      `${what}: returnWeights must be true, false or { heads?, rows? }, got ${came(asked)}`,
+      { got: asked },
+    );
+  for (const name of Object.keys(asked))
+    if (name !== "heads" && name !== "rows")
+      throw new OptionError("weights", `${what}: returnWeights takes heads and rows, got ${came(name)}`, {
+        option: name,
+      });
+  return selectionOf(what, asked, shape);
+}
+
+/** Heads and rows a caller names; both default to all. */
+export function selectionOf(
+  what: string,
+  asked: { heads?: readonly number[]; rows?: readonly number[] },
+  shape: Shape,
+): NonNullable<Problem["weights"]> {
+  const pick = (name: string, given: readonly number[] | undefined, n: number): number[] => {
+    if (given === undefined) return Array.from({ length: n }, (_, i) => i);
+    if (!Array.isArray(given) && !ArrayBuffer.isView(given))
+      throw new OptionError("selection", `${what}: ${name} must be a list of integers, got ${came(given)}`, {
+        [name]: given,
+      });
+    return Array.from(given, (x) => {
+      if (!(Number.isInteger(x) && x >= -n && x < n))
+        throw new OptionError(
+          "selection",
+          `${what}: ${name} holds ${came(x)}, expected integers from 0 to ${n - 1}`,
+          { got: x },
+        );
+      return x < 0 ? x + n : x;
+    });
+  };
+  const heads = pick("heads", asked.heads, shape.Hq);
+  const rows = pick("rows", asked.rows, shape.Nq);
+  return { heads, rows, all: asked.heads === undefined && asked.rows === undefined };
+}
+
+/** A strict table (ids, lengths, slopes …) must cover every index the call can ask for. */
+function checkTables(what: string, expr: Expression, shape: Shape, offsets: Float64Array): void {
+  if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return;
+  const box = {
+    b0: 0,
+    b1: shape.B - 1,
+    h0: 0,
+    h1: shape.Hq - 1,
+    i0: 0,
+    i1: shape.Nq - 1,
+    k0: 0,
+    k1: shape.Nk - 1,
+    offset0: offsets.reduce((a, b) => Math.min(a, b), Infinity),
+    offset1: offsets.reduce((a, b) => Math.max(a, b), -Infinity),
+  };
+  const names = [
+    "b (batch entry)",
+    "h (query head)",
+    "i (query row)",
+    "q (query position)",
+    "k (key position)",
+  ];
+  const visit = (x: Expression): void => {
+    if (x.op === "table" && (x.value as Table).strict) {
+      const t = x.value as Table;
+      x.args.forEach((index, axis) => {
+        const { low, high, last } = bounder(index)(box);
+        if (low[last] < 0 || high[last] >= t.shape[axis]) {
+          const name = names.find((n) => n.startsWith(`${index.value} `)) ?? "its index";
+          throw new ShapeError(
+            "table-length",
+            `${what}: ${t.name} has ${t.shape[axis]} entries on axis ${axis}, but ${name} runs from ${low[last]} to ${high[last]}`,
+            { table: t.name, shape: t.shape, low: low[last], high: high[last] },
+          );
+        }
+      });
+    }
+    x.args.forEach(visit);
+  };
+  visit(expr);
+}

@@ -1,0 +1,212 @@
+/**
+ * A matrix product with its shapes checked once: C[M, N] = A[M, K]·B[K, N] for each of `batch` entries. What comes out
+ * says where each element of A and B lies and where C goes; inside, code trusts it.
+ */
+
+import { resultArray } from "../core/arena.ts";
+import { arrayFor, isFloat } from "../core/dtype.ts";
+import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import type { Operand } from "../core/shape.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+
+/** Options of a matrix product. */
+export interface MatmulOptions {
+  /** `a` is given as [..., K, M]. Default false. */
+  readonly transposeA?: boolean;
+  /** `b` is given as [..., N, K]: the layout of PyTorch's linear weights. Default false. */
+  readonly transposeB?: boolean;
+  /** [N], added to every row. Default none. */
+  readonly bias?: TensorLike;
+  /** A row-major [..., M, N] of the result's dtype: the product is added into it, and it is what is returned. Default a new tensor. */
+  readonly accumulate?: Tensor;
+}
+
+/** Rows of a tile that may be written behind the last one of a new result: room is left for as many. */
+export const STRIP = 8;
+
+/** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
+export interface Product {
+  readonly what: string;
+  readonly dtype: "float32" | "float64";
+  readonly batch: number;
+  readonly M: number;
+  readonly N: number;
+  readonly K: number;
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly bias?: Operand;
+  /** Where C goes, row-major, from `start` on: written, or added to where `add` is true. */
+  readonly out: Float32Array | Float64Array;
+  readonly start: number;
+  readonly add: boolean;
+}
+
+const OPTIONS = ["transposeA", "transposeB", "bias", "accumulate"];
+
+/** Checks operands and options; returns the product and the tensor it fills. */
+export function resolveProduct(
+  what: string,
+  left: TensorLike,
+  right: TensorLike,
+  options: MatmulOptions,
+): { product: Product; result: Tensor<"float32" | "float64"> } {
+  for (const name of Object.keys(options))
+    if (!OPTIONS.includes(name))
+      throw new OptionError("option", `${what}: no option ${came(name)}; there are ${OPTIONS.join(", ")}`, {
+        got: name,
+      });
+  const [a, b] = [asTensor(`${what}: a`, left), asTensor(`${what}: b`, right)];
+  const both = () => `${show("a", a)}, ${show("b", b)}`;
+  const fail = (code: string, text: string): never => {
+    throw new ShapeError(code, `${what}: ${text}; ${both()}`, { a: a.shape, b: b.shape });
+  };
+  for (const [name, t] of Object.entries({ a, b })) {
+    if (!isFloat(t.dtype))
+      throw new DTypeError(
+        "dtype",
+        `${what}: ${name} must be float32, float64, float16 or bfloat16; ${both()}`,
+        {
+          dtype: t.dtype,
+        },
+      );
+    if (t.shape.length < 2) fail("rank", `${name} has ${t.shape.length} axes, expected at least two`);
+  }
+  const dtype = a.dtype === "float64" ? "float64" : "float32";
+  if ((b.dtype === "float64") !== (dtype === "float64"))
+    throw new DTypeError("dtype", `${what}: float64 multiplies float64 only; ${both()}`, {
+      a: a.dtype,
+      b: b.dtype,
+    });
+  const [x, y] = [axesOf(a, options.transposeA), axesOf(b, options.transposeB)];
+  if (x.columns !== y.rows)
+    fail(
+      "inner",
+      `a has ${x.columns} columns and b ${y.rows} rows${options.transposeA || options.transposeB ? " after transposing" : ""}, which must be equal`,
+    );
+  if (x.lead.length > 0 && y.lead.length > 0 && x.lead.join() !== y.lead.join())
+    fail(
+      "batch",
+      `leading axes [${x.lead.join(", ")}] and [${y.lead.join(", ")}] must be equal, or one of the two must have none`,
+    );
+  const lead = x.lead.length > 0 ? x.lead : y.lead;
+  const shape = [...lead, x.rows, y.columns];
+  const bias = options.bias && biasOf(what, options.bias, y.columns, dtype);
+  const added = options.accumulate;
+  if (added) checkAccumulate(what, added, shape, dtype, { a, b });
+  // An empty sum is 0; any other product is written in full, by an engine in whole tiles of up to STRIP rows.
+  const room = () =>
+    dtype === "float32" && x.columns > 0
+      ? resultArray(sizeOf(shape), STRIP * y.columns)
+      : arrayFor(dtype, sizeOf(shape));
+  const result = (added ?? new Tensor(room(), shape, dtype)) as Tensor<"float32" | "float64">;
+  let batch = sizeOf(lead);
+  let M = x.rows;
+  let base = basesOf(a, x.lead, batch);
+  // One b for all entries: where the rows of a follow on from entry to entry, it is one tall product.
+  if (batch > 1 && y.lead.length === 0 && base.every((at, t) => at === base[0] + t * M * x.row)) {
+    M *= batch;
+    base = base.slice(0, 1);
+    batch = 1;
+  }
+  const product: Product = {
+    what,
+    dtype,
+    batch,
+    M,
+    N: y.columns,
+    K: x.columns,
+    a: { tensor: a, base, head: 0, row: x.row, column: x.column },
+    b: { tensor: b, base: basesOf(b, y.lead, batch), head: 0, row: y.row, column: y.column },
+    bias,
+    out: result.data,
+    start: result.offset,
+    add: added !== undefined,
+  };
+  return { product, result };
+}
+
+/** The last two axes as rows and columns, exchanged where asked for; and the axes before them. */
+function axesOf(t: Tensor, transposed = false) {
+  const n = t.shape.length;
+  const [i, j] = transposed ? [n - 1, n - 2] : [n - 2, n - 1];
+  return {
+    lead: t.shape.slice(0, n - 2),
+    rows: t.shape[i],
+    columns: t.shape[j],
+    row: t.strides[i],
+    column: t.strides[j],
+  };
+}
+
+/** First element of each entry; all the same where the tensor has no leading axes. */
+function basesOf(t: Tensor, lead: readonly number[], batch: number): Float64Array {
+  const bases = new Float64Array(batch).fill(t.offset);
+  if (lead.length === 0) return bases;
+  for (let n = 0; n < batch; n++)
+    for (let axis = lead.length - 1, rest = n; axis >= 0; axis--) {
+      bases[n] += (rest % lead[axis]) * t.strides[axis];
+      rest = Math.floor(rest / lead[axis]);
+    }
+  return bases;
+}
+
+function biasOf(what: string, given: TensorLike, N: number, dtype: "float32" | "float64"): Operand {
+  const bias = asTensor(`${what}: bias`, given);
+  if (bias.shape.length !== 1 || bias.shape[0] !== N)
+    throw new ShapeError("bias", `${what}: bias must be [${N}], got ${show("bias", bias)}`, {
+      got: bias.shape,
+    });
+  if (!isFloat(bias.dtype) || (bias.dtype === "float64") !== (dtype === "float64"))
+    throw new DTypeError("dtype", `${what}: a ${dtype} product takes no ${show("bias", bias)}`, {
+      dtype: bias.dtype,
+    });
+  return {
+    tensor: bias,
+    base: Float64Array.of(bias.offset),
+    head: 0,
+    row: 0,
+    column: bias.strides[0],
+  };
+}
+
+function checkAccumulate(
+  what: string,
+  into: Tensor,
+  shape: readonly number[],
+  dtype: "float32" | "float64",
+  operands: Readonly<Record<string, Tensor>>,
+): void {
+  const want = `accumulate must be a row-major Tensor [${shape.join(", ")}] ${dtype}`;
+  if (!(into instanceof Tensor))
+    throw new ShapeError("accumulate", `${what}: ${want}, got ${came(into)}`, { got: into });
+  if (into.dtype !== dtype)
+    throw new DTypeError("dtype", `${what}: ${want}, got ${show("accumulate", into)}`, { dtype: into.dtype });
+  if (into.shape.join() !== shape.join() || !into.isContiguous())
+    throw new ShapeError(
+      "accumulate",
+      `${what}: ${want}, got ${show("accumulate", into)}${into.isContiguous() ? "" : " with strides"}`,
+      { got: into.shape, strides: into.strides },
+    );
+  for (const [name, t] of Object.entries(operands))
+    if (t.data.buffer === into.data.buffer && meet(t, into))
+      throw new OptionError("overlap", `${what}: accumulate shares memory with ${name}`, { name });
+}
+
+/** True where the elements of two tensors over one buffer lie between each other's first and last byte. */
+function meet(x: Tensor, y: Tensor): boolean {
+  const [a, b] = [x, y].map((t) => {
+    let [low, high] = [t.offset, t.offset];
+    t.shape.forEach((n, axis) => {
+      const reach = (n - 1) * t.strides[axis];
+      if (reach < 0) low += reach;
+      else high += reach;
+    });
+    const bytes = t.data.BYTES_PER_ELEMENT;
+    return {
+      from: t.data.byteOffset + low * bytes,
+      to: t.data.byteOffset + (high + 1) * bytes,
+      size: t.size,
+    };
+  });
+  return a.size > 0 && b.size > 0 && a.from < b.to && b.from < a.to;
+}

@@ -1,0 +1,59 @@
+/** Settings: what may be set, what is refused, and who is told. */
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { OptionError } from "../core/errors.ts";
+import { configure, levelWasAsked, onConfigure, settings, warnOnce } from "./settings.ts";
+
+const before = configure();
+afterAll(() => configure(before));
+beforeEach(() => configure(before));
+
+describe("configure", () => {
+  it("changes what it is given and keeps the rest", () => {
+    const { bytesPerThread } = settings();
+    expect(configure({ simd: "strict", threads: 3 })).toMatchObject({
+      simd: "strict",
+      threads: 3,
+      bytesPerThread,
+    });
+    expect(configure({ threads: 1 })).toMatchObject({ simd: "strict", threads: 1 });
+    expect(configure({})).toEqual(settings());
+    expect(levelWasAsked()).toBe(true);
+  });
+  it("tells those who listen, after the change", () => {
+    const seen: number[] = [];
+    onConfigure(() => seen.push(settings().threads));
+    configure({ threads: 2 });
+    configure({ threads: 5 });
+    expect(seen).toEqual([2, 5]);
+  });
+  it("refuses unknown names and values out of range, and changes nothing then", () => {
+    const bad: [object, RegExp][] = [
+      [{ thread: 2 }, /no setting "thread"; the settings are simd, threads, bytesPerThread, onWarning/],
+      [{ simd: "avx" }, /simd: expected "wide", "relaxed", "strict", "reference", got "avx"/],
+      [{ threads: 0 }, /threads: expected an integer from 1 to 64, got 0/],
+      [{ threads: 65 }, /got 65/],
+      [{ threads: 1.5 }, /got 1.5/],
+      [{ threads: 2, bytesPerThread: 1000 }, /at least 1 MiB, got 1000/],
+      [{ threads: 2, onWarning: "loud" }, /onWarning must be a function, got "loud"/],
+    ];
+    const held = { ...settings() };
+    for (const [change, text] of bad) {
+      expect(() => configure(change)).toThrow(OptionError);
+      expect(() => configure(change)).toThrow(text);
+    }
+    expect(settings()).toEqual(held);
+  });
+  it("a warning is given once for each cause", () => {
+    const heard: string[] = [];
+    configure({ onWarning: (message) => heard.push(message) });
+    warnOnce("test cause", "first");
+    warnOnce("test cause", "first");
+    warnOnce("another test cause", "second");
+    expect(heard).toEqual(["heed: first", "heed: second"]);
+  });
+});
+
+it("settings that are no object are refused", () => {
+  for (const none of [null, "strict", [4]])
+    expect(() => configure(none as never)).toThrow(/expected an object of settings/);
+});

@@ -1,0 +1,182 @@
+/**
+ * Which keys a block of query rows has to look at: runs of full keys (no predicate) and partial ones, found from the
+ * mask's bounds by halving. What no row of the block may see is in no run, so it is neither read nor computed.
+ */
+import { type Box, classer, type TileClass } from "../masks/expression/bounds.ts";
+import { type BoolExpression, uses } from "../masks/expression/expr.ts";
+import type { Problem } from "./problem.ts";
+
+/** Keys `from` … `to` (not included) of one kind. `from` is a multiple of the panel. */
+export interface KeyRun {
+  from: number;
+  to: number;
+  partial: boolean;
+  /** Of a partial run: the keys between which cells may be hidden; before and behind them all may be seen. Multiples of the panel, or `to`. */
+  masked?: [number, number];
+}
+
+/** Rows that are looked at together first. */
+const SUPER = 1024;
+
+/** Finds runs for blocks of rows; remembers those that heads and batch entries share. */
+export class TileMap {
+  /** True where runs differ between heads, or batch entries. */
+  readonly perHead: boolean;
+  readonly perBatch: boolean;
+  private readonly classOf: ((box: Box) => TileClass) | undefined;
+  private readonly problem: Problem;
+  private readonly keyTile: number;
+  private readonly panel: number;
+  private held: { key: string; runs: readonly KeyRun[] } = { key: "", runs: [] };
+  private readonly box: Box = {
+    b0: 0,
+    b1: 0,
+    h0: 0,
+    h1: 0,
+    i0: 0,
+    i1: 0,
+    k0: 0,
+    k1: 0,
+    offset0: 0,
+    offset1: 0,
+  };
+
+  constructor(problem: Problem, keyTile: number, panel: number) {
+    const mask: BoolExpression | undefined = problem.mask;
+    this.problem = problem;
+    this.keyTile = keyTile;
+    this.panel = panel;
+    this.classOf = mask && classer(mask);
+    this.perHead = mask !== undefined && uses(mask, "h");
+    const moves = problem.offsets.some((x) => x !== problem.offsets[0]);
+    this.perBatch = mask !== undefined && (uses(mask, "b") || (moves && uses(mask, "q")));
+  }
+
+  /** Runs of rows `row0` … `row1` (not included) of head h of batch entry b, between two keys; `from` a multiple of the key tile. */
+  runs(b: number, h: number, row0: number, row1: number, from: number, to: number): KeyRun[] {
+    const found: KeyRun[] = [];
+    if (to <= from) return found;
+    if (!this.classOf) {
+      found.push({ from, to, partial: false });
+      return found;
+    }
+    const box = this.box;
+    box.b0 = box.b1 = b;
+    box.h0 = box.h1 = h;
+    box.offset0 = box.offset1 = this.problem.offsets[b];
+    const coarse = this.coarse(b, h, row0, row1, from, to);
+    box.i0 = row0;
+    box.i1 = row1 - 1;
+    for (const run of coarse)
+      if (run.partial) this.visit(run.from, run.to, found);
+      else add(found, run.from, run.to, false);
+    return found;
+  }
+
+  /** Runs of the thousand rows around a block, to whole tiles: where its own can be. Found once for all of their blocks. */
+  private coarse(
+    b: number,
+    h: number,
+    row0: number,
+    row1: number,
+    from: number,
+    to: number,
+  ): readonly KeyRun[] {
+    const { Nq } = this.problem.shape;
+    if (Nq <= 2 * SUPER || to - from <= 2 * SUPER) return [{ from, to, partial: true }];
+    const group = Math.floor(row0 / SUPER);
+    const key = `${b} ${h} ${group} ${row1 - row0} ${from} ${to}`;
+    if (this.held.key !== key) {
+      this.box.i0 = group * SUPER;
+      this.box.i1 = Math.min(Nq, (group + 1) * SUPER + row1 - row0) - 1;
+      const runs: KeyRun[] = [];
+      this.visit(from, to, runs, false);
+      this.held = { key, runs };
+    }
+    return this.held.runs;
+  }
+
+  private at(from: number, to: number): TileClass {
+    this.box.k0 = from;
+    this.box.k1 = to - 1;
+    return (this.classOf as (box: Box) => TileClass)(this.box);
+  }
+
+  private visit(from: number, to: number, found: KeyRun[], trim = true): void {
+    const kind = this.at(from, to);
+    if (kind === "skip") return;
+    if (kind === "full") {
+      add(found, from, to, false);
+      return;
+    }
+    const tiles = Math.ceil((to - from) / this.keyTile);
+    if (tiles > 1) {
+      const middle = from + Math.floor(tiles / 2) * this.keyTile;
+      this.visit(from, middle, found, trim);
+      this.visit(middle, to, found, trim);
+      return;
+    }
+    // Inside one tile: drop empty panels at both ends, by halving.
+    let [low, high] = [from, to];
+    for (let step = this.half(high - low); trim && step >= this.panel; step = this.half(step)) {
+      if (low + step < high && this.at(low, low + step) === "skip") low += step;
+      const cut = Math.max(
+        low + this.panel,
+        from + Math.ceil((high - from - step) / this.panel) * this.panel,
+      );
+      if (cut > low && cut < high && this.at(cut, high) === "skip") high = cut;
+    }
+    if (!trim) {
+      add(found, low, high, true);
+      return;
+    }
+    // What is left may begin or end with full panels: those need no predicate.
+    let [first, last] = [low, high];
+    for (let step = this.half(last - first); step >= this.panel; step = this.half(step)) {
+      if (first + step < last && this.at(first, first + step) === "full") first += step;
+      const cut = low + Math.ceil((last - low - step) / this.panel) * this.panel;
+      if (cut > first && cut < last && this.at(cut, last) === "full") last = cut;
+    }
+    found.push({ from: low, to: high, partial: true, masked: [first, last] });
+  }
+
+  private half(n: number): number {
+    return Math.floor(n / 2 / this.panel) * this.panel;
+  }
+}
+
+function add(found: KeyRun[], from: number, to: number, partial: boolean): void {
+  const last = found[found.length - 1];
+  if (last && last.to === from && last.partial === partial && !last.masked) last.to = to;
+  else found.push({ from, to, partial });
+}
+
+/** Tiles of a problem by class, counted over all heads for blocks of `blockRows` rows. */
+export function countTiles(
+  problem: Problem,
+  blockRows: number,
+  keyTile: number,
+  panel: number,
+): { skipped: number; full: number; partial: number } {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  const map = new TileMap(problem, keyTile, panel);
+  const total = Math.ceil(Nq / blockRows) * Math.ceil(Nk / keyTile);
+  const counts = { skipped: 0, full: 0, partial: 0 };
+  const bs = map.perBatch ? B : Math.min(B, 1);
+  const hs = map.perHead ? Hq : Math.min(Hq, 1);
+  const times = bs * hs === 0 ? 0 : (B * Hq) / (bs * hs);
+  for (let b = 0; b < bs; b++)
+    for (let h = 0; h < hs; h++) {
+      let [full, partial] = [0, 0];
+      for (let row = 0; row < Nq; row += blockRows)
+        for (const run of map.runs(b, h, row, Math.min(Nq, row + blockRows), 0, Nk)) {
+          const tiles = Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
+          if (run.partial) partial += tiles;
+          else full += tiles;
+        }
+      counts.full += full * times;
+      counts.partial += partial * times;
+      counts.skipped += Math.max(0, total - full - partial) * times;
+    }
+  return counts;
+}

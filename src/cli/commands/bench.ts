@@ -1,0 +1,253 @@
+/**
+ * `heed bench`: a short measurement of the engine on this machine. Every variant (level × threads) is first held
+ * against the formula in float64, then all of them take turns, so that what slows the machine down slows each alike;
+ * medians are reported. The long table with peers is `bench/` in the repository.
+ */
+import { existsSync } from "node:fs";
+import { explain, scaledDotProductAttention } from "../../attention.ts";
+import type { Level } from "../../backend/plan.ts";
+import { type AttentionOptions, resolve } from "../../backend/problem.ts";
+import { configure, settings } from "../../backend/settings.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { checkRows } from "../support/check.ts";
+import { flopsOf, guessSeconds } from "../support/chunked-run.ts";
+import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
+import { level } from "../support/engine.ts";
+import { whileBlocking } from "../support/interrupt.ts";
+import { startProgress } from "../support/progress.ts";
+import { seededTensor } from "../support/seeded.ts";
+import { columnsOf, jsonText, secondsText, styler } from "../support/terminal.ts";
+import { integer, integers, shape as shapeOf } from "../support/values.ts";
+
+/** A call to time. */
+interface Case {
+  readonly name: string;
+  readonly B: number;
+  readonly H: number;
+  readonly Nq: number;
+  readonly Nk: number;
+  readonly d: number;
+  readonly causal?: boolean;
+}
+
+const CASES: readonly Case[] = [
+  { name: "latency", B: 1, H: 12, Nq: 128, Nk: 128, d: 64 },
+  { name: "full", B: 1, H: 12, Nq: 1024, Nk: 1024, d: 64 },
+  { name: "causal", B: 1, H: 12, Nq: 1024, Nk: 1024, d: 64, causal: true },
+  { name: "full, d 128", B: 1, H: 8, Nq: 1024, Nk: 1024, d: 128 },
+  { name: "decode", B: 1, H: 12, Nq: 1, Nk: 4096, d: 64 },
+];
+
+/** One variant of a case, measured. */
+interface Measured {
+  readonly case: string;
+  readonly shape: { readonly query: readonly number[]; readonly key: readonly number[] };
+  /** The level asked for, and the one the engine took. */
+  readonly simd: Level;
+  readonly level: Level;
+  /** Threads asked for, and those the engine used. */
+  readonly asked: number;
+  readonly threads: number;
+  readonly kernel: string;
+  /** Seconds a call: median, and the fastest and slowest round. */
+  readonly median: number;
+  readonly fastest: number;
+  readonly slowest: number;
+  /** 4·B·H·Nq·Nk·d a second, masked scores counted too, in 10⁹. */
+  readonly gflops: number;
+  /** Share of the FMA peak of those threads, where the roofline could be measured. */
+  readonly ofPeak?: number;
+  /** Largest error of the rows checked, in units of the float32 bound. */
+  readonly error: number;
+}
+
+interface Variant {
+  readonly simd: Level;
+  readonly threads: number;
+  readonly times: number[];
+  /** Calls a sample, so that one takes at least some milliseconds. */
+  calls: number;
+  error: number;
+}
+
+/** Times all variants of a case in turns. */
+async function measure(
+  c: Case,
+  variants: readonly Variant[],
+  rounds: number,
+  io: Io,
+  tell: () => void,
+): Promise<Measured[]> {
+  const operand = (N: number, seed: number) => seededTensor([c.B, c.H, N, c.d], seed);
+  const three: [Tensor, Tensor, Tensor] = [operand(c.Nq, 1), operand(c.Nk, 2), operand(c.Nk, 3)];
+  const options: AttentionOptions = c.causal ? { isCausal: true } : {};
+  const problem = resolve("heed bench", ...three, options);
+  const call = () => scaledDotProductAttention(...three, options);
+  const once = guessSeconds(flopsOf(problem), explain(...three, options));
+  const engage = ({ simd, threads }: Variant) => configure({ simd, threads });
+  const seconds = (calls: number) =>
+    whileBlocking.run(calls * once, () => {
+      const start = performance.now();
+      for (let n = 0; n < calls; n++) call();
+      return (performance.now() - start) / 1e3 / calls;
+    });
+  for (const variant of variants) {
+    engage(variant);
+    const { output } = whileBlocking.run(once, call);
+    variant.error = checkRows(problem, output, 24).bounds;
+    if (!(variant.error <= 1))
+      throw new Error(
+        `${c.name} at ${variant.simd}, ${variant.threads} threads: wrong by ${variant.error} bounds; nothing was timed`,
+      );
+    variant.calls = Math.max(1, Math.min(1000, Math.ceil(0.01 / seconds(1))));
+    await breathe(io.signal);
+  }
+  for (let round = 0; round < rounds; round++)
+    for (const variant of variants) {
+      engage(variant);
+      // The first call after a change of settings wakes threads and finds its kernel.
+      if (variants.length > 1) seconds(1);
+      variant.times.push(seconds(variant.calls));
+      tell();
+      await breathe(io.signal);
+    }
+  return variants.map(({ simd, threads, times, error }) => {
+    configure({ simd, threads });
+    const plan = explain(...three, options);
+    const sorted = times.toSorted((a, b) => a - b);
+    const middle = sorted.length >> 1;
+    const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    return {
+      case: c.name,
+      shape: { query: three[0].shape, key: three[1].shape },
+      simd,
+      level: plan.level,
+      asked: threads,
+      threads: plan.threads,
+      kernel: plan.kernel,
+      median,
+      fastest: sorted[0],
+      slowest: sorted[sorted.length - 1],
+      gflops: (4 * c.B * c.H * c.Nq * c.Nk * c.d) / median / 1e9,
+      error,
+    };
+  });
+}
+
+/** The cases that `--shape` describes, or the built-in ones. */
+function casesOf(shapes: readonly string[] | undefined, causal: boolean): Case[] {
+  if (shapes === undefined) return CASES.filter((c) => !causal || c.causal);
+  return shapes.map((text) => {
+    const [B, H, N, d] = shapeOf("shape", text, 4, 4);
+    if (B * H * N * d === 0) throw new UsageError(`--shape ${text} has nothing to compute`);
+    return { name: text, B, H, Nq: N, Nk: N, d, causal };
+  });
+}
+
+/** The FMA peak in GFLOP/s of `threads` threads, from the repository's roofline where it is there and runs. */
+async function peakOf(threads: number): Promise<number | undefined> {
+  const file = new URL("../../../bench/roofline.ts", import.meta.url);
+  // Node 20 does not read TypeScript.
+  const { typescript } = process.features as { typescript?: string | false };
+  if (!existsSync(file) || !typescript) return undefined;
+  const module: { peak?: (threads: number) => number | Promise<number> } = await import(file.href);
+  return module.peak?.(threads);
+}
+
+export const command: Command = {
+  name: "bench",
+  summary: "measure the engine on this machine",
+  usage: "heed bench [OPTIONS]",
+  options: {
+    shape: { type: "string", multiple: true },
+    causal: { type: "boolean" },
+    simd: { type: "string" },
+    threads: { type: "string" },
+    rounds: { type: "string" },
+    json: { type: "boolean" },
+  },
+  help: {
+    shape: "B,H,N,d  measure this shape in place of the built-in ones; may come several times",
+    causal: "causal attention; of the built-in cases only the causal one",
+    simd: "LEVELS  levels to compare: wide,relaxed,strict (default: the one in use)",
+    threads: "LIST  numbers of threads to compare: 1,2 (default: 1 and as many as there are)",
+    rounds: "N  rounds each variant is timed in (default 7)",
+    json: "the measurements as a JSON object",
+  },
+  notes: `Results are checked against the formula in float64 before anything is timed. Variants take turns; medians are shown.
+GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows what the mask saves.`,
+  examples: [
+    "heed bench",
+    "heed bench --simd wide,relaxed,strict --threads 1",
+    "heed bench --shape 1,12,4096,64 --causal --threads 1,2 --rounds 5",
+    "heed bench --json > bench.json",
+  ],
+  async run(values, positionals, io) {
+    if (positionals.length > 0)
+      throw new UsageError(`bench takes no arguments, got ${positionals.join(" ")}`);
+    const before = settings();
+    const levels = values.simd === undefined ? [before.simd] : String(values.simd).split(",").map(level);
+    const counts =
+      values.threads === undefined ? [...new Set([1, before.threads])] : integers("threads", values.threads);
+    for (const n of counts) integer("threads", String(n), 1, 64);
+    const rounds = values.rounds === undefined ? 7 : integer("rounds", values.rounds, 1, 1000);
+    const cases = casesOf(values.shape as string[] | undefined, values.causal === true);
+    const bar = startProgress(io, "measuring");
+    const steps = cases.length * levels.length * counts.length * rounds;
+    const measured: Measured[] = [];
+    let done = 0;
+    try {
+      for (const c of cases) {
+        const variants = levels.flatMap((simd) =>
+          counts.map((threads): Variant => ({ simd, threads, times: [], calls: 1, error: 0 })),
+        );
+        measured.push(...(await measure(c, variants, rounds, io, () => bar.update(++done / steps))));
+      }
+    } finally {
+      bar.end();
+      configure(before);
+    }
+    const peaks = new Map<number, number | undefined>();
+    for (const n of new Set(measured.map(({ threads }) => threads))) peaks.set(n, await peakOf(n));
+    const results = measured.map((m) => {
+      const peak = peaks.get(m.threads);
+      return peak === undefined ? m : { ...m, ofPeak: m.gflops / peak };
+    });
+    if (values.json) {
+      const roofline = Object.fromEntries([...peaks].filter(([, peak]) => peak !== undefined));
+      io.stdout.write(jsonText({ node: process.versions.node, rounds, roofline, results }));
+      return EXIT.ok;
+    }
+    io.stdout.write(`${tableOf(results, io).join("\n")}\n`);
+    return EXIT.ok;
+  },
+};
+
+function tableOf(results: readonly Measured[], io: Io): string[] {
+  const { bold, dim } = styler(io);
+  const peaks = results.some(({ ofPeak }) => ofPeak !== undefined);
+  const rows = results.map((m) => {
+    const [B, H, N, d] = m.shape.query;
+    const keys = m.shape.key[2];
+    const level = m.level === m.simd ? m.level : `${m.level} (${m.simd} asked)`;
+    const spread = `${secondsText(m.fastest)} – ${secondsText(m.slowest)}`;
+    const row = [
+      m.case,
+      `${B}×${H}×${N === keys ? N : `${N}:${keys}`}×${d}`,
+      level,
+      m.threads === m.asked ? `${m.threads}` : `${m.threads} of ${m.asked}`,
+    ];
+    row.push(secondsText(m.median), spread, m.gflops.toPrecision(3));
+    if (peaks) row.push(m.ofPeak === undefined ? "" : `${(100 * m.ofPeak).toFixed(0)} %`);
+    return row;
+  });
+  const head = ["case", "B×H×N×d", "level", "threads", "median", "range", "GFLOP/s"];
+  if (peaks) head.push("of peak");
+  const [first, ...rest] = columnsOf([head, ...rows], [3, 4, 6, 7]);
+  const worst = Math.max(...results.map(({ error }) => error));
+  return [
+    bold(first),
+    ...rest,
+    dim(`checked first: worst error ${worst.toPrecision(2)} of the float32 bound`),
+  ];
+}

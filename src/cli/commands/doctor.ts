@@ -1,0 +1,231 @@
+/**
+ * `heed doctor`: what this machine can do. Nothing is taken from version numbers where it can be tried: every SIMD
+ * level runs a small call whose rows are held against the formula in float64, a thread is started, shared memory
+ * reserved.
+ */
+import * as os from "node:os";
+import { Worker } from "node:worker_threads";
+import { explain, scaledDotProductAttention } from "../../attention.ts";
+import type { Level } from "../../backend/plan.ts";
+import { resolve } from "../../backend/problem.ts";
+import { configure, settings } from "../../backend/settings.ts";
+import { zeros } from "../../core/tensor.ts";
+import { checkRows } from "../support/check.ts";
+import { type Command, EXIT, type Io, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS, LEVELS, NODE_HAS_WIDE } from "../support/engine.ts";
+import { seededTensor } from "../support/seeded.ts";
+import { bytesText, columnsOf, jsonText, styler } from "../support/terminal.ts";
+
+/** What was found. */
+export interface Findings {
+  readonly node: string;
+  readonly v8: string;
+  readonly system: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memory: { readonly total: number; readonly free: number; readonly limit: number | null };
+  readonly wasm: { readonly simd128: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean };
+  /** Whether a worker thread answers. */
+  readonly threads: boolean;
+  readonly float16Array: boolean;
+  readonly levels: Readonly<Record<Level, LevelFinding>>;
+  /** The level and threads a call of [1, 8, 1024, 64] uses here. */
+  readonly level: Level;
+  readonly threadsUsed: number;
+  readonly terminal: { readonly isTTY: boolean; readonly colour: number; readonly columns: number | null };
+  readonly verdict: string;
+  readonly advice: readonly string[];
+}
+
+/** One level: whether it runs, and how fast a call of [1, 4, 512, 64] is on one thread. */
+export interface LevelFinding {
+  readonly runs: boolean;
+  readonly gflops?: number;
+  readonly why?: string;
+}
+
+// Modules of one function each. simd128: () → v128, i32.const 0, i8x16.splat, i8x16.popcnt.
+const SIMD128 = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
+  11,
+];
+// relaxed: () → v128, v128.const 0, i32x4.relaxed_trunc_f32x4_s.
+const RELAXED = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 25, 1, 23, 0, 253, 12, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 253, 129, 2, 11,
+];
+
+const validates = (bytes: readonly number[]) =>
+  typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(bytes));
+
+function sharedMemory(): boolean {
+  try {
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+    return memory.buffer instanceof SharedArrayBuffer;
+  } catch {
+    return false;
+  }
+}
+
+/** Starts a worker and waits for its answer, at most five seconds. */
+function threadAnswers(): Promise<boolean> {
+  return new Promise((resolve) => {
+    let worker: Worker | undefined;
+    const end = (answer: boolean) => {
+      clearTimeout(timer);
+      void worker?.terminate();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => end(false), 5000);
+    try {
+      worker = new Worker("require('node:worker_threads').parentPort.postMessage(1)", { eval: true });
+      worker.once("message", () => end(true));
+      worker.once("error", () => end(false));
+    } catch {
+      end(false);
+    }
+  });
+}
+
+/** Runs a small call on a level, checked, then timed. */
+function tryLevel(level: Level): LevelFinding {
+  const warnings: string[] = [];
+  configure({ simd: level, threads: 1, onWarning: (message) => warnings.push(message) });
+  const [query, key, value] = [1, 2, 3].map((seed) => seededTensor([1, 2, 67, 64], seed));
+  const plan = explain(query, key, value);
+  const { output } = scaledDotProductAttention(query, key, value);
+  const check = checkRows(resolve("heed doctor", query, key, value, {}), output, 16);
+  const said = warnings[0]?.replace(/^heed: /, "");
+  if (!(check.bounds <= 1))
+    return { runs: false, why: `its results are wrong: off by ${check.worst} in row ${check.at.row}` };
+  // A self-test that fails is only known once the call has run.
+  const reached = explain(query, key, value).level;
+  if (reached !== level) return { runs: false, why: said ?? plan.because ?? `the engine took ${reached}` };
+  if (level === "reference") return { runs: true };
+  const [q, k, v] = [4, 5, 6].map((seed) => seededTensor([1, 4, 512, 64], seed));
+  const times = Array.from({ length: 9 }, () => {
+    const start = performance.now();
+    scaledDotProductAttention(q, k, v);
+    return performance.now() - start;
+  });
+  const median = times.sort((a, b) => a - b)[4];
+  return { runs: true, gflops: (4 * 4 * 512 * 512 * 64) / median / 1e6 };
+}
+
+/** Looks at everything. */
+export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Promise<Findings> {
+  const before = settings();
+  const constrained = process.constrainedMemory?.() ?? 0;
+  const total = os.totalmem();
+  const levels = {} as Record<Level, LevelFinding>;
+  try {
+    // Slowest first: `wide` sets a flag of V8 for all that is compiled after it.
+    for (const level of [...LEVELS].reverse())
+      levels[level] =
+        level === "wide" && !NODE_HAS_WIDE ? { runs: false, why: "needs Node 24 or later" } : tryLevel(level);
+  } finally {
+    configure(before);
+  }
+  const probe = zeros([1, 8, 1024, 64]);
+  const plan = explain(probe, probe, probe);
+  const found = {
+    node: process.versions.node,
+    v8: process.versions.v8,
+    system: `${os.type()} ${os.release()} ${process.arch}`,
+    cpu: os.cpus()[0]?.model.trim() ?? "unknown",
+    cores: os.availableParallelism(),
+    memory: { total, free: os.freemem(), limit: constrained > 0 && constrained < total ? constrained : null },
+    wasm: { simd128: validates(SIMD128), relaxed: validates(RELAXED), sharedMemory: sharedMemory() },
+    threads: await threadAnswers(),
+    float16Array: "Float16Array" in globalThis,
+    levels,
+    level: plan.level,
+    threadsUsed: plan.threads,
+    terminal: { isTTY: io.isTTY, colour: io.colour, columns: io.columns ?? null },
+  };
+  return { ...found, ...judge(found) };
+}
+
+/** The verdict, and how to get more. */
+function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
+  const { level, levels, wasm, threads, threadsUsed } = found;
+  const advice: string[] = [];
+  if (!NODE_HAS_WIDE)
+    advice.push("Node 24 or later adds the level wide: registers twice as long as those of relaxed");
+  if (!wasm.relaxed && wasm.simd128) advice.push("Node 22 or later adds the level relaxed");
+  if (!wasm.simd128) advice.push("this engine has no WebAssembly SIMD: only plain TypeScript runs");
+  if (!threads || !wasm.sharedMemory)
+    advice.push("threads need worker threads and shared memory; calls run on one");
+  const fastest = LEVELS.find((one) => levels[one].runs);
+  if (fastest !== undefined && LEVELS.indexOf(fastest) < LEVELS.indexOf(level))
+    advice.push(`${level} was asked for; ${fastest} runs here too`);
+  if (NODE_HAS_WIDE && !levels.wide.runs) advice.push(`wide does not run here: ${levels.wide.why}`);
+  const many = threadsUsed > 1 ? `${threadsUsed} threads` : "one thread";
+  const speed = levels[level].gflops;
+  return {
+    verdict: `heed runs here at level ${level}${speed ? `, ${Math.round(speed)} GFLOP/s a thread` : ""}, on ${many}`,
+    advice,
+  };
+}
+
+export const command: Command = {
+  name: "doctor",
+  summary: "say what this machine can do, and how to get more",
+  usage: "heed doctor [OPTIONS]",
+  options: { ...ENGINE_OPTIONS, json: { type: "boolean" } },
+  help: { ...ENGINE_HELP, json: "the findings as a JSON object" },
+  notes: "Exit code 1 where no level gives right results.",
+  examples: ["heed doctor", "heed doctor --json", "HEED_SIMD=strict heed doctor"],
+  async run(values, positionals, io) {
+    if (positionals.length > 0)
+      throw new UsageError(`doctor takes no arguments, got ${positionals.join(" ")}`);
+    const found = await examine(io);
+    const healthy = LEVELS.some((level) => found.levels[level].runs);
+    if (values.json) {
+      io.stdout.write(jsonText(found));
+      return healthy ? EXIT.ok : EXIT.failed;
+    }
+    const { bold, green, yellow, dim } = styler(io);
+    const yes = (good: boolean, text = "") => `${good ? "yes" : "no"}${text && ` (${text})`}`;
+    const { memory, wasm, terminal } = found;
+    const facts = [
+      ["Node", `${found.node}, V8 ${found.v8}`],
+      ["system", found.system],
+      ["processor", `${found.cpu}, ${found.cores} ${found.cores === 1 ? "core" : "cores"} for this process`],
+      [
+        "memory",
+        `${bytesText(memory.total)}, ${bytesText(memory.free)} free${memory.limit ? `, limited to ${bytesText(memory.limit)}` : ""}`,
+      ],
+      ["SIMD128", yes(wasm.simd128)],
+      ["relaxed SIMD", yes(wasm.relaxed)],
+      ["shared memory", yes(wasm.sharedMemory)],
+      ["threads start", yes(found.threads)],
+      [
+        "Float16Array",
+        yes(found.float16Array, found.float16Array ? "" : "16-bit tensors come as Uint16Array bits"),
+      ],
+      [
+        "terminal",
+        terminal.isTTY
+          ? `${terminal.columns ?? "?"} columns, ${terminal.colour || "no"} bits of colour`
+          : "no",
+      ],
+    ];
+    const lines = columnsOf(facts);
+    lines.push("", bold("Levels, fastest first"));
+    const rows = LEVELS.map((level) => {
+      const { runs, gflops, why } = found.levels[level];
+      const speed = gflops ? `, ${gflops.toFixed(0)} GFLOP/s on one thread` : "";
+      return [
+        `  ${level}`,
+        runs ? `runs, checked${speed}` : (why ?? "does not run"),
+        level === found.level ? "← in use" : "",
+      ];
+    });
+    lines.push(...columnsOf(rows), "");
+    lines.push(`${healthy ? green("✓") : yellow("!")} ${bold(found.verdict)}`);
+    lines.push(...found.advice.map((text) => `${dim("·")} ${text}`));
+    io.stdout.write(`${lines.join("\n")}\n`);
+    return healthy ? EXIT.ok : EXIT.failed;
+  },
+};

@@ -1,0 +1,214 @@
+/**
+ * `heed figure`: a figure of a file of attention, for a paper, without a browser: SVG, PNG of the cells, or the numbers as
+ * CSV or JSON, by the ending of the output. What is drawn is view/figure's; this file reads the options.
+ */
+import { basename, extname } from "node:path";
+import type { HeadStore } from "../../store/types.ts";
+import {
+  csvLines,
+  FIGURE_VIEWS,
+  FIGURE_WORDS,
+  type FigureOptions,
+  figureTable,
+  jsonLines,
+  renderFigure,
+  renderRaster,
+} from "../../view/figure/index.ts";
+import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, oneFile, openFile } from "../support/attention-file.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
+import { save } from "../support/interrupt.ts";
+import { checkPlace } from "../support/output.ts";
+import { bytesText, jsonText } from "../support/terminal.ts";
+import { indices, integer, number, oneOf } from "../support/values.ts";
+
+const ENDINGS = [".svg", ".png", ".csv", ".json"] as const;
+type Ending = (typeof ENDINGS)[number];
+/** Characters of a table that are written at once. */
+const PIECE = 2 ** 16;
+
+export const command: Command = {
+  name: "figure",
+  summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
+  usage: "heed figure FILE -o FIGURE [OPTIONS]",
+  options: {
+    output: { type: "string", short: "o" },
+    view: { type: "string" },
+    block: { type: "string" },
+    layer: { type: "string" },
+    head: { type: "string" },
+    query: { type: "string" },
+    key: { type: "string" },
+    stage: { type: "string" },
+    transfer: { type: "string" },
+    domain: { type: "string" },
+    ramp: { type: "string" },
+    hide: { type: "string" },
+    renormalise: { type: "boolean" },
+    "query-segments": { type: "string" },
+    "key-segments": { type: "string" },
+    top: { type: "string" },
+    mass: { type: "string" },
+    rows: { type: "string" },
+    direction: { type: "string" },
+    aggregate: { type: "string" },
+    values: { type: "boolean" },
+    width: { type: "string" },
+    theme: { type: "string" },
+    transparent: { type: "boolean" },
+    "no-caption": { type: "boolean" },
+    scale: { type: "string" },
+    ...FILE_OPTIONS,
+    json: { type: "boolean" },
+  },
+  help: {
+    output: "FIGURE  a file that ends in .svg, .png, .csv or .json",
+    view: `VIEW  ${FIGURE_VIEWS.join(", ")} (default matrix)`,
+    block: "NAME  the block of heads (default: the first)",
+    layer: "N  the layer, by its number in the file (default: the first)",
+    head: "N  the head, from 0 (default 0)",
+    query: "N  with --key the cell that is outlined; what row explains and text reads from",
+    key: "N  the key of that cell",
+    stage: "STAGE  scores, scaled, masked, weights (default) or contribution",
+    transfer: "SCALE  of colours: sqrt (default), linear or log",
+    domain: "DOMAIN  full colour is 1 (absolute, the default), or the largest of the head or of each row",
+    ramp: "RAMP  plum (default), cividis or grey",
+    hide: "KEYS  special, first, or places such as 0,4-7",
+    renormalise: "divide what is left of a row by its sum",
+    "query-segments": "N,N  only the queries of these segments",
+    "key-segments": "N,N  only the keys of these segments",
+    top: "N  lines: the strongest keys of each query (default 3)",
+    mass: "SHARE  lines: as many keys as hold this share of a row",
+    rows: "N,N  text: several tokens instead of --query",
+    direction: "WAY  text: from (what they give, the default) or to (what they get)",
+    aggregate: "HOW  text: several joined by mean (default), sum or max",
+    values: "print the numbers in cells that have room",
+    width: "MM  millimetres: 85 one column (default), 170 two",
+    theme: "THEME  light (default) or dark",
+    transparent: "leave the paper out",
+    "no-caption": "leave out the lines below the figure that say what it shows",
+    scale: "N  PNG: 1 (default) to 4 times as many pixels",
+    ...FILE_HELP,
+    json: "print the file's size, caption, description and LaTeX as JSON",
+  },
+  notes: `${FILE_NOTES}
+The same file and options give the same bytes. A PNG holds the cells of a matrix or an atlas, without labels.`,
+  examples: [
+    "heed figure run.safetensors --layer 4 --head 7 -o fig.svg",
+    "heed figure run.safetensors --view atlas --width 170 -o heads.svg",
+    "heed figure run.npz --layer 0 --view row --query 9 --key 2 -o why.svg",
+    "heed figure run.json --view lines --mass 0.9 --hide special -o lines.svg",
+    "heed figure run.safetensors --layer 4 --head 7 -o weights.csv",
+  ],
+  async run(values, positionals, io) {
+    const path = oneFile(positionals);
+    const output = values.output as string | undefined;
+    if (output === undefined) throw new UsageError("say where the figure goes: -o fig.svg");
+    const ending = extname(output).toLowerCase() as Ending;
+    if (!ENDINGS.includes(ending))
+      throw new UsageError(`--output must end in ${ENDINGS.join(", ")}, got ${JSON.stringify(output)}`);
+    const options = figureOptionsOf(values);
+    const scale = values.scale === undefined ? 1 : (integer("scale", values.scale, 1, 4) as 1 | 2 | 3 | 4);
+    await checkPlace(output);
+    const store = await openFile(path, values.tokens, io);
+    try {
+      return await draw(store, options, { output, ending, scale, json: values.json === true }, io);
+    } finally {
+      store.dispose();
+    }
+  },
+};
+
+interface Wanted {
+  readonly output: string;
+  readonly ending: Ending;
+  readonly scale: 1 | 2 | 3 | 4;
+  readonly json: boolean;
+}
+
+async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io: Io): Promise<number> {
+  const { output, ending, scale, json } = wanted;
+  if (ending === ".csv" || ending === ".json") {
+    const table = await figureTable(store, options);
+    const lines = ending === ".csv" ? csvLines(table) : jsonLines(table);
+    const bytes = await saveLines(output, lines);
+    if (json) io.stdout.write(jsonText({ output, bytes, columns: table.columns.length }));
+    else io.stderr.write(`wrote ${output} (${bytesText(bytes)})\n`);
+    return EXIT.ok;
+  }
+  const figure = await renderFigure(store, options);
+  const file =
+    ending === ".png" ? await renderRaster(store, options, { scale }) : new TextEncoder().encode(figure.svg);
+  await save(output, file);
+  const name = basename(output, extname(output));
+  const { title, caption, alt, width, height } = figure;
+  if (json) {
+    const facts = { output, bytes: file.length, title, caption, alt, latex: figure.latex(name) };
+    io.stdout.write(jsonText({ ...facts, millimetres: [width, height] }));
+    return EXIT.ok;
+  }
+  io.stderr.write(`wrote ${output} (${bytesText(file.length)})\n`);
+  io.stdout.write(`${alt}\n\n${figure.latex(name)}`);
+  return EXIT.ok;
+}
+
+/** Saves a text that comes in lines, without holding it whole; gives its bytes. */
+async function saveLines(path: string, lines: Iterable<string>): Promise<number> {
+  const encoder = new TextEncoder();
+  let bytes = 0;
+  const pieces = function* (): Generator<Uint8Array> {
+    let held = "";
+    for (const line of lines) {
+      held += line;
+      if (held.length < PIECE) continue;
+      const piece = encoder.encode(held);
+      bytes += piece.length;
+      held = "";
+      yield piece;
+    }
+    const last = encoder.encode(held);
+    bytes += last.length;
+    yield last;
+  };
+  await save(path, pieces());
+  return bytes;
+}
+
+/** The options of a figure as the command line says them; the figure checks them against the file. */
+function figureOptionsOf(values: Values): FigureOptions {
+  const word = <Name extends keyof typeof FIGURE_WORDS>(name: Name) =>
+    values[name] === undefined
+      ? undefined
+      : (oneOf<string>(name, values[name], FIGURE_WORDS[name]) as (typeof FIGURE_WORDS)[Name][number]);
+  const count = (name: string) => (values[name] === undefined ? undefined : integer(name, values[name], 0));
+  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
+  const hide = FIGURE_WORDS.hide.find((name) => name === (values.hide ?? "none"));
+  return {
+    view: word("view"),
+    block: values.block as string | undefined,
+    layer: count("layer"),
+    head: count("head"),
+    query: count("query"),
+    key: count("key"),
+    stage: word("stage"),
+    transfer: word("transfer"),
+    domain: word("domain"),
+    ramp: word("ramp"),
+    // What is none of the words is a list of places.
+    hide: hide ?? "chosen",
+    hidden: hide === undefined ? list("hide") : undefined,
+    renormalise: values.renormalise === true,
+    querySegments: list("query-segments"),
+    keySegments: list("key-segments"),
+    keep: values.mass === undefined ? "top" : "mass",
+    top: values.top === undefined ? undefined : integer("top", values.top, 1),
+    mass: values.mass === undefined ? undefined : number("mass", values.mass),
+    rows: list("rows"),
+    direction: word("direction"),
+    aggregate: word("aggregate"),
+    values: values.values === true,
+    width: values.width === undefined ? undefined : number("width", values.width),
+    theme: word("theme"),
+    background: values.transparent !== true,
+    caption: values["no-caption"] !== true,
+  };
+}

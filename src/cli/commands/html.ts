@@ -1,0 +1,102 @@
+/** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and asks nobody for anything. */
+import { basename, extname } from "node:path";
+import { builtFile } from "../../server/assets.ts";
+import type { BundleOptions } from "../../store/types.ts";
+import { htmlFile } from "../../view/html.ts";
+import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, oneFile, openFile } from "../support/attention-file.ts";
+import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
+import { addressOf, interesting } from "../support/explore.ts";
+import { save } from "../support/interrupt.ts";
+import { checkPlace } from "../support/output.ts";
+import { bytesText, jsonText } from "../support/terminal.ts";
+import { indices, integer, oneOf } from "../support/values.ts";
+
+const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
+
+export const command: Command = {
+  name: "html",
+  summary: "write the explorer and a file of attention as one HTML file",
+  usage: "heed html FILE -o PAGE.html [OPTIONS]",
+  options: {
+    output: { type: "string", short: "o" },
+    title: { type: "string" },
+    theme: { type: "string" },
+    layers: { type: "string" },
+    heads: { type: "string" },
+    first: { type: "string" },
+    dtype: { type: "string" },
+    "no-values": { type: "boolean" },
+    ...FILE_OPTIONS,
+    json: { type: "boolean" },
+  },
+  help: {
+    output: "PAGE.html  the file to write",
+    title: "TEXT  title of the page (default: the file's name)",
+    theme: "THEME  auto (default), light or dark",
+    layers: "LIST  only these layers, such as 0,4-7",
+    heads: "LIST  only these heads",
+    first: "N  only the first N tokens",
+    dtype: `DTYPE  store numbers as ${DTYPES.join(", ")} (default: as they are)`,
+    "no-values": "leave the value vectors out",
+    ...FILE_HELP,
+    json: "print the file's size as JSON",
+  },
+  notes: `${FILE_NOTES}
+The page holds the explorer and the data; opened from disk it makes no request, and its security policy allows none.`,
+  examples: [
+    "heed html run.safetensors -o run.html",
+    "heed html run.safetensors -o run.html --dtype float16 --layers 0-3",
+    'heed html attention.npz --tokens tokens.json --title "Two heads" -o heads.html',
+  ],
+  async run(values, positionals, io) {
+    const path = oneFile(positionals);
+    const output = values.output as string | undefined;
+    if (output === undefined) throw new UsageError("say where the page goes: -o run.html");
+    if (!/\.html?$/i.test(output))
+      throw new UsageError(`--output must end in .html, got ${JSON.stringify(output)}`);
+    const theme = oneOf("theme", values.theme ?? "auto", ["auto", "light", "dark"] as const);
+    const options = bundleOptions(values);
+    await checkPlace(output);
+    const module = new TextDecoder().decode(builtFile("attention-view.js"));
+    const store = await openFile(path, values.tokens, io);
+    try {
+      const spot = await interesting(store);
+      const kept = spot && isKept(spot, options);
+      const hash = spot && kept ? addressOf(store.blocks[spot.block].name, spot) : undefined;
+      const name = `${basename(path, extname(path))}.safetensors`;
+      const data = await store.bundle(options);
+      const title = (values.title as string | undefined) ?? basename(path);
+      const file = new TextEncoder().encode(await htmlFile({ module, data, name, title, hash, theme }));
+      await save(output, file);
+      if (values.json) io.stdout.write(jsonText({ output, bytes: file.length, data: data.length }));
+      else
+        io.stdout.write(`${output}: ${bytesText(file.length)}, of which ${bytesText(data.length)} of data\n`);
+      return EXIT.ok;
+    } finally {
+      store.dispose();
+    }
+  },
+};
+
+/** What of the file goes into the page. */
+function bundleOptions(values: Values): BundleOptions {
+  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
+  const [layers, heads] = [list("layers"), list("heads")];
+  return {
+    ...(layers && { layers }),
+    ...(heads && { heads }),
+    ...(values.first !== undefined && { tokens: integer("first", values.first, 1) }),
+    ...(values.dtype !== undefined && { dtype: oneOf("dtype", values.dtype, DTYPES) }),
+    ...(values["no-values"] === true && { values: false }),
+  };
+}
+
+/** Whether a cell keeps its name in a part of the file. */
+function isKept(
+  spot: { readonly layer: number; readonly query: number; readonly key: number },
+  { layers, heads, tokens }: BundleOptions,
+): boolean {
+  const inside = tokens === undefined || (spot.query < tokens && spot.key < tokens);
+  // Heads are counted anew where some are left out.
+  return inside && heads === undefined && (layers?.includes(spot.layer) ?? true);
+}

@@ -1,0 +1,70 @@
+/** The commands of `heed`, in the order the overview shows them. Loading one loads nothing of the others. */
+import type { Command } from "../support/command.ts";
+
+/** A row of the table: enough for the overview without loading the command. */
+export interface Entry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+const from = (module: Promise<{ command: Command }>) => module.then(({ command }) => command);
+
+/** Every command. Summaries repeat those of the commands, which a test compares. */
+export const COMMANDS: readonly Entry[] = [
+  {
+    name: "show",
+    summary: "show what a trained model attends to in a text",
+    load: () => from(import("./show.ts")),
+  },
+  {
+    name: "view",
+    summary: "open a file of attention, or a text, in the explorer",
+    load: () => from(import("./view.ts")),
+  },
+  {
+    name: "html",
+    summary: "write the explorer and a file of attention as one HTML file",
+    load: () => from(import("./html.ts")),
+  },
+  {
+    name: "figure",
+    summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
+    load: () => from(import("./figure.ts")),
+  },
+  {
+    name: "run",
+    summary: "compute attention over query, key and value in files",
+    load: () => from(import("./run.ts")),
+  },
+  {
+    name: "explain",
+    summary: "print how a call would run, without running it",
+    load: () => from(import("./explain.ts")),
+  },
+  {
+    name: "inspect",
+    summary: "list the tensors of a file, with statistics",
+    load: () => from(import("./inspect.ts")),
+  },
+  {
+    name: "convert",
+    summary: "convert tensors between npy, npz and safetensors",
+    load: () => from(import("./convert.ts")),
+  },
+  {
+    name: "train",
+    summary: "train a small language model on text files",
+    load: () => from(import("./train.ts")),
+  },
+  {
+    name: "bench",
+    summary: "measure the engine on this machine",
+    load: () => from(import("./bench.ts")),
+  },
+  {
+    name: "doctor",
+    summary: "say what this machine can do, and how to get more",
+    load: () => from(import("./doctor.ts")),
+  },
+];

@@ -1,0 +1,136 @@
+/** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are asked for. */
+import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
+import { Counter, type Stats } from "../support/elements.ts";
+import { startProgress } from "../support/progress.ts";
+import { type Container, openContainer, splitAddress, type TensorFacts } from "../support/tensors.ts";
+import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/terminal.ts";
+
+/** Bytes of a lazily read tensor that are held at once. */
+const PIECE = 2 ** 24;
+
+/** Statistics of one tensor, read in pieces where the file allows; undefined for 8-bit floats. */
+async function statsOf(
+  file: Container,
+  name: string,
+  facts: TensorFacts,
+  io: Io,
+): Promise<Stats | undefined> {
+  const counter = new Counter();
+  const [rows = 1] = facts.shape;
+  const step = Math.max(1, Math.floor(PIECE / Math.max(1, facts.bytes / Math.max(1, rows))));
+  const whole = file.kind !== "safetensors" || facts.shape.length === 0 || rows <= step;
+  for (let from = 0; from === 0 || from < rows; from += step) {
+    const piece = await file.read(name, whole ? undefined : [from, Math.min(rows, from + step)]);
+    if (!counter.add(piece)) return undefined;
+    await breathe(io.signal);
+    if (whole) break;
+  }
+  return counter.stats;
+}
+
+export const command: Command = {
+  name: "inspect",
+  summary: "list the tensors of a file, with statistics",
+  usage: "heed inspect FILE [OPTIONS]",
+  options: {
+    stats: { type: "boolean", short: "s" },
+    only: { type: "string", multiple: true },
+    json: { type: "boolean" },
+  },
+  help: {
+    stats: "read the data too: smallest, largest, mean, standard deviation, zeros, NaN, infinities",
+    only: "TEXT  only tensors whose name contains this; may come several times",
+    json: "everything as a JSON object",
+  },
+  notes: `FILE is npy, npz, safetensors, a model.safetensors.index.json or a model's folder; FILE#NAME is one tensor of it.
+Offsets are the bytes of a tensor in its file. Mean and deviation leave out NaN and infinities.`,
+  examples: [
+    "heed inspect q.npy --stats",
+    "heed inspect model.safetensors",
+    "heed inspect model/ --only attn --only ln",
+    "heed inspect model.safetensors#wte.weight --stats --json",
+  ],
+  async run(values, positionals, io) {
+    if (positionals.length !== 1)
+      throw new UsageError(`expected one file, got ${positionals.length || "none"}`);
+    const { path, name: one } = splitAddress(positionals[0]);
+    const file = await openContainer(path);
+    try {
+      const only = values.only as string[] | undefined;
+      if (one !== undefined && !file.tensors.has(one)) await file.read(one); // Says which names there are.
+      const chosen = [...file.tensors].filter(
+        ([name]) =>
+          (one === undefined || name === one) && (!only || only.some((text) => name.includes(text))),
+      );
+      const stats = new Map<string, Stats | undefined>();
+      if (values.stats) {
+        const bar = startProgress(io, "reading");
+        let done = 0;
+        const total = Math.max(
+          1,
+          chosen.reduce((n, [, { bytes }]) => n + bytes, 0),
+        );
+        for (const [name, facts] of chosen) {
+          bar.update((done += facts.bytes) / total);
+          stats.set(name, await statsOf(file, name, facts, io).finally(bar.end));
+        }
+      }
+      if (values.json) {
+        const tensors = chosen.map(([name, { dtype, shape, bytes, span }]) => {
+          const counted = stats.has(name) ? { stats: stats.get(name) ?? null } : {};
+          return { name, dtype, shape, bytes, ...(span ? { offsets: span } : {}), ...counted };
+        });
+        io.stdout.write(
+          jsonText({ path, kind: file.kind, metadata: Object.fromEntries(file.metadata), tensors }),
+        );
+        return EXIT.ok;
+      }
+      io.stdout.write(`${linesOf(file, chosen, stats, io).join("\n")}\n`);
+      return EXIT.ok;
+    } finally {
+      await file.close();
+    }
+  },
+};
+
+function linesOf(
+  file: Container,
+  chosen: readonly [string, TensorFacts][],
+  stats: ReadonlyMap<string, Stats | undefined>,
+  io: Io,
+): string[] {
+  const { bold } = styler(io);
+  const lazily = file.kind === "safetensors";
+  const head = ["name", "dtype", "shape", "bytes"];
+  if (lazily) head.push("offsets");
+  if (stats.size > 0) head.push("min", "max", "mean", "std", "zeros", "nan", "inf");
+  const rows = chosen.map(([name, { dtype, shape, bytes, span }]) => {
+    // A name may hold anything: control characters stay out of the terminal.
+    const row = [printable(name), dtype, shapeText(shape), bytesText(bytes)];
+    if (lazily) row.push(span ? `${span[0]}–${span[1]}` : "");
+    const counted = stats.get(name);
+    if (counted) {
+      const { min, max, mean, std, zeros, nan, inf } = counted;
+      row.push(...[min, max, mean, std].map(numberText), String(zeros), String(nan), String(inf));
+    } else if (stats.has(name)) row.push("-", "-", "-", "-", "-", "-", "-");
+    return row;
+  });
+  const bytes = chosen.reduce((n, [, facts]) => n + facts.bytes, 0);
+  const elements = chosen.reduce((n, [, { shape }]) => n + shape.reduce((a, b) => a * b, 1), 0);
+  const count =
+    chosen.length === file.tensors.size ? `${chosen.length}` : `${chosen.length} of ${file.tensors.size}`;
+  const lines = [
+    `${bold(file.path)}: ${file.kind}, ${count} ${file.tensors.size === 1 ? "tensor" : "tensors"}, ${elements} elements, ${bytesText(bytes)}`,
+  ];
+  for (const [key, text] of file.metadata)
+    lines.push(`  ${printable(key)} = ${printable(text.slice(0, 200))}`);
+  if (rows.length === 0) return lines;
+  const right = [...head.keys()].filter((i) => !["name", "dtype", "shape", "offsets"].includes(head[i]));
+  const [first, ...rest] = columnsOf([head, ...rows], right);
+  return [...lines, "", bold(first), ...rest];
+}
+
+/** Text without control characters, which could steer the terminal. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,168 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { configure } from "../../index.ts";
+import type { Io } from "../support/command.ts";
+import { dispatch } from "../support/dispatch.ts";
+import { checkSame, readKept, readSettings, type Settings } from "../support/train-settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
+const at = (...path: string[]) => join(folder, ...path);
+const TEXT = Array.from({ length: 90 }, (_, i) => `line ${i % 7} says ${"abc"[i % 3]}${i % 11}.`).join("\n");
+
+const before = configure();
+beforeAll(() => {
+  configure({ simd: "strict", threads: 1 });
+  writeFileSync(at("text.txt"), TEXT);
+});
+afterAll(() => {
+  configure(before);
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs a line in this process; names in braces are files of the folder. */
+async function train(line: string, signal = new AbortController().signal) {
+  const text = { out: "", err: "" };
+  const io: Io = {
+    stdout: { write: (x) => (text.out += x) },
+    stderr: { write: (x) => (text.err += x) },
+    env: {},
+    isTTY: false,
+    colour: 0,
+    progress: false,
+    signal,
+  };
+  const args = `train --simd strict ${line}`
+    .split(" ")
+    .map((word) => word.replace(/^\{(.*)\}$/, (_, name) => at(name)));
+  const code = await dispatch(args, io);
+  return { code, ...text, err: text.err.replaceAll(`${folder}/`, "") };
+}
+
+const SIZES = "--layers 1 --heads 2 --width 8 --inner 8 --vocab 270 --context 8 --batch 2";
+
+describe("heed train refuses, before any work,", () => {
+  it.each([
+    ["-o {m}", "expected one or more text files"],
+    ["{text.txt}", "-o DIR says where the model goes"],
+    ["{text.txt} -o {m} --heads 3 --width 16", "--heads 3 does not divide --width 16"],
+    ["{text.txt} -o {m} --batch 5 --accumulate 2", "--accumulate 2 does not divide --batch 5"],
+    ["{text.txt} -o {m} --steps 5 --warmup 5", "--warmup 5 leaves nothing of 5 steps for the decay"],
+    ["{text.txt} -o {m} --kind both", '--kind must be decoder or encoder, got "both"'],
+    ["{text.txt} -o {m} --lr 0", "--lr must be a number > 0, got 0"],
+    ["{text.txt} -o {m} --held-out 0.9", "--held-out must be from 0 to 0.5, got 0.9"],
+    ["{text.txt} -o {m} --dtype int8", '--dtype must be float16, bfloat16 or float32, got "int8"'],
+  ])("the command line %s", async (line, message) => {
+    expect(await train(line)).toEqual({
+      code: 2,
+      out: "",
+      err: `heed train: ${message} (see heed train --help)\n`,
+    });
+    expect(existsSync(at("m"))).toBe(false);
+  });
+
+  it("texts that are missing, empty, too short or not text", async () => {
+    writeFileSync(at("empty.txt"), " \n");
+    writeFileSync(at("short.txt"), "few");
+    writeFileSync(at("latin.txt"), Buffer.from([0x63, 0x61, 0x66, 0xe9]));
+    for (const [line, message] of [
+      ["{none.txt} -o {m}", /cannot read none\.txt: ENOENT/],
+      ["{text.txt} {empty.txt} -o {m}", /empty\.txt is empty/],
+      [
+        `{short.txt} -o {m} ${SIZES}`,
+        /the text has \d+ tokens; a sequence takes 9, and one more is held out/,
+      ],
+      ["{latin.txt} -o {m}", /latin\.txt is not UTF-8 text/],
+      ["{text.txt} -o {m} --vocab 100", /vocabSize must be at least 257/],
+      ["{text.txt} -o {m} --tokenizer {text.txt}", /readTokenizer: /],
+      ["{text.txt} -o {m} --tokenizer {none.json}", /cannot read none\.json: ENOENT/],
+      ["{text.txt} -o {nowhere/m}", /cannot write nowhere\/m: the folder .*nowhere is not there/],
+      ["{text.txt} -o {text.txt}", /the folder text\.txt is no folder/],
+    ] as const)
+      expect(await train(line)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
+    expect(existsSync(at("m"))).toBe(false);
+  });
+
+  it("a folder that holds another run, and a run resumed with other texts or settings", async () => {
+    const line = `{text.txt} -o {run} --steps 2 ${SIZES}`;
+    expect(await train(line)).toMatchObject({ code: 0, err: "" });
+    const checkpoint = readFileSync(at("run", "checkpoint.safetensors"));
+    writeFileSync(at("other.txt"), TEXT.replaceAll("says", "sang"));
+    for (const [args, message] of [
+      [
+        line,
+        /run holds a checkpoint\.safetensors already; --resume goes on with it, or choose another folder/,
+      ],
+      [
+        "{other.txt} -o {run} --resume",
+        /the texts are not those that the run in run began with: \d+ tokens, \d+ then/,
+      ],
+      ["{text.txt} -o {run} --resume --width 32", /--width is 32, the run in the folder began with 8/],
+      ["{text.txt} -o {new} --resume", /there is no folder new to resume/],
+    ] as const)
+      expect(await train(args)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
+    expect(readFileSync(at("run", "checkpoint.safetensors")).equals(checkpoint)).toBe(true);
+    expect(await train("{text.txt} -o {run} --resume --width 8")).toMatchObject({ code: 0, err: "" });
+
+    writeFileSync(at("run", "checkpoint.safetensors"), checkpoint.subarray(0, 1000));
+    expect(await train("{text.txt} -o {run} --resume")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^heed train: readSafetensors: /),
+    });
+    rmSync(at("run", "checkpoint.safetensors"));
+    expect(await train("{text.txt} -o {run} --resume")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/there is no checkpoint\.safetensors in run; leave --resume out to begin/),
+    });
+    expect(await train(line)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/run holds a model\.safetensors already; choose another folder/),
+    });
+  });
+
+  it("an encoder with a tokeniser that has no mask", async () => {
+    const line = `{text.txt} -o {enc} --kind encoder --tokenizer {run/tokenizer.json} ${SIZES}`;
+    expect(await train(line)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/an encoder needs the token \[MASK\], the tokeniser has none/),
+    });
+  });
+});
+
+describe("heed train", () => {
+  it("takes a tokeniser, and the same line gives the same bytes", async () => {
+    const line = `{text.txt} --steps 2 --tokenizer {run/tokenizer.json} ${SIZES}`;
+    for (const name of ["one", "two"]) expect((await train(`${line} -o {${name}}`)).code).toBe(0);
+    for (const name of ["model.safetensors", "tokenizer.json", "checkpoint.safetensors"])
+      expect(readFileSync(at("two", name)).equals(readFileSync(at("one", name)))).toBe(true);
+    expect(readFileSync(at("one", "tokenizer.json"), "utf8")).toBe(
+      readFileSync(at("run", "tokenizer.json"), "utf8"),
+    );
+  });
+
+  it("an interruption before the first step leaves nothing behind", async () => {
+    const stopped = await train(`{text.txt} -o {never} ${SIZES}`, AbortSignal.abort());
+    expect(stopped).toMatchObject({ code: 130, err: "heed train: interrupted\n" });
+    expect(existsSync(at("never"))).toBe(false);
+  });
+});
+
+describe("settings", () => {
+  it("have defaults that follow others", () => {
+    expect(readSettings({})).toMatchObject({ inner: 512, warmup: 50, steps: 1000, kind: "decoder" });
+    expect(readSettings({ width: "64", steps: "100000" })).toMatchObject({ inner: 256, warmup: 500 });
+  });
+
+  it("of a checkpoint are read back and compared", () => {
+    const settings = readSettings({ seed: "7" });
+    const text = JSON.stringify({ settings, data: "x", tokens: 3, tokenizer: "{}" });
+    expect(readKept("c", text).settings).toEqual(settings);
+    checkSame({ seed: "7" }, settings);
+    expect(() => checkSame({ seed: "8" }, settings)).toThrow(expect.objectContaining({ code: "resume" }));
+    for (const wrong of ["", "null", "{}", JSON.stringify({ settings: {} as Settings, data: "", tokens: 1 })])
+      expect(() => readKept("c", wrong)).toThrow(
+        expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
+      );
+  });
+});

@@ -1,0 +1,320 @@
+/**
+ * `heed train TEXT …`: a small language model from text files. Learns a tokeniser, counts the n-gram baselines, trains with
+ * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and tells what happens;
+ * the work is in train/.
+ */
+import { mkdir, readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { FormatError, OptionError } from "../../core/errors.ts";
+import {
+  modelToFiles,
+  readTokenizer,
+  type Tokenizer,
+  trainTokenizer,
+  writeTokenizer,
+} from "../../models/index.ts";
+import { Corpus } from "../../train/corpus.ts";
+import {
+  type Checkpoint,
+  languageModel,
+  readCheckpoint,
+  renderLoss,
+  type StepReport,
+  schedule,
+  specialIds,
+  train,
+} from "../../train/index.ts";
+import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { answers, save } from "../support/interrupt.ts";
+import { checkPlace } from "../support/output.ts";
+import { type Progress, startProgress } from "../support/progress.ts";
+import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
+import {
+  checkSame,
+  type Kept,
+  readKept,
+  readSettings,
+  SETTING_HELP,
+  SETTING_OPTIONS,
+  type Settings,
+} from "../support/train-settings.ts";
+import { integer, oneOf } from "../support/values.ts";
+
+const CHECKPOINT = "checkpoint.safetensors";
+
+export const command: Command = {
+  name: "train",
+  summary: "train a small language model on text files",
+  usage: "heed train TEXT ... -o DIR [OPTIONS]\nheed train TEXT ... -o DIR --resume",
+  options: {
+    output: { type: "string", short: "o" },
+    ...SETTING_OPTIONS,
+    tokenizer: { type: "string" },
+    "checkpoint-every": { type: "string" },
+    "evaluate-every": { type: "string" },
+    dtype: { type: "string" },
+    resume: { type: "boolean" },
+    json: { type: "boolean" },
+    ...ENGINE_OPTIONS,
+  },
+  help: {
+    output: "DIR  the model's folder; it is made, or is empty",
+    ...SETTING_HELP,
+    tokenizer: "FILE  a tokenizer.json to use instead of learning one",
+    "checkpoint-every": "N  steps between two checkpoints (default 100)",
+    "evaluate-every":
+      "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
+    dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
+    resume: "go on from the checkpoint in DIR, with the texts it began with",
+    json: "what came out as a JSON object",
+    ...ENGINE_HELP,
+  },
+  notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
+training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines are n-gram
+models (Kneser–Ney) counted on the same training tokens and judged on the same held-out ones. Ctrl-C saves a checkpoint.`,
+  examples: [
+    "heed train moby-dick.txt -o whale",
+    "heed train *.txt -o model --kind encoder --steps 4000 --vocab 4096 --dtype float16",
+    "heed train moby-dick.txt -o whale --resume",
+  ],
+  run,
+};
+
+async function run(values: Values, positionals: readonly string[], io: Io): Promise<number> {
+  const folder = values.output as string | undefined;
+  if (positionals.length === 0) throw new UsageError("expected one or more text files");
+  if (folder === undefined) throw new UsageError("-o DIR says where the model goes");
+  const dtype = oneOf("dtype", values.dtype ?? "float16", ["float16", "bfloat16", "float32"] as const);
+  const every = integer("checkpoint-every", values["checkpoint-every"] ?? "100", 1);
+  const evaluate =
+    values["evaluate-every"] === undefined
+      ? undefined
+      : integer("evaluate-every", values["evaluate-every"], 1);
+  const asked = readSettings(values);
+  const found = await look(folder, values);
+  const kept = found && readKept(join(folder, CHECKPOINT), found.config);
+  if (kept) checkSame(values, kept.settings);
+  const settings = kept?.settings ?? asked;
+  const texts = await Promise.all(positionals.map(readText));
+  const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
+
+  const start = performance.now();
+  const tokenizer = await tokeniserOf(texts, settings, kept, values, io);
+  const corpus = new Corpus(texts, tokenizer, settings);
+  if (kept && corpus.fingerprint !== kept.data)
+    throw new OptionError(
+      "resume",
+      `the texts are not those that the run in ${folder} began with: ${corpus.ids.length} tokens, ${kept.tokens} then`,
+      { tokens: corpus.ids.length, expected: kept.tokens },
+    );
+  const model = languageModel(settings.kind, {
+    ...settings,
+    vocabulary: tokenizer.size,
+    ids: specialIds(settings.kind, tokenizer),
+  });
+  const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
+  say(
+    `${settings.kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} sequences an epoch`,
+  );
+  await breathe(io.signal);
+  const baselines: (readonly [string, number])[] = [];
+  if (corpus.heldOut.length > 0)
+    for (const order of [2, 5]) {
+      baselines.push([order === 2 ? "bigram" : `${order}-gram`, corpus.baseline(order)]);
+      await breathe(io.signal);
+    }
+  for (const [name, loss] of baselines) say(`${name}: held-out loss ${loss.toFixed(4)}`);
+
+  if (!found) await mkdir(folder, { recursive: true });
+  const config: Kept = kept ?? {
+    settings,
+    data: corpus.fingerprint,
+    tokens: corpus.ids.length,
+    tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
+  };
+  if (found) say(`resuming at step ${found.step} of ${settings.steps}`);
+  const report = new Report(io, say, settings, found?.step ?? 0);
+  const result = await answers(() =>
+    train({
+      model,
+      data: (step) => corpus.batches(step),
+      steps: settings.steps,
+      schedule: schedule(settings),
+      adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
+      maxNorm: settings.clip,
+      seed: settings.seed,
+      heldOut:
+        corpus.heldOut.length === 0
+          ? undefined
+          : { batches: corpus.heldOut, every: evaluate ?? evaluationsOf(settings, corpus) },
+      checkpoint: { path: join(folder, CHECKPOINT), every, config: JSON.stringify(config), save },
+      resume: found,
+      signal: io.signal,
+      onStep: (step) => report.step(step),
+    }),
+  ).finally(() => report.end());
+  if (result.interrupted) {
+    io.stderr.write(
+      `heed train: stopped after step ${result.step} of ${settings.steps}; the checkpoint is saved, --resume goes on\n`,
+    );
+    return EXIT.interrupted;
+  }
+
+  const seconds = (performance.now() - start) / 1e3;
+  const files = modelToFiles(model.model, tokenizer, { dtype });
+  const facts = {
+    settings,
+    texts: positionals.map((path) => basename(path)),
+    tokens: corpus.ids.length,
+    heldOutTargets: corpus.heldOut.reduce((sum, { count }) => sum + count, 0),
+    vocabulary: tokenizer.size,
+    parameters,
+    steps: result.step,
+    loss: result.losses.at(-1),
+    heldOut: result.heldOut,
+    baselines: Object.fromEntries(baselines),
+    seconds: found ? undefined : Math.round(seconds),
+    tokensPerSecond: Math.round(report.tokensPerSecond),
+    dtype,
+  };
+  const log = new TextEncoder().encode(`${JSON.stringify(facts, undefined, 1)}\n`);
+  for (const [name, bytes] of [["training.json", log] as const, ...files])
+    await save(join(folder, name), bytes);
+
+  if (values.json) io.stdout.write(jsonText({ folder, ...facts }));
+  else {
+    const columns = Math.min(io.columns || 80, 100);
+    const curve = { losses: result.losses, heldOut: result.heldOut, lines: baselines };
+    const ascii = io.env.TERM === "dumb";
+    io.stdout.write(`${renderLoss(curve, { columns, ascii }).join("\n")}\n`);
+    const last = result.heldOut.at(-1);
+    const against = baselines.map(([name, loss]) => `${name} ${loss.toFixed(4)}`).join(", ");
+    if (last) io.stdout.write(`held-out loss ${last[1].toFixed(4)}, ${against}\n`);
+    const size = (files.get("model.safetensors") as Uint8Array).length;
+    io.stdout.write(
+      `wrote ${folder}: ${parameters} parameters, ${bytesText(size)} ${dtype}, ${secondsText(seconds)}\n`,
+    );
+  }
+  return EXIT.ok;
+}
+
+/** Steps between two held-out losses: a twentieth of all, and so many that they cost at most a tenth of the time. */
+function evaluationsOf({ steps, batch, context }: Settings, { heldOut }: Corpus): number {
+  const tokens = heldOut.reduce((sum, { inputs }) => sum + inputs.size, 0);
+  // A forward pass is a third of a step.
+  return Math.min(steps, Math.max(Math.ceil(steps / 20), Math.ceil((10 / 3) * (tokens / (batch * context)))));
+}
+
+/** What is in the folder: the checkpoint where one is to be resumed, otherwise nothing that would be lost. */
+async function look(folder: string, values: Values): Promise<Checkpoint | undefined> {
+  const path = join(folder, CHECKPOINT);
+  const place = await stat(folder).catch(() => undefined);
+  if (place === undefined) {
+    if (values.resume)
+      throw new OptionError("resume", `there is no folder ${folder} to resume`, { path: folder });
+    await checkPlace(folder);
+    return undefined;
+  }
+  await checkPlace(path);
+  const names = new Set(await readdir(folder));
+  if (values.resume) {
+    if (names.has(CHECKPOINT)) return readCheckpoint(await readFile(path));
+    throw new OptionError("resume", `there is no ${CHECKPOINT} in ${folder}; leave --resume out to begin`, {
+      path,
+    });
+  }
+  for (const name of [CHECKPOINT, "model.safetensors", "config.json", "tokenizer.json"])
+    if (names.has(name))
+      throw new OptionError(
+        "output",
+        `${folder} holds a ${name} already; ${names.has(CHECKPOINT) ? "--resume goes on with it, or " : ""}choose another folder`,
+        { path: join(folder, name) },
+      );
+  return undefined;
+}
+
+/** The text of a file. Throws typed errors for what is missing, empty or not UTF-8. */
+async function readText(path: string): Promise<string> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+  });
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new FormatError("utf-8", `${path} is not UTF-8 text`, { path });
+  }
+  if (text.trim() === "") throw new OptionError("text", `${path} is empty`, { path });
+  return text;
+}
+
+async function tokeniserOf(
+  texts: readonly string[],
+  { kind, vocab, cased }: Settings,
+  kept: Kept | undefined,
+  values: Values,
+  io: Io,
+): Promise<Tokenizer> {
+  if (kept) return readTokenizer(kept.tokenizer);
+  const path = values.tokenizer as string | undefined;
+  if (path !== undefined)
+    return readTokenizer(
+      await readFile(path).catch((error: NodeJS.ErrnoException) => {
+        throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+      }),
+    );
+  const bar = startProgress(io, "tokeniser");
+  try {
+    return trainTokenizer(texts, {
+      kind: kind === "decoder" ? "bpe" : "wordpiece",
+      vocabSize: vocab,
+      lowercase: !cased,
+      onProgress: (done, total) => bar.update(done / Math.max(1, total)),
+    });
+  } finally {
+    bar.end();
+  }
+}
+
+/** Tells how a run goes: a bar on a terminal, a line for each held-out loss. */
+class Report {
+  /** Tokens a second since the first step of this process. */
+  tokensPerSecond = 0;
+  readonly #say: (line: string) => void;
+  readonly #settings: Settings;
+  readonly #bar: Progress;
+  readonly #first: number;
+  readonly #start = performance.now();
+  #smooth = 0;
+
+  constructor(io: Io, say: (line: string) => void, settings: Settings, first: number) {
+    this.#say = say;
+    this.#settings = settings;
+    this.#first = first;
+    this.#bar = startProgress(io, "training");
+  }
+
+  step({ step, loss, heldOut }: StepReport): void {
+    const { steps, batch, context } = this.#settings;
+    const seconds = (performance.now() - this.#start) / 1e3;
+    this.tokensPerSecond = ((step - this.#first) * batch * context) / seconds;
+    this.#smooth = this.#smooth === 0 ? loss : 0.95 * this.#smooth + 0.05 * loss;
+    const rate = `${Math.round(this.tokensPerSecond)} tokens/s`;
+    if (heldOut !== undefined) {
+      this.#bar.end();
+      this.#say(
+        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
+      );
+    }
+    // The share of what this process has to do: the time that is left follows from it.
+    this.#bar.update(
+      (step - this.#first) / (steps - this.#first),
+      `loss ${this.#smooth.toFixed(3)}  ${rate}  `,
+    );
+  }
+
+  end(): void {
+    this.#bar.end();
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * `heed view`: the explorer on a file of attention, or on what a model does with one's own words, served on loopback until
+ * Ctrl-C. Nothing leaves the machine.
+ */
+import { basename } from "node:path";
+import { openStore } from "../../store/formats/open.ts";
+import type { HeadStore } from "../../store/types.ts";
+import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/attention-file.ts";
+import { type Command, type Io, UsageError, type Values } from "../support/command.ts";
+import { addressOf, explore, interesting, type ServedFile } from "../support/explore.ts";
+import { MODEL_HELP } from "../support/pick-model.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
+
+export const command: Command = {
+  name: "view",
+  summary: "open a file of attention, or a text, in the explorer",
+  usage: `heed view FILE ... [OPTIONS]
+    heed view --text TEXT [OPTIONS]`,
+  options: {
+    text: { type: "string", multiple: true },
+    pair: { type: "string" },
+    model: { type: "string" },
+    ...FILE_OPTIONS,
+    ...SERVE_OPTIONS,
+    json: { type: "boolean" },
+  },
+  help: {
+    text: "TEXT  what a model does with this text, in place of a file; may come several times",
+    pair: "TEXT  the second text of a pair, for models that read pairs",
+    model: MODEL_HELP,
+    ...FILE_HELP,
+    ...SERVE_HELP,
+    json: "print the address and what was loaded as JSON",
+  },
+  notes: `${FILE_NOTES}
+The page is served at a random port of the loopback address, and gives data only to who has the address that is
+printed. Nothing is sent anywhere. Ctrl-C ends.`,
+  examples: [
+    "heed view run.safetensors",
+    "heed view attention.npz --tokens tokens.json",
+    "heed view bertviz.json --no-open",
+    'heed view --text "The cat sat on the mat because it was tired"',
+  ],
+  run: view,
+};
+
+async function view(values: Values, positionals: readonly string[], io: Io): Promise<number> {
+  const texts = values.text as string[] | undefined;
+  const options = serveOptions(values);
+  if ((texts === undefined) === (positionals.length === 0))
+    throw new UsageError(texts ? "give files or --text, not both" : "give a file, or --text TEXT");
+  const files: ServedFile[] = [];
+  const stores: HeadStore[] = [];
+  try {
+    for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
+      files.push(file);
+      stores.push(await openStore(file.source, { name: file.name }));
+    }
+    for (const path of positionals) {
+      const store = await openFile(path, values.tokens, io);
+      stores.push(store);
+      // Tokens that come beside a file go into a bundle with it.
+      const source = values.tokens === undefined ? path : await store.bundle();
+      files.push({ name: basename(path), source });
+    }
+    const spot = await interesting(stores[0]);
+    const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
+    const json = values.json === true;
+    for (const { report } of stores) if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
+    const reports = stores.map(({ report }) => report);
+    for (const store of stores.splice(0)) store.dispose();
+    const told = json
+      ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
+      : undefined;
+    return await explore(files, { ...options, hash }, io, told);
+  } finally {
+    for (const store of stores) store.dispose();
+  }
+}
+
+/** Runs a model on texts, or on a pair; a file for each. */
+async function textFiles(texts: readonly string[], values: Values, io: Io): Promise<ServedFile[]> {
+  const pair = values.pair as string | undefined;
+  if (pair !== undefined && texts.length !== 1)
+    throw new UsageError("--pair is the second text to one --text");
+  const [{ pickModel }, { fileOfText }] = await Promise.all([
+    import("../support/pick-model.ts"),
+    import("../support/model-bundle.ts"),
+  ]);
+  const { model } = await pickModel(values.model as string | undefined);
+  const files: ServedFile[] = [];
+  for (const text of texts) {
+    const seen = model.attention(text, pair);
+    if (seen.leftOut > 0)
+      io.stderr.write(
+        `warning: ${model.name} reads ${model.maxTokens} tokens at most; ${seen.leftOut} are left out\n`,
+      );
+    files.push(await fileOfText(model, seen));
+  }
+  return files;
+}

@@ -1,0 +1,273 @@
+/**
+ * The options of `scaledDotProductAttention` on the command line, for `run` and `explain`: read once into a `Call`,
+ * then turned into options for the whole problem, or for one piece of it (a batch entry, a head).
+ */
+
+import type { AttentionOptions, Problem } from "../../backend/problem.ts";
+import { OptionError } from "../../core/errors.ts";
+import type { Shape } from "../../core/shape.ts";
+import { Tensor } from "../../core/tensor.ts";
+import {
+  alibi,
+  alibiSlopes,
+  and,
+  dilated,
+  documents,
+  globalTokens,
+  keyLengths,
+  type Mask,
+  or,
+  prefixLm,
+  queryLengths,
+  type ScoreMod,
+  slidingWindow,
+  softcap,
+} from "../../masks/index.ts";
+import { UsageError, type Values } from "./command.ts";
+import { type Container, tensorAt } from "./tensors.ts";
+import { integer, integers, isNumberList, number, numbers, oneOf } from "./values.ts";
+
+/** The options both commands take. */
+export const CALL_OPTIONS = {
+  causal: { type: "boolean" },
+  "query-offset": { type: "string" },
+  scale: { type: "string" },
+  softcap: { type: "string" },
+  window: { type: "string" },
+  dilated: { type: "string" },
+  global: { type: "string" },
+  prefix: { type: "string" },
+  documents: { type: "string" },
+  "key-lengths": { type: "string" },
+  "query-lengths": { type: "string" },
+  mask: { type: "string" },
+  alibi: { type: "boolean" },
+  sinks: { type: "string" },
+  dropout: { type: "string" },
+  seed: { type: "string" },
+  layout: { type: "string" },
+} as const;
+
+/** Their help. */
+export const CALL_HELP = {
+  causal:
+    "ALIGN  a query sees no later key; upper-left or lower-right where queries and keys differ in number",
+  "query-offset": "N  position of query 0, or one for each batch entry: 0,128",
+  scale: "X  multiplies the scores (default 1/√dk)",
+  softcap: "C  squeezes scores into (−C, C)",
+  window: "L,R  keys at most L before and R after the query; -1 leaves a side open",
+  dilated: "N  every N-th key counted from the query",
+  global: "LIST  positions that see all and are seen by all, beside the window and --dilated",
+  prefix: "N  the first N keys are seen by all, the rest causally; or one number for each batch entry",
+  documents: "IDS  document of each position: 0,0,1,1 or a file of [N] or [B, N]",
+  "key-lengths": "N  keys before N are real; or one number for each batch entry; or a file",
+  "query-lengths": "N  query rows before N are real; likewise",
+  mask: "FILE  mask tensor: bool (true = attend) or float (added); FILE#NAME, or a NAME of the input file",
+  alibi: "FILE  ALiBi with the paper's slopes; or slopes from a file or a list",
+  sinks: "FILE  one extra logit a head in the denominator: a list or a file",
+  dropout: "P  share of weights dropped",
+  seed: "N  seed of the dropout (default 0)",
+  layout: "ORDER  bhsd (default) or bshd",
+} as const;
+
+/** Options of `CALL_OPTIONS` whose value may be left out. */
+export const CALL_OPTIONAL = ["causal", "alibi"] as const;
+
+type PerBatch = number | readonly number[];
+
+/** A call as the command line describes it, files read, sizes not known yet. */
+export interface Call {
+  readonly causal?: true | "upper-left" | "lower-right";
+  readonly queryOffset?: PerBatch;
+  readonly scale?: number;
+  readonly softcap?: number;
+  readonly window?: readonly [number, number];
+  readonly dilated?: number;
+  readonly global?: readonly number[];
+  readonly prefix?: PerBatch;
+  /** Ids [N] or [B, N]. */
+  readonly documents?: Tensor;
+  readonly keyLengths?: PerBatch;
+  readonly queryLengths?: PerBatch;
+  readonly mask?: Tensor;
+  /** Slopes [Hq] or [B, Hq]; `"auto"` for the paper's. */
+  readonly alibi?: "auto" | Tensor;
+  readonly sinks?: readonly number[];
+  readonly dropout: number;
+  readonly seed: number;
+  readonly layout: "bhsd" | "bshd";
+}
+
+/** Reads the options; `inside` is the input file, whose tensors options may name. */
+export async function readCall(values: Values, inside?: Container): Promise<Call> {
+  const text = (name: string) => values[name] as string | undefined;
+  const given = <T>(name: string, read: (name: string, text: string) => T): T | undefined => {
+    const value = text(name);
+    return value === undefined ? undefined : read(name, value);
+  };
+  const perBatch = (name: string, value: string): PerBatch => {
+    const list = integers(name, value);
+    return list.length === 1 ? list[0] : list;
+  };
+  const listOrFile = async (name: string, usual: string[]): Promise<Tensor | undefined> => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    if (!isNumberList(value)) return tensorAt(`--${name}`, value, usual, inside);
+    const list = numbers(name, value);
+    return new Tensor(Float64Array.from(list), [list.length], "float64");
+  };
+  const lengths = async (name: string): Promise<PerBatch | undefined> => {
+    const value = text(name);
+    if (value === undefined || isNumberList(value)) return given(name, perBatch);
+    return Array.from((await tensorAt(`--${name}`, value, [name.replace("-", "_")], inside)).toFloat64());
+  };
+  const causal = values.causal;
+  const window = given("window", (name, value) => {
+    const list = integers(name, value);
+    if (list.length !== 2 || list.some((n) => n < -1))
+      throw new UsageError(`--window must be L,R, each ≥ 0, or -1 for open, got ${JSON.stringify(value)}`);
+    return list as unknown as readonly [number, number];
+  });
+  if (causal !== undefined && values.prefix !== undefined)
+    throw new UsageError("--prefix is causal behind the prefix; --causal beside it would hide the prefix");
+  const slopes = values.alibi;
+  const ids = await listOrFile("documents", ["documents", "document_ids"]);
+  return {
+    causal:
+      causal === undefined || causal === true
+        ? causal
+        : oneOf("causal", causal, ["upper-left", "lower-right"] as const),
+    queryOffset: given("query-offset", perBatch),
+    scale: given("scale", number),
+    softcap: given("softcap", number),
+    window,
+    dilated: given("dilated", (name, value) => integer(name, value, 1)),
+    global: given("global", integers),
+    prefix: given("prefix", perBatch),
+    documents: ids && idsOf(ids),
+    keyLengths: await lengths("key-lengths"),
+    queryLengths: await lengths("query-lengths"),
+    mask:
+      text("mask") === undefined
+        ? undefined
+        : await tensorAt("--mask", text("mask")!, ["mask", "attn_mask"], inside),
+    alibi:
+      slopes === undefined
+        ? undefined
+        : slopes === true || slopes === "auto"
+          ? "auto"
+          : await listOrFile("alibi", ["slopes", "alibi", "alibi_slopes"]),
+    sinks: (await listOrFile("sinks", ["sinks"]))?.toFloat64() as readonly number[] | undefined,
+    dropout: given("dropout", number) ?? 0,
+    seed: given("seed", (name, value) => integer(name, value)) ?? 0,
+    layout: oneOf("layout", values.layout ?? "bhsd", ["bhsd", "bshd"] as const),
+  };
+}
+
+/** Document ids as integers, whatever dtype the file holds them in. */
+function idsOf(t: Tensor): Tensor {
+  const ids = t.toFloat64();
+  const strange = ids.find((id) => !(Number.isInteger(id) && Math.abs(id) < 2 ** 31));
+  if (strange !== undefined)
+    throw new OptionError("documents", `--documents holds ${strange}; ids are 32-bit integers`);
+  return new Tensor(Int32Array.from(ids), t.shape, "int32");
+}
+
+/** A piece of a problem: heads [first, end) of one batch entry. */
+export interface Piece {
+  readonly b: number;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Options for the whole problem. */
+export function optionsOf(call: Call, shape: Shape): AttentionOptions {
+  const { causal, queryOffset } = call;
+  if (causal === true && shape.Nq !== shape.Nk && queryOffset === undefined)
+    throw new OptionError(
+      "causal-alignment",
+      `--causal is ambiguous for ${shape.Nq} queries and ${shape.Nk} keys; say --causal=upper-left (query 0 at key 0) or --causal=lower-right (last query at last key), or give --query-offset`,
+      { Nq: shape.Nq, Nk: shape.Nk },
+    );
+  const lengths = { B: shape.B, Hq: shape.Hq, first: 0, end: shape.Hq };
+  const masks = masksOf(call, (n) => n);
+  return {
+    ...common(call, scoresOf(call, lengths)),
+    attnMask: call.mask === undefined ? masks : [...masks, call.mask],
+    ...(causal === undefined ? {} : { isCausal: causal }),
+    ...(queryOffset === undefined ? {} : { queryOffset }),
+    ...(call.sinks === undefined ? {} : { sinks: call.sinks }),
+    layout: call.layout,
+  };
+}
+
+/** Options for one piece, whose tensors are [1, heads, N, d]: tables and masks cut to it, positions kept. */
+export function pieceOptions(call: Call, problem: Problem, piece: Piece): AttentionOptions {
+  const { b, first, end } = piece;
+  const { shape } = problem;
+  const masks = masksOf(call, (n) => (typeof n === "number" ? n : n[b]), b);
+  const tensors = problem.tensors.map(
+    (t) =>
+      new Tensor(
+        t.tensor.data,
+        [1, end - first, shape.Nq, shape.Nk],
+        t.tensor.dtype,
+        [0, t.head, t.row, t.column],
+        t.base[b] + first * t.head,
+      ),
+  );
+  return {
+    ...common(call, scoresOf(call, { B: shape.B, Hq: shape.Hq, first, end, b })),
+    attnMask: [...masks, ...tensors],
+    ...(call.causal === undefined ? {} : { isCausal: "upper-left" as const }),
+    queryOffset: problem.offsets[b],
+    ...(problem.sinks === undefined ? {} : { sinks: problem.sinks.slice(first, end) }),
+  };
+}
+
+function common(call: Call, scoreMod: readonly ScoreMod[]): AttentionOptions {
+  return {
+    scoreMod,
+    ...(call.scale === undefined ? {} : { scale: call.scale }),
+    dropoutP: call.dropout,
+    seed: call.seed,
+  };
+}
+
+/** Mask expressions. The window and the gaps make one pattern, which global positions widen; the others bound it. */
+function masksOf(call: Call, pick: (n: PerBatch) => PerBatch, b?: number): Mask[] {
+  const masks: Mask[] = [];
+  const pattern: Mask[] = [];
+  if (call.window) pattern.push(slidingWindow(...call.window));
+  if (call.dilated !== undefined) pattern.push(dilated(call.dilated));
+  const near = pattern.length > 1 ? and(...pattern) : pattern[0];
+  const global = call.global && globalTokens(call.global);
+  const joined = near && global ? or(near, global) : (near ?? global);
+  if (joined) masks.push(joined);
+  if (call.prefix !== undefined) masks.push(prefixLm(pick(call.prefix) as number));
+  if (call.documents) masks.push(documents(b === undefined ? call.documents : rowOf(call.documents, b)));
+  if (call.keyLengths !== undefined) masks.push(keyLengths(pick(call.keyLengths) as number));
+  if (call.queryLengths !== undefined) masks.push(queryLengths(pick(call.queryLengths) as number));
+  return masks;
+}
+
+/** Score changes in their order: soft cap, then ALiBi. */
+function scoresOf(
+  call: Call,
+  { Hq, first, end, b }: { B: number; Hq: number; first: number; end: number; b?: number },
+): ScoreMod[] {
+  const changes: ScoreMod[] = [];
+  if (call.softcap !== undefined) changes.push(softcap(call.softcap));
+  if (call.alibi === undefined) return changes;
+  const whole = call.alibi === "auto" ? new Tensor(alibiSlopes(Hq), [Hq], "float32") : call.alibi;
+  if (b === undefined) return [...changes, alibi(whole)];
+  const row = rowOf(whole, b).toFloat64();
+  const slopes = new Tensor(row.slice(first, end), [end - first], "float64");
+  return [...changes, alibi(slopes)];
+}
+
+/** Row b of [B, N], or all of [N]. */
+function rowOf(t: Tensor, b: number): Tensor {
+  if (t.shape.length !== 2) return t;
+  return new Tensor(t.data, [t.shape[1]], t.dtype, [t.strides[1]], t.offset + b * t.strides[0]);
+}

@@ -1,0 +1,89 @@
+/**
+ * A result held against the formula in float64, row by row, over a few rows spread through the problem. An error
+ * counts in units of the scale-free bound for float32 sums: |Δo| ≤ (δ + (Nk + 16)·u)·Σ_j p_j·|v_j|, with
+ * δ = 2·(dk + 3)·u·scale·max_j Σ_c |q_c·k_jc| + 16·u·max_j |s_j|, u = 2⁻²⁴ (2⁻⁵³ for float64), plus half a step of
+ * a 16-bit output. An error above 1 is a wrong result.
+ */
+
+import type { Problem } from "../../backend/problem.ts";
+import { readerOf } from "../../core/dtype.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { rowsOf } from "../../reference/rows.ts";
+
+/** What a check found. */
+export interface Check {
+  /** Rows looked at, and how many there are. */
+  readonly rows: number;
+  readonly of: number;
+  /** Largest |Δ| of an output element, and the output there as it is and as it should be. */
+  readonly worst: number;
+  readonly at: { readonly b: number; readonly h: number; readonly row: number; readonly column: number };
+  readonly got: number;
+  readonly expected: number;
+  /** Largest error in units of the bound; at most 1 where all is right. */
+  readonly bounds: number;
+}
+
+/** Compares up to `most` rows of a result with the reference. */
+export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
+  const { shape, scale, dtype } = problem;
+  const { B, Hq, Nq, Nk, dk, dv, G, layout, query, key, value } = shape;
+  const total = B * Hq * Nq;
+  const u = dtype === "float64" ? 2 ** -53 : 2 ** -24;
+  const rounding = dtype === "float16" ? 2 ** -11 : dtype === "bfloat16" ? 2 ** -8 : 0;
+  const walker = rowsOf(problem);
+  const [q, k, v, o] = [query.tensor, key.tensor, value.tensor, output].map((t) => readerOf(t.dtype, t.data));
+  const scores = new Float64Array(Nk);
+  const count = Math.min(most, total);
+  const found = { worst: 0, at: { b: 0, h: 0, row: 0, column: 0 }, got: 0, expected: 0, bounds: 0 };
+  for (let n = 0; n < count; n++) {
+    // Spread evenly, ends included; the rows of a power of two would all fall on one place of a tile.
+    const index = count === total ? n : Math.round((n * (total - 1)) / Math.max(1, count - 1));
+    const [b, h, row] = [Math.floor(index / (Hq * Nq)), Math.floor(index / Nq) % Hq, index % Nq];
+    const sink = problem.sinks ? problem.sinks[h] : -Infinity;
+    const m = Math.max(walker.scores(b, h, row, scores), sink);
+    let l = sink === -Infinity ? 0 : Math.exp(sink - m);
+    let largest = 0;
+    let products = 0;
+    const sum = new Float64Array(dv);
+    const size = new Float64Array(dv);
+    const group = Math.floor(h / G);
+    for (let j = 0; j < Nk; j++) {
+      if (scores[j] === -Infinity) continue;
+      const p = Math.exp(scores[j] - m);
+      l += p;
+      const w = p * walker.kept(b, h, row, j);
+      largest = Math.max(largest, Math.abs(scores[j]));
+      let product = 0;
+      const qAt = query.base[b] + h * query.head + row * query.row;
+      const kAt = key.base[b] + group * key.head + j * key.row;
+      for (let c = 0; c < dk; c++) product += Math.abs(q(qAt + c * query.column) * k(kAt + c * key.column));
+      products = Math.max(products, product);
+      const vAt = value.base[b] + group * value.head + j * value.row;
+      for (let e = 0; e < dv; e++) {
+        const x = w * v(vAt + e * value.column);
+        sum[e] += x;
+        size[e] += Math.abs(x);
+      }
+    }
+    const delta = 2 * (dk + 3) * u * Math.abs(scale) * products + 16 * u * largest;
+    const start = layout === "bshd" ? ((b * Nq + row) * Hq + h) * dv : ((b * Hq + h) * Nq + row) * dv;
+    for (let e = 0; e < dv; e++) {
+      const expected = l === 0 ? 0 : sum[e] / l;
+      const got = o(start + e);
+      const same = got === expected || (got !== got && expected !== expected);
+      const off = same ? 0 : Math.abs(got - expected);
+      const error = off === off ? off : Number.POSITIVE_INFINITY; // A NaN on one side only.
+      const bound =
+        l === 0
+          ? 0
+          : (delta + (Nk + 16) * u) * (size[e] / l) + rounding * Math.abs(expected) + (rounding && 2 ** -24);
+      // Visible infinities make the bound infinite or NaN: then any finite error is within it.
+      const share = error === 0 ? 0 : !Number.isFinite(error) ? error : bound === bound ? error / bound : 0;
+      if (error > found.worst)
+        Object.assign(found, { worst: error, at: { b, h, row, column: e }, got, expected });
+      if (share > found.bounds) found.bounds = share;
+    }
+  }
+  return { rows: count, of: total, ...found };
+}

@@ -1,0 +1,174 @@
+/**
+ * One problem computed in pieces, so that progress is real and Ctrl-C is heard between them: a batch entry or a head
+ * at a time, each a call of `scaledDotProductAttention` of its own. The bits are those of one call: positions, tables
+ * and masks are cut to the piece (call.ts), and a problem whose plan depends on its size in a way that would change
+ * them is computed in one call. Dropout draws by batch entry and head, so it is never cut.
+ */
+import {
+  type AttentionResult,
+  attentionWeights,
+  explain,
+  scaledDotProductAttention,
+} from "../../attention.ts";
+import type { Plan } from "../../backend/plan.ts";
+import { type Problem, resolve } from "../../backend/problem.ts";
+import type { FloatDType, TypedData } from "../../core/dtype.ts";
+import { outputShape, rowShape } from "../../core/shape.ts";
+import { Tensor, zeros } from "../../core/tensor.ts";
+import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
+import { breathe } from "./command.ts";
+import { whileBlocking } from "./interrupt.ts";
+
+/** What `run` computes. */
+export interface Job {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly call: Call;
+  readonly problem: Problem;
+  /** Which weights are wanted as well, if any. */
+  readonly weights?: true | { readonly heads?: readonly number[]; readonly rows?: readonly number[] };
+}
+
+/** What came out, and how. */
+export interface Done extends AttentionResult {
+  readonly plan: Plan;
+  /** Calls of `scaledDotProductAttention` it took. */
+  readonly pieces: number;
+  /** Seconds spent computing. */
+  readonly seconds: number;
+}
+
+/** Work of a problem, masks not counted: 2·B·H·Nq·Nk·(dk + dv). */
+export function flopsOf({ shape: { B, Hq, Nq, Nk, dk, dv } }: Pick<Problem, "shape">): number {
+  return 2 * B * Hq * Nq * Nk * (dk + dv);
+}
+
+/** Seconds that work takes at most, roughly: what the slower machines do at the plan's level. */
+export function guessSeconds(flops: number, { level }: Pick<Plan, "level">): number {
+  return flops / (level === "reference" ? 2e8 : 1e10);
+}
+
+/** Work from which on a problem is cut: some tenths of a second, by the level's order of speed. */
+function worthCutting(plan: Plan): number {
+  return plan.level === "reference" ? 5e7 : 2e10;
+}
+
+/** Reads the shapes and checks every option. Throws before any work. */
+export function problemOf(what: string, query: Tensor, key: Tensor, value: Tensor, call: Call): Problem {
+  const { shape } = resolve(what, query, key, value, { layout: call.layout });
+  return resolve(what, query, key, value, optionsOf(call, shape));
+}
+
+/**
+ * Computes a job.
+ *
+ * @param tell called with the share done, from 0 to 1, after each piece
+ * @param least work from which on the problem is cut; default by level
+ */
+export async function compute(
+  job: Job,
+  signal: AbortSignal,
+  tell: (share: number) => void = () => {},
+  least?: number,
+): Promise<Done> {
+  const { query, key, value, call, problem, weights } = job;
+  const { shape } = problem;
+  const options = optionsOf(call, shape);
+  const plan: Plan = { ...explain(query, key, value, options) };
+  const pieces = cut(problem, call, plan, least ?? worthCutting(plan));
+  let seconds = 0;
+  const calls = Math.max(1, pieces.length);
+  const timed = <T>(work: () => T): T => {
+    const start = performance.now();
+    try {
+      return whileBlocking.run(guessSeconds(flopsOf(problem) / calls, plan), work);
+    } finally {
+      seconds += (performance.now() - start) / 1e3;
+    }
+  };
+  await breathe(signal);
+  let result: AttentionResult;
+  if (pieces.length <= 1) result = timed(() => scaledDotProductAttention(query, key, value, options));
+  else {
+    const output = zerosLike(problem);
+    const lse = zeros(rowShape(shape), problem.dtype === "float64" ? "float64" : "float32");
+    for (const [n, piece] of pieces.entries()) {
+      const part = timed(() =>
+        scaledDotProductAttention(...viewsOf(problem, piece), pieceOptions(call, problem, piece)),
+      );
+      place(part, problem, piece, output, lse);
+      tell((n + 1) / pieces.length);
+      await breathe(signal);
+    }
+    result = { output, lse };
+  }
+  if (weights !== undefined) {
+    const chosen = weights === true ? {} : weights;
+    const all = timed(() => attentionWeights(query, key, result.lse, { ...options, ...chosen }));
+    result = { ...result, weights: all };
+  }
+  return { ...result, plan, pieces: calls, seconds };
+}
+
+/** The pieces of a problem; none or one where it is computed in one call. */
+function cut(problem: Problem, call: Call, plan: Plan, least: number): Piece[] {
+  const { B, Hq } = problem.shape;
+  const flops = flopsOf(problem);
+  if (problem.dropoutP > 0 || B * Hq <= 1 || flops < least) return [];
+  const whole = B > 1 && flops / B < least;
+  const pieces: Piece[] = [];
+  for (let b = 0; b < B; b++)
+    if (whole) pieces.push({ b, first: 0, end: Hq });
+    else for (let h = 0; h < Hq; h++) pieces.push({ b, first: h, end: h + 1 });
+  // Keys split elsewhere, or tiles of another size, would join partial sums in another order.
+  const own = explain(...viewsOf(problem, pieces[0]), pieceOptions(call, problem, pieces[0]));
+  const same = (["backend", "level", "splits", "keyTile"] as const).every((name) => own[name] === plan[name]);
+  return same ? pieces : [];
+}
+
+/** Query, key and value of a piece, [1, heads, N, d], as views. */
+function viewsOf({ shape }: Problem, { b, first, end }: Piece): [Tensor, Tensor, Tensor] {
+  const { query, key, value, G, Nq, Nk, dk, dv } = shape;
+  const [kvFirst, kvEnd] = [Math.floor(first / G), Math.floor((end - 1) / G) + 1];
+  const view = (o: typeof query, from: number, to: number, N: number, d: number) =>
+    new Tensor(
+      o.tensor.data,
+      [1, to - from, N, d],
+      o.tensor.dtype,
+      [0, o.head, o.row, o.column],
+      o.base[b] + from * o.head,
+    );
+  return [
+    view(query, first, end, Nq, dk),
+    view(key, kvFirst, kvEnd, Nk, dk),
+    view(value, kvFirst, kvEnd, Nk, dv),
+  ];
+}
+
+/** The whole output, empty, in the query's dtype. */
+function zerosLike(problem: Problem): Tensor<FloatDType> {
+  return zeros(outputShape(problem.shape), problem.dtype);
+}
+
+/** Copies a piece to where it belongs. */
+function place(
+  part: AttentionResult,
+  problem: Problem,
+  { b, first, end }: Piece,
+  output: Tensor,
+  lse: Tensor,
+): void {
+  const { Hq, Nq, dv, layout } = problem.shape;
+  const [from, to] = [part.output.data, output.data] as [TypedData, Float32Array];
+  for (let h = first; h < end; h++)
+    if (layout === "bhsd") {
+      const start = (h - first) * Nq * dv;
+      to.set(from.subarray(start, start + Nq * dv) as Float32Array, (b * Hq + h) * Nq * dv);
+    } else
+      for (let row = 0; row < Nq; row++) {
+        const start = ((h - first) * Nq + row) * dv;
+        to.set(from.subarray(start, start + dv) as Float32Array, ((b * Nq + row) * Hq + h) * dv);
+      }
+  (lse.data as Float32Array).set(part.lse.data as Float32Array, (b * Hq + first) * Nq);
+}

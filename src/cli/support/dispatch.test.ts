@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { FormatError, OptionError } from "../../core/errors.ts";
+import { COMMANDS } from "../commands/index.ts";
+import { wordOf } from "./arguments.ts";
+import { Interrupted, type Io, UsageError } from "./command.ts";
+import { dispatch, tell } from "./dispatch.ts";
+import { commandPage } from "./help.ts";
+import { colourDepth } from "./terminal.ts";
+
+/** A world that keeps what is written to it. */
+function world(env: Io["env"] = {}, signal = new AbortController().signal) {
+  const text = { out: "", err: "" };
+  const io: Io = {
+    stdout: { write: (x) => (text.out += x) },
+    stderr: { write: (x) => (text.err += x) },
+    env,
+    isTTY: false,
+    columns: undefined,
+    colour: 0,
+    progress: false,
+    signal,
+  };
+  return { io, text };
+}
+
+describe("the command table", () => {
+  for (const entry of COMMANDS)
+    it(`${entry.name}: its summary is the command's, every option has help, examples begin with heed`, async () => {
+      const command = await entry.load();
+      expect(command.name).toBe(entry.name);
+      expect(command.summary).toBe(entry.summary);
+      expect(Object.keys(command.help).sort()).toEqual(Object.keys(command.options).sort());
+      for (const [name, { type }] of Object.entries(command.options))
+        if (type === "string" || command.optional?.includes(name))
+          expect([name, wordOf(command, name)]).not.toContain("VALUE");
+      expect(command.examples.length).toBeGreaterThan(1);
+      for (const example of command.examples) expect(example).toMatch(/(^|\s)heed /);
+      expect(Object.keys(command.options)).toContain("json");
+      const page = commandPage(command, { colour: 0, columns: 80 });
+      for (const name of Object.keys(command.options)) expect(page).toContain(`--${name}`);
+      for (const example of command.examples) expect(page).toContain(example);
+    });
+});
+
+describe("dispatch", () => {
+  const say = async (...args: string[]) => {
+    const { io, text } = world();
+    const code = await dispatch(args, io);
+    return { code, ...text };
+  };
+
+  it("prints the overview with every command, by whatever way it is asked for", async () => {
+    const overview = await say();
+    expect(overview.code).toBe(0);
+    for (const { name, summary } of COMMANDS) expect(overview.out).toMatch(new RegExp(`${name} +${summary}`));
+    for (const args of [["--help"], ["-h"], ["help"]]) expect(await say(...args)).toEqual(overview);
+  });
+
+  it("prints a command's page by help NAME and NAME --help", async () => {
+    const page = await say("help", "run");
+    expect(page.out).toContain("Usage:");
+    expect(await say("run", "--help")).toEqual(page);
+    expect(await say("run", "x", "-h")).toEqual(page);
+  });
+
+  it("an unknown command ends with 2 and the nearest one", async () => {
+    expect(await say("insepct")).toEqual({
+      code: 2,
+      out: "",
+      err: 'heed: unknown command "insepct"; did you mean inspect? (see heed --help)\n',
+    });
+    expect((await say("help", "nope")).code).toBe(2);
+    expect((await say("--verson")).err).toContain("did you mean --version?");
+  });
+
+  it("an unknown option ends with 2, names the command and the nearest option", async () => {
+    expect(await say("explain", "--shpae", "1,1,8,8")).toEqual({
+      code: 2,
+      out: "",
+      err: "heed explain: unknown option --shpae; did you mean --shape? (see heed explain --help)\n",
+    });
+  });
+});
+
+describe("tell", () => {
+  const told = (error: unknown, json = false, env: Io["env"] = {}) => {
+    const { io, text } = world(env);
+    return { code: tell(error, "heed run", json, io), err: text.err };
+  };
+
+  it("is one line, with the command in front once", () => {
+    expect(told(new OptionError("x", "bad thing\nmore"))).toEqual({ code: 1, err: "heed run: bad thing\n" });
+    expect(told(new OptionError("x", "heed run: bad")).err).toBe("heed run: bad\n");
+    expect(told(new UsageError("wrong"))).toEqual({
+      code: 2,
+      err: "heed run: wrong (see heed run --help)\n",
+    });
+    expect(told(new Interrupted())).toEqual({ code: 130, err: "heed run: interrupted\n" });
+    expect(told("text")).toEqual({ code: 1, err: "heed run: text\n" });
+  });
+
+  it("is an object with kind, code and fields where JSON is asked for", () => {
+    const { code, err } = told(new FormatError("npy-magic", "bad", { offset: 3, tensor: "q" }), true);
+    expect(code).toBe(1);
+    expect(JSON.parse(err)).toEqual({
+      error: {
+        kind: "FormatError",
+        code: "npy-magic",
+        message: "bad",
+        fields: { offset: 3, tensor: "q" },
+        exit: 1,
+      },
+    });
+  });
+
+  it("shows the stack only with HEED_DEBUG", () => {
+    expect(told(new Error("boom")).err).toBe("heed run: boom\n");
+    expect(told(new Error("boom"), false, { HEED_DEBUG: "1" }).err).toContain("dispatch.test.ts");
+  });
+});
+
+describe("colourDepth", () => {
+  const terminal = { isTTY: true as const, getColorDepth: () => 24 };
+  const pipe = { isTTY: false as unknown as true };
+
+  it("is what the terminal has, and none elsewhere", () => {
+    expect(colourDepth(terminal, {})).toBe(24);
+    expect(colourDepth(pipe, {})).toBe(0);
+    expect(colourDepth(terminal, { TERM: "dumb" })).toBe(0);
+  });
+
+  it("NO_COLOR switches it off, FORCE_COLOR on, and the latter wins", () => {
+    expect(colourDepth(terminal, { NO_COLOR: "1" })).toBe(0);
+    expect(colourDepth(terminal, { NO_COLOR: "" })).toBe(24);
+    expect(colourDepth(pipe, { FORCE_COLOR: "3" })).toBe(24);
+    expect(colourDepth(pipe, { FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(4);
+    expect(colourDepth(terminal, { FORCE_COLOR: "0" })).toBe(0);
+  });
+});

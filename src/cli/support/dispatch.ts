@@ -1,0 +1,103 @@
+/** From arguments to an exit code: finds the command, parses its line, runs it, and tells errors in one line. */
+import { readFileSync } from "node:fs";
+import { HeedError } from "../../core/errors.ts";
+import { COMMANDS } from "../commands/index.ts";
+import { parseCommandLine } from "./arguments.ts";
+import { type Command, EXIT, Interrupted, type Io, UsageError } from "./command.ts";
+import { engineDefaults } from "./engine.ts";
+import { commandPage, overview } from "./help.ts";
+import { didYouMean } from "./suggest.ts";
+import { jsonText } from "./terminal.ts";
+
+/** The version in package.json, which lies two folders up from src/cli and from dist/cli alike. */
+export function version(): string {
+  return JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")).version;
+}
+
+/** Runs `heed` with `args` (without the program's name); resolves to the exit code and never rejects. */
+export async function dispatch(args: readonly string[], io: Io): Promise<number> {
+  let name = "";
+  const json = wantsJson(args);
+  try {
+    const [first, ...rest] = args;
+    if (first === "--version" || first === "-V") {
+      io.stdout.write(`${version()}\n`);
+      return EXIT.ok;
+    }
+    if (
+      first === undefined ||
+      first === "--help" ||
+      first === "-h" ||
+      (first === "help" && rest.length === 0)
+    ) {
+      io.stdout.write(overview(version(), io));
+      return EXIT.ok;
+    }
+    const asksHelp = first === "help";
+    const command = await find(asksHelp ? rest[0] : first);
+    if (asksHelp) {
+      io.stdout.write(commandPage(command, io));
+      return EXIT.ok;
+    }
+    name = ` ${command.name}`;
+    const { values, positionals, help } = parseCommandLine(command, rest);
+    if (help) {
+      io.stdout.write(commandPage(command, io));
+      return EXIT.ok;
+    }
+    await engineDefaults(values, io);
+    return await command.run(values, positionals, io);
+  } catch (error) {
+    return tell(error, `heed${name}`, json, io);
+  }
+}
+
+async function find(name: string): Promise<Command> {
+  const entry = COMMANDS.find((one) => one.name === name);
+  if (entry !== undefined) return entry.load();
+  if (name.startsWith("-")) {
+    const guess = didYouMean(name.replace(/^-+/, ""), ["help", "version"], "--");
+    throw new UsageError(`unknown option ${name}${guess || "; options of a command come after its name"}`);
+  }
+  const names = COMMANDS.map((one) => one.name);
+  const guess = didYouMean(name, [...names, "help"]);
+  throw new UsageError(
+    `unknown command ${JSON.stringify(name)}${guess || `; the commands are ${names.join(", ")}`}`,
+  );
+}
+
+/** Whether errors are to be objects: `--json` before any `--`. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).includes("--json");
+}
+
+/** Writes an error to stderr, as one line or one JSON object, and gives its exit code. */
+export function tell(
+  error: unknown,
+  who: string,
+  json: boolean,
+  io: Pick<Io, "stderr" | "env" | "signal">,
+): number {
+  const interrupted = error instanceof Interrupted || io.signal.aborted;
+  const usage = error instanceof UsageError || /^ERR_PARSE_ARGS/.test(codeOf(error) ?? "");
+  const code = interrupted ? EXIT.interrupted : usage ? EXIT.usage : EXIT.failed;
+  const raw = error instanceof Error ? error.message : String(error);
+  const message = interrupted ? "interrupted" : raw === "" ? String(error) : raw;
+  if (json) {
+    const kind = interrupted ? "Interrupted" : error instanceof Error ? error.name : "Error";
+    const fields = error instanceof HeedError ? error.fields : {};
+    io.stderr.write(jsonText({ error: { kind, code: codeOf(error) ?? null, message, fields, exit: code } }));
+  } else {
+    const [line] = message.split("\n");
+    const text = line.startsWith(`${who}: `) ? line : `${who}: ${line}`;
+    io.stderr.write(`${text}${usage ? ` (see ${who} --help)` : ""}\n`);
+  }
+  if (io.env.HEED_DEBUG && error instanceof Error && !interrupted) io.stderr.write(`${error.stack}\n`);
+  return code;
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
+}

@@ -1,0 +1,127 @@
+/**
+ * Serving the explorer: which cell the page opens at, the files it is given, and the wait until Ctrl-C. Shared by `view`,
+ * which opens files, and `show --view`, which has just run a model.
+ */
+import { randomBytes } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import type { SourceLike } from "../../io/source.ts";
+import { explorerPages } from "../../server/assets.ts";
+import { type LocalServer, startServer } from "../../server/server.ts";
+import type { HeadRef, HeadStore } from "../../store/types.ts";
+import { hasBrowser, openBrowser } from "./browser.ts";
+import { EXIT, type Io } from "./command.ts";
+import { endsByCtrlC } from "./interrupt.ts";
+
+/** A file for the page: what it is called there, and its bytes or where they lie. */
+export interface ServedFile {
+  readonly name: string;
+  readonly source: SourceLike;
+}
+
+/** How the explorer is served. */
+export interface ServeOptions {
+  readonly port?: number;
+  /** An address besides loopback. */
+  readonly host?: string;
+  /** Whether a browser is opened: by default where there is one. */
+  readonly open?: boolean;
+  /** The state the page opens in, as the part of its address after #. */
+  readonly hash?: string;
+}
+
+/** A cell worth looking at. */
+export interface Spot extends HeadRef {
+  readonly query: number;
+  readonly key: number;
+}
+
+/** What the world must give. */
+export type ServeIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "signal">;
+
+/** Starts a server over files; the address opens the page on the first of them. */
+export async function startExplorer(
+  files: readonly ServedFile[],
+  { port, host, hash = "" }: ServeOptions = {},
+): Promise<LocalServer> {
+  const data = new Map<string, SourceLike>();
+  const listed = files.map(({ name, source }) => {
+    // The name is for people; the id before it is what nobody can guess.
+    const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
+    data.set(id, source);
+    return { name, path: `/data/${id}` };
+  });
+  data.set("session", new TextEncoder().encode(JSON.stringify({ files: listed })));
+  const server = await startServer({ pages: explorerPages(), data }, { port, host });
+  return { ...server, url: server.url + hash };
+}
+
+/** Serves files until Ctrl-C: prints the address on stdout, and opens a browser where there is one. */
+export async function explore(
+  files: readonly ServedFile[],
+  options: ServeOptions,
+  io: ServeIo,
+  print: (server: LocalServer) => string = ({ url }) => `${url}\n`,
+): Promise<number> {
+  // From here on this process only serves. V8 would let short-lived objects fill 100 MiB before it looks at the old
+  // ones, whoever asks; so it keeps the heap near what is held, and collects a little more often.
+  setFlagsFromString("--optimize-for-size");
+  const server = await startExplorer(files, options);
+  try {
+    if (options.host !== undefined)
+      io.stderr.write(
+        `warning: everybody who can reach ${options.host} and has the address can see what is served, unencrypted; without --host only this machine can\n`,
+      );
+    io.stdout.write(print(server));
+    const opened = (options.open ?? hasBrowser(io)) && (await openBrowser(server.url));
+    io.stderr.write(`${opened ? "opened in the browser; " : ""}Ctrl-C ends\n`);
+    endsByCtrlC();
+    await aborted(io.signal);
+    return EXIT.ok;
+  } finally {
+    await server.close();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Heads, and rows of each, that are looked at for a cell to begin with. */
+const HEADS = 24;
+const ROWS = 32;
+
+/** A strong link between two tokens of the text that are neither markers, nor one token, nor the first; undefined where there is none. */
+export async function interesting(store: HeadStore): Promise<Spot | undefined> {
+  let best: (Spot & { readonly score: number }) | undefined;
+  const refs: HeadRef[] = store.blocks.flatMap(({ layers, heads }, block) =>
+    layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ block, layer, head }))),
+  );
+  const step = Math.max(1, Math.ceil(refs.length / HEADS));
+  for (let n = 0; n < refs.length; n += step) {
+    const ref = refs[n];
+    const { Nq, kind, queryOffset, special } = store.blocks[ref.block];
+    await store.load(ref);
+    for (let i = 0; i < Nq; i += Math.max(1, Math.ceil(Nq / ROWS))) {
+      if (special.query[i]) continue;
+      const row = store.row(ref, i, "weights");
+      // One of two keys is no choice: what is strong among many counts for more.
+      const choice = Math.log(store.visible(ref, i).reduce((count, seen) => count + seen, 0));
+      for (let j = 0; j < row.length; j++) {
+        const plain = kind === "cross" || (j !== i + queryOffset && j > 0);
+        const score = row[j] * choice;
+        if (plain && !special.key[j] && score > (best?.score ?? 0))
+          best = { ...ref, query: i, key: j, score };
+      }
+    }
+  }
+  return best;
+}
+
+/** The explorer's address of a head with a cell held: what its page reads after #. */
+export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {
+  const name = encodeURIComponent(block);
+  return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}&at=${query}.${key}`;
+}

@@ -1,0 +1,72 @@
+/** The texts of `--help`: the overview, and the page of one command. Nothing here loads the engine. */
+
+import { COMMANDS, type Entry } from "../commands/index.ts";
+import { wordOf } from "./arguments.ts";
+import type { Command, Io } from "./command.ts";
+import { styler, wrap } from "./terminal.ts";
+
+/** What `heed` and `heed --help` print. */
+export function overview(
+  version: string,
+  io: Pick<Io, "colour">,
+  entries: readonly Entry[] = COMMANDS,
+): string {
+  const { bold } = styler(io);
+  const width = Math.max(...entries.map(({ name }) => name.length));
+  return [
+    `${bold("heed")} ${version}: attention for TypeScript`,
+    "",
+    `${bold("Usage:")} heed COMMAND [ARGUMENTS] [OPTIONS]`,
+    "",
+    bold("Commands:"),
+    ...entries.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    "",
+    bold("Options:"),
+    "  -h, --help     this page; after a command, the page of that command",
+    "  -V, --version  the version",
+    "",
+    bold("Environment:"),
+    "  HEED_SIMD      wide, relaxed, strict or reference; where not set, wide from Node 24 on",
+    "  HEED_THREADS   most threads a call may use",
+    "  HEED_DEBUG     show the stack of an error",
+    "  NO_COLOR, FORCE_COLOR",
+    "",
+    bold("Examples:"),
+    '  heed show "time flies like an arrow" "fruit flies like a banana"',
+    "  heed run qkv.safetensors --causal -o out.npz",
+    "  heed explain --shape 1,12,4096,64 --causal --window 256,0",
+    "  heed inspect model.safetensors --stats",
+    "  heed doctor",
+    "",
+    "Exit codes: 0 done, 1 bad input or failure, 2 wrong command line, 130 interrupted.",
+    "",
+  ].join("\n");
+}
+
+/** What `heed COMMAND --help` prints. */
+export function commandPage(command: Command, io: Pick<Io, "colour" | "columns">): string {
+  const { bold } = styler(io);
+  const columns = Math.max(60, Math.min(io.columns || 100, 110));
+  const rows = Object.entries(command.options).map(([name, { type, short }]) => {
+    const dash = short ? `-${short}, ` : "    ";
+    const text = command.help[name] ?? "";
+    const word = wordOf(command, name);
+    const optional = command.optional?.includes(name);
+    const shown = type === "string" ? ` ${word}` : optional ? `[=${word}]` : "";
+    const says = type === "string" || optional ? text.slice(text.indexOf("  ") + 2) : text;
+    return { head: `  ${dash}--${name}${shown}`, says };
+  });
+  rows.push({ head: "  -h, --help", says: "this page" });
+  const width = Math.min(34, Math.max(...rows.map(({ head }) => head.length)));
+  const lines = [`${bold(`heed ${command.name}`)}: ${command.summary}`, "", bold("Usage:")];
+  lines.push(...command.usage.split("\n").map((line) => `  ${line.trim()}`), "", bold("Options:"));
+  for (const { head, says } of rows) {
+    const text = wrap(says, columns - width - 2);
+    if (head.length > width) lines.push(head);
+    else lines.push(`${head.padEnd(width)}  ${text.shift() ?? ""}`.trimEnd());
+    lines.push(...text.map((line) => `${" ".repeat(width)}  ${line}`));
+  }
+  if (command.notes) lines.push("", ...command.notes.trim().split("\n"));
+  lines.push("", bold("Examples:"), ...command.examples.map((line) => `  ${line}`), "");
+  return lines.join("\n");
+}

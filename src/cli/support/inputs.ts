@@ -1,0 +1,123 @@
+/** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
+import type { DType } from "../../core/dtype.ts";
+import { UnsupportedError } from "../../core/errors.ts";
+import { type Tensor, zeros } from "../../core/tensor.ts";
+import { UsageError, type Values } from "./command.ts";
+import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
+import { oneOf, shape } from "./values.ts";
+
+/** Options that name the tensors of an input file. */
+export const INPUT_OPTIONS = {
+  query: { type: "string" },
+  key: { type: "string" },
+  value: { type: "string" },
+} as const;
+
+/** Their help. */
+export const INPUT_HELP = {
+  query: "NAME  the query in the input file (default query, q or Q)",
+  key: "NAME  the key (default key, k or K)",
+  value: "NAME  the value (default value, v or V)",
+} as const;
+
+/** The three operands, and the file they came from where it was one. */
+export interface Inputs {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly file?: Container;
+}
+
+/** Reads the operands that the positionals name. */
+export async function readInputs(values: Values, positionals: readonly string[]): Promise<Inputs> {
+  if (positionals.length === 3) {
+    for (const option of ["query", "key", "value"])
+      if (values[option] !== undefined)
+        throw new UsageError(
+          `--${option} names a tensor of one input file; with three files write FILE#NAME`,
+        );
+    const three: Tensor[] = [];
+    for (const [i, name] of ["query", "key", "value"].entries())
+      three.push(await tensorAt(name, positionals[i], [name, name[0], name[0].toUpperCase()]));
+    const [query, key, value] = three;
+    return { query, key, value };
+  }
+  if (positionals.length !== 1)
+    throw new UsageError(
+      `expected one file with query, key and value, or three files; got ${positionals.length === 0 ? "none" : positionals.length}`,
+    );
+  const { path, name } = splitAddress(positionals[0]);
+  if (name !== undefined)
+    throw new UsageError(
+      `${positionals[0]} is one tensor; give the file alone, or three addresses: query, key and value`,
+    );
+  const file = await openContainer(path);
+  if (file.kind === "npy") {
+    await file.close();
+    throw new UsageError(`${file.path} holds one array; give three npy files: query, key and value`);
+  }
+  try {
+    const [query, key, value] = await namedThree(file, values);
+    return { query, key, value, file };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Options that stand for data where only shapes matter. */
+export const SHAPE_OPTIONS = {
+  shape: { type: "string" },
+  "query-shape": { type: "string" },
+  "key-shape": { type: "string" },
+  "value-shape": { type: "string" },
+  dtype: { type: "string" },
+} as const;
+
+/** Their help. */
+export const SHAPE_HELP = {
+  shape: "B,H,N,d  shape of query, key and value, in place of files",
+  "query-shape": "B,H,N,d  shape of the query where it differs",
+  "key-shape": "B,H,N,d  shape of the key, and of the value",
+  "value-shape": "B,H,N,d  shape of the value where it differs from the key's",
+  dtype: "DTYPE  float32 (default), float64, float16 or bfloat16, with --shape",
+} as const;
+
+/** Operands of zeros, by the shape options; undefined where none is given. */
+export function shapedInputs(values: Values, positionals: readonly string[]): Inputs | undefined {
+  const given = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
+  if (given.length === 0) return undefined;
+  if (positionals.length > 0)
+    throw new UsageError(`--${given[0]} stands in place of files; got ${positionals[0]} as well`);
+  const read = (name: string) => (values[name] === undefined ? undefined : shape(name, values[name]));
+  const every = read("shape");
+  const query = read("query-shape") ?? every;
+  const key = read("key-shape") ?? every;
+  if (query === undefined || key === undefined)
+    throw new UsageError("give --shape, or both --query-shape and --key-shape");
+  const dtype: DType = oneOf("dtype", values.dtype ?? "float32", [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+  ] as const);
+  const value = read("value-shape") ?? key;
+  const made = new Map<string, Tensor>();
+  const empty = (axes: readonly number[]): Tensor => {
+    const known = made.get(axes.join());
+    if (known !== undefined) return known;
+    try {
+      const tensor = zeros(axes, dtype);
+      made.set(axes.join(), tensor);
+      return tensor;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new UnsupportedError(
+        "memory",
+        `[${axes.join(", ")}] ${dtype} is more than this process can hold`,
+        { shape: axes },
+      );
+    }
+  };
+  return { query: empty(query), key: empty(key), value: empty(value) };
+}

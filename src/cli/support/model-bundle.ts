@@ -1,0 +1,56 @@
+/** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
+import type { AttentionModel, TextAttention } from "../../models/text-model.ts";
+import { writeBundle } from "../../store/formats/bundle.ts";
+import type { Segment } from "../../store/types.ts";
+import type { ServedFile } from "./explore.ts";
+
+/** Characters of a text that name its file. */
+const NAMED = 60;
+
+/** The bundle of a text (or pair) as a file that bears the text's name. */
+export async function fileOfText(model: AttentionModel, seen: TextAttention): Promise<ServedFile> {
+  const text = seen.texts.join(" · ");
+  const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
+  return { name: name.replaceAll("/", "∕"), source: await bundleOfText(model, seen) };
+}
+
+/** What a model did with a text, as a bundle of one block, `self`. */
+export function bundleOfText(model: AttentionModel, seen: TextAttention): Promise<Uint8Array> {
+  const { tokens, layers, sequences, special, texts } = seen;
+  const markers = [...special.keys()].filter((i) => special[i]);
+  const scales = layers.flatMap(({ options }, n) =>
+    options?.scale === undefined ? [] : [[n, { scale: options.scale }]],
+  );
+  return writeBundle({
+    model: model.name,
+    text: texts.join("\n"),
+    blocks: [
+      {
+        tokens,
+        kind: "self",
+        recipe: {
+          mask: model.architecture === "decoder" ? "causal" : "none",
+          ...(scales.length > 0 && { layerOverrides: Object.fromEntries(scales) }),
+        },
+        segments: segmentsOf(sequences),
+        // Where a model says that no token is a marker, their looks do not say otherwise.
+        special: { query: markers, key: markers },
+        layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
+      },
+    ],
+  });
+}
+
+/** The parts of a pair, each with the markers that follow it. */
+function segmentsOf(sequences: Int8Array): Segment[] {
+  const second = sequences.indexOf(1);
+  if (second < 0) return [];
+  const [first, rest] = [
+    [0, second],
+    [second, sequences.length],
+  ] as const;
+  return [
+    { name: "A", query: first, key: first },
+    { name: "B", query: rest, key: rest },
+  ];
+}

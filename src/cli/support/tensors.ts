@@ -1,0 +1,198 @@
+/**
+ * Tensors on the command line. An address is a file, or `FILE#NAME` for one tensor of a file that holds several. What
+ * a file is, its first bytes say (npy, npz, else safetensors); a folder or an index is a safetensors model. Of
+ * safetensors only the header is read until a tensor is asked for.
+ */
+import { existsSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { FormatError, HeedError, OptionError } from "../../core/errors.ts";
+import { asTensor, type Tensor } from "../../core/tensor.ts";
+import { ELEMENTS } from "../../io/element.ts";
+import { type FileDType, type FileTensor, openSafetensors, readNpy, readNpz } from "../../io/index.ts";
+import { openSource } from "../../io/source.ts";
+import { UsageError } from "./command.ts";
+import { didYouMean } from "./suggest.ts";
+
+/** Kinds of files. */
+export type FileKind = "npy" | "npz" | "safetensors";
+
+/** A tensor in a file: what it is and, where the file says so, which of its bytes it takes. */
+export interface TensorFacts {
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+  readonly bytes: number;
+  /** First byte and one past the last, in its own shard; safetensors only. */
+  readonly span?: readonly [number, number];
+}
+
+/** An opened file. */
+export interface Container {
+  readonly path: string;
+  readonly kind: FileKind;
+  /** Facts by name. The one tensor of an npy file has the file's name without `.npy`. */
+  readonly tensors: ReadonlyMap<string, TensorFacts>;
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Reads a tensor; of a safetensors file, rows [from, to) of its first axis where they are given. */
+  read(name: string, rows?: readonly [number, number]): Promise<FileTensor>;
+  close(): Promise<void>;
+}
+
+/** Opens a file (or model folder) of tensors. */
+export async function openContainer(path: string): Promise<Container> {
+  const folder = existsSync(path) && statSync(path).isDirectory();
+  if (folder || path.endsWith(".json")) return openLazily(path);
+  const source = await naming(path, () => openSource("open", path));
+  let bytes: Uint8Array;
+  try {
+    const start = await source.read(0, Math.min(6, source.size));
+    const magic = String.fromCharCode(...start);
+    const npy = magic.startsWith("\x93NUMPY");
+    const zip = magic.startsWith("PK\x03\x04") || magic.startsWith("PK\x05\x06");
+    if (!npy && !zip && !/\.np[yz]$/i.test(path)) {
+      // A safetensors file begins with the length of its header, then "{".
+      const head = await source.read(0, Math.min(9, source.size));
+      if (!/\.safetensors$/i.test(path) && head[8] !== 0x7b)
+        throw new FormatError("file-kind", `${path}: neither npy, npz nor safetensors by its first bytes`, {
+          path,
+          offset: 0,
+        });
+      return await openLazily(path);
+    }
+    bytes = await source.read(0, source.size);
+    const tensors = await naming(path, async () =>
+      zip || (!npy && /z$/i.test(path))
+        ? await readNpz(bytes)
+        : new Map([[basename(path).replace(/\.npy$/i, ""), readNpy(bytes)]]),
+    );
+    return held(path, npy || (!zip && /y$/i.test(path)) ? "npy" : "npz", tensors);
+  } finally {
+    await source.close();
+  }
+}
+
+function held(path: string, kind: FileKind, tensors: Map<string, FileTensor>): Container {
+  return {
+    path,
+    kind,
+    metadata: new Map(),
+    tensors: new Map([...tensors].map(([name, { dtype, shape }]) => [name, factsOf(dtype, shape)])),
+    read: async (name) => found(path, name, tensors),
+    close: async () => {},
+  };
+}
+
+async function openLazily(path: string): Promise<Container> {
+  const file = await naming(path, () => openSafetensors(path));
+  const tensors = new Map<string, TensorFacts>();
+  for (const [name, { dtype, shape, start, end }] of file.tensors)
+    tensors.set(name, { dtype, shape, bytes: end - start, span: [start, end] });
+  return {
+    path,
+    kind: "safetensors",
+    metadata: file.metadata,
+    tensors,
+    read: async (name, rows) => {
+      found(path, name, tensors);
+      return naming(path, () => file.read(name, rows ? { rows } : {}));
+    },
+    close: () => file.close(),
+  };
+}
+
+function factsOf(dtype: FileDType, shape: readonly number[]): TensorFacts {
+  return { dtype, shape, bytes: shape.reduce((n, x) => n * x, ELEMENTS[dtype].bytes) };
+}
+
+/** Runs a reader; its errors then begin with the file's name, and do not say it twice. */
+async function naming<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof HeedError)) throw error;
+    const text = error.message.replace(/^(open|readNpy|readNpz|openSafetensors): /, "");
+    if (error instanceof FormatError)
+      throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
+    // Node's texts read "ENOENT: no such file or directory, open 'q.npy'".
+    const plain = text.replace(/: E[A-Z]+: ([^,]*), \w+( '.*')?$/, ": $1");
+    throw error.code === "file" ? new OptionError("file", plain, error.fields) : error;
+  }
+}
+
+function found<T>(path: string, name: string, tensors: ReadonlyMap<string, T>): T {
+  const tensor = tensors.get(name);
+  if (tensor !== undefined) return tensor;
+  const names = [...tensors.keys()];
+  const guess = didYouMean(name, names);
+  const listed = names.slice(0, 8).join(", ") + (names.length > 8 ? `, … (${names.length} in all)` : "");
+  throw new OptionError(
+    "tensor-name",
+    `${path} has no tensor ${JSON.stringify(name)}${guess || `; it has ${listed || "none"}`}`,
+    {
+      path,
+      tensor: name,
+    },
+  );
+}
+
+/** `FILE#NAME` in its parts. A file whose own name holds a # is found first. */
+export function splitAddress(address: string): { path: string; name?: string } {
+  const at = address.lastIndexOf("#");
+  if (at <= 0 || existsSync(address)) return { path: address };
+  return { path: address.slice(0, at), name: address.slice(at + 1) };
+}
+
+/**
+ * The tensor at an address. Without a name the file must hold one tensor, or one of the names in `usual`.
+ *
+ * @param option what the tensor is for, as the command line calls it
+ * @param inside a file whose tensors an address may name directly
+ */
+export async function tensorAt(
+  option: string,
+  address: string,
+  usual: readonly string[] = [],
+  inside?: Container,
+): Promise<Tensor> {
+  if (inside !== undefined && !existsSync(address) && inside.tensors.has(address))
+    return readTensor(inside, address);
+  const { path, name } = splitAddress(address);
+  const file = await openContainer(path);
+  try {
+    const names = [...file.tensors.keys()];
+    const chosen = name ?? (names.length === 1 ? names[0] : usual.find((one) => file.tensors.has(one)));
+    if (chosen === undefined)
+      throw new UsageError(
+        `${option}: ${path} holds ${names.length} tensors (${names.slice(0, 6).join(", ")}${names.length > 6 ? ", …" : ""}); name one as ${path}#NAME`,
+      );
+    return await readTensor(file, chosen);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A tensor of an opened file, as heed's own. */
+export async function readTensor(file: Container, name: string): Promise<Tensor> {
+  const label = file.kind === "npy" ? file.path : `${file.path}#${name}`;
+  return asTensor(label, await file.read(name));
+}
+
+/** Query, key and value of one file, by the names given or the usual ones. */
+export async function namedThree(
+  file: Container,
+  names: Readonly<Record<string, unknown>>,
+): Promise<Tensor[]> {
+  const three: Tensor[] = [];
+  for (const option of ["query", "key", "value"]) {
+    const usual = [option, option[0], option[0].toUpperCase()];
+    const asked = names[option] as string | undefined;
+    const name = asked ?? usual.find((one) => file.tensors.has(one));
+    if (name === undefined)
+      throw new OptionError(
+        "tensor-name",
+        `${file.path} has no tensor "${usual[0]}" or "${usual[1]}"; say which one is the ${option} with --${option} NAME; it has ${[...file.tensors.keys()].slice(0, 8).join(", ") || "none"}`,
+        { path: file.path },
+      );
+    three.push(await readTensor(file, name));
+  }
+  return three;
+}

@@ -1,0 +1,27 @@
+/** ALiBi: a penalty that grows with distance, one slope a head. Press, Smith & Lewis 2022. */
+import { ShapeError } from "../core/errors.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
+
+/** Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq]; without any, give `alibiSlopes(Hq)`. */
+export function alibi(slopes: ArrayLike<number> | TensorLike): ScoreMod {
+  const source = Array.isArray(slopes) ? Float64Array.from(slopes) : slopes;
+  const held = table(source, { name: "alibi slopes", strict: true });
+  const rank = held.table.shape.length;
+  if (rank !== 1 && rank !== 2)
+    throw new ShapeError(
+      "slopes",
+      `alibi: slopes must be [Hq] or [B, Hq], got [${held.table.shape.join(", ")}]`,
+    );
+  return scoreMod(({ score, b, h, q, k }) =>
+    score.sub((rank === 1 ? held.at(h) : held.at(b, h)).toFloat().mul(q.sub(k).abs())),
+  );
+}
+
+/** The paper's slopes for `heads` heads: 2^(−8/n), 2^(−16/n), … for a power of two n, and between them every other of 2n. */
+export function alibiSlopes(heads: number): Float32Array {
+  const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
+  const n = 2 ** Math.floor(Math.log2(heads));
+  const extra = powers(2 * n).filter((_, i) => i % 2 === 0);
+  return Float32Array.from([...powers(n), ...extra].slice(0, heads));
+}

@@ -1,0 +1,28 @@
+/** Masks joined: `and(causal(), slidingWindow(256, 0))`. */
+import { came, OptionError } from "../core/errors.ts";
+import { BoolExpression, type Mask, truth } from "./expression/expr.ts";
+
+function check(what: string, mask: Mask): void {
+  if (!(mask instanceof BoolExpression))
+    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${came(mask)}`, {
+      got: mask,
+    });
+}
+
+/** Attend where all masks do. */
+export function and(...masks: Mask[]): Mask {
+  for (const m of masks) check("and", m);
+  return truth(true).and(...masks);
+}
+
+/** Attend where any of the masks does. */
+export function or(...masks: Mask[]): Mask {
+  for (const m of masks) check("or", m);
+  return truth(false).or(...masks);
+}
+
+/** Attend where the mask does not. */
+export function not(mask: Mask): Mask {
+  check("not", mask);
+  return mask.not();
+}

@@ -1,0 +1,34 @@
+/** Packed documents: several texts in one sequence, each seeing only itself. */
+import { OptionError } from "../core/errors.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import { integers, type Mask, maskMod, VARS } from "./expression/expr.ts";
+
+type Ids = ArrayLike<number> | TensorLike;
+
+/**
+ * Query and key belong to the same document.
+ *
+ * @param queryIds document of every position [N], or of every position of every batch entry [B, N]
+ * @param keyIds   where the keys have ids of their own: then `queryIds` counts query rows, not positions
+ */
+export function documents(queryIds: Ids, keyIds?: Ids): Mask {
+  const read = (name: string, ids: Ids, at: typeof VARS.q) => {
+    const held = integers(name, ids);
+    const rank = held.table.shape.length;
+    if (rank !== 1 && rank !== 2)
+      throw new OptionError("documents", `${name}: expected ids [N] or [B, N], got ${rank} axes`);
+    return rank === 1 ? held.at(at) : held.at(VARS.b, at);
+  };
+  if (keyIds === undefined) {
+    const held = integers("documents", queryIds);
+    const rank = held.table.shape.length;
+    if (rank !== 1 && rank !== 2)
+      throw new OptionError("documents", `documents: expected ids [N] or [B, N], got ${rank} axes`);
+    return maskMod(({ b, q, k }) =>
+      rank === 1 ? held.at(q).eq(held.at(k)) : held.at(b, q).eq(held.at(b, k)),
+    );
+  }
+  return maskMod(({ i, k }) =>
+    read("documents (query ids)", queryIds, i).eq(read("documents (key ids)", keyIds, k)),
+  );
+}

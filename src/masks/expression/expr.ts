@@ -1,0 +1,404 @@
+/**
+ * The language of masks and score changes: small typed expressions over
+ *
+ *   b, h   batch entry and query head          q, k   position of the query and of the key
+ *   i      row of the query (q − queryOffset)  score  the score so far (score changes only)
+ *
+ * A mask is a statement (true = attend), a score change a number. They are data, not callbacks: every backend
+ * compiles them into its kernel (js.ts, wasm/score.ts), and bounds.ts reads which tiles they leave empty.
+ * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
+ * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
+ */
+import { type FloatDType, isFloat, readerOf } from "../../core/dtype.ts";
+import { came, DTypeError, OptionError, ShapeError } from "../../core/errors.ts";
+import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+
+export type ExprType = "int" | "float" | "bool";
+export type VarName = "b" | "h" | "i" | "q" | "k" | "score";
+/** Operations on one number. `exp`, `log`, `tanh`, `sqrt` give floats. */
+export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" | "not";
+/** Operations on two values. `div` is a division of floats, `floorDiv` and `mod` are of integers and round towards −∞. */
+export type BinaryOp =
+  | "add" | "sub" | "mul" | "div" | "floorDiv" | "mod" | "min" | "max"
+  | "lt" | "le" | "eq" | "and" | "or"; // biome-ignore format: one row a kind
+export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
+
+/** Numbers an expression reads by index. An index outside a table reads its nearest edge, unless `strict`. */
+export interface Table {
+  readonly data: Int32Array | Float64Array;
+  readonly type: "int" | "float";
+  readonly shape: readonly number[];
+  /** What the table is called in errors and gradients: `documents`, `alibi slopes`, `table` … */
+  readonly name: string;
+  /** True where an index beyond the table is the caller's mistake and is reported before any work. */
+  readonly strict: boolean;
+  /** The dtype the numbers came in; gradients go back in it. */
+  readonly dtype: FloatDType | "int32" | "int64" | "bool";
+  /** The tensor the numbers were copied from: what a gradient of the table belongs to. */
+  readonly source: Tensor;
+}
+
+/** A node. Users hold the subclasses below, which carry the operators. */
+export class Expression {
+  readonly op: Op;
+  readonly type: ExprType;
+  readonly args: readonly Expression[];
+  readonly value: number | VarName | Table | undefined;
+  constructor(op: Op, type: ExprType, args: readonly Expression[], value?: number | VarName | Table) {
+    this.op = op;
+    this.type = type;
+    this.args = args;
+    this.value = value;
+  }
+}
+
+type Operand = NumberExpression | number;
+
+/** A number that depends on position. */
+export class NumberExpression extends Expression {
+  add(x: Operand): NumberExpression {
+    return binary("add", this, x);
+  }
+  sub(x: Operand): NumberExpression {
+    return binary("sub", this, x);
+  }
+  mul(x: Operand): NumberExpression {
+    return binary("mul", this, x);
+  }
+  /** Division of floats. */
+  div(x: Operand): NumberExpression {
+    return new NumberExpression("div", "float", [asFloat(this), asFloat(lift(x))]);
+  }
+  /** Integer division, rounded towards −∞; the divisor is a positive integer constant. */
+  floorDiv(n: number): NumberExpression {
+    return integerBy("floorDiv", this, n);
+  }
+  /** Remainder with the sign of the divisor, a positive integer constant. */
+  mod(n: number): NumberExpression {
+    return integerBy("mod", this, n);
+  }
+  min(x: Operand): NumberExpression {
+    return binary("min", this, x);
+  }
+  max(x: Operand): NumberExpression {
+    return binary("max", this, x);
+  }
+  abs(): NumberExpression {
+    return new NumberExpression("abs", this.type, [this]);
+  }
+  neg(): NumberExpression {
+    return new NumberExpression("neg", this.type, [this]);
+  }
+  exp(): NumberExpression {
+    return new NumberExpression("exp", "float", [asFloat(this)]);
+  }
+  log(): NumberExpression {
+    return new NumberExpression("log", "float", [asFloat(this)]);
+  }
+  tanh(): NumberExpression {
+    return new NumberExpression("tanh", "float", [asFloat(this)]);
+  }
+  sqrt(): NumberExpression {
+    return new NumberExpression("sqrt", "float", [asFloat(this)]);
+  }
+  /** The same number as a float. */
+  toFloat(): NumberExpression {
+    return asFloat(this);
+  }
+  lt(x: Operand): BoolExpression {
+    return compare("lt", this, lift(x));
+  }
+  le(x: Operand): BoolExpression {
+    return compare("le", this, lift(x));
+  }
+  gt(x: Operand): BoolExpression {
+    return compare("lt", lift(x), this);
+  }
+  ge(x: Operand): BoolExpression {
+    return compare("le", lift(x), this);
+  }
+  eq(x: Operand): BoolExpression {
+    return compare("eq", this, lift(x));
+  }
+  ne(x: Operand): BoolExpression {
+    return this.eq(x).not();
+  }
+}
+
+/** A statement about a cell. As a mask, true = attend. */
+export class BoolExpression extends Expression {
+  and(...others: BoolExpression[]): BoolExpression {
+    return others.reduce((a, b) => join("and", a, b), this as BoolExpression);
+  }
+  or(...others: BoolExpression[]): BoolExpression {
+    return others.reduce((a, b) => join("or", a, b), this as BoolExpression);
+  }
+  not(): BoolExpression {
+    if (this.op === "const") return truth(this.value === 0);
+    return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
+  }
+  /** `yes` where the statement holds, `no` elsewhere. */
+  select(yes: Operand, no: Operand): NumberExpression {
+    const [a, b] = alike(lift(yes), lift(no));
+    return new NumberExpression("select", a.type, [this, a, b]);
+  }
+}
+
+/** A statement over (b, h, q, k) that says who may attend to whom: true = attend. */
+export type Mask = BoolExpression;
+
+/** A change of the score, made by `scoreMod`, `softcap`, `alibi` or `relativeBias`. */
+export class ScoreMod {
+  /** The new score as an expression of `score` and the positions. */
+  readonly expr: NumberExpression;
+  constructor(expr: NumberExpression) {
+    this.expr = expr;
+  }
+}
+
+const variable = (name: VarName): NumberExpression =>
+  new NumberExpression("var", name === "score" ? "float" : "int", [], name);
+
+/** The variables, one object each, so that equal expressions are equal trees. */
+export const VARS = /* @__PURE__ */ (() => ({
+  b: variable("b"),
+  h: variable("h"),
+  i: variable("i"),
+  q: variable("q"),
+  k: variable("k"),
+  score: variable("score"),
+}))();
+
+/** What a mask may speak of. */
+export type MaskVars = Omit<typeof VARS, "score">;
+/** What a score change may speak of. */
+export type ScoreVars = typeof VARS;
+
+/** A mask of one's own: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
+export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
+  if (typeof build !== "function")
+    throw new OptionError(
+      "mask",
+      `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${came(build)}`,
+      { got: build },
+    );
+  // The score is handed over at run time too, so that a mask that asks for it hears why not.
+  const mask = build(VARS);
+  if (!(mask instanceof BoolExpression))
+    throw new OptionError(
+      "mask",
+      `maskMod: the function must return a statement such as k.le(q), got ${came(mask)}`,
+      { got: mask },
+    );
+  if (uses(mask, "score"))
+    throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
+  return mask;
+}
+
+/** A score change of one's own: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`. */
+export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
+  if (typeof build !== "function")
+    throw new OptionError(
+      "score-mod",
+      `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${came(build)}`,
+      { got: build },
+    );
+  const expr = build(VARS);
+  if (!(expr instanceof NumberExpression))
+    throw new OptionError(
+      "score-mod",
+      `scoreMod: the function must return a number expression, got ${came(expr)}`,
+      { got: expr },
+    );
+  return new ScoreMod(asFloat(expr));
+}
+
+/** A constant as an expression; integers stay integers. */
+export function constant(value: number): NumberExpression {
+  if (typeof value !== "number" || value !== value)
+    throw new OptionError("constant", `an expression takes numbers and expressions, got ${came(value)}`, {
+      got: value,
+    });
+  const whole = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
+  return new NumberExpression("const", whole ? "int" : "float", [], value);
+}
+
+/** The statement that always or never holds. */
+export function truth(value: boolean): BoolExpression {
+  return new BoolExpression("const", "bool", [], value ? 1 : 0);
+}
+
+/** A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values may be a tensor or a flat list. */
+export function table(
+  values: TensorLike | ArrayLike<number>,
+  about: { name?: string; strict?: boolean } = {},
+): { readonly table: Table; at(...index: (NumberExpression | number)[]): NumberExpression } {
+  const name = about.name ?? "table";
+  const source = isTensorLike(values)
+    ? asTensor(name, values)
+    : asTensor(name, listed(name, values as ArrayLike<number>));
+  const numbers = source.toFloat64();
+  const type = isFloat(source.dtype) ? "float" : "int";
+  if (type === "int")
+    for (const x of numbers)
+      if (Math.abs(x) >= 2 ** 31)
+        throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
+  const held: Table = {
+    data: type === "int" ? Int32Array.from(numbers) : numbers,
+    type,
+    shape: source.shape,
+    name,
+    strict: about.strict ?? false,
+    dtype: source.dtype,
+    source,
+  };
+  return {
+    table: held,
+    at(...index) {
+      if (index.length !== held.shape.length)
+        throw new ShapeError(
+          "table",
+          `${name}: ${index.length} indices for a table of ${held.shape.length} axes`,
+        );
+      const args = index.map(lift);
+      if (args.some((x) => x.type !== "int"))
+        throw new OptionError("table", `${name}: an index must be an integer expression`);
+      return new NumberExpression("table", type, args, held);
+    },
+  };
+}
+
+function isTensorLike(x: unknown): x is TensorLike {
+  return typeof x === "object" && x !== null && ("shape" in x || "dims" in x) && "data" in x;
+}
+
+/** A flat list of whole numbers is a table of integers, any other of floats. */
+function listed(name: string, values: ArrayLike<number>): TensorLike {
+  if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
+    throw new OptionError("table", `${name}: expected a list of numbers or a tensor, got ${came(values)}`, {
+      got: values,
+    });
+  const list = Array.from(values);
+  for (const x of list)
+    if (typeof x !== "number")
+      throw new OptionError("table", `${name}: expected numbers, got ${came(x)}`, { got: x });
+  const kept = values instanceof Float32Array || values instanceof Float64Array;
+  const whole = !kept && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
+  return {
+    data: kept ? values : whole ? Int32Array.from(list) : Float64Array.from(list),
+    shape: [list.length],
+  };
+}
+
+/** A number as an expression. */
+export function lift(x: Operand): NumberExpression {
+  return x instanceof NumberExpression ? x : constant(x);
+}
+
+/** The same value as a float. */
+export function asFloat(x: NumberExpression): NumberExpression {
+  if (x.type === "float") return x;
+  return x.op === "const"
+    ? new NumberExpression("const", "float", [], x.value)
+    : new NumberExpression("float", "float", [x]);
+}
+
+function alike(a: NumberExpression, b: NumberExpression): [NumberExpression, NumberExpression] {
+  return a.type === b.type ? [a, b] : [asFloat(a), asFloat(b)];
+}
+
+function binary(op: BinaryOp, a: NumberExpression, x: Operand): NumberExpression {
+  const [left, right] = alike(a, lift(x));
+  return new NumberExpression(op, left.type, [left, right]);
+}
+
+function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolExpression {
+  return new BoolExpression(op, "bool", alike(a, b));
+}
+
+function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
+  if (!(b instanceof BoolExpression))
+    throw new OptionError("mask", `${op}: expected a mask, got ${came(b)}`, { got: b });
+  for (const [x, other] of [
+    [a, b],
+    [b, a],
+  ])
+    if (x.op === "const") return (x.value === 1) === (op === "and") ? other : x;
+  return new BoolExpression(op, "bool", [a, b]);
+}
+
+function integerBy(op: "floorDiv" | "mod", a: NumberExpression, n: number): NumberExpression {
+  if (a.type !== "int" || !(Number.isInteger(n) && n > 0 && n < 2 ** 31))
+    throw new OptionError(
+      "expression",
+      `${op}: needs an integer expression and a positive integer, got ${a.type} and ${came(n)}`,
+      { got: n },
+    );
+  return new NumberExpression(op, "int", [a, constant(n)]);
+}
+
+/** True where the expression mentions the variable. */
+export function uses(expr: Expression, name: VarName): boolean {
+  return (expr.op === "var" && expr.value === name) || expr.args.some((x) => uses(x, name));
+}
+
+/** `expr` with every `score` replaced: how score changes follow one another. */
+export function withScore(expr: NumberExpression, score: NumberExpression): NumberExpression {
+  const seen = new Map<Expression, Expression>();
+  const visit = (x: Expression): Expression => {
+    if (x === VARS.score) return score;
+    if (x.args.length === 0) return x;
+    const known = seen.get(x);
+    if (known) return known;
+    const args = x.args.map(visit);
+    const same = args.every((y, n) => y === x.args[n]);
+    const made = same ? x : new (x.constructor as typeof Expression)(x.op, x.type, args, x.value);
+    seen.set(x, made);
+    return made;
+  };
+  return visit(expr) as NumberExpression;
+}
+
+/** All tables an expression reads, each once, in order of appearance. */
+export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
+  if (expr.op === "table" && !into.includes(expr.value as Table)) into.push(expr.value as Table);
+  for (const x of expr.args) tablesOf(x, into);
+  return into;
+}
+
+/**
+ * The expression as text, for kernel keys and `explain`: constants as `c`, so that two windows share a kernel. `mark`
+ * says more of a hidden constant or a table, behind its name.
+ */
+export function textOf(
+  expr: Expression,
+  constants: "shown" | "hidden" = "shown",
+  mark: (x: Expression) => string = () => "",
+): string {
+  if (expr.op === "const") {
+    if (expr.type === "bool") return expr.value === 1 ? "true" : "false";
+    return constants === "shown" ? String(expr.value) : `c${expr.type[0]}${mark(expr)}`;
+  }
+  if (expr.op === "var") return expr.value as string;
+  // The divisor of floorDiv and mod is part of a kernel's code, so it is always shown.
+  const divides = expr.op === "floorDiv" || expr.op === "mod";
+  const inner = expr.args.map((x, n) => textOf(x, divides && n === 1 ? "shown" : constants, mark)).join(",");
+  if (expr.op === "table") {
+    const t = expr.value as Table;
+    const name = constants === "shown" ? t.name.replaceAll(" ", "-") : `table${t.shape.length}${t.type[0]}`;
+    return `${name}${mark(expr)}[${inner}]`;
+  }
+  return `${expr.op}(${inner})`;
+}
+
+/** Checks a list of ids or lengths: integers in a list, or rows of them in a tensor. */
+export function integers(what: string, values: TensorLike | ArrayLike<number>): ReturnType<typeof table> {
+  const held = table(values, { name: what, strict: true });
+  if (held.table.type !== "int")
+    throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(held.table.shape)} floats`);
+  return held;
+}
+
+/** Reads a table as float64 numbers through its dtype; for gradients and printing. */
+export const tableReader = (t: Table): ((index: number) => number) =>
+  readerOf(t.type === "int" ? "int32" : "float64", t.data);

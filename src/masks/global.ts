@@ -1,0 +1,36 @@
+/** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
+import { came, OptionError } from "../core/errors.ts";
+import { type Mask, maskMod, table, truth } from "./expression/expr.ts";
+import { slidingWindow } from "./window.ts";
+
+/** The query or the key is one of `indices` (positions). */
+export function globalTokens(indices: ArrayLike<number>): Mask {
+  const list = Array.from(indices);
+  for (const x of list)
+    if (!(Number.isInteger(x) && x >= 0 && x < 2 ** 24))
+      throw new OptionError(
+        "global-tokens",
+        `globalTokens: expected positions, integers from 0, got ${came(x)}`,
+        { got: x },
+      );
+  if (list.length === 0) return truth(false);
+  // One flag for each position up to the last global one, and a 0 behind it that every later position reads.
+  const flags = new Int32Array(Math.max(...list) + 2);
+  for (const x of list) flags[x] = 1;
+  // A 0 in front as well: positions before the first (a negative offset) are not global.
+  const held = table(
+    { data: Int32Array.from([0, ...flags]), shape: [flags.length + 1] },
+    { name: "globalTokens" },
+  );
+  return maskMod(({ q, k }) =>
+    held
+      .at(q.add(1))
+      .ne(0)
+      .or(held.at(k.add(1)).ne(0)),
+  );
+}
+
+/** Longformer's pattern, exactly: `window` keys on each side, and the `globals`. */
+export function longformer(window: number, globals: ArrayLike<number> = []): Mask {
+  return slidingWindow(window, window).or(globalTokens(globals));
+}

@@ -1,0 +1,34 @@
+/** Padding: only the first so many keys, or queries, are real. */
+import { came, OptionError } from "../core/errors.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+
+/** A number, or one number for each batch entry. */
+export type PerBatch = number | ArrayLike<number> | TensorLike;
+
+/** `n` as an expression: a constant, or a table read by batch entry. */
+export function perBatch(what: string, n: PerBatch): NumberExpression | number {
+  const refuse = (got: unknown): never => {
+    throw new OptionError(
+      "length",
+      `${what}: expected an integer ≥ 0 or one for each batch entry, got ${came(got)}`,
+      { got },
+    );
+  };
+  if (typeof n === "number") return Number.isInteger(n) && n >= 0 && n < 2 ** 31 ? n : refuse(n);
+  const held = integers(what, n);
+  for (const length of held.table.data) if (length < 0) refuse(length);
+  return held.at(VARS.b);
+}
+
+/** Keys before `n`; the rest is padding and is not read. */
+export function keyLengths(n: PerBatch): Mask {
+  const limit = perBatch("keyLengths", n);
+  return maskMod(({ k }) => k.lt(limit));
+}
+
+/** Query rows before `n`; the rest see nothing, so their output is zero. Counts rows, whatever `queryOffset` is. */
+export function queryLengths(n: PerBatch): Mask {
+  const limit = perBatch("queryLengths", n);
+  return maskMod(({ i }) => i.lt(limit));
+}

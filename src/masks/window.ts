@@ -1,0 +1,27 @@
+/** Sliding windows, whole or with gaps. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
+import { came, OptionError } from "../core/errors.ts";
+import { type Mask, maskMod, truth } from "./expression/expr.ts";
+
+/** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 leaves that side open. */
+export function slidingWindow(left: number, right: number): Mask {
+  for (const [name, n] of [
+    ["left", left],
+    ["right", right],
+  ] as const)
+    if (!(Number.isInteger(n) && n >= -1 && n < 2 ** 31))
+      throw new OptionError(
+        "window",
+        `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open, got ${came(n)}`,
+        { got: n },
+      );
+  return maskMod(({ q, k }) =>
+    (left < 0 ? truth(true) : q.sub(k).le(left)).and(right < 0 ? truth(true) : k.sub(q).le(right)),
+  );
+}
+
+/** Every `n`-th key counted from the query's own position, before and after it. Join it with a window to bound it. */
+export function dilated(n: number): Mask {
+  if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
+    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${came(n)}`, { got: n });
+  return n === 1 ? truth(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
+}

@@ -1,0 +1,134 @@
+/**
+ * The backward pass of a whole problem in float64: every option, one row of scores at a time, in memory linear in Nk.
+ * `backward.ts` beside it is the formula alone, for reading; here are heads, groups, masks, dropout and tables.
+ *
+ *   δ = Σ p·dp = o·do       ds = p ∘ (dp − δ)       dq = scale·Σ ds·k       dk = scale·Σ ds·q       dv = Σ p·do
+ *
+ * (Dao 2023, FlashAttention-2, algorithm 2.) With a score change s′ = f(s), ds is multiplied by f′(s), and what the
+ * change reads from a table gets ds·∂f; with dropout, p and dp carry the factor of the cell. A sink is one more score
+ * without a value: its dp is 0. A row that sees nothing has no part in any gradient.
+ */
+
+import type { Gradients, Upstream } from "../backend/contract.ts";
+import type { Problem } from "../backend/problem.ts";
+import { readerOf } from "../core/dtype.ts";
+import type { Operand } from "../core/shape.ts";
+import { derivative } from "../masks/expression/derivative.ts";
+import type { Table } from "../masks/expression/expr.ts";
+import { type Cell, compile } from "../masks/expression/js.ts";
+import { rowsOf, rowWeights } from "./rows.ts";
+
+/** Fills the gradients of Σ output·dOutput. */
+export function backward(problem: Problem, upstream: Upstream, gradients: Gradients): void {
+  const { B, Hq, Hkv, G, Nq, Nk, dk, dv, query, key, value } = problem.shape;
+  const rows = rowsOf(problem);
+  const change = changeOf(problem, gradients);
+  const [q, k, v] = [query, key, value].map(vectorsOf);
+  const dOut = vectorsOf(upstream.dOutput);
+  const out = vectorsOf(upstream.output);
+  const [qi, kj, doi, oi] = [dk, dk, dv, dv].map((n) => new Float64Array(n));
+  const vj = new Float64Array(dv);
+  const [scores, before, p, dp, kept] = Array.from({ length: 5 }, () => new Float64Array(Nk));
+  const dqi = new Float64Array(dk);
+  for (let b = 0; b < B; b++)
+    for (let hk = 0; hk < Hkv; hk++) {
+      const dKey = new Float64Array(Nk * dk);
+      const dValue = new Float64Array(Nk * dv);
+      for (let h = hk * G; h < (hk + 1) * G; h++)
+        for (let row = 0; row < Nq; row++) {
+          const highest = rows.scores(b, h, row, scores, before);
+          const { lse, whole } = rowWeights(problem, h, upstream.lse(b, h, row), highest, scores, p);
+          if (lse === -Infinity) continue;
+          q(b, h, row, qi);
+          dOut(b, h, row, doi);
+          let delta = 0;
+          for (let j = 0; j < Nk; j++) {
+            dp[j] = 0;
+            if (scores[j] === -Infinity) continue;
+            kept[j] = rows.kept(b, h, row, j);
+            v(b, hk, j, vj);
+            for (let e = 0; e < dv; e++) dp[j] += doi[e] * vj[e];
+            dp[j] *= kept[j];
+            delta += p[j] * dp[j];
+          }
+          if (!whole) {
+            // These keys are a part of what lse has seen: δ is over all of them, and only the output knows it.
+            out(b, h, row, oi);
+            delta = 0;
+            for (let e = 0; e < dv; e++) delta += oi[e] * doi[e];
+          }
+          dqi.fill(0);
+          for (let j = 0; j < Nk; j++) {
+            if (scores[j] === -Infinity) continue;
+            const w = p[j] * kept[j];
+            for (let e = 0; e < dv; e++) dValue[j * dv + e] += w * doi[e];
+            const ds = change(b, h, row, j, before[j], p[j] * (dp[j] - delta)) * problem.scale;
+            k(b, hk, j, kj);
+            for (let d = 0; d < dk; d++) {
+              dqi[d] += ds * kj[d];
+              dKey[j * dk + d] += ds * qi[d];
+            }
+          }
+          gradients.dQuery.set(dqi, ((b * Hq + h) * Nq + row) * dk);
+          if (gradients.sinks && problem.sinks) {
+            const w = Math.exp(problem.sinks[h] - lse);
+            if (w !== 0) gradients.sinks[h] -= w * delta;
+          }
+        }
+      gradients.dKey.set(dKey, (b * Hkv + hk) * Nk * dk);
+      gradients.dValue.set(dValue, (b * Hkv + hk) * Nk * dv);
+    }
+}
+
+/** Copies one vector of an operand out. */
+function vectorsOf(x: Operand): (b: number, h: number, row: number, into: Float64Array) => void {
+  const read = readerOf(x.tensor.dtype, x.tensor.data);
+  return (b, h, row, into) => {
+    const at = x.base[b] + h * x.head + row * x.row;
+    for (let d = 0; d < into.length; d++) into[d] = read(at + d * x.column);
+  };
+}
+
+/** Adds what ds means for masks and tables, and returns ds of the score before all changes. */
+function changeOf(
+  problem: Problem,
+  gradients: Gradients,
+): (b: number, h: number, row: number, j: number, score: number, ds: number) => number {
+  const { tensors, offsets, score } = problem;
+  const slopes = score && derivative(score);
+  const byScore = slopes?.score && compile(slopes.score);
+  const tables = (slopes?.tables ?? []).flatMap(({ read, table, slope }) => {
+    const into = gradients.tables.get(table);
+    return into ? [{ into, at: indexOf(table, read), slope: compile(slope) }] : [];
+  });
+  const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
+  return (b, h, row, j, before, ds) => {
+    for (let n = 0; n < tensors.length; n++) {
+      const into = gradients.masks[n];
+      if (into) into.data[into.base[b] + h * into.head + row * into.row + j * into.column] += ds;
+    }
+    if (!byScore && tables.length === 0) return ds;
+    cell.b = b;
+    cell.h = h;
+    cell.i = row;
+    cell.q = row + offsets[b];
+    cell.k = j;
+    cell.score = before;
+    for (const { into, at, slope } of tables) into[at(cell)] += ds * slope(cell);
+    return byScore ? ds * byScore(cell) : ds;
+  };
+}
+
+/** Where in a table a node reads; an index beyond it reads, and so moves, the nearest edge. */
+function indexOf(
+  table: Table,
+  read: { args: readonly Parameters<typeof compile>[0][] },
+): (cell: Cell) => number {
+  const index = read.args.map(compile);
+  return (cell) => {
+    let at = 0;
+    for (let axis = 0; axis < index.length; axis++)
+      at = at * table.shape[axis] + Math.max(0, Math.min(table.shape[axis] - 1, index[axis](cell)));
+    return at;
+  };
+}

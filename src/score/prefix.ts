@@ -1,9 +1,0 @@
-/** Prefix language model: the first keys are seen by all, the rest causally. Raffel et al. 2020 (T5), section 3.2.1. */
-import { type Mask, maskMod } from "./expr.ts";
-import { type PerBatch, perBatch } from "./length.ts";
-
-/** Key position < `n`, or key position ≤ query position. `n` is a number or one for each batch entry. */
-export function prefixLm(n: PerBatch): Mask {
-  const limit = perBatch("prefixLm", n);
-  return maskMod(({ q, k }) => k.lt(limit).or(k.le(q)));
-}

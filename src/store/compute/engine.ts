@@ -1,0 +1,99 @@
+/**
+ * Passes by heed's own compiled kernels: the recipe of a head as masks and score changes of `heed`, its rows as calls of
+ * `scaledDotProductAttention` (for the sums) and `attentionWeights`. Many rows at once, in float32; a head in float64 is
+ * computed in float64.
+ */
+import type { attentionWeights, scaledDotProductAttention } from "../../index.ts";
+import type { BoolExpression, ScoreMod } from "../../masks/expression/expr.ts";
+import {
+  alibi,
+  and,
+  causal,
+  globalTokens,
+  keyLengths,
+  or,
+  prefixLm,
+  relativeBias,
+  slidingWindow,
+  softcap,
+} from "../../masks/index.ts";
+import type { HeadRecipe } from "../recipe/rules.ts";
+import type { Floats, Head } from "./head.ts";
+import type { Kernel, RowVisit } from "./row-source.ts";
+
+/** What of heed the kernel calls: `import * as heed from "heed"` has it. */
+export interface Engine {
+  readonly scaledDotProductAttention: typeof scaledDotProductAttention;
+  readonly attentionWeights: typeof attentionWeights;
+}
+
+/** Weights of a step: 1 MiB. */
+const CELLS = 2 ** 18;
+
+/** A kernel on the engine. It is handed over, not imported, because a page that shows small heads need not load it. */
+export function engineKernel(heed: Engine): Kernel {
+  return {
+    source: "attentionWeights",
+    exact: false,
+    rowsPerStep: ({ data }) => Math.max(8, Math.floor(CELLS / Math.max(1, data.Nk) / 8) * 8),
+    run: (head, from, to, visit) => runRows(heed, head, from, to, visit),
+  };
+}
+
+function runRows(heed: Engine, head: Head, from: number, to: number, visit: RowVisit): void {
+  const { Nk, d, query, key, recipe, keep, bias } = head.data;
+  const rows = to - from;
+  const wide = query instanceof Float64Array || key instanceof Float64Array || bias instanceof Float64Array;
+  const floats = (x: Floats): Floats => (wide && !(x instanceof Float64Array) ? Float64Array.from(x) : x);
+  const q = { data: floats(query!.subarray(from * d, to * d)), shape: [rows, d] };
+  const k = { data: floats(key!), shape: [Nk, d] };
+  const mask = maskOf(recipe);
+  const masks: unknown[] = mask ? [mask] : [];
+  if (keep) {
+    const kept = new Uint8Array(rows * Nk);
+    for (let n = 0; n < kept.length; n++)
+      kept[n] = (keep.data[from * Nk + n] !== 0) === (keep.polarity === "keep") ? 1 : 0;
+    masks.push({ data: kept, shape: [rows, Nk], dtype: "bool" });
+  }
+  if (bias) masks.push({ data: floats(bias.subarray(from * Nk, to * Nk)), shape: [rows, Nk] });
+  const options = {
+    scale: recipe.scale,
+    // Masks and changes speak of positions only, so any rows can be computed by themselves.
+    queryOffset: recipe.queryOffset + from,
+    attnMask: masks as never,
+    scoreMod: modsOf(recipe),
+    ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
+  };
+  // Values of no columns: only the sums are wanted.
+  const v = { data: wide ? new Float64Array(0) : new Float32Array(0), shape: [Nk, 0] };
+  const { lse } = heed.scaledDotProductAttention(q, k, v, options);
+  const weights = heed.attentionWeights(q, k, lse, options).data as Floats;
+  for (let r = 0; r < rows; r++)
+    visit(from + r, weights.subarray(r * Nk, (r + 1) * Nk), { lse: (lse.data as Floats)[r] });
+}
+
+/** The recipe's mask, its tensors aside; undefined where it has none. */
+export function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefined {
+  const parts: BoolExpression[] = [];
+  if (mask === "causal") parts.push(causal());
+  else if (mask !== "none" && "window" in mask) {
+    const { window, globals } = mask;
+    const near = slidingWindow(window, mask.causal ? -1 : window);
+    parts.push(globals?.length ? or(near, globalTokens(globals)) : near);
+    if (mask.causal) parts.push(causal());
+  } else if (mask !== "none") parts.push(prefixLm(mask.prefix));
+  if (keyLength !== undefined) parts.push(keyLengths(keyLength));
+  return parts.length === 0 ? undefined : and(...parts);
+}
+
+/** The recipe's score changes, in order; a head stands alone, as batch 0, head 0. */
+export function modsOf(recipe: HeadRecipe): ScoreMod[] {
+  const mods: ScoreMod[] = [];
+  if (recipe.softcap !== undefined) mods.push(softcap(recipe.softcap));
+  if (recipe.slope !== undefined) mods.push(alibi(Float64Array.of(recipe.slope)));
+  if (recipe.relative) {
+    const { table, ...options } = recipe.relative;
+    mods.push(relativeBias({ data: table, shape: [table.length, 1] }, options));
+  }
+  return mods;
+}

@@ -1,0 +1,92 @@
+import { afterEach, expect, it } from "vitest";
+import { randomInput } from "../../../tests/support/store.ts";
+import * as heed from "../../index.ts";
+import { storeFrom } from "../layout/from.ts";
+import { edgesOf } from "../measures/aggregate.ts";
+import { engineKernel } from "./engine.ts";
+import { plainKernel } from "./row-source.ts";
+
+const N = 2048;
+const NAMES = [
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "Float32Array",
+  "Float64Array",
+  "BigInt64Array",
+  "BigUint64Array",
+] as const;
+const restore: (() => void)[] = [];
+afterEach(() => {
+  for (const undo of restore.splice(0)) undo();
+});
+
+/** Every array or buffer made from now on; views of buffers that are there count as nothing. */
+function watch(): { largest: number } {
+  const seen = { largest: 0 };
+  const place = globalThis as unknown as Record<string, new (...args: unknown[]) => object>;
+  for (const name of [...NAMES, "ArrayBuffer", "SharedArrayBuffer"]) {
+    const original = place[name];
+    const buffer = name.endsWith("Buffer");
+    place[name] = new Proxy(original, {
+      construct(target, [first, ...rest], newTarget) {
+        const length = typeof first === "number" ? first : ((first as ArrayLike<unknown>)?.length ?? 0);
+        // Buffers count bytes: an element takes one at least.
+        seen.largest = Math.max(seen.largest, buffer ? length / 8 : length);
+        return Reflect.construct(target, [first, ...rest], newTarget);
+      },
+    });
+    restore.push(() => {
+      place[name] = original;
+    });
+  }
+  return seen;
+}
+
+it("the wrapped constructors notice an array of N² numbers", () => {
+  const seen = watch();
+  new Float32Array(N * N);
+  expect(seen.largest).toBe(N * N);
+});
+
+for (const [name, kernel] of [
+  ["plain", plainKernel],
+  ["engine", engineKernel(heed)],
+] as const)
+  it(`with the ${name} kernel, nothing allocates half of N² numbers at N = ${N}, whatever is asked`, async () => {
+    const input = randomInput(9, {
+      Nq: N,
+      Nk: N,
+      heads: 2,
+      keyHeads: 1,
+      d: 16,
+      dv: 8,
+      recipe: { mask: "causal", softcap: 20 },
+    });
+    const ref = { block: 0, layer: 0, head: 1 };
+    const seen = watch();
+    const store = storeFrom(input, { kernel });
+    for (const stage of store.blocks[0].stages) {
+      store.row(ref, N - 1, stage);
+      store.cell(ref, 7, 3, stage);
+      await store.tile(ref, { stage, transfer: "sqrt", level: 0, i: 3, j: 2 });
+    }
+    // Coarse tiles are cut from a map of the whole head; scores need their range first.
+    for (const stage of ["masked", "weights"] as const)
+      await store.tile(ref, { stage, transfer: "log", level: 4, i: 0, j: 0 });
+    await store.column(ref, 5, "weights");
+    await store.lse(ref);
+    await store.measures(ref);
+    await store.overview(ref, 96);
+    store.ledger(ref, 1000, 999);
+    store.output(ref, 1500);
+    edgesOf((i) => store.row(ref, i, "weights"), [0, 1024, N - 1], { mass: 0.9 });
+    await store.bundle({ dtype: "float16" });
+    store.dispose();
+    expect(seen.largest).toBeGreaterThan(0);
+    expect(seen.largest).toBeLessThan((N * N) / 2);
+  });

@@ -1,0 +1,70 @@
+/**
+ * The worker's side: heads come in, questions are answered, the most urgent first, in slices so that a cancellation or
+ * a change of mind is heard in between. `serveStore(self)` is all a worker's script has to call.
+ */
+import { HeedError } from "../../core/errors.ts";
+import { paced } from "./compute.ts";
+import { buffersOf, type FromWorker, failureOf, type Port, type ToWorker } from "./messages.ts";
+import { type Kernel, plainKernel } from "./row-source.ts";
+import { Runner } from "./scheduler.ts";
+import { Subject, workOn } from "./work.ts";
+
+/** Milliseconds of a slice: a worker draws no frames, so it stops only to listen. */
+const SLICE = 16;
+
+/** Answers the questions that come through `port`, with the plain kernel or the one given. */
+export function serveStore(port: Port, { kernel = plainKernel }: { readonly kernel?: Kernel } = {}): void {
+  const runner = new Runner(SLICE);
+  const subjects = new Map<string, Subject>();
+  const urgencies = new Map<number, number>();
+  const cancels = new Map<number, (reason: unknown) => void>();
+  const tell = (message: FromWorker, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+
+  const answer = async (message: Extract<ToWorker, { type: "ask" }>): Promise<void> => {
+    const { id, key, ask, urgency, progress } = message;
+    try {
+      const subject = subjects.get(key);
+      if (!subject) throw new HeedError("head", `serveStore: head ${key} was asked about before it came`);
+      urgencies.set(id, urgency);
+      const { result, cancel } = runner.add({
+        work: () => workOn(subject, ask, kernel),
+        urgency: () => urgencies.get(id) ?? 0,
+        onProgress: progress
+          ? paced((done, overview) =>
+              tell({ type: "progress", id, done, overview }, overview ? buffersOf(overview) : []),
+            )
+          : undefined,
+      });
+      cancels.set(id, cancel);
+      const found = await result;
+      tell({ type: "answer", id, answer: found }, buffersOf(found));
+    } catch (error) {
+      tell({ type: "error", id, error: failureOf(error) });
+    } finally {
+      urgencies.delete(id);
+      cancels.delete(id);
+    }
+  };
+
+  port.addEventListener("message", ({ data }) => {
+    const message = data as ToWorker;
+    switch (message.type) {
+      case "head":
+        subjects.set(message.key, new Subject(message.data, message.places));
+        break;
+      case "drop":
+        subjects.delete(message.key);
+        break;
+      case "ask":
+        void answer(message);
+        break;
+      case "urgency":
+        for (const [id, urgency] of message.urgencies) if (urgencies.has(id)) urgencies.set(id, urgency);
+        break;
+      case "cancel":
+        cancels.get(message.id)?.(new HeedError("cancelled", "the question was given up"));
+        break;
+    }
+  });
+  port.start?.();
+}

@@ -1,0 +1,313 @@
+/**
+ * The long answers, cut into steps of about a millisecond: generators that hand over a share now and then and return
+ * their answer, so that whoever runs them (`runner.ts`) can stop in between for a frame, a message or a more urgent one.
+ */
+
+import { Measurer, outside, type Places } from "../measures/measures.ts";
+import { Pool } from "../measures/pool.ts";
+import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
+import { type HeadMeasures, type Overview, type Stage, TILE, type Tile, type TileAddress } from "../types.ts";
+import { type Floats, Head, type HeadData } from "./head.ts";
+import { type Kernel, kernelFor } from "./row-source.ts";
+
+/** What is asked. */
+export type Ask =
+  | { readonly what: "pass"; readonly size: number }
+  | { readonly what: "tile"; readonly address: TileAddress }
+  | { readonly what: "column"; readonly stage: Stage; readonly j: number }
+  | { readonly what: "range"; readonly stage: Stage };
+
+/** What a pass over a head gives. */
+export interface PassAnswer {
+  readonly lse: Float64Array;
+  readonly measures: HeadMeasures;
+  readonly overview: Overview;
+}
+
+/** Answers by question. */
+export type Answer = PassAnswer | Tile | Float64Array | readonly [number, number];
+
+/** A share done; a pass can show what it has. */
+export interface Progress {
+  readonly done: number;
+  readonly overview?: () => Overview;
+}
+
+export type Work<T> = Generator<Progress, T, void>;
+
+/** A head under work: what is known of it so far. */
+export class Subject {
+  readonly head: Head;
+  readonly places: Places;
+  /** [Nq]: exact log-sum-exp; NaN where not known yet. */
+  readonly lse: Float64Array;
+  readonly ranges = new Map<Stage, readonly [number, number]>();
+  /** Pooled stages from which coarse tiles are cut. */
+  readonly maps = new Map<Stage, Pool>();
+
+  constructor(data: HeadData, places: Places) {
+    this.head = new Head(data);
+    this.places = places;
+    this.lse = new Float64Array(data.Nq).fill(Number.NaN);
+  }
+
+  /** The exact log-sum-exp of a row. */
+  sum(i: number): number {
+    if (this.lse[i] !== this.lse[i]) this.lse[i] = this.head.rowSum(i).lse;
+    return this.lse[i];
+  }
+
+  /** Level of the map: at most 1024 rows and columns, and no finer than 8 cells. */
+  get mapLevel(): number {
+    const { Nq, Nk } = this.head.data;
+    return Math.max(3, Math.ceil(Math.log2(Math.max(Nq, Nk, 1) / 1024)));
+  }
+}
+
+/** The work that answers a question. */
+export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer> {
+  switch (ask.what) {
+    case "pass":
+      return pass(subject, ask.size, kernel);
+    case "tile":
+      return tile(subject, ask.address, kernel);
+    case "column":
+      return column(subject, ask.stage, ask.j);
+    case "range":
+      return range(subject, ask.stage);
+  }
+}
+
+/** Every row once: sums, measures, the overview, and for a long head the map that coarse tiles are cut from. */
+function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer> {
+  const { head, places } = subject;
+  const { Nq, Nk, lse: own, recipe } = head.data;
+  const kernel = kernelFor(head, chosen);
+  const lse = new Float64Array(Nq);
+  const measurer = new Measurer(places);
+  const overview = new Pool(Nq, Nk, { size });
+  const wantsMap = Math.max(Nq, Nk) > 1024 && !subject.maps.has("weights");
+  const map = wantsMap ? new Pool(Nq, Nk, { level: subject.mapLevel }) : undefined;
+  const given = head.data.weights !== undefined;
+  let delta = -1;
+  const step = kernel.rowsPerStep(head);
+  for (let i0 = 0; i0 < Nq; i0 += step) {
+    kernel.run(head, i0, Math.min(Nq, i0 + step), (i, weights, about) => {
+      const runs = head.runs(i);
+      lse[i] = about.lse;
+      if (kernel.exact && !given) subject.lse[i] = about.lse;
+      const sink = recipe.sink === undefined || given ? 0 : Math.exp(recipe.sink - about.lse);
+      measurer.add({ i, weights, runs, sink, entropy: about.entropy, given });
+      const shown = given ? shownRuns(head, "weights", i, 0, weights) : runs;
+      overview.add(i, weights, shown);
+      map?.add(i, weights, shown);
+      if (own && !given) delta = Math.max(delta, deltaOf(about.lse, own[i]));
+    });
+    yield { done: Math.min(1, (i0 + step) / Nq), overview: () => overview.overview() };
+  }
+  if (map) subject.maps.set("weights", map);
+  const measures = { ...measurer.result(), ...(delta < 0 ? {} : { lseDelta: delta }) };
+  return { lse, measures, overview: overview.overview() };
+}
+
+/** |a − b| of two log-sum-exps; both −∞ agree. What cannot be compared differs without bound. */
+export function deltaOf(a: number, b: number): number {
+  if (a === b) return 0;
+  const delta = Math.abs(a - b);
+  return delta === delta ? delta : Infinity;
+}
+
+/** One column of any stage. */
+function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> {
+  const { head } = subject;
+  const { Nq, d } = head.data;
+  const out = new Float64Array(Nq);
+  const step = rowsPerStep(subject, stage, 1, d);
+  const cells = cellsOf(subject, stage);
+  for (let i0 = 0; i0 < Nq; i0 += step) {
+    const end = Math.min(Nq, i0 + step);
+    for (let i = i0; i < end; i++) cells(i, j, j + 1, (values) => (out[i] = values[0]));
+    yield { done: end / Nq };
+  }
+  return out;
+}
+
+/** Smallest and largest finite value of a stage over the cells that are not masked. */
+function* range(subject: Subject, stage: Stage): Work<readonly [number, number]> {
+  const known = subject.ranges.get(stage);
+  if (known) return known;
+  const { head } = subject;
+  const { Nq, Nk, d, valueNorm } = head.data;
+  let [low, high] = [Infinity, -Infinity];
+  if (stage === "weights") [low, high] = [0, 1];
+  else if (stage === "contribution") {
+    low = 0;
+    for (const norm of valueNorm ?? []) if (norm > high && norm < Infinity) high = norm;
+  } else {
+    const cells = cellsOf(subject, stage);
+    const step = rowsPerStep(subject, stage, Nk, d);
+    for (let i0 = 0; i0 < Nq; i0 += step) {
+      const end = Math.min(Nq, i0 + step);
+      for (let i = i0; i < end; i++)
+        cells(i, 0, Nk, (values) => {
+          for (const x of values)
+            if (x - x === 0) {
+              if (x < low) low = x;
+              if (x > high) high = x;
+            }
+        });
+      yield { done: end / Nq };
+    }
+  }
+  const found = low > high ? ([0, 0] as const) : ([low, high] as const);
+  subject.ranges.set(stage, found);
+  return found;
+}
+
+/** A square of codes. */
+function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Tile> {
+  const { stage, level } = address;
+  const { Nq, Nk, d } = subject.head.data;
+  const signed = isSigned(stage);
+  let { domain } = address;
+  if (domain === undefined) {
+    const [low, high] = yield* range(subject, stage);
+    domain = Math.max(Math.abs(low), Math.abs(high));
+  }
+  const span = TILE * 2 ** level;
+  const [i0, j0] = [address.i * span, address.j * span];
+  const [i1, j1] = [Math.min(Nq, i0 + span), Math.min(Nk, j0 + span)];
+  const code = signed
+    ? (x: number) => signedCodeOf(x, domain)
+    : (x: number) => codeOf(x, address.transfer, domain);
+  if (level >= subject.mapLevel && Math.max(Nq, Nk) > 1024) {
+    const map = yield* mapOf(subject, stage, kernel);
+    return cut(map, level - subject.mapLevel, address, code, domain, signed);
+  }
+  const pool = new Pool(i1 - i0, j1 - j0, { level }, signed);
+  const cells = cellsOf(subject, stage);
+  const step = rowsPerStep(subject, stage, j1 - j0, d);
+  const values = new Float64Array(Math.max(0, j1 - j0));
+  for (let i = i0; i < i1; i++) {
+    cells(i, j0, j1, (found) => values.set(found));
+    pool.add(i - i0, values, shownRuns(subject.head, stage, i, j0, values));
+    if ((i - i0) % step === step - 1) yield { done: (i - i0) / (i1 - i0) };
+  }
+  return cut(pool, 0, { ...address, i: 0, j: 0 }, code, domain, signed);
+}
+
+/** Keys of `values` (from key j0 on) that are not masked at a stage. Before the mask, all are there. */
+function shownRuns(head: Head, stage: Stage, i: number, j0: number, values: Floats): number[] {
+  const all = [0, values.length];
+  if (stage === "scores" || stage === "scaled") return all;
+  const runs = head.runs(i);
+  const shown: number[] = [];
+  for (let n = 0; n < runs.length; n += 2) {
+    const [from, to] = [Math.max(j0, runs[n]) - j0, Math.min(j0 + values.length, runs[n + 1]) - j0];
+    if (from < to) shown.push(from, to);
+  }
+  // Weights given to masked keys are shown: nothing that is there is hidden.
+  return head.data.weights && outside(values, shown) !== 0 ? all : shown;
+}
+
+/** A stage of the whole head, pooled to at most 1024 × 1024. */
+function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<Pool> {
+  const known = subject.maps.get(stage);
+  if (known) return known;
+  const { head } = subject;
+  const { Nq, Nk, d, valueNorm } = head.data;
+  const map = new Pool(Nq, Nk, { level: subject.mapLevel }, isSigned(stage));
+  if (isSigned(stage)) {
+    const cells = cellsOf(subject, stage);
+    const step = rowsPerStep(subject, stage, Nk, d);
+    for (let i = 0; i < Nq; i++) {
+      cells(i, 0, Nk, (values) => map.add(i, values, shownRuns(head, stage, i, 0, values)));
+      if (i % step === step - 1) yield { done: i / Nq };
+    }
+  } else {
+    const kernel = kernelFor(head, chosen);
+    const step = kernel.rowsPerStep(head);
+    const values = new Float64Array(Nk);
+    for (let i0 = 0; i0 < Nq; i0 += step) {
+      kernel.run(head, i0, Math.min(Nq, i0 + step), (i, weights) => {
+        values.set(weights);
+        if (stage === "contribution") for (let j = 0; j < Nk; j++) values[j] *= valueNorm![j];
+        map.add(i, values, shownRuns(head, stage, i, 0, values));
+      });
+      yield { done: Math.min(1, (i0 + step) / Nq) };
+    }
+  }
+  subject.maps.set(stage, map);
+  return map;
+}
+
+/** 128 × 128 codes out of a pool, pooled by 2^more again. */
+function cut(
+  pool: Pool,
+  more: number,
+  { i, j }: { readonly i: number; readonly j: number },
+  code: (x: number) => number,
+  domain: number,
+  signed: boolean,
+): Tile {
+  const codes = new Uint8Array(TILE * TILE);
+  const marks = new Uint8Array(TILE * TILE);
+  const side = 2 ** more;
+  const extent = (n: number, at: number) => Math.max(0, Math.min(TILE, Math.ceil(n / side) - at * TILE));
+  const [rows, columns] = [extent(pool.rows, i), extent(pool.columns, j)];
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++) {
+      const [top, left] = [(i * TILE + r) * side, (j * TILE + c) * side];
+      let [peak, mark] = [0, 1];
+      for (let y = top; y < Math.min(pool.rows, top + side); y++)
+        for (let x = left; x < Math.min(pool.columns, left + side); x++) {
+          const at = y * pool.columns + x;
+          const found = pool.mark(at);
+          if (found === 2 || (found === 0 && mark === 1)) mark = found;
+          const value = pool.peak[at];
+          if (signed ? Math.abs(value) > Math.abs(peak) : value > peak) peak = value;
+        }
+      marks[r * TILE + c] = mark;
+      // What is not a number, or masked, has no colour; a range that also holds numbers shows its largest.
+      codes[r * TILE + c] = mark === 1 ? 0 : code(peak);
+    }
+  return { rows, columns, codes, marks, domain, signed };
+}
+
+/** A function that computes keys j0 … j1 of row i at a stage and shows them: exactly, in float64. */
+function cellsOf(
+  subject: Subject,
+  stage: Stage,
+): (i: number, j0: number, j1: number, visit: (values: Float64Array) => void) => void {
+  const { head } = subject;
+  const { Nk, recipe, valueNorm, weights } = head.data;
+  const held = new Float64Array(Nk);
+  return (i, j0, j1, visit) => {
+    const out = held.subarray(0, j1 - j0);
+    if (stage === "scores" || stage === "scaled")
+      head.products(i, stage === "scores" ? 1 : recipe.scale, out, j0, j1);
+    else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.given(i, j);
+    else {
+      const lse = stage === "masked" ? 0 : subject.sum(i);
+      head.scores(i, out, j0, j1);
+      if (stage !== "masked") for (let n = 0; n < out.length; n++) out[n] = weightOf(out[n], lse);
+    }
+    if (stage === "contribution")
+      for (let n = 0; n < out.length; n++)
+        if (out[n] !== 0 || weights || head.sees(i, j0 + n)) out[n] *= valueNorm![j0 + n];
+    visit(out);
+  };
+}
+
+/** exp(s − lse); a masked cell, and any of a row that sees nothing, weighs 0. */
+function weightOf(s: number, lse: number): number {
+  return s === -Infinity ? 0 : Math.exp(s - lse);
+}
+
+/** Rows a step may take: about a millisecond, sums of rows that are not known included. */
+function rowsPerStep({ head, lse }: Subject, stage: Stage, keys: number, d: number): number {
+  const sums =
+    (stage === "weights" || stage === "contribution") && !head.data.weights && lse.some((x) => x !== x);
+  const cost = (Math.max(1, keys) + (sums ? head.data.Nk : 0)) * (d + 16);
+  return Math.max(1, Math.floor(2 ** 20 / cost));
+}

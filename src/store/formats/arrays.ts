@@ -1,0 +1,119 @@
+/**
+ * Arrays under the names people give them (`attn`, `q` and `k`, `arr_0`, …) as the tensors of a bundle: layers apart,
+ * axes of one left out. Views, not copies.
+ */
+import { FormatError } from "../../core/errors.ts";
+import { sizeOf } from "../../core/tensor.ts";
+import type { FileTensor } from "../../io/element.ts";
+import type { Part } from "../layout/layout.ts";
+import { type Problems, VERSION } from "./metadata.ts";
+import { type Bag, memoryBag } from "./tensor-source.ts";
+
+/** Names, in lower case, by what they mean. */
+const NAMES: Readonly<Record<Part, readonly string[]>> = {
+  w: [
+    "w",
+    "weights",
+    "attn",
+    "attention",
+    "attentions",
+    "attention_weights",
+    "attn_weights",
+    "pattern",
+    "patterns",
+  ],
+  q: ["q", "query", "queries"],
+  k: ["k", "key", "keys"],
+  v: ["v", "value", "values"],
+  vnorm: ["vnorm", "value_norm", "value_norms"],
+  wo: ["wo", "w_o", "output_weight"],
+  lse: ["lse", "logsumexp", "softmax_lse"],
+};
+/** `attn_3`, `arr_3` (what `numpy.savez(*list)` writes), `layer.3`: one layer each. */
+const NUMBERED = /^(?:arr|attn|attention|attentions|weights|layer|pattern)[_.-]?(\d{1,5})$/;
+const IN_BUNDLE = /^.+\.(?:q|k|w|v|vnorm|wo|lse)\.\d{1,6}$/s;
+
+/** True where at least one name is that of a bundle's part. */
+export function isBundle(names: Iterable<string>): boolean {
+  for (const name of names) if (IN_BUNDLE.test(name)) return true;
+  return false;
+}
+
+/** The tensors of block `block`; names nobody knows are noted. */
+export function fromArrays(
+  arrays: ReadonlyMap<string, FileTensor>,
+  problems: Problems,
+  block = "self",
+): Map<string, FileTensor> {
+  const bag = new Map<string, FileTensor>();
+  for (const [name, array] of arrays) {
+    const lower = name.toLowerCase();
+    const numbered = NUMBERED.exec(lower);
+    const part = numbered ? "w" : (Object.keys(NAMES) as Part[]).find((one) => NAMES[one].includes(lower));
+    if (part === undefined) {
+      problems.add(
+        "note",
+        "tensor-ignored",
+        `\`${name}\` is left out: it is none of ${Object.values(NAMES)
+          .map((names) => names[0])
+          .join(", ")} or their longer names`,
+      );
+      continue;
+    }
+    const rank = part === "lse" || part === "vnorm" || part === "wo" ? 2 : 3;
+    const layers = layersOf(name, array, rank, numbered !== null, problems);
+    layers.forEach((layer, n) =>
+      bag.set(`${block}.${part}.${numbered ? Number(numbered[1]) + n : n}`, layer),
+    );
+  }
+  return bag;
+}
+
+/** A bag of arrays, under a bundle's names already or still under people's; `tokens` name the positions of all of them. */
+export function arrayBag(
+  arrays: ReadonlyMap<string, FileTensor>,
+  tokens: readonly string[] | undefined,
+  problems: Problems,
+): Bag {
+  const tensors = isBundle(arrays.keys()) ? arrays : fromArrays(arrays, problems);
+  const metadata = new Map([["heed", VERSION]]);
+  if (tokens !== undefined) metadata.set("tokens.text", JSON.stringify(tokens));
+  return memoryBag(tensors, metadata);
+}
+
+/** The layers of one array: [L, H, …], [L, 1, H, …], [H, …], or one head alone. `rank` is that of a layer. */
+function layersOf(
+  name: string,
+  array: FileTensor,
+  rank: number,
+  single: boolean,
+  problems: Problems,
+): FileTensor[] {
+  const { shape } = array;
+  const parts = rank === 3 ? "[layers, heads, queries, keys or numbers]" : "[layers, heads, keys]";
+  if (shape.length < rank - 1 || shape.length > rank + 2)
+    throw new FormatError(
+      "array-shape",
+      `openStore: \`${name}\` is [${shape.join(", ")}]; expected ${parts}, with or without its first axes`,
+      { name, shape },
+    );
+  if (shape.length === rank - 1) return [reshaped(array, [1, ...shape])];
+  if (shape.length === rank) return [array];
+  // An axis more is layers, or of a single layer the batch; two more are layers and batch.
+  const batch = shape.length === rank + 2 ? 1 : single ? 0 : -1;
+  if (batch >= 0 && shape[batch] !== 1)
+    problems.add("warning", "batch", `\`${name}\` holds ${shape[batch]} texts at once; the first is shown`);
+  const inner = shape.slice(-rank);
+  const size = sizeOf(inner);
+  const layers = single ? 1 : shape[0];
+  const step = batch === 1 ? size * shape[1] : size;
+  return Array.from({ length: layers }, (_, n) => ({
+    dtype: array.dtype,
+    shape: inner,
+    data: array.data.subarray(n * step, n * step + size) as FileTensor["data"],
+  }));
+}
+
+function reshaped(array: FileTensor, shape: readonly number[]): FileTensor {
+  return { data: array.data, shape, dtype: array.dtype };
+}

@@ -1,0 +1,324 @@
+/**
+ * Writing bundles: safetensors with a recipe, of all a store holds or of a few layers, heads and first tokens, in the
+ * dtype asked for. What a subset changes is changed with it: slopes, sinks and tables go with their heads; the model's
+ * log-sum-exp stays only where the keys it sums over do.
+ */
+import { arrayFor, type FloatDType, writerOf } from "../../core/dtype.ts";
+import { came, OptionError } from "../../core/errors.ts";
+import { sizeOf } from "../../core/tensor.ts";
+import { ELEMENTS, type FileTensor } from "../../io/element.ts";
+import { writeSafetensors } from "../../io/safetensors.ts";
+import { bagFrom, type StoreInput } from "../layout/input.ts";
+import { type Laid, type Layer, layOut } from "../layout/layout.ts";
+import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
+import type { Block, BundleOptions } from "../types.ts";
+import { Problems, VERSION } from "./metadata.ts";
+import { type Bag, floatsOf } from "./tensor-source.ts";
+
+/** A tensor to be written: where it comes from, which of it, as what. */
+interface Entry {
+  readonly name: string;
+  readonly from: string;
+  /** Indices along each axis; all where undefined. */
+  readonly take: readonly (readonly number[] | undefined)[];
+  readonly shape: readonly number[];
+  readonly dtype: FileTensor["dtype"];
+}
+
+/** Tensors and texts of a bundle, not yet read. */
+interface BundlePlan {
+  readonly entries: readonly Entry[];
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+const FLOATS = ["float32", "float16", "bfloat16", "float64"];
+
+/** A bundle of arrays in memory. */
+export async function writeBundle(input: StoreInput, options: BundleOptions = {}): Promise<Uint8Array> {
+  const bag = bagFrom(input);
+  const problems = new Problems();
+  const { blocks } = layOut(bag, problems);
+  const errors = problems.list.filter(({ severity }) => severity === "error");
+  if (errors.length > 0)
+    throw new OptionError("bundle", `writeBundle: ${errors.map(({ text }) => text).join("; ")}`, {
+      problems: errors,
+    });
+  return writeBag(bag, blocks, options);
+}
+
+/** Bytes a bundle's tensors take: known before anything is read. */
+export function bundleSize(bag: Bag, blocks: readonly Laid[], options: BundleOptions = {}): number {
+  return plan(bag, blocks, options).entries.reduce(
+    (sum, { shape, dtype }) => sum + sizeOf(shape) * ELEMENTS[dtype].bytes,
+    0,
+  );
+}
+
+/** Writes what a bag holds. */
+export async function writeBag(
+  bag: Bag,
+  blocks: readonly Laid[],
+  options: BundleOptions = {},
+): Promise<Uint8Array> {
+  const { entries, metadata } = plan(bag, blocks, options);
+  const tensors = new Map<string, FileTensor>();
+  for (const entry of entries) tensors.set(entry.name, convert(await bag.read(entry.from), entry));
+  return writeSafetensors(tensors as never, { metadata });
+}
+
+function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): BundlePlan {
+  check(blocks, options);
+  const entries: Entry[] = [];
+  const metadata = new Map([["heed", VERSION]]);
+  for (const key of ["model", "text", "created_by"]) {
+    const text = bag.metadata.get(key);
+    if (text !== undefined) metadata.set(key, text);
+  }
+  const abouts: Record<string, unknown> = {};
+  for (const laid of blocks) {
+    const { block } = laid;
+    if (options.blocks && !options.blocks.includes(block.name)) continue;
+    const cut = cutOf(block, options);
+    for (const [number, layer] of laid.layers)
+      if (!options.layers || options.layers.includes(number))
+        addLayer(entries, bag, block, number, layer, cut, options);
+    Object.assign(abouts, { [block.name]: describe(block, cut, metadata) });
+    const recipe = recipeFor(block, cut);
+    if (Object.keys(recipe).length > 0) metadata.set(`recipe.${block.name}`, JSON.stringify(recipe));
+  }
+  if (entries.length === 0)
+    throw new OptionError(
+      "bundle",
+      "writeBundle: nothing is left to write; the layers or blocks asked for are not there",
+    );
+  metadata.set("blocks", JSON.stringify(abouts));
+  return { entries, metadata };
+}
+
+/** Which heads, queries and keys are kept; undefined where all are. */
+interface Kept {
+  readonly heads?: readonly number[];
+  readonly queries?: readonly number[];
+  readonly keys?: readonly number[];
+}
+
+function cutOf(block: Block, { heads, tokens }: BundleOptions): Kept {
+  const upTo = (n: number) => Array.from({ length: n }, (_, i) => i);
+  if (tokens === undefined) return { heads };
+  const offset = block.kind === "self" ? block.queryOffset : 0;
+  const queries = Math.max(0, Math.min(block.Nq, tokens - offset));
+  return {
+    heads,
+    queries: queries < block.Nq ? upTo(queries) : undefined,
+    keys: tokens < block.Nk ? upTo(tokens) : undefined,
+  };
+}
+
+function addLayer(
+  entries: Entry[],
+  bag: Bag,
+  block: Block,
+  _number: number,
+  layer: Layer,
+  { heads, queries, keys }: Kept,
+  options: BundleOptions,
+): void {
+  const group = block.heads / block.keyHeads;
+  const shared = heads?.map((h) => Math.floor(h / group));
+  const add = (
+    from: string | undefined,
+    take: Entry["take"],
+    kind: "numbers" | "weights" | "kept",
+    name = from!,
+  ) => {
+    if (from === undefined || entries.some((entry) => entry.name === name)) return;
+    const t = bag.tensors.get(from)!;
+    const shape = t.shape.map((n, axis) => take[axis]?.length ?? n);
+    const wanted =
+      kind === "numbers"
+        ? options.dtype
+        : kind === "weights"
+          ? (options.weightDtype ?? options.dtype)
+          : undefined;
+    entries.push({ name, from, take, shape, dtype: wanted ?? t.dtype });
+  };
+  const { parts } = layer;
+  const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
+  const wo = (h: number) => Array.from({ length: dv }, (_, n) => h * dv + n);
+  const all = options.values !== false;
+  add(parts.q, [heads, queries], "numbers");
+  add(parts.k, [shared, keys], "numbers");
+  if (!parts.q) add(parts.w, [heads, queries, keys], "weights");
+  if (all) add(parts.v, [shared, keys], "numbers");
+  const norms = parts.vnorm === undefined ? 0 : bag.tensors.get(parts.vnorm)!.shape[0];
+  if (all) add(parts.vnorm, [norms === block.heads ? heads : shared, keys], "kept");
+  if (all) add(parts.wo, [heads?.flatMap(wo)], "numbers");
+  // A sum over other keys than the model's would not match it.
+  if (keys === undefined) add(parts.lse, [heads, queries], "kept");
+  for (const tensor of [layer.mask, layer.bias]) {
+    const rank = tensor === undefined ? 0 : bag.tensors.get(tensor)!.shape.length;
+    add(tensor, rank === 3 ? [heads, queries, keys] : [queries, keys], "kept");
+  }
+  add(layer.table, [undefined, heads], "kept");
+  add(layer.sinks, [heads], "kept");
+}
+
+/** What the metadata says of a block. */
+function describe(
+  block: Block,
+  { heads, queries, keys }: Kept,
+  metadata: Map<string, string>,
+): Record<string, unknown> {
+  const list = (tokens: readonly string[], kept: readonly number[] | undefined) =>
+    kept ? kept.map((n) => tokens[n]) : tokens;
+  const queryTokens = list(block.queryTokens, queries);
+  const keyTokens = list(block.keyTokens, keys);
+  metadata.set(`tokens.${block.name}`, JSON.stringify(queryTokens));
+  const same =
+    block.queryLang === block.keyLang &&
+    queryTokens.length === keyTokens.length &&
+    queryTokens.every((token, n) => token === keyTokens[n]);
+  if (!same) metadata.set(`tokens.${block.name}.keys`, JSON.stringify(keyTokens));
+  if (block.queryLang) metadata.set(`lang.${block.name}`, block.queryLang);
+  if (!same && block.keyLang) metadata.set(`lang.${block.name}.keys`, block.keyLang);
+  const places = (marks: readonly boolean[], count: number) =>
+    marks.flatMap((mark, n) => (mark && n < count ? [n] : []));
+  const span = (range: readonly [number, number] | undefined, count: number) =>
+    range && ([Math.min(range[0], count), Math.min(range[1], count)] as const);
+  const names = heads?.map((h) => block.headNames?.[h] ?? String(h)) ?? block.headNames;
+  return {
+    kind: block.kind,
+    queryTokens: block.name,
+    keyTokens: same ? block.name : `${block.name}.keys`,
+    ...(block.queryOffset === 0 ? {} : { queryOffset: block.queryOffset }),
+    ...(block.segments.length === 0
+      ? {}
+      : {
+          segments: block.segments.map(({ name, query, key }) => ({
+            name: name,
+            query: span(query, queryTokens.length),
+            key: span(key, keyTokens.length),
+          })),
+        }),
+    ...(names ? { headNames: names } : {}),
+    special: {
+      query: places(block.special.query, queryTokens.length),
+      key: places(block.special.key, keyTokens.length),
+    },
+  };
+}
+
+/** The recipe of the heads that are kept. */
+function recipeFor({ recipe }: Block, { heads, keys }: Kept): ScoreRecipe {
+  const cut = (given: LayerRecipe): LayerRecipe => {
+    const { bias, keyLengths } = given;
+    const lengths =
+      typeof keyLengths === "object" && heads && keyLengths.length > 1
+        ? heads.map((h) => keyLengths[h])
+        : keyLengths;
+    const upTo = (n: number) => (keys ? Math.min(n, keys.length) : n);
+    return {
+      ...given,
+      ...(bias && "alibi" in bias && heads ? { bias: { alibi: heads.map((h) => bias.alibi[h]) } } : {}),
+      ...(lengths === undefined
+        ? {}
+        : { keyLengths: typeof lengths === "number" ? upTo(lengths) : lengths.map(upTo) }),
+    };
+  };
+  const { layerOverrides, ...rest } = recipe;
+  const overrides = Object.entries(layerOverrides ?? {}).map(
+    ([layer, change]) => [layer, cut(change)] as const,
+  );
+  return { ...cut(rest), ...(overrides.length ? { layerOverrides: Object.fromEntries(overrides) } : {}) };
+}
+
+/** The part asked for, in the dtype asked for. */
+function convert(tensor: FileTensor, { take, shape, dtype, name }: Entry): FileTensor {
+  if (dtype === tensor.dtype && take.every((indices) => indices === undefined)) return tensor;
+  const from =
+    dtype === tensor.dtype
+      ? (tensor.data as ArrayLike<number>)
+      : tensor.dtype === "uint8"
+        ? scaled(tensor)
+        : floatsOf(tensor);
+  const size = sizeOf(shape);
+  const data =
+    dtype === "uint8" || dtype === tensor.dtype
+      ? alike(tensor, dtype, size)
+      : arrayFor(dtype as FloatDType, size);
+  const write =
+    dtype === tensor.dtype
+      ? plainly(data)
+      : dtype === "uint8"
+        ? share(name, data as Uint8Array)
+        : writerOf(dtype as FloatDType, data as Float32Array);
+  const steps = tensor.shape.map((_, axis) => sizeOf(tensor.shape.slice(axis + 1)));
+  const index = new Array<number>(shape.length).fill(0);
+  for (let n = 0; n < size; n++) {
+    let at = 0;
+    for (let axis = 0; axis < shape.length; axis++)
+      at += (take[axis]?.[index[axis]] ?? index[axis]) * steps[axis];
+    write(n, from[at]);
+    for (let axis = shape.length - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
+  }
+  return { data, shape, dtype };
+}
+
+const scaled = ({ data }: FileTensor): Float64Array => Float64Array.from(data as Uint8Array, (n) => n / 255);
+
+/** A new array of the file's own kind. */
+function alike({ data }: FileTensor, dtype: FileTensor["dtype"], size: number): FileTensor["data"] {
+  return dtype === "uint8"
+    ? new Uint8Array(size)
+    : new (data.constructor as new (n: number) => FileTensor["data"])(size);
+}
+
+const plainly = (data: FileTensor["data"]) => (n: number, x: number) => {
+  (data as Float32Array)[n] = x;
+};
+
+/** Weights as n/255. */
+const share = (name: string, data: Uint8Array) => (n: number, x: number) => {
+  if (!(x >= 0 && x <= 1))
+    throw new OptionError(
+      "uint8",
+      `writeBundle: \`${name}\` holds ${came(x)}; uint8 takes weights from 0 to 1 only, choose float16`,
+      { name, got: x },
+    );
+  data[n] = Math.round(255 * x);
+};
+
+function check(blocks: readonly Laid[], options: BundleOptions): void {
+  const { heads, tokens, dtype, weightDtype } = options;
+  for (const name of Object.keys(options))
+    if (!["blocks", "layers", "heads", "tokens", "dtype", "weightDtype", "values"].includes(name))
+      throw new OptionError(
+        "option-name",
+        `writeBundle: no option ${came(name)}; the options are blocks, layers, heads, tokens, dtype, weightDtype, values`,
+        { option: name },
+      );
+  if (dtype !== undefined && !FLOATS.includes(dtype))
+    throw new OptionError(
+      "dtype",
+      `writeBundle: dtype must be one of ${FLOATS.join(", ")}, got ${came(dtype)}`,
+      { dtype },
+    );
+  if (weightDtype !== undefined && weightDtype !== "uint8" && !FLOATS.includes(weightDtype))
+    throw new OptionError(
+      "dtype",
+      `writeBundle: weightDtype must be uint8 or one of ${FLOATS.join(", ")}, got ${came(weightDtype)}`,
+      { weightDtype },
+    );
+  if (tokens !== undefined && !(Number.isInteger(tokens) && tokens >= 1))
+    throw new OptionError("tokens", `writeBundle: tokens must be an integer ≥ 1, got ${came(tokens)}`, {
+      tokens,
+    });
+  for (const { block } of blocks)
+    for (const h of heads ?? [])
+      if (!(Number.isInteger(h) && h >= 0 && h < block.heads))
+        throw new OptionError(
+          "heads",
+          `writeBundle: heads holds ${came(h)}; \`${block.name}\` has heads 0 to ${block.heads - 1}`,
+          { head: h },
+        );
+}

@@ -1,0 +1,223 @@
+/**
+ * What a file says about its tensors in words: token lists, which list each block's queries and keys are, offsets,
+ * segments, recipes. All of it is somebody's text: read field by field, kept as text, believed only where it fits.
+ */
+import { came, FormatError, HeedError } from "../../core/errors.ts";
+import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
+import { oneLine } from "../text/label.ts";
+import type { LoadProblem, Segment } from "../types.ts";
+
+/** What `blocks` in the metadata says of one block; everything optional. */
+export interface BlockAbout {
+  readonly kind?: "self" | "cross";
+  /** Names of token lists (`tokens.NAME`). */
+  readonly queryTokens?: string;
+  readonly keyTokens?: string;
+  readonly queryOffset?: number;
+  readonly segments?: readonly Segment[];
+  readonly headNames?: readonly string[];
+  /** Places of markers among queries and keys; by their looks where left out. */
+  readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
+}
+
+/** The metadata of a bundle, read. */
+export interface About {
+  readonly tokens: ReadonlyMap<string, readonly string[]>;
+  /** Language of all tokens, and of single lists (`lang.NAME`): tags as `languageTag` gives them. */
+  readonly lang?: string;
+  readonly langs: ReadonlyMap<string, string>;
+  readonly blocks: ReadonlyMap<string, BlockAbout>;
+  readonly recipes: ReadonlyMap<string, ScoreRecipe>;
+  /** Blocks whose recipe could not be read, and why. */
+  readonly badRecipes: ReadonlyMap<string, string>;
+  readonly model?: string;
+  readonly text?: string;
+  readonly createdBy?: string;
+}
+
+/** Characters of a sentence. */
+const LONGEST = 800;
+
+/** Collects what is wrong or noteworthy. */
+export class Problems {
+  readonly list: LoadProblem[] = [];
+  add(severity: LoadProblem["severity"], code: string, text: string): void {
+    // Names out of files are in it: no line break, control or direction mark of theirs reaches a page or a terminal.
+    const line = oneLine(text);
+    this.list.push({ severity, code, text: line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line });
+  }
+}
+
+/** Version of the bundle's metadata. */
+export const VERSION = "1";
+
+/** Reads `__metadata__`. A newer version is refused; a broken entry is a problem and counts as missing. */
+export function readAbout(metadata: ReadonlyMap<string, string>, problems: Problems): About {
+  const version = metadata.get("heed");
+  if (version !== undefined && version !== VERSION)
+    throw new FormatError(
+      "bundle-version",
+      `openStore: a bundle of version ${came(version)}; this reader knows version "${VERSION}", so open it with a newer heed`,
+      { version },
+    );
+  const tokens = new Map<string, readonly string[]>();
+  const langs = new Map<string, string>();
+  let lang: string | undefined;
+  const recipes = new Map<string, ScoreRecipe>();
+  const badRecipes = new Map<string, string>();
+  let blocks: ReadonlyMap<string, BlockAbout> = new Map();
+  for (const [key, text] of metadata) {
+    try {
+      if (key.startsWith("tokens.")) tokens.set(key.slice(7), tokenList(parse(key, text), key));
+      else if (key === "lang") lang = languageTag(text, "metadata `lang`");
+      else if (key.startsWith("lang.")) langs.set(key.slice(5), languageTag(text, `metadata \`${key}\``));
+      else if (key === "blocks") blocks = blockMap(parse(key, text));
+      else if (key.startsWith("recipe.")) {
+        const name = key.slice(7);
+        try {
+          recipes.set(name, parseRecipe(parse(key, text), `recipe of \`${name}\``));
+        } catch (error) {
+          if (!(error instanceof HeedError)) throw error;
+          badRecipes.set(name, error.message);
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof HeedError)) throw error;
+      problems.add("warning", error.code, error.message);
+    }
+  }
+  return {
+    tokens,
+    lang,
+    langs,
+    blocks,
+    recipes,
+    badRecipes,
+    model: metadata.get("model"),
+    text: metadata.get("text"),
+    createdBy: metadata.get("created_by"),
+  };
+}
+
+/** A list of tokens: texts as they are, whatever is in them. */
+export function tokenList(value: unknown, what: string): readonly string[] {
+  if (Array.isArray(value) && value.every((x) => typeof x === "string")) return value;
+  throw new FormatError(
+    "tokens",
+    `${what}: expected a list of texts, got ${came(value)}; positions are shown instead`,
+  );
+}
+
+/** A language tag (BCP 47, RFC 5646) as pages have it in `lang`: `ar`, `pt-BR`; in its canonical spelling. */
+export function languageTag(value: unknown, what: string): string {
+  try {
+    if (typeof value === "string" && value.length <= 64) return Intl.getCanonicalLocales(value)[0];
+  } catch {
+    // Not a tag: said below.
+  }
+  throw new FormatError("lang", `${what}: expected a language tag such as ar or pt-BR, got ${came(value)}`, {
+    lang: value,
+  });
+}
+
+function parse(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FormatError(
+      "metadata",
+      `metadata \`${key}\` is not JSON (${(error as Error).message}); it is left out`,
+      { key },
+    );
+  }
+}
+
+const FIELDS = ["kind", "queryTokens", "keyTokens", "queryOffset", "segments", "headNames", "special"];
+
+function blockMap(value: unknown): Map<string, BlockAbout> {
+  const found = new Map<string, BlockAbout>();
+  for (const [name, about] of Object.entries(record(value, "`blocks`")))
+    found.set(name, blockAbout(about, name));
+  return found;
+}
+
+function blockAbout(value: unknown, name: string): BlockAbout {
+  const where = `\`blocks.${name}\``;
+  const given = record(value, where);
+  for (const key of Object.keys(given))
+    if (!FIELDS.includes(key)) bad(where, `a field out of ${FIELDS.join(", ")}`, key);
+  const { kind, queryTokens, keyTokens, queryOffset, segments, headNames, special } = given;
+  if (kind !== undefined && kind !== "self" && kind !== "cross")
+    bad(`${where}: kind`, '"self" or "cross"', kind);
+  for (const [key, text] of Object.entries({ queryTokens, keyTokens }))
+    if (text !== undefined && typeof text !== "string")
+      bad(`${where}: ${key}`, "the name of a token list", text);
+  if (
+    queryOffset !== undefined &&
+    !(Number.isInteger(queryOffset) && Math.abs(queryOffset as number) < 2 ** 30)
+  )
+    bad(`${where}: queryOffset`, "an integer", queryOffset);
+  return {
+    kind: kind as BlockAbout["kind"],
+    queryTokens: queryTokens as string | undefined,
+    keyTokens: keyTokens as string | undefined,
+    queryOffset: queryOffset as number | undefined,
+    segments:
+      segments === undefined ? undefined : list(segments, `${where}: segments`).map((x) => segment(x, where)),
+    headNames: headNames === undefined ? undefined : tokenList(headNames, `${where}: headNames`),
+    special: special === undefined ? undefined : specials(special, where),
+  };
+}
+
+function segment(value: unknown, where: string): Segment {
+  const { name, query, key } = record(value, `${where}: segments`);
+  if (typeof name !== "string") bad(`${where}: segments: name`, "a text", name);
+  return {
+    name: name as string,
+    ...(query === undefined ? {} : { query: span(query, `${where}: segments: query`) }),
+    ...(key === undefined ? {} : { key: span(key, `${where}: segments: key`) }),
+  };
+}
+
+function span(value: unknown, where: string): readonly [number, number] {
+  const [from, to] = list(value, where) as number[];
+  if (!(Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to))
+    bad(where, "[from, to) with 0 ≤ from ≤ to", value);
+  return [from, to];
+}
+
+function specials(value: unknown, where: string): NonNullable<BlockAbout["special"]> {
+  const { query = [], key = [] } = record(value, `${where}: special`);
+  const places = (x: unknown) => {
+    const found = list(x, `${where}: special`) as number[];
+    if (!found.every((n) => Number.isInteger(n) && n >= 0)) bad(`${where}: special`, "positions", x);
+    return found;
+  };
+  return { query: places(query), key: places(key) };
+}
+
+function list(value: unknown, where: string): unknown[] {
+  return Array.isArray(value) ? value : bad(where, "a list", value);
+}
+
+function record(value: unknown, where: string): Record<string, unknown> {
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return bad(where, "an object", value);
+  return value as Record<string, unknown>;
+}
+
+function bad(where: string, expected: string, got: unknown): never {
+  throw new FormatError("metadata", `${where}: expected ${expected}, got ${came(got)}; it is left out`, {
+    where,
+    got,
+  });
+}
+
+/** Markers by their looks: [CLS], <s>, </s>, <|endoftext|>, <pad>, <start_of_turn>, ▁-less bytes are not. */
+const MARKER =
+  /^(?:\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|<\/?(?:s|pad|unk|mask|bos|eos|cls|sep)>|<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_\w{1,20}>)$/i;
+
+/** True for tokens that are markers by their looks. */
+export function looksSpecial(token: string): boolean {
+  return token.length <= 48 && MARKER.test(token);
+}

@@ -1,0 +1,148 @@
+/**
+ * Opening a file of attention, whatever it is: told by its first bytes, not by its name. Bundles are read by byte range;
+ * the others whole. What can run code (pickles) is never read; what does not fit is told in the load report.
+ */
+import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { openSource, type Source, type SourceLike } from "../../io/source.ts";
+import { type ComputeOptions, computeFor } from "../layout/from.ts";
+import { layOut } from "../layout/layout.ts";
+import { sourceOf } from "../layout/source.ts";
+import { type Checks, examine, reportOf, sample } from "../measures/report.ts";
+import { createStore } from "../store.ts";
+import { oneLine } from "../text/label.ts";
+import type { HeadStore, LoadReport } from "../types.ts";
+import { languageTag, Problems, tokenList } from "./metadata.ts";
+import { pickle } from "./pickle.ts";
+import type { Bag } from "./tensor-source.ts";
+
+/** How to open a file. */
+export interface OpenStoreOptions extends ComputeOptions {
+  /** What it is called; a File's own name, a path's last part. */
+  readonly name?: string;
+  /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
+  readonly tokens?: readonly string[] | string;
+  /** Language of the tokens of a file that names none: a BCP 47 tag such as `ar`. */
+  readonly lang?: string;
+}
+
+type Format = "bundle" | "npz" | "npy" | "json";
+
+/**
+ * Opens a bundle (safetensors), an npz or npy file, or JSON.
+ *
+ * @param from a File or Blob, bytes, a path (Node), a file handle, or `{ size, read }`
+ * @throws FormatError, UnsupportedError where nothing in it can be shown; problems with parts are in `report`
+ */
+export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
+  const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
+  const source = await openSource("openStore", from);
+  let bag: Bag | undefined;
+  try {
+    const format = await formatOf(source, name);
+    const problems = new Problems();
+    bag = await bagOf(source, format, name, options, problems);
+    const { blocks, about } = layOut(bag, problems);
+    if (blocks.length === 0)
+      throw new FormatError(
+        "nothing-to-show",
+        `openStore: ${name}: nothing in it can be shown${problems.list.length ? `: ${problems.list.map(({ text }) => text).join("; ")}` : ""}. A bundle holds BLOCK.q.0 and BLOCK.k.0, or BLOCK.w.0`,
+        { problems: problems.list },
+      );
+    const heads = sourceOf(bag, blocks);
+    const checks: Checks = {};
+    for (const ref of sample(blocks)) examine(await heads.head(ref), checks);
+    const what: Pick<LoadReport, "name" | "format" | "bytes"> = { name, format, bytes: source.size };
+    const report = reportOf(what, bag, blocks, about, problems, checks);
+    const close = async () => {
+      await heads.close();
+      await source.close();
+    };
+    return createStore({ ...heads, close }, report, computeFor(options));
+  } catch (error) {
+    await bag?.close();
+    await source.close();
+    throw error;
+  }
+}
+
+function nameOf(from: SourceLike): string {
+  if (typeof from === "string") return from.split(/[/\\]/).at(-1) || from;
+  const { name } = from as { name?: unknown };
+  return typeof name === "string" && name !== "" ? name : "the file";
+}
+
+/** What the first bytes say. */
+async function formatOf(source: Source, name: string): Promise<Format> {
+  const first = await source.read(0, Math.min(64, source.size));
+  const ascii = String.fromCharCode(...first);
+  if (first.length === 0) throw new FormatError("empty", `openStore: ${name} is empty`);
+  if (ascii.startsWith("\x93NUMPY")) return "npy";
+  if (ascii.startsWith("PK\x03\x04") || ascii.startsWith("PK\x05\x06")) return "npz";
+  const length = first.length >= 9 ? new DataView(first.buffer, first.byteOffset).getUint32(0, true) : 0;
+  if (first[8] === 0x7b && first.subarray(4, 8).every((x) => x === 0) && length <= source.size - 8)
+    return "bundle";
+  // A pickle of protocol 2 to 5 begins with PROTO and its number; torch's old files with a magic number so pickled. So does
+  // a bundle whose header is 640 bytes long: that is why bundles are told apart first.
+  if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
+  if (/^(?:\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(ascii)) return "json";
+  if (/\.safetensors$/i.test(name)) return "bundle";
+  throw new FormatError(
+    "unknown-format",
+    `openStore: ${name} begins with ${came(ascii.slice(0, 8))}: no safetensors, npz, npy or JSON file. ${
+      ascii.startsWith("GGUF")
+        ? "GGUF holds a model's weights, not its attention; run the model and save q and k"
+        : "Save q and k (or the weights) as safetensors"
+    }`,
+    { name },
+  );
+}
+
+/** The tensors in a file. Each reader is loaded when its kind of file comes: a page that shows bundles never loads the others. */
+async function bagOf(
+  source: Source,
+  format: Format,
+  name: string,
+  options: OpenStoreOptions,
+  problems: Problems,
+): Promise<Bag> {
+  const given = givenTokens(options.tokens);
+  const bag = await tensorsOf(source, format, name, given.tokens, problems);
+  const lang = options.lang ?? given.lang;
+  if (lang === undefined) return bag;
+  const tag = languageTag(lang, "openStore: lang");
+  return bag.metadata.has("lang") ? bag : { ...bag, metadata: new Map([...bag.metadata, ["lang", tag]]) };
+}
+
+async function tensorsOf(
+  source: Source,
+  format: Format,
+  name: string,
+  tokens: readonly string[] | undefined,
+  problems: Problems,
+): Promise<Bag> {
+  if (format === "bundle") return (await import("./read-bundle.ts")).readBundle(source, tokens, problems);
+  if (format === "json") return (await import("./read-json.ts")).readJsonFile(source, name, problems);
+  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems);
+}
+
+/** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */
+function givenTokens(tokens: readonly string[] | string | undefined): {
+  readonly tokens?: readonly string[];
+  readonly lang?: unknown;
+} {
+  if (tokens === undefined) return {};
+  if (typeof tokens !== "string") return { tokens: tokenList(tokens, "openStore: tokens") };
+  let value: unknown;
+  try {
+    value = JSON.parse(tokens);
+  } catch (error) {
+    throw new OptionError(
+      "tokens",
+      `openStore: tokens must be a list of texts or JSON with one; ${(error as Error).message}`,
+    );
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return { tokens: tokenList(value, "openStore: tokens") };
+  const { tokens: list, lang } = value as { tokens?: unknown; lang?: unknown };
+  return { tokens: tokenList(list, "openStore: tokens"), lang };
+}

@@ -1,0 +1,118 @@
+/**
+ * Named tensors wherever they lie: in memory, where they answer at once, or in a file, where rows are read when asked
+ * for. Every format comes in as a bag under the names of a bundle (`self.q.0`), so that one reader lays them all out.
+ */
+import {
+  arrayFor,
+  arrayName,
+  BYTES,
+  type DType,
+  type FloatDType,
+  isFloat,
+  readerOf,
+  type TypedData,
+} from "../../core/dtype.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { FileDType, FileTensor } from "../../io/element.ts";
+import type { SafetensorsFile } from "../../io/open.ts";
+import type { Floats } from "../compute/head.ts";
+
+/** What is known of a tensor before it is read. */
+export interface TensorHead {
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+}
+
+/** Named tensors. */
+export interface Bag {
+  readonly tensors: ReadonlyMap<string, TensorHead>;
+  /** True where every read answers at once. */
+  readonly inMemory: boolean;
+  /** Texts beside them. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Rows `[from, to)` of the first axis, or all. Row-major. At once where the tensor is in memory. */
+  read(name: string, rows?: readonly [number, number]): FileTensor | Promise<FileTensor>;
+  close(): void | Promise<void>;
+}
+
+/** A bag over arrays in memory; strided views are copied row by row when they are read, dense ones never. */
+export function memoryBag(
+  given: ReadonlyMap<string, TensorLike | FileTensor>,
+  metadata: ReadonlyMap<string, string> = new Map(),
+): Bag {
+  const tensors = new Map<string, TensorHead & { readonly read: Bag["read"] }>();
+  for (const [name, value] of given) tensors.set(name, inMemory(name, value));
+  return {
+    tensors,
+    metadata,
+    inMemory: true,
+    read: (name, rows) => tensors.get(name)!.read(name, rows),
+    close() {},
+  };
+}
+
+function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { readonly read: Bag["read"] } {
+  const data = value.data as TypedData;
+  // A Uint8Array that does not say what it is holds numbers here; heed's own tensors call it bool.
+  const bytes = arrayName(data) === "Uint8Array" && !(value instanceof Tensor);
+  const said = (value as TensorLike).dtype ?? (value as TensorLike).type;
+  const numbers = bytes && (said === undefined || said === "uint8" || said === "U8");
+  const t = asTensor(
+    name,
+    numbers ? { ...(value as TensorLike), type: undefined, dtype: "bool" } : (value as TensorLike),
+  );
+  const dtype: FileDType = numbers ? "uint8" : t.dtype;
+  return {
+    dtype,
+    shape: t.shape,
+    read: (_, rows) => {
+      const view = rows ? rowsOf(t, rows) : t;
+      const dense = view.isContiguous() ? view : view.contiguous();
+      const part = (dense.data as Float32Array).subarray(
+        dense.offset,
+        dense.offset + dense.size,
+      ) as TypedData;
+      return { data: part, shape: view.shape, dtype };
+    },
+  };
+}
+
+function rowsOf(t: Tensor<DType>, [from, to]: readonly [number, number]): Tensor<DType> {
+  const shape = [to - from, ...t.shape.slice(1)];
+  return new Tensor(t.data, shape, t.dtype, t.strides, t.offset + from * (t.strides[0] ?? 0));
+}
+
+/** A bag over a safetensors file, read by byte range. */
+export function fileBag(file: SafetensorsFile): Bag {
+  return {
+    tensors: file.tensors,
+    metadata: file.metadata,
+    inMemory: false,
+    read: (name, rows) => file.read(name, rows ? { rows } : {}),
+    close: () => file.close(),
+  };
+}
+
+/** True for dtypes that can be queries, keys, values. */
+export function isFloatFile(dtype: FileDType): dtype is FloatDType {
+  return isFloat(dtype as DType);
+}
+
+/** The numbers of a tensor: a view where they are float32 or float64, else decoded to float32. */
+export function floatsOf({ data, dtype, shape }: FileTensor): Floats {
+  if (dtype === "float32" || dtype === "float64") return data as Floats;
+  const read = readerOf(dtype as DType, data as TypedData);
+  const out = arrayFor("float32", sizeOf(shape)) as Float32Array;
+  for (let i = 0; i < out.length; i++) out[i] = read(i);
+  return out;
+}
+
+/** Bytes a tensor takes in its file: those of heed's dtypes, or as many as the name of an integer says. */
+export function bytesOfTensor({ dtype, shape }: TensorHead): number {
+  return sizeOf(shape) * (BYTES[dtype as DType] ?? Math.max(8, Number(/\d+$/.exec(dtype)?.[0] ?? 8)) / 8);
+}
+
+/** `[12, 128, 64] float16`. */
+export function shown({ dtype, shape }: TensorHead): string {
+  return `[${shape.join(", ")}] ${dtype}`;
+}

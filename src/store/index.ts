@@ -1,0 +1,52 @@
+/** The store of heads: opening, asking, explaining, writing; see `types.ts` for its words. */
+
+export { type Engine, engineKernel } from "./compute/engine.ts";
+export type { Port } from "./compute/messages.ts";
+export { type Kernel, plainKernel } from "./compute/row-source.ts";
+export { serveStore } from "./compute/serve.ts";
+export { writeBundle } from "./formats/bundle.ts";
+export { type OpenStoreOptions, openStore } from "./formats/open.ts";
+export { type ComputeOptions, type ModelInput, storeFrom, storeFromModel } from "./layout/from.ts";
+export type { BlockInput, LayerInput, StoreInput } from "./layout/input.ts";
+export {
+  combineRows,
+  type Edge,
+  type Edges,
+  edgesOf,
+  type HiddenRow,
+  hideKeys,
+  type KeepEdges,
+  keptKeys,
+  largestKeys,
+  massOf,
+  overWords,
+  rankKeys,
+  type Span,
+  wordRow,
+} from "./measures/aggregate.ts";
+export { topShare } from "./measures/ledger.ts";
+export { describeHead, sentenceOf } from "./measures/sentence.ts";
+export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";
+export { parseRecipe, type RecipeBias, type RecipeMask, type ScoreRecipe } from "./recipe/recipe.ts";
+export { type Plant, plantsOf, type SampleOptions, sampleBundle } from "./sample.ts";
+export {
+  type Asking,
+  type Block,
+  type BundleOptions,
+  type Edits,
+  type HeadMeasures,
+  type HeadRef,
+  type HeadStore,
+  type Ledger,
+  type LedgerLine,
+  type LoadProblem,
+  type LoadReport,
+  type Num,
+  type Overview,
+  type Segment,
+  type Stage,
+  TILE,
+  type Tile,
+  type TileAddress,
+  type TileTransfer,
+} from "./types.ts";

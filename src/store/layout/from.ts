@@ -1,0 +1,122 @@
+/**
+ * Stores over arrays a program already has: a model's queries and keys, or weights from elsewhere. Nothing is copied;
+ * what does not fit is an error at once.
+ */
+import { came, FormatError, OptionError } from "../../core/errors.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { type Compute, localCompute } from "../compute/compute.ts";
+import type { HeadData } from "../compute/head.ts";
+import type { Port } from "../compute/messages.ts";
+import { remoteCompute } from "../compute/remote.ts";
+import { type Kernel, plainKernel } from "../compute/row-source.ts";
+import { Problems } from "../formats/metadata.ts";
+import { bytesIn, type Checks, examine, reportOf, sample } from "../measures/report.ts";
+import type { ScoreRecipe } from "../recipe/recipe.ts";
+import { createStore } from "../store.ts";
+import type { HeadStore, LoadReport, Segment } from "../types.ts";
+import { bagFrom, type StoreInput } from "./input.ts";
+import { layOut } from "./layout.ts";
+import { sourceOf } from "./source.ts";
+
+export type { BlockInput, LayerInput, StoreInput } from "./input.ts";
+
+/** Where long work is done. */
+export interface ComputeOptions {
+  /** Makes a worker that runs `serveStore`. Without it, or where it fails, work is done on this thread in slices. */
+  readonly worker?: () => Port;
+  /** How many; by default one fewer than there are cores, 1 to 4. */
+  readonly workers?: number;
+  /** Bytes of heads each worker may hold; 96 MiB by default. */
+  readonly workerBytes?: number;
+  /** What computes on this thread; the plain kernel by default. */
+  readonly kernel?: Kernel;
+}
+
+/** A store over arrays in memory. */
+export function storeFrom(input: StoreInput, options: ComputeOptions = {}): HeadStore {
+  const bag = bagFrom(input);
+  const problems = new Problems();
+  const { blocks, about } = layOut(bag, problems);
+  const errors = problems.list.filter(({ severity }) => severity === "error");
+  if (errors.length > 0 || blocks.length === 0)
+    throw new FormatError(
+      "store",
+      `storeFrom: ${errors.length ? errors.map(({ text }) => text).join("; ") : "no heads were given"}`,
+      { problems: errors },
+    );
+  const source = sourceOf(bag, blocks);
+  const checks: Checks = {};
+  // In memory every head answers at once.
+  for (const ref of sample(blocks)) examine(source.head(ref) as HeadData, checks);
+  const what: Pick<LoadReport, "name" | "format" | "bytes"> = {
+    name: input.name ?? "memory",
+    format: "memory",
+    bytes: bytesIn(bag),
+  };
+  return createStore(source, reportOf(what, bag, blocks, about, problems, checks), computeFor(options));
+}
+
+/** What a model shows of one text. */
+export interface ModelInput {
+  readonly tokens: readonly string[];
+  readonly text?: string;
+  readonly model?: string;
+  readonly name?: string;
+  /** Of each layer, [heads, n, d]; `q`, `k`, `v` are taken as well. */
+  readonly layers: readonly {
+    readonly query?: TensorLike;
+    readonly key?: TensorLike;
+    readonly value?: TensorLike;
+    readonly q?: TensorLike;
+    readonly k?: TensorLike;
+    readonly v?: TensorLike;
+    readonly lse?: TensorLike;
+  }[];
+  readonly recipe?: ScoreRecipe;
+  readonly segments?: readonly Segment[];
+  /** Language of the tokens, a BCP 47 tag such as `ar`. */
+  readonly lang?: string;
+}
+
+/** A store over what a model of `heed/models` shows of a text. */
+export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
+  const { tokens, text, model, recipe, segments, lang } = shown;
+  const layers = shown.layers.map(({ query, key, value, q, k, v, lse }) => ({
+    query: query ?? q,
+    key: key ?? k,
+    value: value ?? v,
+    lse,
+  }));
+  return storeFrom(
+    {
+      name: shown.name ?? model ?? "model",
+      model,
+      text,
+      lang,
+      blocks: [{ tokens, recipe, segments, layers }],
+    },
+    options,
+  );
+}
+
+/** Workers where they can be had, this thread where not. */
+export function computeFor({ worker, workers, workerBytes, kernel = plainKernel }: ComputeOptions): Compute {
+  const here = () => localCompute(kernel);
+  if (!worker) return here();
+  const cores =
+    (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ?? 2;
+  const count = workers ?? Math.min(4, Math.max(1, cores - 1));
+  if (!(Number.isInteger(count) && count >= 0 && count <= 64))
+    throw new OptionError(
+      "workers",
+      `HeadStore: workers must be an integer from 0 to 64, got ${came(count)}`,
+      { workers: count },
+    );
+  const ports: Port[] = [];
+  try {
+    while (ports.length < count) ports.push(worker());
+  } catch {
+    // A policy that forbids workers says so by throwing: those that were made serve, or this thread.
+  }
+  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here, held: workerBytes });
+}

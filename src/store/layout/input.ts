@@ -1,0 +1,132 @@
+/**
+ * What a program hands over: blocks of layers with their tensors, tokens and recipe, laid under the names of a bundle.
+ */
+import { came, OptionError } from "../../core/errors.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { languageTag, VERSION } from "../formats/metadata.ts";
+import { type Bag, memoryBag } from "../formats/tensor-source.ts";
+import type { ScoreRecipe } from "../recipe/recipe.ts";
+import type { Segment } from "../types.ts";
+
+/** Tensors of one layer: query and key, or weights. */
+export interface LayerInput {
+  /** Its number; by default its place in the list. */
+  readonly layer?: number;
+  /** [heads, Nq, d], after rotation and norms. */
+  readonly query?: TensorLike;
+  /** [key heads, Nk, d] */
+  readonly key?: TensorLike;
+  /** [heads, Nq, Nk], floats, or uint8 for n/255. */
+  readonly weights?: TensorLike;
+  /** [key heads, Nk, dv] */
+  readonly value?: TensorLike;
+  /** [key heads, Nk] */
+  readonly valueNorm?: TensorLike;
+  /** [heads·dv, width] */
+  readonly outputWeight?: TensorLike;
+  /** [heads, Nq]: the model's own log-sum-exp. */
+  readonly lse?: TensorLike;
+}
+
+/** Heads that share tokens, sizes and recipe. */
+export interface BlockInput {
+  /** Default "self". */
+  readonly name?: string;
+  readonly kind?: "self" | "cross";
+  /** Tokens of queries and keys alike; or each their own. */
+  readonly tokens?: readonly string[];
+  readonly queryTokens?: readonly string[];
+  readonly keyTokens?: readonly string[];
+  /** Language of the tokens, a BCP 47 tag such as `ar`; or each side its own. Default: that of all blocks. */
+  readonly lang?: string;
+  readonly queryLang?: string;
+  readonly keyLang?: string;
+  readonly queryOffset?: number;
+  readonly segments?: readonly Segment[];
+  /** Positions of markers; by their looks where left out. */
+  readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
+  readonly headNames?: readonly string[];
+  readonly recipe?: ScoreRecipe;
+  /** Tensors the recipe names. */
+  readonly tensors?: Readonly<Record<string, TensorLike>>;
+  readonly layers: readonly LayerInput[];
+}
+
+/** What a store is made from. */
+export interface StoreInput {
+  readonly name?: string;
+  readonly model?: string;
+  readonly text?: string;
+  /** Language of all tokens, a BCP 47 tag such as `ar`; not named by default. */
+  readonly lang?: string;
+  readonly blocks: readonly BlockInput[];
+}
+
+const PARTS = [
+  ["query", "q"],
+  ["key", "k"],
+  ["weights", "w"],
+  ["value", "v"],
+  ["valueNorm", "vnorm"],
+  ["outputWeight", "wo"],
+  ["lse", "lse"],
+] as const;
+
+/** The arrays under the names of a bundle, with a bundle's metadata. */
+export function bagFrom(input: StoreInput): Bag {
+  if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
+    throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${came(input)}`, {
+      got: input,
+    });
+  const tensors = new Map<string, TensorLike>();
+  const metadata = new Map([["heed", VERSION]]);
+  if (input.model !== undefined) metadata.set("model", input.model);
+  if (input.text !== undefined) metadata.set("text", input.text);
+  const speak = (name: string, lang: string | undefined) => {
+    if (lang !== undefined) metadata.set(name, languageTag(lang, `storeFrom: ${name}`));
+  };
+  speak("lang", input.lang);
+  const abouts: Record<string, unknown> = {};
+  const put = (name: string, value: TensorLike) => {
+    if (tensors.has(name))
+      throw new OptionError("tensor", `storeFrom: the tensor \`${name}\` is given twice`, { name });
+    tensors.set(name, value);
+  };
+  for (const block of input.blocks) {
+    const { name = "self", kind, queryOffset, segments, special, headNames, recipe, layers } = block;
+    if (name in abouts)
+      throw new OptionError("block", `storeFrom: two blocks are called ${came(name)}`, { name });
+    if (!Array.isArray(layers))
+      throw new OptionError(
+        "block",
+        `storeFrom: block ${came(name)}: layers must be a list, got ${came(layers)}`,
+        { name },
+      );
+    layers.forEach((layer: LayerInput, n) => {
+      for (const [field, part] of PARTS) {
+        const value = layer[field];
+        if (value !== undefined) put(`${name}.${part}.${layer.layer ?? n}`, value);
+      }
+    });
+    for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
+    const queryTokens = block.queryTokens ?? block.tokens;
+    const keyTokens = block.keyTokens ?? block.tokens;
+    if (queryTokens) metadata.set(`tokens.${name}`, JSON.stringify(queryTokens));
+    if (keyTokens && keyTokens !== queryTokens)
+      metadata.set(`tokens.${name}.keys`, JSON.stringify(keyTokens));
+    if (queryTokens) speak(`lang.${name}`, block.queryLang ?? block.lang);
+    if (keyTokens && keyTokens !== queryTokens) speak(`lang.${name}.keys`, block.keyLang ?? block.lang);
+    abouts[name] = {
+      ...(kind === undefined ? {} : { kind }),
+      ...(queryTokens ? { queryTokens: name } : {}),
+      ...(keyTokens ? { keyTokens: keyTokens === queryTokens ? name : `${name}.keys` } : {}),
+      ...(queryOffset === undefined ? {} : { queryOffset }),
+      ...(segments ? { segments } : {}),
+      ...(special ? { special } : {}),
+      ...(headNames ? { headNames } : {}),
+    };
+    if (recipe) metadata.set(`recipe.${name}`, JSON.stringify(recipe));
+  }
+  metadata.set("blocks", JSON.stringify(abouts));
+  return memoryBag(tensors, metadata);
+}

@@ -1,0 +1,419 @@
+/**
+ * From named tensors to blocks: which layers there are, whether their shapes agree, whose tokens they are, what their
+ * recipes need. What does not fit is left out, with a sentence that names the tensor, what was expected, what came and
+ * what to do; what fits is shown.
+ */
+import { type About, looksSpecial, type Problems, readAbout } from "../formats/metadata.ts";
+import { type Bag, isFloatFile, shown, type TensorHead } from "../formats/tensor-source.ts";
+import { type Places, placesOf } from "../measures/measures.ts";
+import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
+import type { Block, Segment, Stage } from "../types.ts";
+
+/** What a tensor of a layer is. */
+export type Part = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
+
+/** One layer as it lies in a bag: names of its tensors. */
+export interface Layer {
+  readonly recipe: LayerRecipe;
+  readonly parts: Readonly<Partial<Record<Part, string>>>;
+  /** Tensors the recipe reads, by what they are. */
+  readonly mask?: string;
+  readonly bias?: string;
+  readonly table?: string;
+  readonly sinks?: string;
+}
+
+/** A block with its layers and token places. */
+export interface Laid {
+  readonly block: Block;
+  readonly places: Places;
+  readonly layers: ReadonlyMap<number, Layer>;
+}
+
+const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
+/** Tensors that only recipes speak of. */
+const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
+
+/** Lays out a bag. */
+export function layOut(bag: Bag, problems: Problems): { blocks: Laid[]; about: About } {
+  const about = readAbout(bag.metadata, problems);
+  const found = new Map<string, Map<number, Partial<Record<Part, string>>>>();
+  for (const name of bag.tensors.keys()) {
+    const match = NAME.exec(name);
+    if (!match) {
+      if (!AUXILIARY.test(name) && !isNamed(name, about))
+        problems.add(
+          "note",
+          "tensor-ignored",
+          `\`${name}\` is no part of a block and is left out; parts are named BLOCK.q.0, BLOCK.k.0, BLOCK.w.0 …`,
+        );
+      continue;
+    }
+    const [, block, part, number] = match;
+    const layers = found.get(block) ?? found.set(block, new Map()).get(block)!;
+    const layer = Number(number);
+    const parts = layers.get(layer) ?? layers.set(layer, {}).get(layer)!;
+    parts[part as Part] = name;
+  }
+  const blocks: Laid[] = [];
+  for (const [name, layers] of found) {
+    const laid = layBlock(bag, name, layers, about, problems);
+    if (laid) blocks.push(laid);
+  }
+  return { blocks, about };
+}
+
+function isNamed(name: string, about: About): boolean {
+  const base = name.replace(/\.\d+$/, "");
+  return [...about.recipes.values()].some((recipe) => {
+    const text = JSON.stringify(recipe);
+    return text.includes(JSON.stringify(name)) || text.includes(JSON.stringify(base));
+  });
+}
+
+/** Sizes of a layer; all but d and dv are those of its block. */
+interface Sizes {
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly Nq: number;
+  readonly Nk: number;
+  readonly d: number;
+  readonly dv: number | undefined;
+}
+
+function layBlock(
+  bag: Bag,
+  name: string,
+  found: ReadonlyMap<number, Partial<Record<Part, string>>>,
+  about: About,
+  problems: Problems,
+): Laid | undefined {
+  const badRecipe = about.badRecipes.get(name);
+  const recipe: ScoreRecipe = about.recipes.get(name) ?? {};
+  let sizes: Sizes | undefined;
+  const layers = new Map<number, Layer>();
+  for (const layer of [...found.keys()].sort((a, b) => a - b)) {
+    let parts = { ...found.get(layer)! };
+    if (badRecipe !== undefined && parts.q && parts.k) {
+      if (!parts.w) {
+        problems.add("error", "recipe", `layer ${layer} of \`${name}\` is left out: ${badRecipe}`);
+        continue;
+      }
+      problems.add(
+        "warning",
+        "recipe",
+        `layer ${layer} of \`${name}\` shows the weights it was given, because ${badRecipe}`,
+      );
+      parts = { ...parts, q: undefined, k: undefined };
+    }
+    const own = sizesOf(bag, name, layer, parts, problems);
+    if (!own) continue;
+    const clash = sizes && disagreement(sizes, own);
+    if (clash) {
+      problems.add(
+        "error",
+        "layer-shape",
+        `layer ${layer} of \`${name}\` is left out: it has ${clash}; give layers of another shape a block of their own`,
+      );
+      continue;
+    }
+    const resolved = resolve(bag, name, layer, recipeOfLayer(recipe, layer), own, problems);
+    if (!resolved) continue;
+    sizes ??= own;
+    layers.set(layer, { ...resolved, parts });
+  }
+  if (!sizes || layers.size === 0) return undefined;
+  const block = describe(name, sizes, layers, recipe, about, problems);
+  return { block, places: placesOf(block), layers };
+}
+
+/** What of a layer is not as in the layers before. Vectors may be longer or shorter: they never meet across layers. */
+function disagreement(a: Sizes, b: Sizes): string | undefined {
+  const names = { heads: "heads", keyHeads: "key heads", Nq: "queries", Nk: "keys" } as const;
+  for (const key of Object.keys(names) as (keyof typeof names)[])
+    if (a[key] !== b[key]) return `${b[key]} ${names[key]} where the layers before have ${a[key]}`;
+  return undefined;
+}
+
+/** The sizes of one layer, or undefined where its tensors do not fit each other. */
+function sizesOf(
+  bag: Bag,
+  name: string,
+  layer: number,
+  parts: Partial<Record<Part, string>>,
+  problems: Problems,
+): Sizes | undefined {
+  const fail = (text: string): undefined => {
+    problems.add("error", "layer-shape", `layer ${layer} of \`${name}\` is left out: ${text}`);
+    return undefined;
+  };
+  const head = (part: Part): TensorHead | undefined =>
+    parts[part] === undefined ? undefined : bag.tensors.get(parts[part]!);
+  const [q, k, w, v, vnorm, wo, lse] = (["q", "k", "w", "v", "vnorm", "wo", "lse"] as const).map(head);
+  for (const part of ["q", "k", "v", "vnorm", "wo", "lse"] as const) {
+    const t = head(part);
+    if (t && !isFloatFile(t.dtype))
+      return fail(`\`${parts[part]}\` is ${shown(t)}, expected float32, float16, bfloat16 or float64`);
+  }
+  if ((q === undefined) !== (k === undefined))
+    return fail(
+      `\`${name}.${q ? "q" : "k"}.${layer}\` is there without \`${name}.${q ? "k" : "q"}.${layer}\`; scores need both`,
+    );
+  let sizes: Sizes;
+  if (q && k) {
+    if (q.shape.length !== 3) return fail(`\`${parts.q}\` is ${shown(q)}, expected [heads, queries, d]`);
+    if (k.shape.length !== 3) return fail(`\`${parts.k}\` is ${shown(k)}, expected [key heads, keys, d]`);
+    if (q.shape[2] !== k.shape[2])
+      return fail(
+        `\`${parts.q}\` is ${shown(q)} and \`${parts.k}\` ${shown(k)}: their last axes must be equal`,
+      );
+    if (!divides(k.shape[0], q.shape[0]))
+      return fail(`${k.shape[0]} heads of \`${parts.k}\` do not divide the ${q.shape[0]} of \`${parts.q}\``);
+    sizes = {
+      heads: q.shape[0],
+      keyHeads: k.shape[0],
+      Nq: q.shape[1],
+      Nk: k.shape[1],
+      d: q.shape[2],
+      dv: undefined,
+    };
+    if (w)
+      problems.add(
+        "note",
+        "both",
+        `\`${parts.w}\` is given beside q and k; what is shown is computed from q and k`,
+      );
+  } else if (w) {
+    if (w.shape.length !== 3) return fail(`\`${parts.w}\` is ${shown(w)}, expected [heads, queries, keys]`);
+    if (!isFloatFile(w.dtype) && w.dtype !== "uint8")
+      return fail(`\`${parts.w}\` is ${shown(w)}, expected floats, or uint8 (n/255)`);
+    const shared = v?.shape[0] ?? vnorm?.shape[0] ?? w.shape[0];
+    sizes = { heads: w.shape[0], keyHeads: shared, Nq: w.shape[1], Nk: w.shape[2], d: 0, dv: undefined };
+    if (!divides(shared, w.shape[0]))
+      return fail(`${shared} heads of values do not divide the ${w.shape[0]} of \`${parts.w}\``);
+  } else
+    return fail(
+      `neither \`${name}.q.${layer}\` with \`${name}.k.${layer}\` nor \`${name}.w.${layer}\` is there`,
+    );
+  if (sizes.heads === 0) return fail("it has no heads");
+
+  const { heads, keyHeads, Nq, Nk } = sizes;
+  if (v) {
+    if (v.shape.length !== 3 || v.shape[0] !== keyHeads || v.shape[1] !== Nk)
+      return fail(`\`${parts.v}\` is ${shown(v)}, expected [${keyHeads}, ${Nk}, dv]`);
+    sizes = { ...sizes, dv: v.shape[2] };
+  }
+  if (
+    vnorm &&
+    !(vnorm.shape.length === 2 && [keyHeads, heads].includes(vnorm.shape[0]) && vnorm.shape[1] === Nk)
+  )
+    return fail(`\`${parts.vnorm}\` is ${shown(vnorm)}, expected [${keyHeads}, ${Nk}]`);
+  if (wo && (!v || wo.shape.length !== 2 || wo.shape[0] !== heads * v.shape[2]))
+    return fail(
+      `\`${parts.wo}\` is ${shown(wo)}, expected [heads·dv = ${v ? heads * v.shape[2] : "?"}, width]${v ? "" : " beside values"}`,
+    );
+  if (lse && !(lse.shape.length === 2 && lse.shape[0] === heads && lse.shape[1] === Nq))
+    return fail(`\`${parts.lse}\` is ${shown(lse)}, expected [${heads}, ${Nq}]`);
+  return sizes;
+}
+
+const divides = (few: number, many: number) => (few === 0 ? many === 0 : many % few === 0);
+
+/** Finds the tensors a layer's recipe reads, and checks them. */
+function resolve(
+  bag: Bag,
+  block: string,
+  layer: number,
+  recipe: LayerRecipe,
+  sizes: Sizes,
+  problems: Problems,
+): Omit<Layer, "parts"> | undefined {
+  const { heads, Nq, Nk } = sizes;
+  let failed = false;
+  const fail = (text: string): undefined => {
+    problems.add("error", "recipe-tensor", `layer ${layer} of \`${block}\` is left out: ${text}`);
+    failed = true;
+    return undefined;
+  };
+  const find = (
+    name: string,
+    shapes: readonly (readonly number[])[],
+    floats: boolean,
+  ): string | undefined => {
+    const held = [`${name}.${layer}`, name].find((one) => bag.tensors.has(one));
+    if (held === undefined) return fail(`its recipe reads the tensor \`${name}\`, which is not in the file`);
+    const t = bag.tensors.get(held)!;
+    const fits = shapes.some(
+      (shape) =>
+        shape.length === t.shape.length &&
+        shape.every((n, i) => n === t.shape[i] || (n === -1 && t.shape[i] > 0)),
+    );
+    if (!fits)
+      return fail(
+        `\`${held}\` is ${shown(t)}, expected ${shapes.map((s) => `[${s.map((n) => (n < 0 ? "buckets" : n)).join(", ")}]`).join(" or ")}`,
+      );
+    if (floats && !isFloatFile(t.dtype)) return fail(`\`${held}\` is ${shown(t)}, expected floats`);
+    return held;
+  };
+  const cells = [
+    [Nq, Nk],
+    [heads, Nq, Nk],
+  ] as const;
+  const { mask, bias, sinks, keyLengths } = recipe;
+  const found = {
+    mask: typeof mask === "object" && "tensor" in mask ? find(mask.tensor, cells, false) : undefined,
+    bias: bias && "dense" in bias ? find(bias.dense, cells, true) : undefined,
+    table: bias && "relative" in bias ? find(bias.relative, [[-1, heads]], true) : undefined,
+    sinks: sinks === undefined ? undefined : find(sinks, [[heads]], true),
+  };
+  if (bias && "alibi" in bias && bias.alibi.length !== heads)
+    fail(`its recipe has ${bias.alibi.length} ALiBi slopes for ${heads} heads`);
+  if (typeof keyLengths === "object" && keyLengths.length !== 1 && keyLengths.length !== heads)
+    fail(`its recipe has ${keyLengths.length} keyLengths for ${heads} heads; give one, or one a head`);
+  return failed ? undefined : { recipe, ...found };
+}
+
+/** The block as a store shows it. */
+function describe(
+  name: string,
+  sizes: Sizes,
+  layers: ReadonlyMap<number, Layer>,
+  recipe: ScoreRecipe,
+  about: About,
+  problems: Problems,
+): Block {
+  const said = about.blocks.get(name) ?? {};
+  const { heads, keyHeads, Nq, Nk, d, dv } = sizes;
+  const every = (part: Part) => [...layers.values()].every(({ parts }) => parts[part] !== undefined);
+  const only = about.tokens.size === 1 ? [...about.tokens.keys()][0] : undefined;
+  const own = about.tokens.has(name) ? name : only;
+  const queryList = said.queryTokens ?? own;
+  const keyList = said.keyTokens ?? said.queryTokens ?? own;
+  const kind = said.kind ?? (queryList !== keyList || /cross/i.test(name) ? "cross" : "self");
+  const queryOffset = recipe.queryOffset ?? said.queryOffset ?? 0;
+  if (
+    recipe.queryOffset !== undefined &&
+    said.queryOffset !== undefined &&
+    recipe.queryOffset !== said.queryOffset
+  )
+    problems.add(
+      "warning",
+      "offset",
+      `\`${name}\`: blocks say queryOffset ${said.queryOffset}, the recipe ${recipe.queryOffset}; the recipe counts`,
+    );
+  else if (kind === "self" && Nq !== Nk && recipe.queryOffset === undefined && said.queryOffset === undefined)
+    problems.add(
+      "warning",
+      "offset",
+      `\`${name}\` has ${Nq} queries for ${Nk} keys and no queryOffset; query 0 is taken to stand at position 0`,
+    );
+
+  const keyTokens = tokensFor(name, "key", Nk, keyList, about, problems);
+  const slice =
+    queryList === keyList && Nq !== Nk && queryOffset >= 0 && queryOffset + Nq <= keyTokens.length;
+  const queryTokens = slice
+    ? keyTokens.slice(queryOffset, queryOffset + Nq)
+    : tokensFor(
+        name,
+        "query",
+        Nq,
+        queryList,
+        about,
+        queryList === keyList && Nq === Nk ? undefined : problems,
+      );
+  // Positions that stand in for tokens are nobody's language.
+  const langOf = (list: string | undefined, tokens: readonly string[]) =>
+    list !== undefined && about.tokens.get(list) === tokens
+      ? (about.langs.get(list) ?? about.lang)
+      : undefined;
+  const keyLang = langOf(keyList, keyTokens);
+  const has = {
+    qk: every("q"),
+    weights: every("w"),
+    values: every("v"),
+    vnorm: every("vnorm"),
+    wo: every("wo"),
+    lse: every("lse"),
+  };
+  const stages: Stage[] = has.qk ? ["scores", "scaled", "masked", "weights"] : ["weights"];
+  if (has.values || has.vnorm) stages.push("contribution");
+  return {
+    name,
+    kind,
+    layers: [...layers.keys()],
+    heads,
+    keyHeads,
+    Nq,
+    Nk,
+    d,
+    dv,
+    headNames: said.headNames?.length === heads ? said.headNames : undefined,
+    queryTokens,
+    keyTokens,
+    queryLang: slice ? keyLang : langOf(queryList, queryTokens),
+    keyLang,
+    queryOffset,
+    segments: segmentsOf(name, said.segments ?? [], Nq, Nk, problems),
+    special: {
+      query: marked(queryTokens, said.special?.query),
+      key: marked(keyTokens, said.special?.key),
+    },
+    recipe,
+    has,
+    stages,
+  };
+}
+
+function marked(tokens: readonly string[], places: readonly number[] | undefined): boolean[] {
+  if (!places) return tokens.map(looksSpecial);
+  const set = new Set(places);
+  return tokens.map((_, n) => set.has(n));
+}
+
+/** The tokens of one side, or its positions where there are none of the right number. */
+function tokensFor(
+  block: string,
+  side: "query" | "key",
+  count: number,
+  list: string | undefined,
+  about: About,
+  problems: Problems | undefined,
+): readonly string[] {
+  const positions = () => Array.from({ length: count }, (_, n) => String(n));
+  const tokens = list === undefined ? undefined : about.tokens.get(list);
+  if (tokens?.length === count) return tokens;
+  if (list === undefined)
+    problems?.add("note", "tokens", `\`${block}\` comes without ${side} tokens; positions are shown instead`);
+  else if (tokens === undefined)
+    problems?.add(
+      "warning",
+      "tokens",
+      `\`${block}\` names the token list \`${list}\`, which is not in the file; positions are shown instead`,
+    );
+  else
+    problems?.add(
+      "warning",
+      "tokens",
+      `\`${block}\` has ${count} ${side} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has another's name`,
+    );
+  return positions();
+}
+
+function segmentsOf(
+  block: string,
+  given: readonly Segment[],
+  Nq: number,
+  Nk: number,
+  problems: Problems,
+): Segment[] {
+  return given.filter(({ name, query, key }) => {
+    const fits = (query?.[1] ?? 0) <= Nq && (key?.[1] ?? 0) <= Nk;
+    if (!fits)
+      problems.add(
+        "warning",
+        "segment",
+        `segment ${JSON.stringify(name)} of \`${block}\` reaches beyond its tokens and is left out`,
+      );
+    return fits;
+  });
+}

@@ -1,0 +1,210 @@
+/**
+ * From a laid-out bag to the numbers of one head: its own rows of q, k and values, its recipe with its own slope, sink
+ * and table. Only that head is read; of a bag in memory nothing is copied that can be a view.
+ */
+import type { TypedData } from "../../core/dtype.ts";
+import { came, OptionError } from "../../core/errors.ts";
+import type { FileTensor } from "../../io/element.ts";
+import type { Floats, HeadData, WeightDType } from "../compute/head.ts";
+import { type Bag, floatsOf } from "../formats/tensor-source.ts";
+import type { HeadRecipe } from "../recipe/rules.ts";
+import type { Block, HeadRef } from "../types.ts";
+import type { Laid, Layer } from "./layout.ts";
+
+/** Blocks, and the numbers of their heads. */
+export interface HeadSource {
+  readonly blocks: readonly Laid[];
+  /** The numbers of a head: at once where they are in memory. */
+  head(ref: HeadRef): HeadData | Promise<HeadData>;
+  /** The tensors as they lie. */
+  readonly bag: Bag;
+  close(): void | Promise<void>;
+}
+
+/** The heads of a bag. */
+export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
+  return {
+    blocks,
+    bag,
+    head: (ref) => readHead(bag, blocks, ref),
+    close: () => bag.close(),
+  };
+}
+
+/** The layer a reference names, checked. */
+export function layerOf(
+  blocks: readonly Laid[],
+  { block, layer, head }: HeadRef,
+): { laid: Laid; layer: Layer } {
+  const laid = blocks[block];
+  if (!laid)
+    throw new OptionError(
+      "head-ref",
+      `block must be an integer from 0 to ${blocks.length - 1}, got ${came(block)}`,
+      { block },
+    );
+  const found = laid.layers.get(layer);
+  if (!found)
+    throw new OptionError(
+      "head-ref",
+      `layer must be one of ${laid.block.layers.join(", ")} in \`${laid.block.name}\`, got ${came(layer)}`,
+      { layer },
+    );
+  if (!(Number.isInteger(head) && head >= 0 && head < laid.block.heads))
+    throw new OptionError(
+      "head-ref",
+      `head must be an integer from 0 to ${laid.block.heads - 1}, got ${came(head)}`,
+      { head },
+    );
+  return { laid, layer: found };
+}
+
+type Wanted =
+  | "query"
+  | "key"
+  | "weights"
+  | "value"
+  | "vnorm"
+  | "wo"
+  | "lse"
+  | "mask"
+  | "bias"
+  | "table"
+  | "sinks";
+
+function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | Promise<HeadData> {
+  const { laid, layer } = layerOf(blocks, ref);
+  const { block } = laid;
+  const { parts } = layer;
+  const h = ref.head;
+  const shared = Math.floor(h / (block.heads / block.keyHeads));
+  const scored = parts.q !== undefined && parts.k !== undefined;
+  const asks: [Wanted, FileTensor | Promise<FileTensor>][] = [];
+  const ask = (what: Wanted, name: string | undefined, rows?: readonly [number, number]) => {
+    if (name !== undefined) asks.push([what, bag.read(name, rows)]);
+  };
+  /** The head's rows of a tensor [heads, …], or all of one without heads. */
+  const own = (name: string | undefined, rank: number): readonly [number, number] | undefined =>
+    name !== undefined && bag.tensors.get(name)!.shape.length === rank ? [h, h + 1] : undefined;
+  if (scored) {
+    ask("query", parts.q, [h, h + 1]);
+    ask("key", parts.k, [shared, shared + 1]);
+  } else ask("weights", parts.w, [h, h + 1]);
+  ask("value", parts.v, [shared, shared + 1]);
+  const norms = parts.vnorm === undefined ? 0 : bag.tensors.get(parts.vnorm)!.shape[0];
+  ask("vnorm", parts.vnorm, norms === block.heads ? [h, h + 1] : [shared, shared + 1]);
+  const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
+  ask("wo", parts.wo, [h * dv, (h + 1) * dv]);
+  ask("lse", parts.lse, [h, h + 1]);
+  ask("mask", layer.mask, own(layer.mask, 3));
+  ask("bias", layer.bias, own(layer.bias, 3));
+  ask("table", layer.table);
+  ask("sinks", layer.sinks);
+  const d = scored ? bag.tensors.get(parts.q!)!.shape[2] : 0;
+  const made = (found: readonly FileTensor[]) =>
+    build({ block, layer, h, d, dv }, new Map(asks.map(([what], n) => [what, found[n]])));
+  const answers = asks.map(([, answer]) => answer);
+  return answers.some((answer) => answer instanceof Promise)
+    ? Promise.all(answers).then(made)
+    : made(answers as FileTensor[]);
+}
+
+/** A head, and the sizes of its own vectors. */
+interface Place {
+  readonly block: Block;
+  readonly layer: Layer;
+  readonly h: number;
+  readonly d: number;
+  readonly dv: number;
+}
+
+function build(place: Place, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
+  const { block, layer, d, dv } = place;
+  const floats = (what: Wanted): Floats | undefined => {
+    const t = found.get(what);
+    return t && floatsOf(t);
+  };
+  const wide = (what: Wanted): Float64Array | undefined => {
+    const x = floats(what);
+    return x && Float64Array.from(x);
+  };
+  const weights = found.get("weights");
+  const mask = found.get("mask");
+  const value = floats("value");
+  const { recipe } = layer;
+  return {
+    Nq: block.Nq,
+    Nk: block.Nk,
+    d,
+    dv,
+    query: floats("query"),
+    key: floats("key"),
+    weights: weights && { data: weights.data as TypedData, dtype: weights.dtype as WeightDType },
+    value,
+    valueNorm: wide("vnorm") ?? (value && normsOf(value, block.Nk, dv, floats("wo"))),
+    recipe: headRecipe(place, floats("table"), floats("sinks")),
+    keep: mask && {
+      data: mask.data as ArrayLike<number>,
+      polarity: (recipe.mask as { polarity: "keep" | "drop" }).polarity,
+    },
+    bias: floats("bias"),
+    lse: wide("lse"),
+  };
+}
+
+/** The recipe of one head out of its layer's. */
+function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Floats): HeadRecipe {
+  const { recipe } = layer;
+  const { mask = "none", bias, keyLengths, softcap } = recipe;
+  const lengths = typeof keyLengths === "number" ? [keyLengths] : keyLengths;
+  return {
+    scale: recipe.scale ?? (d === 0 ? 1 : 1 / Math.sqrt(d)),
+    mask: typeof mask === "object" && "tensor" in mask ? "none" : mask,
+    queryOffset: recipe.queryOffset ?? block.queryOffset,
+    ...(lengths === undefined ? {} : { keyLength: lengths[lengths.length === 1 ? 0 : h] }),
+    ...(softcap === undefined ? {} : { softcap }),
+    ...(bias && "alibi" in bias ? { slope: bias.alibi[h] } : {}),
+    ...(bias && "relative" in bias && table
+      ? {
+          relative: {
+            table: Float64Array.from(
+              { length: table.length / block.heads },
+              (_, n) => table[n * block.heads + h],
+            ),
+            maxDistance: bias.maxDistance,
+            bidirectional: bias.bidirectional,
+          },
+        }
+      : {}),
+    ...(sinks ? { sink: sinks[h] } : {}),
+  };
+}
+
+/** ‖v‖ of every key; with W_O [dv, width] of the head ‖v·W_O‖ = √(v·G·vᵀ), G = W_O·W_Oᵀ, which is small. */
+function normsOf(value: Floats, Nk: number, dv: number, wo: Floats | undefined): Float64Array {
+  const gram = wo && gramOf(wo, dv);
+  const norms = new Float64Array(Nk);
+  for (let j = 0; j < Nk; j++) {
+    let squares = 0;
+    for (let a = 0; a < dv; a++) {
+      const x = value[j * dv + a];
+      if (!gram) squares += x * x;
+      else for (let b = 0; b < dv; b++) squares += x * value[j * dv + b] * gram[a * dv + b];
+    }
+    // Rounding may leave a square a little below 0; NaN stays.
+    norms[j] = Math.sqrt(squares < 0 ? 0 : squares);
+  }
+  return norms;
+}
+
+function gramOf(wo: Floats, dv: number): Float64Array {
+  const width = wo.length / Math.max(1, dv);
+  const gram = new Float64Array(dv * dv);
+  for (let a = 0; a < dv; a++)
+    for (let b = 0; b <= a; b++) {
+      let sum = 0;
+      for (let n = 0; n < width; n++) sum += wo[a * width + n] * wo[b * width + n];
+      gram[a * dv + b] = gram[b * dv + a] = sum;
+    }
+  return gram;
+}

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { random } from "../../../tests/support/random.ts";
+import { optionsOf, randomInput } from "../../../tests/support/store.ts";
+import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
+import type { HeadData } from "../compute/head.ts";
+import { Problems } from "../formats/metadata.ts";
+import { storeFrom } from "../layout/from.ts";
+import { bagFrom } from "../layout/input.ts";
+import { layOut } from "../layout/layout.ts";
+import { sourceOf } from "../layout/source.ts";
+import { onNumber } from "../text/number.ts";
+import type { HeadRef, Ledger } from "../types.ts";
+import { topShare } from "./ledger.ts";
+
+const step = (ledger: Ledger, name: string) => ledger.lines.find((line) => line.step === name)!.value.value;
+
+/** The weights heed's engine gives for one head, [Nq, Nk]. */
+function engineWeights(data: HeadData): Float64Array {
+  const { Nq, Nk, d, query, key } = data;
+  const options = optionsOf(data);
+  const q = { data: query!, shape: [Nq, d] };
+  const k = { data: key!, shape: [Nk, d] };
+  const { lse } = scaledDotProductAttention(q, k, k, options);
+  return attentionWeights(q, k, lse, options).toFloat64();
+}
+
+function headsOf(seed: number, wide: boolean) {
+  const input = randomInput(seed, { wide });
+  const { blocks } = layOut(bagFrom(input), new Problems());
+  const source = sourceOf(bagFrom(input), blocks);
+  const store = storeFrom(input);
+  const refs = Array.from(
+    { length: blocks[0].block.heads },
+    (_, head): HeadRef => ({ block: 0, layer: 0, head }),
+  );
+  return { store, refs, data: (ref: HeadRef) => source.head(ref) as HeadData };
+}
+
+describe("ledger", () => {
+  it("ends at the weight heed computes, for any recipe: to 10⁻¹³ in float64, to 2·10⁻⁵ in float32", () => {
+    let [empty, sunk, hidden] = [0, 0, 0];
+    for (let seed = 0; seed < 60; seed++) {
+      const wide = seed % 2 === 0;
+      const { store, refs, data } = headsOf(seed, wide);
+      for (const ref of refs) {
+        const head = data(ref);
+        const weights = engineWeights(head);
+        const r = random(seed * 31 + ref.head);
+        for (let n = 0; n < 6; n++) {
+          const [i, j] = [r.int(0, head.Nq - 1), r.int(0, head.Nk - 1)];
+          const ledger = store.ledger(ref, i, j);
+          const want = weights[i * head.Nk + j];
+          expect(
+            Math.abs(ledger.weight.value - want),
+            `seed ${seed}, head ${ref.head}, cell ${i}, ${j}: ${ledger.weight.value} and ${want}`,
+          ).toBeLessThanOrEqual((wide ? 1e-13 : 2e-5) * Math.max(1, Math.abs(want)));
+          // The row, the cell and the ledger agree to the bit.
+          expect(Object.is(ledger.weight.value, store.row(ref, i, "weights")[j])).toBe(true);
+          expect(store.visible(ref, i)[j] === 1).toBe(ledger.visible);
+          if (ledger.emptyRow) empty++;
+          if (head.recipe.sink !== undefined) sunk++;
+          if (!ledger.visible) hidden++;
+        }
+      }
+      store.dispose();
+    }
+    expect(empty).toBeGreaterThan(10);
+    expect(sunk).toBeGreaterThan(10);
+    expect(hidden).toBeGreaterThan(50);
+  });
+
+  it("each line follows from the one before, by its own formula", () => {
+    for (let seed = 200; seed < 240; seed++) {
+      const { store, refs, data } = headsOf(seed, true);
+      for (const ref of refs.slice(0, 2)) {
+        const head = data(ref);
+        const r = random(seed);
+        const [i, j] = [r.int(0, head.Nq - 1), r.int(0, head.Nk - 1)];
+        const ledger = store.ledger(ref, i, j);
+        const { recipe } = head;
+        const sum = ledger.products.reduce((a, b) => a + b, 0);
+        expect(step(ledger, "dot")).toBeCloseTo(sum, 10);
+        expect(step(ledger, "scale")).toBe(step(ledger, "dot") * recipe.scale);
+        expect(step(ledger, "dot")).toBe(store.cell(ref, i, j, "scores"));
+        expect(step(ledger, "scale")).toBe(store.cell(ref, i, j, "scaled"));
+        expect(step(ledger, "mask")).toBe(store.cell(ref, i, j, "masked"));
+        if (recipe.softcap !== undefined)
+          expect(step(ledger, "softcap")).toBe(
+            recipe.softcap * Math.tanh(step(ledger, "scale") / recipe.softcap),
+          );
+        if (!ledger.emptyRow) {
+          expect(step(ledger, "weight")).toBe(step(ledger, "exp") / step(ledger, "sum"));
+          expect(step(ledger, "exp")).toBe(ledger.visible ? Math.exp(step(ledger, "max")) : 0);
+        }
+        expect(step(ledger, "value")).toBe(store.cell(ref, i, j, "contribution"));
+        expect(
+          [...ledger.contribution].map((x, e) => x - ledger.weight.value * ledger.v[e]).every((x) => x === 0),
+        ).toBe(true);
+      }
+      store.dispose();
+    }
+  });
+
+  it("every number of it goes through num, with the function that gave it", () => {
+    const { store, refs } = headsOf(3, true);
+    const seen = new Set<number>();
+    const off = onNumber(({ value, source }) => {
+      expect(source).not.toBe("");
+      seen.add(value);
+    });
+    const ledger = store.ledger(refs[0], 0, 0);
+    off();
+    for (const { value, formula } of ledger.lines)
+      for (const part of [value, ...formula])
+        if (typeof part !== "string") expect(seen.has(part.value) || part.value !== part.value).toBe(true);
+    store.dispose();
+  });
+
+  it("edits of query, key and scale are a store of edited arrays", () => {
+    const input = randomInput(11, {
+      Nq: 6,
+      Nk: 6,
+      heads: 2,
+      keyHeads: 2,
+      d: 4,
+      dv: 3,
+      recipe: { mask: "causal", softcap: 5 },
+      wide: true,
+    });
+    const store = storeFrom(input);
+    const ref = { block: 0, layer: 0, head: 1 };
+    const [i, j] = [4, 2];
+    const query = store.vector(ref, "query", i).map((x, e) => (e === 1 ? 2.5 : x));
+    const key = { index: 3, values: store.vector(ref, "key", 3).map(() => 0.75) };
+    const edited = store.ledger(ref, i, j, { query, key, scale: 0.9 });
+    expect(edited.changed).toBe(true);
+
+    const [layer] = input.blocks[0].layers;
+    const q = (layer.query!.data as Float64Array).slice();
+    const k = (layer.key!.data as Float64Array).slice();
+    q.set(query, (6 + i) * 4);
+    k.set(key.values, (6 + 3) * 4);
+    const other = storeFrom({
+      blocks: [
+        {
+          ...input.blocks[0],
+          recipe: { mask: "causal", softcap: 5, scale: 0.9 },
+          layers: [{ ...layer, query: { data: q, shape: [2, 6, 4] }, key: { data: k, shape: [2, 6, 4] } }],
+        },
+      ],
+    });
+    const fresh = other.ledger(ref, i, j);
+    expect(edited.lines.map(({ step, value }) => [step, value.value])).toEqual(
+      fresh.lines.map(({ step, value }) => [step, value.value]),
+    );
+    expect(store.row(ref, i, "weights", { query, key, scale: 0.9 })).toEqual(other.row(ref, i, "weights"));
+    expect(store.output(ref, i, { query, key, scale: 0.9 })).toEqual(other.output(ref, i));
+    expect(store.ledger(ref, i, j).changed).toBe(false);
+    expect(() => store.ledger(ref, i, j, { query: [1, 2] })).toThrow(
+      /an edited query needs 4 numbers, got 2/,
+    );
+    expect(() => store.ledger(ref, i, j, { key: { index: 9, values: key.values } })).toThrow(
+      /j must be an integer from 0 to 5, got 9/,
+    );
+  });
+
+  it("a weight that was given is one line, and × ‖v‖ where there are values", () => {
+    const store = storeFrom({
+      blocks: [
+        {
+          layers: [
+            {
+              weights: { data: Float32Array.of(0.25, 0.75), shape: [1, 1, 2] },
+              value: { data: Float32Array.of(3, 4, 0, 0), shape: [1, 2, 2] },
+            },
+          ],
+        },
+      ],
+    });
+    const ledger = store.ledger({ block: 0, layer: 0, head: 0 }, 0, 0);
+    expect(ledger.lines.map(({ step, value }) => [step, value.value])).toEqual([
+      ["given", 0.25],
+      ["value", 1.25],
+    ]);
+    expect(ledger.weight.value).toBe(0.25);
+    expect([...ledger.contribution]).toEqual([0.75, 1]);
+    expect(ledger.q.length).toBe(0);
+  });
+
+  it("topShare says how few products carry how much", () => {
+    expect(topShare([4, -4, 1, 1])).toBe(0.9);
+    expect(topShare([0, 0])).toBe(0);
+  });
+});

@@ -1,0 +1,242 @@
+/**
+ * What numbers say about a head, collected row by row in one pass, and the sentence they make. Every mean is over the
+ * rows that see something; a mean that asks for a neighbour or an earlier copy is over the rows that have one.
+ *
+ *     entropy = −Σ w·ln w  (nat)      effective keys = e^(mean entropy)      induction: Olsson et al. 2022
+ */
+import type { Floats } from "../compute/head.ts";
+import type { HeadMeasures } from "../types.ts";
+
+/** Where tokens stand and which are alike. Plain data. */
+export interface Places {
+  /** False across two texts, where distances mean nothing. */
+  readonly self: boolean;
+  readonly queryOffset: number;
+  /** Equal numbers are equal tokens: [Nq] and [Nk]. */
+  readonly queryIds: Int32Array;
+  readonly keyIds: Int32Array;
+  /** Nonzero for markers: [Nq] and [Nk]. */
+  readonly querySpecial: Uint8Array;
+  readonly keySpecial: Uint8Array;
+}
+
+/** Keys this near count as near, the own one included. */
+export const NEAR = 4;
+
+/** A mean that knows how many it is of. */
+class Mean {
+  private total = 0;
+  count = 0;
+  add(x: number): void {
+    this.total += x;
+    this.count++;
+  }
+  get value(): number | undefined {
+    return this.count === 0 ? undefined : this.total / this.count;
+  }
+}
+
+/** One row as it is measured. */
+export interface MeasuredRow {
+  readonly i: number;
+  /** [Nk], 0 where masked. */
+  readonly weights: Floats;
+  /** Keys the row may see: from, to, from, to … */
+  readonly runs: readonly number[];
+  /** The sink's share of the row. */
+  readonly sink?: number;
+  /** −Σ w·ln w, where it is known already. */
+  readonly entropy?: number;
+  /** True of weights that were given: then masked keys may have some. */
+  readonly given?: boolean;
+}
+
+/** Collects rows in any order. */
+export class Measurer {
+  private readonly places: Places;
+  /** Positions of the keys of each token, ascending. */
+  private readonly copies: ReadonlyMap<number, readonly number[]>;
+  /** Positions of markers among the keys. */
+  private readonly specials: readonly number[];
+  private readonly entropy = new Mean();
+  private readonly distance = new Mean();
+  private readonly diagonal = new Mean();
+  private readonly previous = new Mean();
+  private readonly next = new Mean();
+  private readonly within = new Mean();
+  private readonly first = new Mean();
+  private readonly special = new Mean();
+  private readonly sameToken = new Mean();
+  private readonly induction = new Mean();
+  private rows = 0;
+  private maxWeight = 0;
+  private leak = 0;
+  private rowSum = 0;
+  private notNumbers = 0;
+
+  constructor(places: Places) {
+    this.places = places;
+    const copies = new Map<number, number[]>();
+    places.keyIds.forEach((id, j) => {
+      const known = copies.get(id);
+      if (known) known.push(j);
+      else copies.set(id, [j]);
+    });
+    this.copies = copies;
+    this.specials = [...places.keySpecial.keys()].filter((j) => places.keySpecial[j]);
+  }
+
+  add(row: MeasuredRow): void {
+    const { i, weights: w, runs, sink = 0 } = row;
+    const { places } = this;
+    const Nk = w.length;
+    const p = i + places.queryOffset;
+    const leak = row.given ? outside(w, runs) : 0;
+    if (leak > this.leak || leak !== leak) this.leak = leak;
+    let [total, distance, max] = [0, 0, 0];
+    for (let n = 0; n < runs.length; n += 2)
+      for (let j = runs[n]; j < runs[n + 1]; j++) {
+        const x = w[j];
+        total += x;
+        distance += x * Math.abs(j - p);
+        if (x > max) max = x;
+      }
+    // Only what holds NaN or an infinity adds up to one.
+    if (total + leak - (total + leak) !== 0) {
+      this.notNumbers += oddOnes(w, runs);
+      return;
+    }
+    if (!(total > 0)) return;
+    this.rows++;
+    if (max > this.maxWeight) this.maxWeight = max;
+    this.rowSum = Math.max(this.rowSum, Math.abs(total + leak + sink - 1));
+    this.entropy.add(row.entropy ?? entropyOf(w, runs));
+    this.first.add(w[0]);
+    this.special.add(this.massOn(this.specials, w, runs));
+    if (!places.self) return;
+    this.distance.add(distance);
+    let within = 0;
+    for (let j = Math.max(0, p - NEAR); j <= Math.min(Nk - 1, p + NEAR); j++) within += w[j];
+    this.within.add(within);
+    if (p >= 0 && p < Nk) this.diagonal.add(w[p]);
+    if (p >= 1 && p <= Nk) this.previous.add(w[p - 1]);
+    if (p >= -1 && p + 1 < Nk) this.next.add(w[p + 1]);
+    if (!places.querySpecial[i]) this.addCopies(i, p, w, runs);
+  }
+
+  /** Mass on keys, in ascending order, of which only those in the runs count. */
+  private massOn(keys: readonly number[], w: Floats, runs: readonly number[]): number {
+    const seen = walker(runs);
+    let mass = 0;
+    for (const j of keys) if (seen(j)) mass += w[j];
+    return mass;
+  }
+
+  /** Mass on other copies of the token that the row sees, and on what followed the earlier ones. */
+  private addCopies(i: number, p: number, w: Floats, runs: readonly number[]): void {
+    const copies = this.copies.get(this.places.queryIds[i]);
+    if (!copies) return;
+    let [same, after, others, earlier] = [0, 0, 0, 0];
+    const seen = walker(runs);
+    for (const j of copies) {
+      if (j !== p && seen(j)) {
+        others++;
+        same += w[j];
+      }
+      if (j < p && j + 1 < w.length && seen(j + 1)) {
+        earlier++;
+        after += w[j + 1];
+      }
+    }
+    if (others > 0) this.sameToken.add(same);
+    if (earlier > 0) this.induction.add(after);
+  }
+
+  result(): HeadMeasures {
+    const entropy = this.entropy.value ?? 0;
+    return {
+      rows: this.rows,
+      entropy,
+      effectiveKeys: this.rows === 0 ? 0 : Math.exp(entropy),
+      distance: this.distance.value,
+      diagonal: this.diagonal.value,
+      previous: this.previous.value,
+      next: this.next.value,
+      within: this.within.value,
+      near: NEAR,
+      first: this.first.value ?? 0,
+      special: this.special.value ?? 0,
+      sameToken: this.sameToken.value,
+      induction: this.induction.value,
+      sameTokenRows: this.sameToken.count,
+      inductionRows: this.induction.count,
+      maxWeight: this.maxWeight,
+      leak: this.leak,
+      rowSum: this.rowSum,
+      notNumbers: this.notNumbers,
+    };
+  }
+}
+
+/** −Σ w·ln w in nats over the runs; 0·ln 0 is 0. */
+export function entropyOf(w: ArrayLike<number>, runs: readonly number[] = [0, w.length]): number {
+  let nats = 0;
+  for (let n = 0; n < runs.length; n += 2)
+    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] > 0) nats -= w[j] * Math.log(w[j]);
+  return nats > 0 ? nats : 0;
+}
+
+/** Whether a key is in the runs; keys are asked for in ascending order, so the runs are walked once. */
+function walker(runs: readonly number[]): (j: number) => boolean {
+  let run = 0;
+  return (j) => {
+    while (run < runs.length && runs[run + 1] <= j) run += 2;
+    return run < runs.length && runs[run] <= j;
+  };
+}
+
+/** NaN and infinities among the runs. */
+function oddOnes(w: Floats, runs: readonly number[]): number {
+  let odd = 0;
+  for (let n = 0; n < runs.length; n += 2)
+    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) odd++;
+  return odd;
+}
+
+/** Mass outside the runs. */
+export function outside(w: Floats, runs: readonly number[]): number {
+  let mass = 0;
+  let from = 0;
+  for (let n = 0; n <= runs.length; n += 2) {
+    const to = n < runs.length ? runs[n] : w.length;
+    for (let j = from; j < to; j++) mass += Math.abs(w[j]);
+    from = runs[n + 1];
+  }
+  return mass;
+}
+
+/** Places out of tokens. Special tokens are those `special` says, by place. */
+export function placesOf(block: {
+  readonly kind: "self" | "cross";
+  readonly queryOffset: number;
+  readonly queryTokens: readonly string[];
+  readonly keyTokens: readonly string[];
+  readonly special: { readonly query: readonly boolean[]; readonly key: readonly boolean[] };
+}): Places {
+  const ids = new Map<string, number>();
+  const idOf = (token: string) => {
+    const known = ids.get(token);
+    if (known !== undefined) return known;
+    ids.set(token, ids.size);
+    return ids.size - 1;
+  };
+  const keyIds = Int32Array.from(block.keyTokens, idOf);
+  return {
+    self: block.kind === "self",
+    queryOffset: block.queryOffset,
+    queryIds: Int32Array.from(block.queryTokens, idOf),
+    keyIds,
+    querySpecial: Uint8Array.from(block.special.query, Number),
+    keySpecial: Uint8Array.from(block.special.key, Number),
+  };
+}

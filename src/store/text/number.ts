@@ -1,0 +1,87 @@
+/**
+ * Numbers for people. Every number that is shown goes through `num`, which writes it and says which function gave it:
+ * three significant digits (four in ledgers), a true minus sign, thousands parted by a narrow space, powers of ten for
+ * what is very large or very small. Nothing is made up here, and nothing shown without a source.
+ */
+import { came, OptionError } from "../../core/errors.ts";
+import type { Num } from "../types.ts";
+
+/** How a number is written. */
+export interface NumberOptions {
+  /** Significant digits; 3 by default. Whole numbers below 10⁶ are written whole. */
+  readonly digits?: number;
+  /** `percent` writes a share as "61 %"; `signed` puts a plus sign before what is above 0. */
+  readonly style?: "plain" | "percent" | "signed";
+  /** Written behind the number: nat, ms, kB. */
+  readonly unit?: string;
+}
+
+const MINUS = "−";
+/** Narrow no-break space (U+202F): between thousands, and before a unit or a percent sign. */
+const THIN = "\u202f";
+
+const listeners = new Set<(number: Num) => void>();
+
+/** A number to show: its value, its text, and `source`, the library function that gave it. */
+export function num(value: number, source: string, options: NumberOptions = {}): Num {
+  if (typeof source !== "string" || source === "")
+    throw new OptionError(
+      "source",
+      `num: a number that is shown needs the name of the function that gave it, got ${came(source)}`,
+      { value },
+    );
+  const made = { value, text: formatNumber(value, options), source };
+  for (const listener of listeners) listener(made);
+  return made;
+}
+
+/** Calls `listener` with every number made from now on; returns a function that ends it. For tests that check each one. */
+export function onNumber(listener: (number: Num) => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** A number as text; see `num`. */
+export function formatNumber(value: number, options: NumberOptions = {}): string {
+  const { digits = 3, style = "plain", unit } = options;
+  if (!(Number.isInteger(digits) && digits >= 1 && digits <= 17))
+    throw new OptionError(
+      "digits",
+      `formatNumber: digits must be an integer from 1 to 17, got ${came(digits)}`,
+      { digits },
+    );
+  const sign = value < 0 || Object.is(value, -0) ? MINUS : style === "signed" && value > 0 ? "+" : "";
+  const size = magnitude(Math.abs(style === "percent" ? 100 * value : value), digits, style === "percent");
+  // −0 and what rounds to nothing have no sign.
+  const text = (size === "0" ? "" : sign) + size;
+  if (style === "percent") return `${text}${THIN}%`;
+  return unit === undefined ? text : `${text}${THIN}${unit}`;
+}
+
+function magnitude(size: number, digits: number, percent: boolean): string {
+  if (size !== size) return "NaN";
+  if (size === Infinity) return "∞";
+  if (size === 0) return "0";
+  if (percent) return size < 0.1 ? "<0.1" : grouped(size < 9.95 ? trimmed(size.toFixed(1)) : size.toFixed(0));
+  if (Number.isInteger(size) && size < 1e6) return grouped(String(size));
+  const [mantissa, exponent] = size.toExponential(digits - 1).split("e");
+  const power = Number(exponent);
+  if (power < -4 || power >= 9) return `${mantissa}·10${superscript(power)}`;
+  return grouped(Number(`${mantissa}e${exponent}`).toFixed(Math.max(0, digits - 1 - power)));
+}
+
+/** "2.0" as "2". */
+function trimmed(text: string): string {
+  return text.replace(/\.0$/, "");
+}
+
+/** Thousands parted from five digits on: 1024 stays, 16 384 is parted. */
+function grouped(text: string): string {
+  const [whole, fraction] = text.split(".");
+  const parted = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN) : whole;
+  return fraction === undefined ? parted : `${parted}.${fraction}`;
+}
+
+function superscript(power: number): string {
+  return [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
+}

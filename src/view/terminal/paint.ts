@@ -1,0 +1,116 @@
+/**
+ * How a terminal is painted: 24-bit colour, 256 colours, shades without colour, or plain ASCII.
+ * Escape sequences: ECMA-48 (SGR), with xterm's 38;5 and 48;2 forms. NO_COLOR and FORCE_COLOR: no-color.org, force-color.org.
+ */
+import type { Rgb } from "../color.ts";
+import { xterm256 } from "../color.ts";
+
+/** `truecolor` and `256` colour cells; `mono` shades them with ░▒▓█; `ascii` with characters of ASCII alone. */
+export type Paint = "truecolor" | "256" | "mono" | "ascii";
+/** What a user may ask for. */
+export type ColourMode = "auto" | "always" | "never" | Paint;
+/** Every ColourMode, in the order shown to users. */
+export const COLOUR_MODES: readonly ColourMode[] = [
+  "auto",
+  "always",
+  "never",
+  "truecolor",
+  "256",
+  "mono",
+  "ascii",
+];
+
+/** The paint for a mode: `auto` looks at the terminal and at NO_COLOR, FORCE_COLOR, COLORTERM and TERM. */
+export function choosePaint(
+  mode: ColourMode,
+  env: Readonly<Record<string, string | undefined>>,
+  isTTY: boolean,
+): Paint {
+  if (mode === "never") return "mono";
+  if (mode !== "auto" && mode !== "always") return mode;
+  const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "";
+  if (mode === "auto") {
+    if (env.TERM === "dumb" && isTTY && !forced) return "ascii";
+    if (forced ? env.FORCE_COLOR === "0" || env.FORCE_COLOR === "false" : !isTTY || env.NO_COLOR)
+      return "mono";
+  }
+  if (forced && env.FORCE_COLOR === "2") return "256";
+  if (forced && env.FORCE_COLOR === "3") return "truecolor";
+  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "") || env.WT_SESSION !== undefined) return "truecolor";
+  if (/kitty|alacritty|ghostty|foot|wezterm|direct/.test(env.TERM ?? "")) return "truecolor";
+  // Asked for without a word about the terminal (a pipe, a log viewer): 24-bit is what such readers know best.
+  return env.TERM === undefined || env.TERM === "dumb" ? "truecolor" : "256";
+}
+
+/** True where the paint uses colour. */
+export function isColour(paint: Paint): boolean {
+  return paint === "truecolor" || paint === "256";
+}
+
+/** SGR parameters that set the foreground or the background to a colour. */
+function parameters(colour: Rgb, paint: Paint, ground: 38 | 48): string {
+  return paint === "truecolor" ? `${ground};2;${colour.join(";")}` : `${ground};5;${xterm256(colour)}`;
+}
+
+/** The text in a colour on a colour, where the paint has colours. */
+export function coloured(text: string, paint: Paint, foreground?: Rgb, background?: Rgb): string {
+  if (!isColour(paint) || text === "") return text;
+  const codes = [
+    ...(foreground ? [parameters(foreground, paint, 38)] : []),
+    ...(background ? [parameters(background, paint, 48)] : []),
+  ];
+  return codes.length === 0 ? text : `\x1b[${codes.join(";")}m${text}\x1b[0m`;
+}
+
+/** Bold text, where the paint has colours. */
+export function bold(text: string, paint: Paint): string {
+  return isColour(paint) && text !== "" ? `\x1b[1m${text}\x1b[22m` : text;
+}
+
+/** Text that stands back, where the paint has colours. */
+export function dim(text: string, paint: Paint): string {
+  return isColour(paint) && text !== "" ? `\x1b[2m${text}\x1b[22m` : text;
+}
+
+const SHADES = " ░▒▓█";
+const ASCII = " .:-=+*#%@";
+
+/** The character that shades a place on the scale, 0 to 1, without colour. */
+export function shade(place: number, paint: Paint): string {
+  const steps = paint === "ascii" ? ASCII : SHADES;
+  const clipped = place > 0 ? Math.min(1, place) : 0;
+  return steps[Math.round(clipped * (steps.length - 1))];
+}
+
+/** The text with everything outside ASCII spelt in ASCII, for the `ascii` paint. */
+export function plain(text: string, paint: Paint): string {
+  if (paint !== "ascii") return text;
+  const spelt = text.replace(
+    /[▁·–—−→←↓×√ᵀ…“”‘’\u00a0₀-₉]/gu,
+    (c) => SPELT[c] ?? String.fromCharCode(c.charCodeAt(0) - 0x2050),
+  );
+  return spelt
+    .normalize("NFD")
+    .replace(/\p{Mn}/gu, "")
+    .replace(/[^\x20-\x7e\n\t]/gu, "?");
+}
+
+const SPELT: Readonly<Record<string, string>> = {
+  "▁": "_",
+  "·": ".",
+  "–": "-",
+  "—": "-",
+  "−": "-",
+  "→": "->",
+  "←": "<-",
+  "↓": "v",
+  "×": "x",
+  "√": "sqrt ",
+  ᵀ: "^T",
+  "…": "~",
+  "\u00a0": " ",
+  "“": '"',
+  "”": '"',
+  "‘": "'",
+  "’": "'",
+}; // prettier-ignore

@@ -1,0 +1,317 @@
+/**
+ * Heat maps for a terminal: rows are queries, columns are keys, the colour is the square root of the weight.
+ *
+ * Three sizes, the largest that fits: cells with their value inside (one head alone), cells of two columns by one line
+ * (about square) with a label on every row and column, and, for long texts, half blocks (▀: the upper half in one
+ * colour, the lower in another), one column by half a line. Where even those are too wide, cells are joined and
+ * show the largest weight inside, which keeps thin patterns visible; a line below says so.
+ *
+ * Everything returns lines of text and touches no terminal.
+ */
+
+import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
+import { colourAt, lightness, placeOf, type Rgb } from "../color.ts";
+import type { WeightMatrix } from "../metrics.ts";
+import { coloured, dim, isColour, type Paint, plain, shade } from "./paint.ts";
+
+/** A map to draw: weights with a title. */
+export interface HeatMap extends WeightMatrix {
+  readonly title: string;
+}
+
+/** How maps are drawn. */
+export interface TerminalOptions {
+  /** Labels of the rows and of the columns, one each. */
+  readonly queryLabels: readonly string[];
+  readonly keyLabels: readonly string[];
+  /** Columns of the terminal; 80 by default. */
+  readonly columns?: number;
+  /** Default `mono`. */
+  readonly paint?: Paint;
+}
+
+const GAP = 3;
+const LETTERS = 8;
+/** Above this many tokens a map is drawn in half blocks. */
+const MOST_LABELLED = 32;
+
+/** Draws maps of one shape beside each other, as many as fit, the rest below. */
+export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
+  if (maps.length === 0) return [];
+  const { queries, keys } = maps[0];
+  const paint = options.paint ?? "mono";
+  const columns = Math.max(20, options.columns ?? 80);
+  const rows = options.queryLabels.map((label) => plain(label, paint));
+  const tops = options.keyLabels.map((label) => plain(label, paint));
+  const margin = Math.min(Math.max(1, ...rows.map(widthOf)), Math.max(6, Math.floor(columns / 5)));
+  const page: Page = { rows, tops, margin, columns, paint };
+  const labelled = Math.max(queries, keys) <= MOST_LABELLED;
+  const room = columns - margin - 1;
+  if (labelled && maps.length === 1 && 4 * keys <= room) return withValues(maps[0], page);
+  // Larger maps one below the other would fill screen after screen: half blocks put them side by side again.
+  const roomy = 2 * keys <= room && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= room);
+  if (labelled && roomy) return withLabels(maps, page);
+  return withHalfBlocks(maps, page);
+}
+
+interface Page {
+  readonly rows: readonly string[];
+  readonly tops: readonly string[];
+  /** Columns of the row labels. */
+  readonly margin: number;
+  readonly columns: number;
+  readonly paint: Paint;
+}
+
+/** One map, its weights inside the cells. */
+function withValues(map: HeatMap, { rows, tops, margin, paint }: Page): string[] {
+  const indent = " ".repeat(margin + 1);
+  return [
+    `${indent}${map.title}`,
+    ...letters(tops, 4, paint).map((line) => indent + dim(line, paint)),
+    ...valueRows(map, paint).map((line, i) => rowLabel(rows[i], margin, paint) + line),
+  ];
+}
+
+/** Cells of two columns by one line, a label on every row and column. */
+function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, paint }: Page): string[] {
+  const inner = 2 * maps[0].keys;
+  const indent = " ".repeat(margin + 1);
+  return inBands(maps, columns - margin - 1, inner, (band, width) => [
+    indent +
+      spread(
+        band.map((map) => truncate(map.title, width, "")),
+        width,
+      ),
+    ...letters(tops, 2, paint).map(
+      (line) =>
+        indent +
+        dim(
+          spread(
+            band.map(() => line),
+            width,
+          ),
+          paint,
+        ),
+    ),
+    ...joined(
+      band.map((map) => cellRows(map, paint, 2)),
+      width - inner + GAP,
+      (i) => rowLabel(rows[i], margin, paint),
+    ),
+  ]);
+}
+
+/** Cells of one column by half a line (by a line, without colour); a line is labelled with all the tokens it shows. */
+function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint }: Page): string[] {
+  const side = Math.min(columns - 10, 2 * margin);
+  const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - side - 1)));
+  const tokens = factor * (isColour(paint) ? 2 : 1); // on one line
+  const pooled = maps.map((map) => ({ ...pool(map, factor), title: map.title }));
+  const inner = pooled[0].keys;
+  const indent = " ".repeat(side + 1);
+  const lines = inBands(pooled, columns - side - 1, inner, (band, width) => [
+    indent +
+      spread(
+        band.map((map) => truncate(map.title, width, "")),
+        width,
+      ),
+    indent +
+      dim(
+        spread(
+          band.map(() => ticks(maps[0].keys, factor)),
+          width,
+        ),
+        paint,
+      ),
+    ...joined(
+      band.map((map) => (isColour(paint) ? halfRows(map, paint) : cellRows(map, paint, 1))),
+      width - inner + GAP,
+      (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), side, paint),
+    ),
+  ]);
+  const note = plain(`each cell is the largest of ${factor}×${factor} weights`, paint);
+  if (factor > 1) lines.push(...wrap(note, columns).map((line) => dim(line, paint)));
+  return lines;
+}
+
+/** The scale from 0 to 1 with its ticks, two lines. */
+export function renderScale(paint: Paint): string[] {
+  const width = 32;
+  const bar = Array.from({ length: width }, (_, i) => {
+    const place = i / (width - 1);
+    return { text: isColour(paint) ? " " : shade(place, paint), background: colourAt(place, "magma") };
+  });
+  let below = "";
+  for (const [weight, text] of [
+    [0, "0"],
+    [0.01, ".01"],
+    [0.1, ".1"],
+    [0.25, ".25"],
+    [0.5, ".5"],
+    [1, "1"],
+  ] as const)
+    below = pad(below, Math.round(placeOf(weight) * (width - 1))) + text;
+  return [strip(bar, paint), dim(below, paint)];
+}
+
+/** A share from 0 to 1 as a bar of `columns`, in halves of a column where the paint allows. */
+export function renderBar(share: number, columns: number, paint: Paint): string {
+  const clipped = share > 0 ? Math.min(1, share) : 0;
+  if (paint === "ascii") {
+    const full = Math.round(clipped * columns);
+    return "=".repeat(full) + ".".repeat(columns - full);
+  }
+  const halves = Math.round(clipped * columns * 2);
+  const bar = "━".repeat(halves >> 1) + (halves % 2 === 1 ? "╸" : "");
+  const rest = " ".repeat(columns - bar.length);
+  return coloured(bar, paint, BAR) + (isColour(paint) ? dim("─".repeat(rest.length), paint) : rest);
+}
+
+const BAR: Rgb = colourAt(0.55, "magma");
+
+/** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
+function inBands<M>(
+  maps: readonly M[],
+  room: number,
+  inner: number,
+  draw: (band: readonly M[], width: number) => string[],
+): string[] {
+  const width = Math.max(inner, 6);
+  const fit = Math.max(1, Math.min(maps.length, Math.floor((room + GAP) / (width + GAP))));
+  const across = Math.ceil(maps.length / Math.ceil(maps.length / fit));
+  const lines: string[] = [];
+  for (let first = 0; first < maps.length; first += across) {
+    if (first > 0) lines.push("");
+    lines.push(...draw(maps.slice(first, first + across), width));
+  }
+  return lines;
+}
+
+/** Texts side by side, one above each map of a band. */
+function spread(texts: readonly string[], width: number): string {
+  return texts
+    .map((text) => pad(text, width))
+    .join(" ".repeat(GAP))
+    .trimEnd();
+}
+
+function rowLabel(label: string, margin: number, paint: Paint): string {
+  return `${pad(truncate(label, margin, plain("…", paint)), margin, "start")} `;
+}
+
+/** Painted rows of maps, side by side. A painted row has escapes: its width is known, not measured. */
+function joined(maps: readonly (readonly string[])[], gap: number, label: (row: number) => string): string[] {
+  return maps[0].map((_, i) => label(i) + maps.map((rows) => rows[i]).join(" ".repeat(gap)));
+}
+
+/** Column labels as upright letters, the last letter of each next to its column. */
+function letters(labels: readonly string[], cell: number, paint: Paint): string[] {
+  const spelt = labels.map((label) => {
+    const list = graphemes(label);
+    return list.length <= LETTERS ? list : [...list.slice(0, LETTERS - 1), paint === "ascii" ? ":" : "⋮"];
+  });
+  const height = Math.max(1, ...spelt.map((list) => list.length));
+  return Array.from({ length: height }, (_, line) =>
+    spelt
+      .map((list) => {
+        const letter = list[line - (height - list.length)] ?? "";
+        const before = " ".repeat(Math.max(0, Math.floor((cell - 1) / 2)));
+        return pad(before + letter, cell);
+      })
+      .join("")
+      .trimEnd(),
+  );
+}
+
+/** Numbers of the columns, every tenth, for maps too narrow for letters. */
+function ticks(keys: number, factor: number): string {
+  let line = "";
+  for (let key = 0; key < keys; key += 10 * factor) line = pad(line, key / factor) + key;
+  return line;
+}
+
+interface Cell {
+  readonly text: string;
+  readonly foreground?: Rgb;
+  readonly background?: Rgb;
+}
+
+function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
+  return Array.from({ length: map.queries }, (_, i) =>
+    strip(
+      Array.from({ length: map.keys }, (_, j) => {
+        const place = placeOf(map.weights[i * map.keys + j]);
+        return isColour(paint)
+          ? { text: " ".repeat(width), background: colourAt(place, "magma") }
+          : { text: shade(place, paint).repeat(width) };
+      }),
+      paint,
+    ),
+  );
+}
+
+/** Cells with the weight inside, in per cent. */
+function valueRows(map: WeightMatrix, paint: Paint): string[] {
+  return Array.from({ length: map.queries }, (_, i) =>
+    strip(
+      Array.from({ length: map.keys }, (_, j) => {
+        const weight = map.weights[i * map.keys + j];
+        const background = colourAt(placeOf(weight), "magma");
+        const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
+        return { text: `${String(Math.round(100 * weight)).padStart(3)} `, foreground, background };
+      }),
+      paint,
+    ),
+  );
+}
+
+function halfRows(map: WeightMatrix, paint: Paint): string[] {
+  const colour = (i: number, j: number) =>
+    i < map.queries ? colourAt(placeOf(map.weights[i * map.keys + j]), "magma") : undefined;
+  return Array.from({ length: Math.ceil(map.queries / 2) }, (_, i) =>
+    strip(
+      Array.from({ length: map.keys }, (_, j) => ({
+        text: "▀",
+        foreground: colour(2 * i, j),
+        background: colour(2 * i + 1, j),
+      })),
+      paint,
+    ),
+  );
+}
+
+/** A row of cells; neighbours of the same colours share one escape sequence. */
+function strip(cells: readonly Cell[], paint: Paint): string {
+  let line = "";
+  for (let i = 0; i < cells.length; ) {
+    const { foreground, background } = cells[i];
+    let text = "";
+    for (
+      ;
+      i < cells.length && same(cells[i].foreground, foreground) && same(cells[i].background, background);
+      i++
+    )
+      text += cells[i].text;
+    line += coloured(text, paint, foreground, background);
+  }
+  return line;
+}
+
+function same(a: Rgb | undefined, b: Rgb | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.join() === b.join());
+}
+
+/** The largest weight of each block of `factor` × `factor`. */
+function pool(map: WeightMatrix, factor: number): WeightMatrix {
+  if (factor === 1) return map;
+  const queries = Math.ceil(map.queries / factor);
+  const keys = Math.ceil(map.keys / factor);
+  const weights = new Float32Array(queries * keys);
+  for (let i = 0; i < map.queries; i++)
+    for (let j = 0; j < map.keys; j++) {
+      const at = Math.floor(i / factor) * keys + Math.floor(j / factor);
+      weights[at] = Math.max(weights[at], map.weights[i * map.keys + j]);
+    }
+  return { weights, queries, keys };
+}

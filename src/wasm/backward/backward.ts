@@ -1,0 +1,184 @@
+/**
+ * The backward pass on the engine: stages (what is in its memory at once), and in each the waves of a grid whose cells are
+ * tasks (backward-cut.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
+ * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
+ */
+import type { Gradients, Upstream } from "../../backend/contract.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { warnOnce } from "../../backend/settings.ts";
+import { TileMap } from "../../backend/tiles.ts";
+import { tablesOf } from "../../masks/expression/expr.ts";
+import { panelOf, type Storage } from "../codegen/spec.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Kernel } from "../engine/kernel-cache.ts";
+import { gradientsAgree } from "../engine/self-test.ts";
+import { Regions } from "../forward/call.ts";
+import type { Piece } from "../forward/place.ts";
+import type { KernelLevel } from "../forward/prepare.ts";
+import type { Tasks } from "../forward/tasks.ts";
+import { copyBytes, planSums } from "./bias-gradients.ts";
+import { cutBackward } from "./partition.ts";
+import { bringKeys, bringRows, type KeyStage, type Pass } from "./stage.ts";
+
+/** Bytes that the copies of a table may take for one key head. */
+const MOST_COPIES = 2 ** 27;
+
+/** Why the backward kernels do not take a problem that the forward ones take. */
+export function refusesBackward(engine: Engine, problem: Problem, level: KernelLevel): string | undefined {
+  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
+  if (tables.length === 0) return undefined;
+  const plan = planSums(problem, {
+    masks: [],
+    tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
+  });
+  const { cut, rangeKeys } = cutBackward(problem, level, engine.memory.shared, "float32", "float32", plan);
+  const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, cut.keys) / rangeKeys);
+  if (bytes <= MOST_COPIES) return undefined;
+  return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MOST_COPIES}; a float mask of that shape needs none`;
+}
+
+let wideAgrees: boolean | undefined;
+
+/** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
+function levelFor(engine: Engine, level: KernelLevel): KernelLevel {
+  if (level !== "wide") return level;
+  wideAgrees ??= gradientsAgree((problem, upstream, gradients, tried) =>
+    gradientsAt(engine, problem, upstream, gradients, tried, () => 1),
+  );
+  if (wideAgrees) return level;
+  warnOnce("wide backward", 'simd: "wide" failed its self-test for gradients; they run at "relaxed"');
+  return "relaxed";
+}
+
+/** Fills the gradients of a problem; `threadsFor` says how many threads so much work may have. */
+export function backward(
+  engine: Engine,
+  problem: Problem,
+  upstream: Upstream,
+  gradients: Gradients,
+  level: KernelLevel,
+  threadsFor: (work: number) => number,
+): void {
+  gradientsAt(engine, problem, upstream, gradients, levelFor(engine, level), threadsFor);
+}
+
+function gradientsAt(
+  engine: Engine,
+  problem: Problem,
+  upstream: Upstream,
+  gradients: Gradients,
+  level: KernelLevel,
+  threadsFor: (work: number) => number,
+): void {
+  const { memory } = engine;
+  const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
+  const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
+  const made = cutBackward(
+    problem,
+    level,
+    memory.shared,
+    stored(upstream.dOutput),
+    stored(upstream.output),
+    planSums(problem, gradients),
+  );
+  const { spec, cut } = made;
+  // Added to below, and a call whose thread was lost begins again.
+  for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
+    sum?.fill(0);
+  const kernel = engine.kernels.get(spec);
+  const packKeys = engine.kernels.get(made.packKeys);
+  const packValues = engine.kernels.get(made.packValues);
+  const threads = threadsFor(made.work);
+  engine.threads.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
+  const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
+  const taskWork = 10 * made.rangeRows * G * made.rangeKeys * Math.max(dk, dv);
+  const deltas = gradients.sinks && new Float32Array(B * problem.shape.Hq * Nq);
+  const pass: Pass = { memory, problem, made, upstream, gradients, map, deltas };
+  const run = (what: Kernel, tasks: Tasks, meanwhile?: () => void) => {
+    const work = what === kernel ? taskWork : 0;
+    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads, work, meanwhile);
+  };
+  const pack = ({ packs }: KeyStage) => {
+    run(packKeys, packs.keys);
+    run(packValues, packs.values);
+  };
+
+  const heads: Piece["heads"][number][] = [];
+  for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
+  const opened: Regions[] = [];
+  const open = () => {
+    const regions = new Regions(memory);
+    opened.push(regions);
+    return regions;
+  };
+  try {
+    if (cut.rows < Nq || cut.keys < Nk) for (const head of heads) inPieces(head);
+    else inStages();
+  } finally {
+    for (const regions of opened) regions.free();
+  }
+  if (deltas) addSinks(problem, upstream, deltas, gradients.sinks as Float64Array);
+
+  /** One head in pieces: a part of its keys, all rows against it. */
+  function inPieces(head: Piece["heads"][number]): void {
+    for (let key = 0; key < Nk; key += cut.keys) {
+      const piece: Piece = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + cut.keys)] };
+      const held = open();
+      const keys = bringKeys(pass, held, piece);
+      pack(keys);
+      for (let row = 0; row < Nq; row += cut.rows) {
+        const heldRows = open();
+        const part = { ...piece, rows: [row, Math.min(Nq, row + cut.rows)] as const };
+        const rows = bringRows(pass, heldRows, part, keys.placed);
+        for (const tasks of rows.waves) run(kernel, tasks);
+        rows.collect();
+        heldRows.free();
+      }
+      keys.collect();
+      held.free();
+    }
+  }
+
+  /** Some heads at a time. While threads compute them, the calling thread collects the last ones and brings the next in. */
+  function inStages(): void {
+    const bring = (n: number) => {
+      const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows: [0, Nq], keys: [0, Nk] };
+      const regions = open();
+      const keys = bringKeys(pass, regions, piece);
+      return { regions, keys, rows: bringRows(pass, regions, piece, keys.placed) };
+    };
+    const collect = ({ regions, keys, rows }: ReturnType<typeof bring>) => {
+      rows.collect();
+      keys.collect();
+      regions.free();
+    };
+    let next: ReturnType<typeof bring> | undefined;
+    let last: typeof next;
+    for (let n = 0; n < heads.length; n += cut.heads) {
+      const now = next ?? bring(n);
+      next = undefined;
+      const after = n + cut.heads;
+      pack(now.keys);
+      now.rows.waves.forEach((tasks, wave, { length }) =>
+        run(kernel, tasks, () => {
+          if (wave === 0 && last) collect(last);
+          if (made.overlaps && wave === length - 1 && after < heads.length) next = bring(after);
+        }),
+      );
+      last = now;
+      if (next) continue;
+      collect(now);
+      last = undefined;
+    }
+  }
+}
+
+/** A sink is one more score without a value: its dp is 0, so its gradient is −Σ e^(sink − lse)·δ over the rows. */
+function addSinks(problem: Problem, { lse }: Upstream, deltas: Float32Array, into: Float64Array): void {
+  const { B, Hq, Nq } = problem.shape;
+  const sinks = problem.sinks as Float64Array;
+  for (let b = 0, n = 0; b < B; b++)
+    for (let h = 0; h < Hq; h++)
+      for (let row = 0; row < Nq; row++, n++)
+        if (deltas[n] !== 0) into[h] -= Math.exp(sinks[h] - lse(b, h, row)) * deltas[n];
+}

@@ -1,0 +1,172 @@
+/**
+ * Gradients of what was added to the scores: which sums a kernel has to make for them, where those lie in the engine's
+ * memory, and how they become the gradients of masks and tables. Each query head has its own cells, columns and rows; each
+ * key head and range of keys its own copy of a table that is read cell by cell: then tasks of one wave share none, and
+ * sums have one order. Copies are added up here, in float64.
+ */
+import type { Gradients, MaskGradient } from "../../backend/contract.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { derivative, type TableSlope } from "../../masks/expression/derivative.ts";
+import type { NumberExpression } from "../../masks/expression/expr.ts";
+import { type Cell, compile } from "../../masks/expression/js.ts";
+import { perRow } from "../codegen/score.ts";
+import { roundUp, type Sums, targetsOf } from "../codegen/spec.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import type { Regions } from "../forward/call.ts";
+import type { Piece } from "../forward/place.ts";
+
+/** What a pass has to sum. */
+export interface SumPlan {
+  readonly sums: Sums;
+  /** Tables of which an entry is one for a whole row, in the order of the rows that have a slope. */
+  readonly byRow: readonly TableSlope[];
+  readonly byCell: readonly TableSlope[];
+}
+
+type Target = "cells" | "columns" | "rows";
+
+/** What a mask's gradient is made from: a stride of 0 says along which axes it was broadcast. */
+const targetOf = (g: MaskGradient): Target => (g.column === 0 ? "rows" : g.row === 0 ? "columns" : "cells");
+
+const bytesOf = ({ table }: TableSlope): number => 8 * table.data.length;
+
+/** The sums that the wanted gradients need; undefined where there are none. */
+export function planSums(
+  problem: Problem,
+  gradients: Pick<Gradients, "masks" | "tables">,
+): SumPlan | undefined {
+  const targets = gradients.masks.flatMap((g) => (g ? [targetOf(g)] : []));
+  const slopes = gradients.tables.size > 0 && problem.score ? derivative(problem.score).tables : [];
+  const wanted = slopes.filter(({ table }) => gradients.tables.has(table));
+  if (targets.length + wanted.length === 0) return undefined;
+  const byRow = wanted.filter(({ read }) => perRow(read));
+  const byCell = wanted.filter(({ read }) => !perRow(read));
+  const rows: (NumberExpression | undefined)[] = byRow.map(({ slope }) => slope);
+  if (targets.includes("rows")) rows.push(undefined);
+  const name = [
+    ...new Set(targets),
+    ...byRow.map((x) => `rows ${slopes.indexOf(x)}`),
+    ...byCell.map((x) => `cells ${slopes.indexOf(x)}`),
+  ].join("+");
+  const sums = {
+    name,
+    cells: targets.includes("cells"),
+    columns: targets.includes("columns"),
+    rows,
+    tables: byCell,
+  };
+  return { sums, byRow, byCell };
+}
+
+/** Bytes of the tables' copies for one range of keys of one key head. */
+export const copyBytes = (plan: SumPlan | undefined): number =>
+  plan ? plan.byCell.reduce((n, x) => n + bytesOf(x), 0) : 0;
+
+/** The sums of a stage in the engine's memory. */
+export interface PlacedSums {
+  readonly targets: number;
+  /** Address of the first row of the first head of a task, bytes from head to head and from row to row, of every target. */
+  words(b: number, hk: number, s: number, row: number, key: number): number[];
+  /** Adds what the stage summed to the gradients. */
+  collect(gradients: Gradients): void;
+}
+
+/** Room for the sums of a stage, all zero. */
+export function placeSums(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  plan: SumPlan,
+  piece: Piece,
+  keyRanges: number,
+  strip: number,
+): PlacedSums {
+  const { G } = problem.shape;
+  const { sums, byRow, byCell } = plan;
+  const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];
+  const heads = piece.heads.length * G;
+  const { Hkv } = problem.shape;
+  const units = new Map(piece.heads.map(({ b, hk }, n) => [b * Hkv + hk, n]));
+  const unitOf = (b: number, hk: number) => units.get(b * Hkv + hk) as number;
+  const headOf = (b: number, h: number) => unitOf(b, Math.floor(h / G)) * G + (h % G);
+  const zeroed = (bytes: number) => {
+    const at = regions.alloc(bytes);
+    memory.u8.fill(0, at, at + bytes);
+    return at;
+  };
+  const across = 4 * roundUp(k1 - k0, strip);
+  const down = 4 * (r1 - r0);
+  const cellsHead = across * (r1 - r0);
+  const cells = sums.cells ? zeroed(heads * cellsHead) : 0;
+  const columns = sums.columns ? zeroed(heads * across) : 0;
+  const rows = sums.rows.map(() => zeroed(heads * down));
+  const tables = byCell.map((x) => zeroed(piece.heads.length * keyRanges * bytesOf(x)));
+  const copyAt = (n: number, b: number, hk: number, s: number) =>
+    tables[n] + (unitOf(b, hk) * keyRanges + s) * bytesOf(byCell[n]);
+
+  return {
+    targets: targetsOf(sums),
+    words(b, hk, s, row, key) {
+      const h = hk * G;
+      const list: number[] = [];
+      const [i, j] = [row - r0, 4 * (key - k0)];
+      if (sums.cells) list.push(cells + headOf(b, h) * cellsHead + i * across + j, cellsHead, across);
+      if (sums.columns) list.push(columns + headOf(b, h) * across + j, across, 0);
+      for (const at of rows) list.push(at + headOf(b, h) * down + 4 * i, down, 4);
+      tables.forEach((_, n) => void list.push(copyAt(n, b, hk, s), 0, 0));
+      return list;
+    },
+    collect(gradients) {
+      const { f32 } = memory;
+      const f64 = new Float64Array(memory.memory.buffer);
+      for (const { b, hk } of piece.heads)
+        for (let h = hk * G; h < (hk + 1) * G; h++) {
+          const head = headOf(b, h);
+          for (const g of gradients.masks) if (g) addMask(g, b, h, head);
+          byRow.forEach(({ read, table }, n) => {
+            const into = gradients.tables.get(table) as Float64Array;
+            const index = indexOf(table.shape, read);
+            const cell: Cell = { b, h, i: 0, q: 0, k: 0, score: 0 };
+            for (let i = r0; i < r1; i++) {
+              cell.i = i;
+              cell.q = i + problem.offsets[b];
+              into[index(cell)] += f32[(rows[n] + head * down) / 4 + i - r0];
+            }
+          });
+        }
+      for (const { b, hk } of piece.heads)
+        byCell.forEach(({ table }, n) => {
+          const into = gradients.tables.get(table) as Float64Array;
+          for (let s = 0; s < keyRanges; s++) {
+            const at = copyAt(n, b, hk, s) / 8;
+            for (let e = 0; e < into.length; e++) into[e] += f64[at + e];
+          }
+        });
+
+      function addMask(g: MaskGradient, b: number, h: number, head: number): void {
+        const start = g.base[b] + h * g.head;
+        const target = targetOf(g);
+        const { data } = g;
+        if (target === "rows") {
+          const from = (rows[sums.rows.indexOf(undefined)] + head * down) / 4;
+          for (let i = 0; i < r1 - r0; i++) data[start + (r0 + i) * g.row] += f32[from + i];
+          return;
+        }
+        const count = target === "columns" ? 1 : r1 - r0;
+        for (let i = 0; i < count; i++) {
+          const from =
+            (target === "columns" ? columns + head * across : cells + head * cellsHead + i * across) / 4;
+          const to = start + (r0 + i) * g.row + k0 * g.column;
+          for (let j = 0; j < k1 - k0; j++) data[to + j * g.column] += f32[from + j];
+        }
+      }
+    },
+  };
+}
+
+/** Where in a table of this shape a node reads; an index beyond it reads the nearest edge. */
+function indexOf(shape: readonly number[], read: NumberExpression): (cell: Cell) => number {
+  const index = read.args.map(compile);
+  return (cell) =>
+    index.reduce((at, of, axis) => at * shape[axis] + Math.max(0, Math.min(shape[axis] - 1, of(cell))), 0);
+}

@@ -1,0 +1,159 @@
+/**
+ * How a backward pass is cut: a grid of row ranges × key ranges of each key head, whose cells are tasks. Cells of one row
+ * range add to the same rows of dQ, cells of one key range to the same keys of dK and dV, so they run in waves in which no
+ * two cells of a head share a range: cell (s, r) belongs to wave (s + r) mod W. Each sum then has one order, whatever
+ * the number of threads. Under a causal mask a wave holds about half of the cells, each wave the same share.
+ */
+
+import type { Problem } from "../../backend/problem.ts";
+import { settings } from "../../backend/settings.ts";
+import { type Costs, type Stages, stages } from "../../backend/tiling.ts";
+import { derivative } from "../../masks/expression/derivative.ts";
+import { paddedKey, paddedValue } from "../codegen/layout.ts";
+import {
+  BYTES_OF,
+  expressionsOf,
+  packing,
+  panelOf,
+  roundUp,
+  type Spec,
+  type Storage,
+  stripOf,
+} from "../codegen/spec.ts";
+import { insideTables, specOf } from "../forward/call.ts";
+import type { KernelLevel } from "../forward/prepare.ts";
+import { copyBytes, type SumPlan } from "./bias-gradients.ts";
+
+/** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
+const FEW_TASKS = 8;
+const LEAST_RANGE = 192;
+const MOST_ROWS = 256;
+/** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
+const RANGE_BYTES = 512 * 1024;
+/** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
+const TASKS_PER_THREAD = 4;
+const STAGE_BYTES = 2 ** 21;
+
+/** A backward pass before anything is in the engine's memory. */
+export interface BackwardCut {
+  readonly spec: Spec;
+  /** Packs keys into panels and, where the product needs it, into rows; packs values into panels. */
+  readonly packKeys: Spec;
+  readonly packValues: Spec;
+  /** True where keys cannot be read as rows where they lie. */
+  readonly copyKeys: boolean;
+  readonly rangeRows: number;
+  readonly rangeKeys: number;
+  readonly cut: Stages;
+  /** True where two stages are in memory at once, one computed while the other is brought in. */
+  readonly overlaps: boolean;
+  /** Gradients of what was added to the scores. */
+  readonly sums?: SumPlan;
+  /** Operations of the whole pass. */
+  readonly work: number;
+}
+
+/** Tasks of one head in a wave. */
+const tasksOf = ({ shape }: Problem, range: { blockRows: number; keyTile: number }): number =>
+  Math.min(Math.ceil(shape.Nq / range.blockRows), Math.ceil(shape.Nk / range.keyTile));
+
+/** How many whole heads are staged together: enough for the threads, few enough that copies go on beside the work. */
+function together(
+  problem: Problem,
+  costs: Costs,
+  bytesPerThread: number,
+  threads: number,
+  tasks: number,
+): { heads: number; count: number; overlaps: boolean } {
+  const { B, Hkv, G, Nq, Nk } = problem.shape;
+  const bytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
+  const most = Math.floor((bytesPerThread * threads) / 2 / Math.max(1, bytes));
+  const wanted = Math.max(Math.ceil((TASKS_PER_THREAD * threads) / tasks), Math.floor(STAGE_BYTES / bytes));
+  let heads = Math.max(1, Math.min(B * Hkv, most, wanted));
+  // Whole batch entries are copied as they lie.
+  if (heads > Hkv) heads -= heads % Hkv;
+  return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: most > 0 };
+}
+
+/** Plans a backward pass for the kernels. */
+export function cutBackward(
+  problem: Problem,
+  level: KernelLevel,
+  shared: boolean,
+  dOutput: Storage,
+  output: Storage,
+  sums: SumPlan | undefined,
+): BackwardCut {
+  const { shape } = problem;
+  const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;
+  // As a forward call of many rows: there is no decode kernel backwards.
+  const many = { ...problem, shape: { ...shape, Nq: Math.max(Nq, 8) } };
+  const forward = specOf(many, level, shared).spec;
+  const { tile } = forward;
+  const strip = stripOf(tile);
+  const most = Math.max(dk, dv);
+  const keyTile = strip * Math.max(1, Math.round((most > 160 ? 48 : most > 64 ? 96 : 192) / strip));
+  const blockRows = tile.rows * Math.round(48 / tile.rows);
+  const slope = problem.score && derivative(problem.score).score;
+  const plain: Spec = {
+    ...forward,
+    kind: "backward",
+    wide: level === "wide",
+    keyTile,
+    blockRows,
+    output,
+    dOutput,
+    slope,
+    sums: sums?.sums,
+  };
+  const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
+  const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
+
+  const costs: Costs = {
+    key:
+      dk * BYTES_OF[spec.key] +
+      dv * BYTES_OF[spec.value] +
+      4 * (dk + dv + paddedKey(spec) + paddedValue(spec)) +
+      (copyKeys ? 4 * paddedKey(spec) : 0) +
+      (sums?.sums.columns ? 4 * G : 0) +
+      copyBytes(sums) / LEAST_RANGE,
+    row:
+      dk * BYTES_OF[spec.query] +
+      dv * (BYTES_OF[dOutput] + BYTES_OF[output]) +
+      4 * paddedKey(spec) +
+      8 +
+      4 * (sums?.sums.rows.length ?? 0),
+    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), sums?.sums.cells ? 4 : 0),
+  };
+  // What a head is cut into must not depend on threads, which would change the order of sums; how many whole heads are
+  // staged together may.
+  const { bytesPerThread, threads } = settings();
+  const headBytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
+  const heads = Math.max(1, Math.min(B * Hkv, Math.floor(bytesPerThread / headBytes)));
+  const parts = Math.max(1, Math.min(FEW_TASKS / heads, Math.max(Nq, Nk) / LEAST_RANGE));
+  const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
+  const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
+  const range = (n: number, step: number, largest: number) =>
+    Math.min(roundUp(largest, step), roundUp(Math.ceil(Math.max(1, n) / parts), step));
+  const rangeKeys = range(Nk, keyTile, cached);
+  const rangeRows = range(Nq, blockRows, MOST_ROWS);
+
+  const how = { blockRows: rangeRows, keyTile: rangeKeys, splits: 1 };
+  const one = stages(problem, how, costs, bytesPerThread);
+  const whole = one.rows === Nq && one.keys === Nk;
+  const { overlaps, ...cut } = whole
+    ? { ...one, ...together(problem, costs, bytesPerThread, threads, tasksOf(problem, how)) }
+    : { ...one, overlaps: false };
+  return {
+    spec,
+    packKeys: packing({ ...spec, dv: dk, value: spec.key }),
+    packValues: packing({ ...spec, dk: dv, key: spec.value }),
+    copyKeys,
+    sums,
+    rangeRows,
+    rangeKeys,
+    cut,
+    overlaps,
+    work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
+  };
+}

@@ -1,0 +1,222 @@
+/**
+ * Where a stage of the backward pass lies in the engine's memory: operands as they lie where whole batch entries are
+ * staged and their rows are whole, gathered otherwise; gradients dense, in whole panels.
+ */
+
+import type { Upstream } from "../../backend/contract.ts";
+import type { MaskTensor, Problem } from "../../backend/problem.ts";
+import type { Operand } from "../../core/shape.ts";
+import { paddedKey, paddedValue } from "../codegen/layout.ts";
+import { BYTES_OF, roundUp, type Storage, stripOf } from "../codegen/spec.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import {
+  bringWhole,
+  extentOf,
+  maskRowBytes,
+  resident,
+  type Staged,
+  stageMask,
+  stageRows,
+  wholeAt,
+} from "../engine/transfer.ts";
+import type { Regions } from "../forward/call.ts";
+import type { Piece } from "../forward/place.ts";
+import type { BackwardCut } from "./partition.ts";
+
+/** A head of a batch entry. */
+interface Head {
+  readonly b: number;
+  readonly h: number;
+}
+
+/** Keys and values of a stage, with room for their gradients. Addresses by batch entry and key head, at the first key. */
+export interface PlacedKeys {
+  readonly key: Staged;
+  readonly value: Staged;
+  readonly packedKey: (b: number, hk: number) => number;
+  readonly packedValue: (b: number, hk: number) => number;
+  /** Keys in rows for the product with ds, and the bytes from row to row. */
+  readonly keyRows: (b: number, hk: number) => number;
+  readonly keyRow: number;
+  readonly dKey: (b: number, hk: number) => number;
+  readonly dValue: (b: number, hk: number) => number;
+}
+
+/** Query rows of a stage, with room for their gradients. Addresses by batch entry and query head, at the first row. */
+export interface PlacedRows {
+  readonly query: Staged;
+  readonly dOutput: Staged;
+  readonly output: Staged;
+  readonly lse: (b: number, h: number) => number;
+  readonly delta: (b: number, h: number) => number;
+  readonly lseHead: number;
+  readonly dQuery: (b: number, h: number) => number;
+  readonly dQueryHead: number;
+}
+
+/** Mask tensors of a stage: the address of its first cell by tensor, batch entry and head; bytes from head to head and row to row. */
+export interface PlacedMask {
+  readonly at: (b: number, h: number) => number;
+  readonly head: number;
+  readonly row: number;
+}
+
+/** Rows `from` … `to` of the heads: where they are, or copied. `entries`: whole batch entries, all heads and rows. */
+function placeOperand(
+  memory: EngineMemory,
+  regions: Regions,
+  x: Operand,
+  heads: readonly Head[],
+  [from, to]: readonly [number, number],
+  columns: number,
+  entries: { first: number; count: number; heads: number } | undefined,
+  number: HeadNumber,
+): Staged {
+  const there = resident(memory, x);
+  if (there) return there;
+  const bytes = BYTES_OF[x.tensor.dtype as Storage];
+  if (entries && columns > 0 && to > from) {
+    const part = { ...x, base: x.base.subarray(entries.first, entries.first + entries.count) };
+    const extent = extentOf(part, entries.heads, to - from, columns);
+    if (extent) {
+      const target = regions.alloc((extent.to - extent.from) * bytes);
+      bringWhole(memory, x, extent, target);
+      return wholeAt(x, extent, target);
+    }
+  }
+  const row = columns * bytes;
+  const head = (to - from) * row;
+  const base = regions.alloc(heads.length * head);
+  heads.forEach(({ b, h }, n) => stageRows(memory, x, b, h, from, to, columns, base + n * head));
+  return {
+    at: (b, h, n) => base + number(b, h) * head + (n - from) * row,
+    row,
+    head,
+  };
+}
+
+/** Heads of a stage in a row: their number by batch entry and head. They follow one another in both, b first. */
+type HeadNumber = (b: number, h: number) => number;
+
+function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
+  const first = heads[0].b * perEntry + heads[0].h;
+  return (b, h) => b * perEntry + h - first;
+}
+
+/** Room for so many bytes a head. */
+function perHead(regions: Regions, heads: readonly Head[], bytes: number, number: HeadNumber) {
+  const base = regions.alloc(heads.length * bytes);
+  return (b: number, h: number) => base + number(b, h) * bytes;
+}
+
+const keyHeads = (piece: Piece): Head[] => piece.heads.map(({ b, hk }) => ({ b, h: hk }));
+const queryHeads = (piece: Piece, G: number): Head[] =>
+  piece.heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
+
+/** The batch entries of a piece, where it is whole ones and nothing else. */
+function entriesOf(problem: Problem, piece: Piece): { first: number; count: number } | undefined {
+  const { Hkv } = problem.shape;
+  const first = piece.heads[0];
+  if (piece.heads.length % Hkv !== 0 || first.hk !== 0) return undefined;
+  return { first: first.b, count: piece.heads.length / Hkv };
+}
+
+/** Brings the keys and values of a piece in. */
+export function placeKeys(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  piece: Piece,
+): PlacedKeys {
+  const { key, value, Hkv, Nk, dk, dv } = problem.shape;
+  const heads = keyHeads(piece);
+  const number = numbered(heads, Hkv);
+  const [k0, k1] = piece.keys;
+  const whole = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
+  const entries = whole && { ...whole, heads: Hkv };
+  const keys = roundUp(k1 - k0, stripOf(made.spec.tile));
+  const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
+  const rows = made.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(made.spec), number) : undefined;
+  return {
+    key: staged,
+    value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries, number),
+    packedKey: perHead(regions, heads, 4 * keys * dk, number),
+    packedValue: perHead(regions, heads, 4 * keys * dv, number),
+    keyRows: rows ?? ((b, hk) => staged.at(b, hk, k0)),
+    keyRow: rows ? 4 * paddedKey(made.spec) : staged.row,
+    dKey: perHead(regions, heads, 4 * keys * paddedKey(made.spec), number),
+    dValue: perHead(regions, heads, 4 * keys * paddedValue(made.spec), number),
+  };
+}
+
+/** Brings the rows of a piece in: queries, the output and its gradient, lse. */
+export function placeRows(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  upstream: Upstream,
+  piece: Piece,
+): PlacedRows {
+  const { query, Hq, G, Nq, dk, dv } = problem.shape;
+  const heads = queryHeads(piece, G);
+  const number = numbered(heads, Hq);
+  const [r0, r1] = piece.rows;
+  const whole = r1 - r0 === Nq ? entriesOf(problem, piece) : undefined;
+  const entries = whole && { ...whole, heads: Hq };
+  const place = (x: Operand, columns: number) =>
+    placeOperand(memory, regions, x, heads, piece.rows, columns, entries, number);
+  const lseHead = 4 * (r1 - r0);
+  const lse = perHead(regions, heads, lseHead, number);
+  const delta = perHead(regions, heads, lseHead, number);
+  const dQueryHead = 4 * roundUp(r1 - r0, made.spec.tile.rows) * paddedKey(made.spec);
+  const placed = {
+    query: place(query, dk),
+    dOutput: place(upstream.dOutput, dv),
+    output: place(upstream.output, dv),
+    lse,
+    delta,
+    lseHead,
+    dQuery: perHead(regions, heads, dQueryHead, number),
+    dQueryHead,
+  };
+  const { f32 } = memory;
+  for (const { b, h } of heads) {
+    const at = lse(b, h) / 4;
+    for (let row = r0; row < r1; row++) f32[at + row - r0] = upstream.lse(b, h, row);
+    f32.fill(0, delta(b, h) / 4, delta(b, h) / 4 + r1 - r0);
+  }
+  return placed;
+}
+
+/** Brings the cells of the mask tensors in; heads and batch entries that share their cells share the copy. */
+export function placeMasks(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  piece: Piece,
+): PlacedMask[] {
+  const heads = queryHeads(piece, problem.shape.G);
+  const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];
+  return problem.tensors.map((t: MaskTensor) => {
+    const rowBytes = maskRowBytes(t, k1 - k0);
+    const head = (t.row === 0 ? 1 : r1 - r0) * rowBytes;
+    const first = (b: number, h: number) => t.base[b] + h * t.head;
+    const starts = [...new Set(heads.map(({ b, h }) => first(b, h)))];
+    const base = regions.alloc(starts.length * head);
+    const places = new Map(starts.map((start, n) => [start, base + n * head]));
+    const done = new Set<number>();
+    for (const { b, h } of heads) {
+      const start = first(b, h);
+      if (done.has(start)) continue;
+      done.add(start);
+      stageMask(memory, t, b, h, [r0, r1], [k0, k1], places.get(start) as number, rowBytes);
+    }
+    return {
+      at: (b, h) => places.get(first(b, h)) as number,
+      head: t.head === 0 ? 0 : head,
+      row: t.row === 0 ? 0 : rowBytes,
+    };
+  });
+}

@@ -1,0 +1,254 @@
+/** Tasks of a stage of the backward pass, wave by wave: one a cell of a head's grid of row ranges × key ranges. */
+
+import type { Problem } from "../../backend/problem.ts";
+import type { KeyRun, TileMap } from "../../backend/tiles.ts";
+import { headKey } from "../../core/random.ts";
+import { BACKWARD, NEW_KEYS, NEW_ROWS, PACK, paddedKey, paddedValue, runWords } from "../codegen/layout.ts";
+import { stripOf } from "../codegen/spec.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import type { Regions } from "../forward/call.ts";
+import type { Piece } from "../forward/place.ts";
+import type { Tasks } from "../forward/tasks.ts";
+import type { PlacedSums } from "./bias-gradients.ts";
+import type { BackwardCut } from "./partition.ts";
+import type { PlacedKeys, PlacedMask, PlacedRows } from "./place.ts";
+
+/** What a stage's tasks are written from. */
+export interface BackwardStage extends Piece {
+  readonly placedKeys: PlacedKeys;
+  readonly placedRows: PlacedRows;
+  readonly masks: readonly PlacedMask[];
+  readonly sums?: PlacedSums;
+  readonly call: number;
+  /** True where the rows of dQ, the keys of dK and dV start at 0 with this stage. */
+  readonly newRows: boolean;
+  readonly newKeys: boolean;
+}
+
+/** Tasks that pack the keys of a stage, and its values: a head each, or parts of heads. */
+export function packTasks(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  piece: Piece,
+  placed: PlacedKeys,
+): { keys: Tasks; values: Tasks } {
+  const { dk, dv } = problem.shape;
+  const [k0, k1] = piece.keys;
+  const lists: [number[], number[]] = [[], []];
+  for (const { b, hk } of piece.heads)
+    for (let key = k0; key < k1; key += made.rangeKeys) {
+      const count = Math.min(made.rangeKeys, k1 - key);
+      const rows = made.copyKeys ? placed.keyRows(b, hk) + (key - k0) * placed.keyRow : 0;
+      const at = placed.key.at(b, hk, key);
+      const target = dk === 0 ? 0 : placed.packedKey(b, hk) + (key - k0) * dk * 4;
+      lists[0].push(at, placed.key.row, count, target, at, placed.key.row, rows, 0);
+      const values = dv === 0 ? 0 : placed.packedValue(b, hk) + (key - k0) * dv * 4;
+      lists[1].push(placed.value.at(b, hk, key), placed.value.row, count, values, 0, 0, 0, 0);
+    }
+  const [keys, values] = lists.map((list) => {
+    const at = regions.alloc(4 * list.length);
+    memory.i32.set(list, at / 4);
+    return { at, size: PACK.size, count: list.length / (PACK.size / 4) };
+  });
+  return { keys, values };
+}
+
+/** A run that begins at a strip: then the strips of a tile end with it, and no two tasks add to one key. */
+function onStrip(run: KeyRun, strip: number): KeyRun {
+  const from = run.from - (run.from % strip);
+  if (from === run.from) return run;
+  return { ...run, from, masked: [from, run.masked?.[1] ?? run.to] };
+}
+
+/** The cells (s, r) of each wave of a grid of `columns` key ranges × `rows` row ranges. */
+export function waves(columns: number, rows: number): [number, number][][] {
+  const count = Math.max(columns, rows);
+  return Array.from({ length: count }, (_, wave) => {
+    const cells: [number, number][] = [];
+    for (let r = 0; r < rows; r++) {
+      const s = (wave - (r % count) + count) % count;
+      if (s < columns) cells.push([s, r]);
+    }
+    return cells;
+  });
+}
+
+/** Runs of a stage in memory: where those of a block of rows and a range of keys stand, and whether a cell has any. */
+interface StageRuns {
+  /** Address of the entry (address of runs, count) of the first block of a cell. */
+  index(b: number, hk: number, s: number, r: number): number;
+  /** Keys of all blocks of a cell, of a block of rows each: how large a task it is. */
+  size(b: number, hk: number, s: number, r: number): number;
+  readonly blockBytes: number;
+  readonly headBytes: number;
+}
+
+/** Finds the runs of every block once, and cuts them at the ranges of keys. */
+function placeRuns(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  map: TileMap,
+  stage: Piece,
+): StageRuns {
+  const { G, Hkv } = problem.shape;
+  const { spec, rangeRows, rangeKeys } = made;
+  const strip = stripOf(spec.tile);
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
+  const blocks = Math.ceil((r1 - r0) / spec.blockRows);
+  const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.blockRows];
+  const gs = map.perHead ? G : 1;
+  const words: number[] = [];
+  const rowRanges = Math.ceil(blocks / perRange);
+  const tables = new Map<number, { index: Int32Array; sizes: Float64Array; at: number }>();
+  const whoOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
+  for (const { b, hk } of stage.heads) {
+    const who = whoOf(b, hk);
+    if (tables.has(who)) continue;
+    // [range][block][g] of (word of the first run, runs).
+    const index = new Int32Array(2 * ranges * blocks * gs);
+    const sizes = new Float64Array(ranges * rowRanges);
+    for (let block = 0; block < blocks; block++)
+      for (let g = 0; g < gs; g++) {
+        const row = r0 + block * spec.blockRows;
+        const cut: KeyRun[][] = Array.from({ length: ranges }, () => []);
+        for (const run of map.runs(b, hk * G + g, row, Math.min(r1, row + spec.blockRows), k0, k1))
+          for (let from = run.from; from < run.to; ) {
+            const s = Math.floor((from - k0) / rangeKeys);
+            const to = Math.min(run.to, k0 + (s + 1) * rangeKeys);
+            cut[s].push(onStrip({ ...run, from, to }, strip));
+            from = to;
+          }
+        cut.forEach((runs, s) => {
+          index.set([words.length, runs.length], 2 * ((s * blocks + block) * gs + g));
+          words.push(...runWords(runs));
+          for (const { from, to } of runs) sizes[s * rowRanges + Math.floor(block / perRange)] += to - from;
+        });
+      }
+    tables.set(who, { index, sizes, at: 0 });
+  }
+  const runsAt = regions.alloc(4 * Math.max(1, words.length));
+  memory.i32.set(words, runsAt / 4);
+  for (const table of tables.values()) {
+    table.at = regions.alloc(4 * table.index.length);
+    const { i32 } = memory;
+    i32.set(table.index, table.at / 4);
+    for (let n = 0; n < table.index.length; n += 2) i32[table.at / 4 + n] = runsAt + 4 * table.index[n];
+  }
+  const first = (s: number, r: number) => 2 * (s * blocks + r * perRange) * gs;
+  const tableOf = (b: number, hk: number) =>
+    tables.get(whoOf(b, hk)) as NonNullable<ReturnType<typeof tables.get>>;
+  return {
+    index: (b, hk, s, r) => tableOf(b, hk).at + 4 * first(s, r),
+    size(b, hk, s, r) {
+      const { sizes } = tableOf(b, hk);
+      return sizes[s * rowRanges + r];
+    },
+    blockBytes: 8 * gs,
+    headBytes: gs === 1 ? 0 : 8,
+  };
+}
+
+/** The tasks of a stage, a list a wave. */
+export function backwardTasks(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  made: BackwardCut,
+  map: TileMap,
+  stage: BackwardStage,
+): Tasks[] {
+  const { spec, rangeRows, rangeKeys } = made;
+  const { G } = problem.shape;
+  const { placedKeys, placedRows, masks, sums } = stage;
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
+  const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
+  const runs = placeRuns(memory, regions, problem, made, map, stage);
+  const most = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
+  const at = regions.alloc(most * BACKWARD.size);
+  const dropsAt = regions.alloc(4 * stage.heads.length * G);
+  const targets = sums ? sums.targets : 0;
+  const sumsAt = regions.alloc(Math.max(4, 12 * targets * most));
+  const { i32 } = memory;
+  stage.heads.forEach(({ b, hk }, n) => {
+    for (let g = 0; spec.dropout && g < G; g++)
+      i32[dropsAt / 4 + n * G + g] = headKey(problem.seed, b, hk * G + g);
+  });
+
+  const lists: Tasks[] = [];
+  const [rowsBegun, keysBegun] = [new Set<number>(), new Set<number>()];
+  let count = 0;
+  for (const cells of grid) {
+    const first = count;
+    // Where a range is met first, its gradients start.
+    const flagged = cells.map(([s, r]) => {
+      const [newRows, newKeys] = [stage.newRows && !rowsBegun.has(r), stage.newKeys && !keysBegun.has(s)];
+      rowsBegun.add(r);
+      keysBegun.add(s);
+      return { s, r, flags: (newRows ? NEW_ROWS : 0) | (newKeys ? NEW_KEYS : 0) };
+    });
+    // The largest first, so that threads end a wave together.
+    const wave = stage.heads
+      .flatMap(({ b, hk }, n) =>
+        flagged.map((cell) => ({ ...cell, b, hk, n, size: runs.size(b, hk, cell.s, cell.r) })),
+      )
+      .filter(({ size, flags }) => size > 0 || flags !== 0)
+      .sort((x, y) => y.size - x.size);
+    for (const { b, hk, n, s, r, flags } of wave) {
+      const [row, key] = [r0 + r * rangeRows, k0 + s * rangeKeys];
+      const h = hk * G;
+      const task = (at + count * BACKWARD.size) / 4;
+      const set = (word: number, value: number) => {
+        i32[task + word / 4] = value;
+      };
+      set(BACKWARD.call, stage.call);
+      set(BACKWARD.query, placedRows.query.at(b, h, row));
+      set(BACKWARD.queryRow, placedRows.query.row);
+      set(BACKWARD.queryHead, placedRows.query.head);
+      set(BACKWARD.dOutput, placedRows.dOutput.at(b, h, row));
+      set(BACKWARD.dOutputRow, placedRows.dOutput.row);
+      set(BACKWARD.dOutputHead, placedRows.dOutput.head);
+      set(BACKWARD.output, placedRows.output.at(b, h, row));
+      set(BACKWARD.outputRow, placedRows.output.row);
+      set(BACKWARD.outputHead, placedRows.output.head);
+      set(BACKWARD.lse, placedRows.lse(b, h) + 4 * (row - r0));
+      set(BACKWARD.delta, placedRows.delta(b, h) + 4 * (row - r0));
+      set(BACKWARD.lseHead, placedRows.lseHead);
+      set(BACKWARD.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
+      set(BACKWARD.dQueryHead, placedRows.dQueryHead);
+      set(BACKWARD.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
+      set(BACKWARD.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
+      set(BACKWARD.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
+      set(BACKWARD.keyRow, placedKeys.keyRow);
+      set(BACKWARD.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
+      set(BACKWARD.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
+      set(BACKWARD.rows, Math.min(r1, row + rangeRows) - row);
+      set(BACKWARD.row0, row);
+      set(BACKWARD.heads, G);
+      set(BACKWARD.head, h);
+      set(BACKWARD.batch, b);
+      set(BACKWARD.offset, problem.offsets[b]);
+      set(BACKWARD.keyBase, key);
+      set(BACKWARD.keys, Math.min(k1, key + rangeKeys) - key);
+      set(BACKWARD.index, runs.index(b, hk, s, r));
+      set(BACKWARD.indexBlock, runs.blockBytes);
+      set(BACKWARD.indexHead, runs.headBytes);
+      set(BACKWARD.dropKeys, dropsAt + 4 * n * G);
+      set(BACKWARD.flags, flags);
+      masks.forEach((mask, m) => {
+        const bytes = problem.tensors[m].kind === "bool" ? 1 : 4;
+        set(BACKWARD.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
+        set(BACKWARD.tensorHead + 4 * m, mask.head);
+      });
+      const sumWords = sumsAt + 12 * targets * count;
+      set(BACKWARD.sums, sumWords);
+      if (sums) i32.set(sums.words(b, hk, s, row, key), sumWords / 4);
+      count++;
+    }
+    lists.push({ at: at + first * BACKWARD.size, size: BACKWARD.size, count: count - first });
+  }
+  return lists;
+}

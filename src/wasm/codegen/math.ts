@@ -1,0 +1,260 @@
+/**
+ * Arithmetic of the kernels: exp2, exp, log and tanh of four float32 lanes, as polynomials. Each says what it costs in
+ * accuracy; math.test.ts holds it to that.
+ */
+import {
+  type FunctionBuilder,
+  f32x4,
+  type I32Value,
+  i32,
+  i32x4,
+  type V128Value,
+  v128,
+} from "../assembler/index.ts";
+import { CONSTANTS_AT } from "./layout.ts";
+import type { Storage } from "./spec.ts";
+
+/** exp2 on [−½, ½], minimax with p(0) = 1 exactly: an even degree, because the odd one's error at 0 is 7 ulp. */
+const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.00134066434, 0.000155946778];
+/** 1.5·2²³: adding it rounds to an integer and leaves that integer in the low bits. */
+const MAGIC = 12582912;
+const LOG2E = Math.fround(Math.LOG2E);
+const LN2 = Math.fround(Math.LN2);
+/** ln 2 in two parts, the first with zeros behind: Cody & Waite 1980. */
+const LN2_HIGH = 0.693359375;
+const LN2_LOW = -2.1219444e-4;
+/** Cephes logf (Moshier 1989). */
+const LOG = [
+  7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+  2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+];
+/** tanh as an odd polynomial over an even one on [−7.9, 7.9] (Eigen's generic rational approximation). */
+const TANH_TOP = [
+  -2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-8,
+  1.48572235717979e-5, 6.37261928875436e-4, 4.89352455891786e-3,
+];
+const TANH_BOTTOM = [1.19825839466702e-6, 1.18534705686654e-4, 2.268434632439e-3, 4.89352518554385e-3];
+const TANH_LIMIT = 7.905311107635498;
+const TINY = 0.0004;
+/**
+ * Φ(−a)·e^(a²/2) = P(a)/Q(a) for a in [0, 14], lowest power first: a rational fit with the least largest relative error, 5.6e-9.
+ * All coefficients are positive, so nothing cancels.
+ */
+export const NORMAL_TOP = [
+  0.5000000027572684, 0.4372508787021559, 0.18246181890746158, 0.040372553257385056, 0.004077610625008263,
+];
+export const NORMAL_BOTTOM = [
+  1, 1.672386712730579, 1.1992906566420674, 0.4674290722224907, 0.10120579351541184, 0.010220925331565805,
+];
+/** 1/√(2π), the density of the standard normal distribution at 0. */
+export const DENSITY = 1 / Math.sqrt(2 * Math.PI);
+/** Of GELU by tanh: twice √(2/π), and its share of the cubic term. */
+export const GELU_SLOPE = 2 * Math.sqrt(2 / Math.PI);
+export const GELU_CUBIC = 0.044715 * GELU_SLOPE;
+/** Beyond ±64 the activations are flat or straight in float32. */
+export const FLAT = 64;
+
+/** Every constant the kernels load, floats and bit patterns, in the order they lie in memory. */
+const FLOATS: readonly number[] = [
+  ...new Set([
+    ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
+    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 88.72284, -104, 2, 128,
+    Infinity, -Infinity, ...NORMAL_TOP, ...NORMAL_BOTTOM, DENSITY, GELU_SLOPE, GELU_CUBIC, 3 * GELU_CUBIC, FLAT, -FLAT,
+    -LOG2E, -LOG2E / 2, 4,
+  ].map(Math.fround)),
+]; // biome-ignore format: one list
+const BITS: readonly number[] = [
+  0x7fffffff, 0x007fffff, 0x3f800000, 0x8000, 0x7fff, 0x7c00, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b,
+  0xc2b2ae35, 0x27d4eb2f, 1, 0,
+];
+/** Lanes 0 to 7, behind the other constants. */
+const LANES_AT =
+  CONSTANTS_AT + 4 * (FLOATS.length + BITS.length) + ((4 - ((FLOATS.length + BITS.length) % 4)) % 4) * 4;
+
+/** Writes the constants into the engine's memory, once. */
+export function writeConstants(memory: ArrayBufferLike): void {
+  new Float32Array(memory, CONSTANTS_AT, FLOATS.length).set(FLOATS);
+  new Int32Array(memory, CONSTANTS_AT + 4 * FLOATS.length, BITS.length).set(BITS.map((x) => x | 0));
+  new Int32Array(memory, LANES_AT, 8).set([0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+/** The constants and operations one region of a kernel uses. */
+export interface Arithmetic {
+  /** A float constant in all lanes. */
+  readonly c: (x: number) => V128Value;
+  /** A bit pattern in all lanes. */
+  readonly bits: (x: number) => V128Value;
+  /** Lanes 0, 1, 2, 3 as integers; of the vector behind it 4, 5, 6, 7. */
+  readonly lanes: (vector?: 0 | 1) => V128Value;
+  /** a·b + c, in one rounding where the spec is fused. */
+  readonly madd: (a: V128Value, b: V128Value, c: V128Value) => V128Value;
+}
+
+/** a·b + c. */
+export function maddOf(fused: boolean): Arithmetic["madd"] {
+  return fused ? (a, b, c) => f32x4.relaxed_madd(a, b, c) : (a, b, c) => f32x4.add(f32x4.mul(a, b), c);
+}
+
+function addressOf(list: readonly number[], x: number, base: number): number {
+  const at = list.indexOf(x);
+  if (at < 0) throw new TypeError(`kernel constant ${x} is not in the table`);
+  return base + 4 * at;
+}
+
+/**
+ * Writes a region of a kernel whose constants are loaded into locals before it begins. In wide kernels they are loaded
+ * at each use instead: both halves of a pair then read the same splat, which V8 can widen.
+ */
+export function withConstants(
+  f: FunctionBuilder,
+  spec: { fused: boolean; wide: boolean },
+  body: (m: Arithmetic) => void,
+): void {
+  const held = new Map<number, V128Value>();
+  f.prepared((before) => {
+    const from = (address: number): V128Value => {
+      const load = v128.load32_splat(0, address);
+      if (spec.wide) return load;
+      const known = held.get(address);
+      if (known) return known;
+      const local = before(load);
+      held.set(address, local);
+      return local;
+    };
+    body({
+      c: (x) => from(addressOf(FLOATS, Math.fround(x), CONSTANTS_AT)),
+      bits: (x) => from(addressOf(BITS, x, CONSTANTS_AT + 4 * FLOATS.length)),
+      lanes: (vector = 0) => v128.load(0, LANES_AT + 16 * vector),
+      madd: maddOf(spec.fused),
+    });
+  });
+}
+
+function horner(
+  m: Arithmetic,
+  coefficients: readonly number[],
+  x: V128Value,
+  first = m.c(coefficients[0]),
+): V128Value {
+  return coefficients.slice(1).reduce((p, c) => m.madd(p, x, m.c(c)), first);
+}
+
+/**
+ * 2^x, at most 1.01 ulp with fused operations, 1.3 without. Below −126, where results are not normal, it falls to 0
+ * faster, by less than 2^-127; exactly 0 from −127 down. NaN stays NaN. Not for x ≥ 128.
+ */
+export function exp2(f: FunctionBuilder, m: Arithmetic, x: V128Value): V128Value {
+  return exp2Each(f, m, [x])[0];
+}
+
+/**
+ * 2^x of several vectors, step by step for all of them: each step of a pair is then next to its twin and reads the same
+ * constant, which is what V8's revectoriser asks for.
+ */
+export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
+  const each = (values: readonly V128Value[], step: (x: V128Value, n: number) => V128Value) =>
+    values.map((x, n) => f.let(step(x, n)));
+  const least = f.once(m.c(-127));
+  const y = each(xs, (x) => f32x4.pmax(x, least));
+  const magic = f.once(m.c(MAGIC));
+  const t = each(y, (x) => f32x4.add(x, magic));
+  const whole = each(t, (x) => f32x4.sub(x, magic));
+  const r = each(y, (x, n) => f32x4.sub(x, whole[n]));
+  const [top, ...rest] = [...EXP2].reverse();
+  const first = f.once(m.c(top));
+  let p: V128Value[] = r.map(() => first);
+  for (const c of rest) {
+    const next = f.once(m.c(c));
+    p = each(p, (x, n) => m.madd(x, r[n], next));
+  }
+  const power = each(t, (x) => i32x4.shl(x, 23));
+  return each(p, (x, n) => i32x4.add(x, power[n]));
+}
+
+/** e^x, at most 1.3 ulp with fused operations, 1.5 without; results that are not normal to their last place or two; 0 from −104 down, ∞ from 88.73 up. */
+export function exp(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
+  const x = f.let(value);
+  const y = f.let(f32x4.pmin(f32x4.pmax(x, m.c(-104)), m.c(88.72284)));
+  const t = f.let(f32x4.add(f32x4.mul(y, m.c(LOG2E)), m.c(MAGIC)));
+  const n = f.let(f32x4.sub(t, m.c(MAGIC)));
+  const r = f.let(f32x4.sub(f32x4.sub(y, f32x4.mul(n, m.c(LN2_HIGH))), f32x4.mul(n, m.c(LN2_LOW))));
+  // r/ln 2 is in [−½, ½]; 2^n in two steps, because n may be 128.
+  const p = f.let(horner(m, [...EXP2].reverse(), f32x4.mul(r, m.c(LOG2E))));
+  const half = f.let(i32x4.shr_s(i32x4.shl(t, 10), 11));
+  const rest = i32x4.sub(i32x4.shr_s(i32x4.shl(t, 10), 10), half);
+  const power = (e: V128Value) =>
+    i32x4.shl(i32x4.add(i32x4.max_s(e, i32x4.neg(m.bits(127))), m.bits(127)), 23);
+  const y2 = f.let(f32x4.mul(f32x4.mul(p, power(half)), power(rest)));
+  return v128.bitselect(m.c(Infinity), y2, f32x4.ge(x, m.c(88.72284)));
+}
+
+/** ln x, at most 1 ulp; −∞ at 0, NaN below. */
+export function log(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
+  const x = f.let(value);
+  const small = f.let(f32x4.lt(x, m.c(2 ** -126)));
+  const y = f.let(v128.bitselect(f32x4.mul(x, m.c(2 ** 23)), x, small));
+  const mantissa = f.let(v128.or(v128.and(y, m.bits(0x007fffff)), m.bits(0x3f800000)));
+  const high = f.let(f32x4.gt(mantissa, m.c(Math.SQRT2)));
+  const exponent = i32x4.sub(i32x4.shr_u(y, 23), m.bits(127));
+  const e0 = f32x4.convert_i32x4_s(i32x4.sub(exponent, high));
+  const e = f.let(f32x4.sub(e0, v128.and(m.c(23), small)));
+  const r = f.let(f32x4.sub(v128.bitselect(f32x4.mul(mantissa, m.c(0.5)), mantissa, high), m.c(1)));
+  const z = f.let(f32x4.mul(r, r));
+  const p = f.let(f32x4.mul(f32x4.mul(horner(m, LOG, r), r), z));
+  const q = m.madd(z, m.c(-0.5), m.madd(e, m.c(LN2_LOW), p));
+  const ln = f.let(m.madd(e, m.c(LN2_HIGH), f32x4.add(r, q)));
+  const upper = f.let(v128.bitselect(m.c(Infinity), ln, f32x4.eq(x, m.c(Infinity))));
+  const zero = f.let(v128.bitselect(m.c(-Infinity), upper, f32x4.eq(x, m.c(0))));
+  return v128.bitselect(zero, m.bits(0x7fc00000), f32x4.ge(x, m.c(0)));
+}
+
+/** tanh x, at most 5 ulp with fused operations, 6.5 without. */
+export function tanh(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
+  const x = f.let(value);
+  const y = f.let(f32x4.pmin(f32x4.pmax(x, m.c(-TANH_LIMIT)), m.c(TANH_LIMIT)));
+  const z = f.let(f32x4.mul(y, y));
+  const top = f32x4.mul(horner(m, TANH_TOP, z), y);
+  const ratio = f.let(f32x4.div(top, horner(m, TANH_BOTTOM, z)));
+  return v128.bitselect(x, ratio, f32x4.lt(f32x4.abs(x), m.c(TINY)));
+}
+
+/** Four values of a storage format as float32, from `address + offset`. */
+export function loadFloats(
+  f: FunctionBuilder,
+  m: Arithmetic,
+  storage: Storage,
+  address: I32Value,
+  offset = 0,
+): V128Value {
+  return storage === "float32"
+    ? v128.load(address, offset)
+    : widen(f, m, storage, v128.load16x4_u(address, offset));
+}
+
+/** One value of a storage format, in all lanes. */
+export function loadOne(
+  f: FunctionBuilder,
+  m: Arithmetic,
+  storage: Storage,
+  address: I32Value,
+  offset = 0,
+): V128Value {
+  if (storage === "float32") return v128.load32_splat(address, offset);
+  return widen(f, m, storage, i32x4.splat(i32.load16_u(address, offset)));
+}
+
+/** Four 16-bit patterns, one a lane, as float32: exact, subnormals, infinities and NaN included. */
+function widen(
+  f: FunctionBuilder,
+  m: Arithmetic,
+  storage: "float16" | "bfloat16",
+  pattern: V128Value,
+): V128Value {
+  if (storage === "bfloat16") return i32x4.shl(pattern, 16);
+  // The exponent moves by 2^112 in the product; from 0x7c00 on (∞, NaN) it is set to all ones.
+  const bits = f.let(pattern);
+  const magnitude = f.let(v128.and(bits, m.bits(0x7fff)));
+  const value = f32x4.mul(i32x4.shl(magnitude, 13), m.c(2 ** 112));
+  const special = v128.and(i32x4.ge_s(magnitude, m.bits(0x7c00)), m.bits(0x7f800000));
+  return v128.or(v128.or(value, special), i32x4.shl(v128.and(bits, m.bits(0x8000)), 16));
+}

@@ -1,0 +1,273 @@
+/**
+ * Mask and score expressions compiled into a kernel (their siblings: masks/expression/js.ts as closures). What does not depend on
+ * the key or the score is computed once a row; the rest for four keys at a time. Constants and tables come from the
+ * call's pool in memory, so that kernels are shared between windows, lengths and slopes of other values.
+ */
+import type { Expression, Table, VarName } from "../../masks/expression/expr.ts";
+import {
+  type FunctionBuilder,
+  f32x4,
+  type I32Value,
+  i32,
+  i32x4,
+  type Local,
+  shuffle32,
+  type V128Value,
+  v128,
+} from "../assembler/index.ts";
+import { CALL } from "./layout.ts";
+import { type Arithmetic, exp, log, tanh } from "./math.ts";
+
+/** Where each constant and table of the expressions lies in the pool; written there by `fillPool`. */
+export interface Pool {
+  readonly constants: readonly Expression[];
+  readonly tables: readonly Table[];
+}
+
+/** The pool of a kernel: constants in order of appearance, then one address a table. */
+export function poolOf(expressions: readonly (Expression | undefined)[]): Pool {
+  const constants: Expression[] = [];
+  const tables: Table[] = [];
+  const visit = (x: Expression): void => {
+    if (x.op === "const" && x.type !== "bool") constants.push(x);
+    if (x.op === "table" && !tables.includes(x.value as Table)) tables.push(x.value as Table);
+    // The divisor of floorDiv and mod is written into the code.
+    if (x.op === "floorDiv" || x.op === "mod") visit(x.args[0]);
+    else x.args.forEach(visit);
+  };
+  for (const x of expressions) if (x) visit(x);
+  return { constants, tables };
+}
+
+/** Words of a pool. */
+export const poolWords = (pool: Pool): number =>
+  pool.constants.length + pool.tables.reduce((n, t) => n + 1 + t.shape.length, 0);
+
+/** Writes a pool: constants, and for each table its address and lengths. */
+export function fillPool(
+  pool: Pool,
+  at: number,
+  ints: Int32Array,
+  floats: Float32Array,
+  addressOf: (table: Table) => number,
+): void {
+  let word = at / 4;
+  for (const x of pool.constants)
+    if (x.type === "int") ints[word++] = x.value as number;
+    else floats[word++] = x.value as number;
+  for (const t of pool.tables) {
+    ints[word++] = addressOf(t);
+    for (const n of t.shape) ints[word++] = n;
+  }
+}
+
+/** What varies from row to row; all i32. */
+export interface RowVars {
+  readonly call: I32Value;
+  readonly b: I32Value;
+  readonly h: I32Value;
+  readonly i: I32Value;
+  readonly q: I32Value;
+}
+
+/** True where the value is one for a whole row. */
+export function perRow(x: Expression): boolean {
+  return !(x.op === "var" && (x.value === "k" || x.value === "score")) && x.args.every(perRow);
+}
+
+/** Compiles expressions for one row: `begin` once a row, then `vector` for each four keys. */
+export class RowCompiler {
+  private readonly f: FunctionBuilder;
+  private readonly m: Arithmetic;
+  private readonly pool: Pool;
+  private readonly inside: ReadonlySet<Expression>;
+  private readonly vars: RowVars;
+  private readonly rowValues = new Map<Expression, V128Value>();
+
+  constructor(f: FunctionBuilder, m: Arithmetic, pool: Pool, inside: ReadonlySet<Expression>, vars: RowVars) {
+    this.f = f;
+    this.m = m;
+    this.pool = pool;
+    this.inside = inside;
+    this.vars = vars;
+  }
+
+  /** Computes what is one for the row; the expressions are those `vector` will be asked for. */
+  begin(expressions: readonly (Expression | undefined)[]): void {
+    const visit = (x: Expression): void => {
+      if (this.rowValues.has(x)) return;
+      if (perRow(x)) this.rowValues.set(x, this.f.let(this.node(x, (y) => this.rowValue(y), undefined)));
+      else if (x.op === "table") {
+        // Only whole indices are worth a local; the table itself varies.
+        x.args.forEach(visit);
+      } else
+        x.args.forEach((y, n) => void ((x.op === "floorDiv" || x.op === "mod") && n === 1 ? 0 : visit(y)));
+    };
+    for (const x of expressions) if (x) visit(x);
+  }
+
+  private rowValue(x: Expression): V128Value {
+    const known = this.rowValues.get(x);
+    if (known) return known;
+    const value = this.f.let(this.node(x, (y) => this.rowValue(y), undefined));
+    this.rowValues.set(x, value);
+    return value;
+  }
+
+  /**
+   * The expression at several vectors of four keys, node by node for all of them, so that V8 can pair them: statements as
+   * lanes of ones or zeros. `ks` hold the keys, `scores` the scores.
+   */
+  vectors(
+    expr: Expression,
+    ks: readonly Local<"v128">[],
+    scores: readonly V128Value[] | undefined,
+    known = new Map<Expression, readonly V128Value[]>(),
+  ): readonly V128Value[] {
+    const get = (x: Expression): readonly V128Value[] => {
+      const row = this.rowValues.get(x);
+      if (row) return ks.map(() => row);
+      if (x.op === "var") return x.value === "k" ? ks : (scores as readonly V128Value[]);
+      const seen = known.get(x);
+      if (seen) return seen;
+      // Operands first, each for all vectors.
+      x.args.forEach((y, n) => {
+        if (!((x.op === "floorDiv" || x.op === "mod") && n === 1)) get(y);
+      });
+      const values = ks.map((k, n) => this.f.let(this.node(x, (y) => get(y)[n], k)));
+      known.set(x, values);
+      return values;
+    };
+    return get(expr);
+  }
+
+  /** Where a look-up reads its table, at several vectors of four keys: flat indices, pulled to the nearest edge. */
+  indices(
+    read: Expression,
+    ks: readonly Local<"v128">[],
+    known: Map<Expression, readonly V128Value[]>,
+  ): readonly V128Value[] {
+    const args = read.args.map((x) => this.vectors(x, ks, undefined, known));
+    return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
+  }
+
+  /** Word of a table in the pool: its address; its lengths stand behind it. */
+  private wordOf(t: Table): number {
+    let word = this.pool.constants.length;
+    for (const other of this.pool.tables) {
+      if (other === t) break;
+      word += 1 + other.shape.length;
+    }
+    return word;
+  }
+
+  private lengthOf(t: Table, axis: number): V128Value {
+    return v128.load32_splat(this.vars.call, CALL.pool + 4 * (this.wordOf(t) + 1 + axis));
+  }
+
+  /** An index pulled to the nearest edge of its axis. */
+  private clamped(x: Expression, axis: number, index: V128Value): V128Value {
+    const last = i32x4.sub(this.lengthOf(x.value as Table, axis), this.m.bits(1));
+    return i32x4.max_s(i32x4.min_s(index, last), this.m.bits(0));
+  }
+
+  /** Flat index ((i₀·n₁ + i₁)·n₂ + i₂) … of a look-up. */
+  private flat(x: Expression, index: (axis: number) => V128Value): V128Value {
+    let flat = index(0);
+    for (let axis = 1; axis < x.args.length; axis++)
+      flat = i32x4.add(i32x4.mul(flat, this.lengthOf(x.value as Table, axis)), index(axis));
+    return flat;
+  }
+
+  private constantAt(x: Expression): V128Value {
+    return v128.load32_splat(this.vars.call, CALL.pool + 4 * this.pool.constants.indexOf(x));
+  }
+
+  private node(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
+    const { f, m } = this;
+    const int = x.args[0]?.type !== "float";
+    const arg = (n: number) => get(x.args[n]);
+    switch (x.op) {
+      case "const": return x.type === "bool" ? this.truth(x.value === 1) : this.constantAt(x);
+      case "var": return i32x4.splat(this.vars[x.value as Exclude<VarName, "k" | "score">]);
+      case "table": return this.lookUp(x, get, k);
+      case "select": return v128.bitselect(arg(1), arg(2), arg(0));
+      case "abs": return int ? i32x4.abs(arg(0)) : f32x4.abs(arg(0));
+      case "neg": return int ? i32x4.neg(arg(0)) : f32x4.neg(arg(0));
+      case "exp": return exp(f, m, arg(0));
+      case "log": return log(f, m, arg(0));
+      case "tanh": return tanh(f, m, arg(0));
+      case "sqrt": return f32x4.sqrt(arg(0));
+      case "float": return f32x4.convert_i32x4_s(arg(0));
+      case "not": return v128.not(arg(0));
+      case "add": return int ? i32x4.add(arg(0), arg(1)) : f32x4.add(arg(0), arg(1));
+      case "sub": return int ? i32x4.sub(arg(0), arg(1)) : f32x4.sub(arg(0), arg(1));
+      case "mul": return int ? i32x4.mul(arg(0), arg(1)) : f32x4.mul(arg(0), arg(1));
+      case "div": return f32x4.div(arg(0), arg(1));
+      case "min": return int ? i32x4.min_s(arg(0), arg(1)) : f32x4.min(arg(0), arg(1));
+      case "max": return int ? i32x4.max_s(arg(0), arg(1)) : f32x4.max(arg(0), arg(1));
+      case "lt": return int ? i32x4.lt_s(arg(0), arg(1)) : f32x4.lt(arg(0), arg(1));
+      case "le": return int ? i32x4.le_s(arg(0), arg(1)) : f32x4.le(arg(0), arg(1));
+      case "eq": return x.args[0].type === "float" ? f32x4.eq(arg(0), arg(1)) : i32x4.eq(arg(0), arg(1));
+      case "and": return v128.and(arg(0), arg(1));
+      case "or": return v128.or(arg(0), arg(1));
+      case "floorDiv": return this.divided(arg(0), x.args[1].value as number, "floorDiv");
+      case "mod": return this.divided(arg(0), x.args[1].value as number, "mod");
+    } // biome-ignore format: a row an operation
+  }
+
+  private truth(value: boolean): V128Value {
+    const zero = this.m.bits(0);
+    return value ? i32x4.eq(zero, zero) : zero;
+  }
+
+  /** Division by a constant, towards −∞: a shift where it is a power of two, else lane by lane. */
+  private divided(x: V128Value, n: number, op: "floorDiv" | "mod"): V128Value {
+    const { f } = this;
+    const shift = Math.log2(n);
+    if (Number.isInteger(shift))
+      return op === "floorDiv" ? i32x4.shr_s(x, shift) : v128.and(x, i32x4.splat(n - 1));
+    const held = f.let(x);
+    const out = f.let(held as V128Value);
+    for (let lane = 0; lane < 4; lane++) {
+      const value = f.let(i32x4.extract_lane(held, lane));
+      const rest = f.let(i32.rem_s(value, n));
+      f.set(rest, i32.add(rest, i32.and(i32.shr_s(rest, 31), n)));
+      f.set(out, i32x4.replace_lane(out, op === "mod" ? rest : i32.div_s(i32.sub(value, rest), n), lane));
+    }
+    return out;
+  }
+
+  private lookUp(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
+    const { f, vars } = this;
+    const base = i32.load(vars.call, CALL.pool + 4 * this.wordOf(x.value as Table));
+    // Columns behind the last key are computed too (and masked): a gather there must not leave the table, a whole vector
+    // may, by a few numbers.
+    const last = x.args.length - 1;
+    const inside = this.inside.has(x);
+    const direction = inside && k && x.args.slice(0, last).every(perRow) ? alongKeys(x.args[last]) : 0;
+    const free = direction !== 0 || (inside && perRow(x));
+    const index = f.let(
+      this.flat(x, (axis) => (free ? get(x.args[axis]) : this.clamped(x, axis, get(x.args[axis])))),
+    );
+    const address = (lane: number) => i32.add(base, i32.shl(i32x4.extract_lane(index, lane), 2));
+    if (perRow(x)) return v128.load32_splat(address(0));
+    if (direction === 1) return v128.load(address(0));
+    if (direction === -1) {
+      const loaded = f.let(v128.load(address(3)));
+      return shuffle32(loaded, loaded, [3, 2, 1, 0]);
+    }
+    const out = f.let(i32x4.splat(i32.load(address(0))));
+    for (let lane = 1; lane < 4; lane++) f.set(out, i32x4.replace_lane(out, i32.load(address(lane)), lane));
+    return out;
+  }
+}
+
+/** 1 or −1 where an index grows or falls by one from key to key, 0 where it does neither for certain. */
+function alongKeys(x: Expression): number {
+  if (x.op === "var" && x.value === "k") return 1;
+  const [a, b] = x.args;
+  if (x.op === "add") return perRow(a) ? alongKeys(b) : perRow(b) ? alongKeys(a) : 0;
+  if (x.op === "sub") return perRow(b) ? alongKeys(a) : perRow(a) ? -alongKeys(b) : 0;
+  return 0;
+}

@@ -1,0 +1,103 @@
+/** What this engine can do, found by validating tiny modules; and the register tiles that suit it. */
+import type { Level } from "../../backend/plan.ts";
+import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
+import type { Tile } from "../codegen/spec.ts";
+
+function validates(write: (module: ModuleBuilder) => void, shared: boolean): boolean {
+  if (typeof WebAssembly !== "object") return false;
+  const module = new ModuleBuilder({ initial: 1, maximum: 1, shared });
+  write(module);
+  try {
+    return WebAssembly.validate(module.encode());
+  } catch {
+    return false;
+  }
+}
+
+/** Plain 128-bit SIMD. */
+export function hasSimd(): boolean {
+  return validates(
+    (m) => m.func("f", [], (f) => f.storeVector(0, i32x4.add(v128.load(0), v128.load(0)))),
+    false,
+  );
+}
+
+/** Relaxed SIMD: every current engine; Node 20 behind a flag. */
+export function hasRelaxed(): boolean {
+  const x = v128.load(0);
+  return validates((m) => m.func("f", [], (f) => f.storeVector(0, f32x4.relaxed_madd(x, x, x))), false);
+}
+
+/** Memory that threads can share: in a page only when it is cross-origin isolated. */
+export function hasSharedMemory(): boolean {
+  if (typeof SharedArrayBuffer !== "function" || typeof Atomics !== "object") return false;
+  const page = globalThis as { crossOriginIsolated?: boolean; window?: unknown };
+  if (page.crossOriginIsolated === false) return false;
+  return validates((m) => m.func("f", [], () => {}), true);
+}
+
+interface NodeProcess {
+  versions?: { node?: string; v8?: string };
+  getBuiltinModule?: (id: string) => unknown;
+}
+
+const nodeProcess = (): NodeProcess | undefined => (globalThis as { process?: NodeProcess }).process;
+
+/** V8's version as [major, minor] in Node, Deno and the like; undefined in a page. */
+export function v8Version(): [number, number] | undefined {
+  const version = nodeProcess()?.versions?.v8?.split(".").map(Number);
+  return version && Number.isFinite(version[0]) ? [version[0], version[1]] : undefined;
+}
+
+/** V8 before 13 hoists loads above all arithmetic and spills larger tiles. */
+const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
+
+let widened = false;
+
+/**
+ * Switches V8's 128 → 256-bit revectoriser on, for this process and from now on: an experimental flag, in V8 since
+ * 12.x and of use from 13 (Node 24). Returns false where it cannot be set.
+ */
+export function allowWide(): boolean {
+  if (widened) return true;
+  if (isOldV8() || !nodeProcess()?.versions?.node) return false;
+  const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
+    | { setFlagsFromString(flag: string): void }
+    | undefined;
+  if (!v8) return false;
+  v8.setFlagsFromString("--experimental-wasm-revectorize");
+  widened = true;
+  return true;
+}
+
+const LETTERS = "a".repeat(256);
+const ROOM = new Uint8Array(LETTERS.length);
+let encoder: TextEncoder | undefined;
+
+/**
+ * Gives the upper halves of the 256-bit registers back after a wide kernel, which leaves them in use: on Intel's processors
+ * every old SSE instruction then waits for them, and Math.exp takes 200 ns instead of 10 (measured, Node 24). V8 has no
+ * way to say vzeroupper; Node's encoder of plain ASCII is compiled for AVX and ends with one (0.1 µs).
+ */
+export function leaveWide(): void {
+  if (!widened) return;
+  encoder ??= new TextEncoder();
+  encoder.encodeInto(LETTERS, ROOM);
+}
+
+/** Switches relaxed SIMD on where it is behind a flag (Node 20), for this process; only where the caller asked for it. */
+export function allowRelaxed(): boolean {
+  const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
+    | { setFlagsFromString(flag: string): void }
+    | undefined;
+  if (!v8 || !nodeProcess()?.versions?.node) return false;
+  v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
+  return true;
+}
+
+/** Register tiles by level, measured (docs/04-kernels.md): the largest that V8 keeps in 15 vector registers. */
+export function tileFor(level: Level): Tile {
+  if (level === "wide") return { rows: 6, vectors: 4, unroll: 1 };
+  if (isOldV8()) return { rows: 4, vectors: 2, unroll: 1 };
+  return level === "relaxed" ? { rows: 6, vectors: 2, unroll: 1 } : { rows: 5, vectors: 2, unroll: 8 };
+}

@@ -1,0 +1,69 @@
+/** Kernels, built once for each spec and kept: the code, its instance on this thread, its workspace. */
+
+import { backwardSpaceOf, workspaceOf } from "../codegen/layout.ts";
+import { keyOf, type Spec } from "../codegen/spec.ts";
+import { backward } from "../kernels/backward.ts";
+import { decode } from "../kernels/decode.ts";
+import { forward } from "../kernels/forward.ts";
+import { pack } from "../kernels/pack.ts";
+import type { EngineMemory } from "./memory.ts";
+import type { Runnable } from "./worker-pool.ts";
+
+/** A kernel ready to run on this thread. */
+export interface Kernel extends Runnable {
+  readonly key: string;
+  /** Bytes a thread needs to run it. */
+  readonly workspaceBytes: number;
+}
+
+/** Kernels kept before the longest unused goes. */
+const KEPT = 256;
+let count = 0;
+
+/** The code of a kernel, as a module. */
+export function codeOf(spec: Spec): Uint8Array<ArrayBuffer> {
+  if (spec.kind === "backward") return backward(spec);
+  return spec.kind === "pack" ? pack(spec) : spec.kind === "decode" ? decode(spec) : forward(spec);
+}
+
+function workspaceBytes(spec: Spec): number {
+  if (spec.kind === "pack") return 64;
+  return (spec.kind === "backward" ? backwardSpaceOf(spec) : workspaceOf(spec)).size;
+}
+
+/** Kernels of one memory by key. */
+export class KernelCache {
+  private readonly memory: EngineMemory;
+  private readonly kernels = new Map<string, Kernel>();
+
+  constructor(memory: EngineMemory) {
+    this.memory = memory;
+  }
+
+  /** Keys of the kernels at hand, the latest used last. */
+  get keys(): string[] {
+    return [...this.kernels.keys()];
+  }
+
+  /** The kernel of a spec, built if it is not there. */
+  get(spec: Spec): Kernel {
+    return this.keep(keyOf(spec), workspaceBytes(spec), () => codeOf(spec));
+  }
+
+  /** The kernel of a key, built from the code that `write` gives if it is not there. */
+  keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): Kernel {
+    let kernel = this.kernels.get(key);
+    if (kernel) this.kernels.delete(key);
+    else {
+      const code = write();
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(code), {
+        env: { memory: this.memory.memory },
+      });
+      const run = instance.exports.run as Kernel["run"];
+      kernel = { key, id: ++count, code, workspaceBytes, run };
+      if (this.kernels.size >= KEPT) this.kernels.delete(this.kernels.keys().next().value as string);
+    }
+    this.kernels.set(key, kernel);
+    return kernel;
+  }
+}

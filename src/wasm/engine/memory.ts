@@ -1,0 +1,153 @@
+/**
+ * The engine's one linear memory: constants, control words, kernels, workspaces, staged inputs and outputs, and the
+ * tensors a caller keeps here. First-fit allocation over a sorted list of gaps; growth never moves anything.
+ */
+import { UnsupportedError } from "../../core/errors.ts";
+import { CONSTANTS_AT } from "../codegen/layout.ts";
+import { writeConstants } from "../codegen/math.ts";
+
+const PAGE = 65536;
+/** Control words live below the constants; the heap begins behind them. */
+const HEAP = CONSTANTS_AT + 4096;
+/** Kernels may read a few vectors behind a table or a row. */
+const SLACK = 256;
+
+/** Linear memory with an allocator. Addresses and sizes are multiples of 64 bytes. */
+export class EngineMemory {
+  readonly memory: WebAssembly.Memory;
+  readonly shared: boolean;
+  /** Bytes it may ever hold. */
+  readonly maximum: number;
+  private gaps: { at: number; size: number }[];
+  private readonly sizes = new Map<number, number>();
+  private seen: ArrayBufferLike | undefined;
+  private i32view!: Int32Array<ArrayBufferLike>;
+  private f32view!: Float32Array<ArrayBufferLike>;
+  private u8view!: Uint8Array<ArrayBufferLike>;
+  private u16view!: Uint16Array<ArrayBufferLike>;
+  /** Most bytes ever in use at once since `resetPeak`. */
+  peak = 0;
+  private used = 0;
+
+  constructor(shared: boolean) {
+    this.shared = shared;
+    // 4 GiB is only reserved; where even that is refused (small devices), less.
+    let maximum = 65536;
+    let made: WebAssembly.Memory | undefined;
+    while (!made)
+      try {
+        made = new WebAssembly.Memory({ initial: 16, maximum, shared });
+      } catch (error) {
+        if (maximum <= 1024) throw error;
+        maximum /= 2;
+      }
+    this.memory = made;
+    this.maximum = maximum * PAGE;
+    this.gaps = [{ at: HEAP, size: 16 * PAGE - HEAP }];
+    writeConstants(this.memory.buffer);
+  }
+
+  /** Views of the whole memory, made anew after it grew. */
+  private refresh(): void {
+    const buffer = this.memory.buffer;
+    if (buffer === this.seen) return;
+    this.seen = buffer;
+    this.i32view = new Int32Array(buffer);
+    this.f32view = new Float32Array(buffer);
+    this.u8view = new Uint8Array(buffer);
+    this.u16view = new Uint16Array(buffer);
+  }
+  get i32(): Int32Array<ArrayBufferLike> {
+    this.refresh();
+    return this.i32view;
+  }
+  get f32(): Float32Array<ArrayBufferLike> {
+    this.refresh();
+    return this.f32view;
+  }
+  get u8(): Uint8Array<ArrayBufferLike> {
+    this.refresh();
+    return this.u8view;
+  }
+  get u16(): Uint16Array<ArrayBufferLike> {
+    this.refresh();
+    return this.u16view;
+  }
+
+  /** Address of a new region of at least `bytes`, not cleared. */
+  alloc(bytes: number): number {
+    const size = Math.ceil((bytes + SLACK) / 64) * 64;
+    let n = this.gaps.findIndex((gap) => gap.size >= size);
+    if (n < 0) {
+      this.grow(size);
+      n = this.gaps.length - 1;
+    }
+    const gap = this.gaps[n];
+    const at = gap.at;
+    if (gap.size === size) this.gaps.splice(n, 1);
+    else {
+      gap.at += size;
+      gap.size -= size;
+    }
+    this.sizes.set(at, size);
+    this.used += size;
+    this.peak = Math.max(this.peak, this.used);
+    return at;
+  }
+
+  /** Gives a region back. */
+  free(at: number): void {
+    const size = this.sizes.get(at);
+    if (size === undefined) return;
+    this.sizes.delete(at);
+    this.used -= size;
+    let n = this.gaps.findIndex((gap) => gap.at > at);
+    if (n < 0) n = this.gaps.length;
+    this.gaps.splice(n, 0, { at, size });
+    const join = (i: number) => {
+      const [a, b] = [this.gaps[i], this.gaps[i + 1]];
+      if (!a || !b || a.at + a.size !== b.at) return;
+      a.size += b.size;
+      this.gaps.splice(i + 1, 1);
+    };
+    join(n);
+    join(n - 1);
+  }
+
+  /** Starts counting the peak from what is in use now; returns that. */
+  resetPeak(): number {
+    this.peak = this.used;
+    return this.used;
+  }
+
+  private grow(size: number): void {
+    const end = this.memory.buffer.byteLength;
+    const last = this.gaps[this.gaps.length - 1];
+    const free = last && last.at + last.size === end ? last.size : 0;
+    const pages = Math.ceil((size - free) / PAGE);
+    if (end + pages * PAGE > this.maximum)
+      throw new UnsupportedError(
+        "memory",
+        `the engine needs ${size} bytes more, its memory holds ${end} of at most ${this.maximum}; lower configure({ bytesPerThread }) or free tensors made with empty()`,
+        { asked: size, held: end, allowed: this.maximum },
+      );
+    try {
+      this.memory.grow(pages);
+    } catch (cause) {
+      throw Object.assign(
+        new UnsupportedError(
+          "memory",
+          `the system refused ${pages * PAGE} bytes more; the engine holds ${end}`,
+          {
+            asked: pages * PAGE,
+            held: end,
+            allowed: this.maximum,
+          },
+        ),
+        { cause },
+      );
+    }
+    if (free) last.size += pages * PAGE;
+    else this.gaps.push({ at: end, size: pages * PAGE });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Tensors that live in the engine's memory: a call uses them where they are, so a key/value cache is not copied at each
+ * step. They are ordinary tensors over a shared buffer; the region is given back when nothing looks at it any more.
+ */
+
+import { warnOnce } from "../../backend/settings.ts";
+import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
+import { checkShape, sizeOf, Tensor } from "../../core/tensor.ts";
+import { type Engine, theEngine, whyNot } from "./engine.ts";
+import { claim } from "./transfer.ts";
+
+const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
+
+/**
+ * A zero-filled tensor in the engine's shared memory. The memory goes back when the tensor and all views of its `data`
+ * are collected in the thread that made it; keep it there for as long as another thread uses it. Where there is no shared memory (a page that is not cross-origin
+ * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
+ */
+export function empty<D extends DType = "float32">(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+): Tensor<D> {
+  checkShape("empty", shape);
+  const engine = theEngine();
+  if (!engine?.memory.shared || dtype === "int64") {
+    if (dtype !== "int64")
+      warnOnce(
+        "empty",
+        `empty: ${whyNot() ?? "there is no shared memory here"}; the tensor is an ordinary one, and each call copies it`,
+      );
+    return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
+  }
+  const size = sizeOf(shape);
+  const at = engine.memory.alloc(size * BYTES[dtype]);
+  const Class = arrayFor(dtype, 0).constructor as new (
+    buffer: ArrayBufferLike,
+    at: number,
+    length: number,
+  ) => ReturnType<typeof arrayFor>;
+  // The same memory under an object of its own, which every view of these numbers keeps alive.
+  const buffer = structuredClone(engine.memory.memory.buffer);
+  const data = new Class(buffer, at, size);
+  (data as Float32Array).fill(0);
+  claim(buffer, engine.memory);
+  returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
+    owner.memory.free(region),
+  );
+  returned.finalizer.register(buffer, { engine, at });
+  return new Tensor(data, [...shape], dtype);
+}

@@ -1,0 +1,80 @@
+/** The self-test lets wide kernels through only where every bit of every call agrees. */
+import { expect, it } from "vitest";
+import type { Result } from "../../backend/contract.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { reference } from "../../reference/backend.ts";
+import { matmul } from "../../reference/matmul.ts";
+import { agrees, gradientsAgree, productsAgree } from "./self-test.ts";
+
+/** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
+function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
+  let calls = 0;
+  const known = new Map<boolean, Float32Array>();
+  const passed = agrees((problem: Problem, out: Result, level) => {
+    const output = out.output as Float32Array;
+    const masked = problem.mask !== undefined;
+    if (!known.has(masked)) {
+      reference.forward(problem, out);
+      known.set(masked, output.slice());
+    }
+    output.set(known.get(masked) as Float32Array);
+    if (level === "wide") change(calls++, output);
+  });
+  return { passed, calls };
+}
+
+it("agreeing kernels pass, after enough calls for the optimising compiler, with a mask and without", () => {
+  const { passed, calls } = tested(() => {});
+  expect(passed).toBe(true);
+  expect(calls).toBeGreaterThanOrEqual(32);
+});
+
+it("one last bit of one number in one late call fails", () => {
+  const { calls } = tested(() => {});
+  for (const late of [0, 1, calls >> 1, calls - 1])
+    for (const place of [0, 17, 96 * 64 - 1]) {
+      const { passed } = tested((n, output) => {
+        if (n === late) new Int32Array(output.buffer)[place] ^= 1;
+      });
+      expect(passed, `call ${late}, number ${place}`).toBe(false);
+    }
+});
+
+it("NaN in place of a number, and −0 in place of 0, fail", () => {
+  expect(tested((_, output) => output.fill(Number.NaN, 5, 6)).passed).toBe(false);
+  expect(tested((n, output) => n === 3 && new Int32Array(output.buffer).fill(0x80000000, 9, 10)).passed).toBe(
+    false,
+  );
+});
+
+it("of the backward kernels too, any bit of any gradient in any call counts", () => {
+  const run = (change: (n: number, gradient: Float32Array) => void) => {
+    let calls = 0;
+    const passed = gradientsAgree((_, __, { dQuery, dKey, dValue }, level) => {
+      [dQuery, dKey, dValue].forEach((x, n) => void x.fill(n + 1));
+      if (level === "wide") change(calls++, [dQuery, dKey, dValue][calls % 3] as Float32Array);
+    });
+    return { passed, calls };
+  };
+  const { passed, calls } = run(() => {});
+  expect([passed, calls >= 32]).toEqual([true, true]);
+  for (const late of [0, 1, 2, calls - 3, calls - 2, calls - 1])
+    expect(run((n, x) => n === late && x.fill(1.0000001, 100, 101)).passed).toBe(false);
+});
+
+it("products pass where all bits agree, operands along K and across it; one last bit in one late call fails", () => {
+  let calls = 0;
+  const tested = (change: (n: number, output: Int32Array) => void) => {
+    calls = 0;
+    return productsAgree((product, level) => {
+      matmul(product);
+      if (level === "wide") change(calls++, new Int32Array(product.out.buffer));
+    });
+  };
+  expect(tested(() => {})).toBe(true);
+  const all = calls;
+  expect(all).toBeGreaterThanOrEqual(32);
+  for (const late of [0, all >> 1, all - 1])
+    for (const place of [0, 999, 50 * 40 - 1])
+      expect(tested((n, output) => void (n === late && (output[place] ^= 1)))).toBe(false);
+});

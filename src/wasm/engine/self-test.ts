@@ -1,0 +1,99 @@
+/**
+ * The self-test of wide kernels: V8's revectoriser is experimental, so before the level is used its results must equal
+ * the 128-bit kernel's bit for bit, over enough calls for the optimising compiler to have replaced the first code.
+ */
+
+import type { Gradients, Result, Upstream } from "../../backend/contract.ts";
+import { type Problem, resolve } from "../../backend/problem.ts";
+import { type Product, resolveProduct } from "../../backend/product.ts";
+import { operandOf } from "../../core/shape.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { causal } from "../../masks/causal.ts";
+
+/** Calls of the wide kernel; the optimised code is there after 2 to 5. */
+const CALLS = 24;
+
+/** Numbers of a shape, the same on every run. */
+const numbers = (salt: number, shape: readonly number[]): Tensor =>
+  new Tensor(
+    Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => Math.sin(i * 12.9898 + salt) * 3),
+    shape,
+    "float32",
+  );
+
+/** True where wide and relaxed kernels of attention agree to the bit. */
+export function agrees(forward: (problem: Problem, out: Result, level: "wide" | "relaxed") => void): boolean {
+  const [N, d] = [96, 64];
+  const [q, k, v] = [1, 2, 3].map((salt) => numbers(salt, [N, d]));
+  const outputOf = (problem: Problem, level: "wide" | "relaxed"): Int32Array => {
+    const output = new Float32Array(N * d);
+    forward(problem, { output, lse: new Float32Array(N), batch: N * d, head: N * d, row: d }, level);
+    return new Int32Array(output.buffer);
+  };
+  for (const options of [{}, { attnMask: causal() }]) {
+    const problem = resolve("self-test", q, k, v, options);
+    const want = outputOf(problem, "relaxed");
+    for (let n = 0; n < CALLS; n++) {
+      const got = outputOf(problem, "wide");
+      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
+    }
+  }
+  return true;
+}
+
+/** True where wide and relaxed backward kernels agree to the bit, over a tile and a part of one. */
+export function gradientsAgree(
+  backward: (problem: Problem, upstream: Upstream, gradients: Gradients, level: "wide" | "relaxed") => void,
+): boolean {
+  const [N, d] = [224, 48];
+  const [q, k, v, dOutput, output] = [1, 2, 3, 4, 5].map((salt) => numbers(salt, [N, d]));
+  for (const options of [{}, { attnMask: causal() }]) {
+    const problem = resolve("self-test", q, k, v, { ...options, scale: 0.02 });
+    const { shape } = problem;
+    const upstream = {
+      dOutput: operandOf(shape, dOutput),
+      output: operandOf(shape, output),
+      lse: (_: number, __: number, row: number) => Math.log(row + 1),
+    };
+    const gradientsOf = (level: "wide" | "relaxed"): Int32Array => {
+      const all = new Float32Array(3 * N * d);
+      const [dQuery, dKey, dValue] = [0, 1, 2].map((n) => all.subarray(n * N * d, (n + 1) * N * d));
+      backward(problem, upstream, { dQuery, dKey, dValue, masks: [], tables: new Map() }, level);
+      return new Int32Array(all.buffer);
+    };
+    const want = gradientsOf("relaxed");
+    for (let n = 0; n < CALLS; n++) {
+      const got = gradientsOf("wide");
+      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
+    }
+  }
+  return true;
+}
+
+/** True where wide and relaxed products agree to the bit, operands along K and across it, over a block and a half of K. */
+export function productsAgree(multiply: (product: Product, level: "wide" | "relaxed") => void): boolean {
+  const [M, N, K] = [50, 40, 384];
+  for (const transposed of [false, true]) {
+    const options = {
+      transposeA: transposed,
+      transposeB: !transposed,
+      bias: numbers(3, [N, 1]).reshape([N]),
+    };
+    const { product, result } = resolveProduct(
+      "self-test",
+      numbers(1, transposed ? [K, M] : [M, K]),
+      numbers(2, transposed ? [K, N] : [N, K]),
+      options,
+    );
+    multiply(product, "relaxed");
+    const want = new Int32Array(result.data.slice().buffer);
+    const { buffer, byteOffset, length } = result.data;
+    const got = new Int32Array(buffer, byteOffset, length);
+    for (let n = 0; n < CALLS; n++) {
+      got.fill(0);
+      multiply(product, "wide");
+      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,166 @@
+/**
+ * One call in the engine's memory: its spec, its shared words (CALL), the constants and tables of its expressions.
+ */
+
+import type { Level } from "../../backend/plan.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { type Cut, cut, type Machine } from "../../backend/tiling.ts";
+import { dropoutThreshold } from "../../core/random.ts";
+import type { Operand } from "../../core/shape.ts";
+import { bounder } from "../../masks/expression/bounds.ts";
+import { type Expression, type Table, VARS } from "../../masks/expression/expr.ts";
+import { CALL } from "../codegen/layout.ts";
+import { fillPool, poolOf, poolWords } from "../codegen/score.ts";
+import { panelOf, type Spec, type Storage } from "../codegen/spec.ts";
+import { tileFor } from "../engine/features.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+
+/** Regions of a call, given back together. */
+export class Regions {
+  private readonly memory: EngineMemory;
+  private readonly held: number[] = [];
+  constructor(memory: EngineMemory) {
+    this.memory = memory;
+  }
+  alloc(bytes: number): number {
+    const at = this.memory.alloc(bytes);
+    this.held.push(at);
+    return at;
+  }
+  free(): void {
+    for (const at of this.held) this.memory.free(at);
+    this.held.length = 0;
+  }
+}
+
+/** The cut and the kernel spec of a problem on a level. */
+export function specOf(
+  problem: Problem,
+  level: Exclude<Level, "reference">,
+  shared: boolean,
+): { spec: Spec; how: Cut } {
+  const tile = tileFor(level);
+  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
+  const how = cut(problem, machine);
+  const { shape } = problem;
+  const storage = (x: Operand) => x.tensor.dtype as Storage;
+  const spec: Spec = {
+    kind: how.kind,
+    fused: level !== "strict",
+    // The decode kernel is bound by memory: 256 bits bring it nothing, so it is written one way.
+    wide: level === "wide" && how.kind === "forward",
+    tile: how.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
+    dk: shape.dk,
+    dv: shape.dv,
+    blockRows: how.blockRows,
+    keyTile: how.keyTile,
+    query: storage(shape.query),
+    key: storage(shape.key),
+    value: storage(shape.value),
+    mask: problem.mask,
+    score: problem.score,
+    inside: insideTables(problem, [problem.mask, problem.score]),
+    tensors: problem.tensors.map((t) => t.kind),
+    dropout: problem.dropoutP > 0,
+    shared,
+  };
+  return { spec, how };
+}
+
+/** Table look-ups whose indices cannot leave the table, whatever the cell. */
+export function insideTables(
+  problem: Problem,
+  expressions: readonly (Expression | undefined)[],
+): Set<Expression> {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  const inside = new Set<Expression>();
+  const box = {
+    b0: 0,
+    b1: B - 1,
+    h0: 0,
+    h1: Hq - 1,
+    i0: 0,
+    i1: Nq - 1,
+    k0: 0,
+    k1: Nk - 1,
+    offset0: problem.offsets.reduce((a, x) => Math.min(a, x), Infinity),
+    offset1: problem.offsets.reduce((a, x) => Math.max(a, x), -Infinity),
+  };
+  const visit = (x: Expression): void => {
+    if (x === VARS.score) return;
+    if (x.op === "table") {
+      const t = x.value as Table;
+      const fits = x.args.every((index, axis) => {
+        const { low, high, last } = bounder(index)(box);
+        return low[last] >= 0 && high[last] < t.shape[axis];
+      });
+      if (fits) inside.add(x);
+    }
+    x.args.forEach(visit);
+  };
+  for (const x of expressions) if (x) visit(x);
+  return inside;
+}
+
+/** Byte strides a call's words hold. */
+export interface Strides {
+  readonly queryRow: number;
+  readonly keyRow: number;
+  readonly valueRow: number;
+  readonly outRow: number;
+  readonly queryHead: number;
+  readonly outHead: number;
+  readonly lseHead: number;
+  readonly headRows: number;
+  readonly tensorRows: readonly number[];
+}
+
+/** Writes the words of a call and the pool of its expressions; returns where they are. */
+export function writeCall(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  strides: Strides,
+  expressions: readonly (Expression | undefined)[] = [problem.mask, problem.score],
+): number {
+  const pool = poolOf(expressions);
+  const at = regions.alloc(CALL.pool + 4 * poolWords(pool));
+  const tables = new Map<Table, number>();
+  for (const t of pool.tables) {
+    const address = regions.alloc(4 * t.data.length);
+    tables.set(t, address);
+    if (t.type === "int") memory.i32.set(t.data, address / 4);
+    else memory.f32.set(t.data, address / 4);
+  }
+  const { i32, f32 } = memory;
+  const word = (offset: number) => (at + offset) / 4;
+  // Where nothing but the mask touches a score, it stays the plain product q·k and the scale goes into the exponent:
+  // exact for whole numbers, and one rounding less. The sign stays with Q, because the maximum must be one.
+  const size = Math.abs(problem.scale);
+  const plain =
+    !problem.score &&
+    !problem.sinks &&
+    problem.tensors.every((t) => t.kind === "bool") &&
+    size >= 2 ** -16 &&
+    size <= 2 ** 16;
+  f32[word(CALL.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
+  f32[word(CALL.unit)] = plain ? size : 1;
+  f32[word(CALL.exponent)] = (plain ? size : 1) * Math.LOG2E;
+  f32[word(CALL.factor)] = problem.scale;
+  i32[word(CALL.keys)] = problem.shape.Nk;
+  i32[word(CALL.queryRow)] = strides.queryRow;
+  i32[word(CALL.keyRow)] = strides.keyRow;
+  i32[word(CALL.valueRow)] = strides.valueRow;
+  i32[word(CALL.outRow)] = strides.outRow;
+  i32[word(CALL.queryHead)] = strides.queryHead;
+  i32[word(CALL.outHead)] = strides.outHead;
+  i32[word(CALL.lseHead)] = strides.lseHead;
+  i32[word(CALL.headRows)] = strides.headRows;
+  i32[word(CALL.dropThreshold)] = dropoutThreshold(problem.dropoutP) | 0;
+  f32[word(CALL.dropScale)] = 1 / (1 - problem.dropoutP);
+  strides.tensorRows.forEach((bytes, n) => {
+    i32[word(CALL.tensorRow) + n] = bytes;
+  });
+  fillPool(pool, at + CALL.pool, i32 as Int32Array, f32 as Float32Array, (t) => tables.get(t) as number);
+  return at;
+}

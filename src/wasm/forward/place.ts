@@ -1,0 +1,292 @@
+/**
+ * Where the operands and results of a stage lie in the engine's memory. A problem that fits is placed whole, with the
+ * strides it came in; otherwise pieces of it are gathered into dense rows, one frame of regions used again and again.
+ */
+
+import type { Result } from "../../backend/contract.ts";
+import type { Problem } from "../../backend/problem.ts";
+import type { Operand } from "../../core/shape.ts";
+import { paddedValue, stateBytes } from "../codegen/layout.ts";
+import { BYTES_OF, panelOf, roundUp } from "../codegen/spec.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import {
+  bringWhole,
+  extentOf,
+  maskRowBytes,
+  resident,
+  type Staged,
+  stageMask,
+  stageRows,
+  wholeAt,
+} from "../engine/transfer.ts";
+import type { Regions, Strides } from "./call.ts";
+import type { Prepared } from "./prepare.ts";
+
+/** Heads, rows and keys in the engine's memory together. */
+export interface Piece {
+  readonly heads: readonly { readonly b: number; readonly hk: number }[];
+  readonly rows: readonly [number, number];
+  readonly keys: readonly [number, number];
+}
+
+/** A piece in place: byte addresses by absolute batch entry, head, row and key. */
+export interface Placed extends Piece {
+  readonly query: (b: number, h: number, row: number) => number;
+  readonly key: (b: number, hk: number, key: number) => number;
+  readonly value: (b: number, hk: number, key: number) => number;
+  /** Packed keys of a head, at the first key of the piece; 0 for the decode kernel. */
+  readonly packedKey: (b: number, hk: number) => number;
+  /** Packed values, where they are packed. */
+  readonly packedValue: (b: number, hk: number) => number;
+  readonly out: (b: number, h: number, row: number, split: number) => number;
+  readonly lse: (b: number, h: number, row: number, split: number) => number;
+  readonly state: (b: number, h: number, block: number) => number;
+  readonly tensor: (n: number, b: number, h: number, row: number) => number;
+  readonly sinks: number;
+  readonly strides: Strides;
+  /** True where `out` has the result's own layout, one block to copy. */
+  readonly whole: boolean;
+  /** Bytes from the first output (and lse) of one split to that of the next. */
+  readonly splitBytes: number;
+}
+
+const NOWHERE = () => 0;
+
+/** Sinks as float32; 0 where there are none. */
+function placeSinks(memory: EngineMemory, regions: Regions, problem: Problem): number {
+  if (!problem.sinks) return 0;
+  const at = regions.alloc(4 * problem.sinks.length);
+  memory.f32.set(problem.sinks, at / 4);
+  return at;
+}
+
+/** A problem in place, its numbers to be brought: keys (and values that are packed) first, the rest while those are packed. */
+export interface PlacedWhole extends Placed {
+  readonly bringKeys: () => void;
+  readonly bringRest: () => void;
+}
+
+/** Places a problem that fits: operands as they lie if their rows are whole, the output in its own layout. */
+export function placeWhole(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  prepared: Prepared,
+  out: Result,
+): PlacedWhole {
+  const { shape } = problem;
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
+  const { spec, how } = prepared;
+  const [early, late]: (() => void)[][] = [[], []];
+  const place = (
+    x: Operand,
+    heads: number,
+    rows: number,
+    columns: number,
+    bytes: number,
+    when: (() => void)[],
+  ): Staged => {
+    const there = resident(memory, x);
+    if (there) return there;
+    const extent = columns === 0 ? undefined : extentOf(x, heads, rows, columns);
+    if (extent) {
+      const target = regions.alloc((extent.to - extent.from) * bytes);
+      when.push(() => bringWhole(memory, x, extent, target));
+      return wholeAt(x, extent, target);
+    }
+    const head = rows * columns * bytes;
+    const at = regions.alloc(B * heads * head);
+    when.push(() => {
+      for (let b = 0; b < B; b++)
+        for (let h = 0; h < heads; h++)
+          stageRows(memory, x, b, h, 0, rows, columns, at + (b * heads + h) * head);
+    });
+    return { at: (b, h, n) => at + (b * heads + h) * head + n * columns * bytes, row: columns * bytes, head };
+  };
+  const query = place(shape.query, Hq, Nq, dk, BYTES_OF[spec.query], late);
+  const key = place(shape.key, Hkv, Nk, dk, BYTES_OF[spec.key], early);
+  const value = place(shape.value, Hkv, Nk, dv, BYTES_OF[spec.value], prepared.packValues ? early : late);
+
+  const packed = spec.kind === "forward";
+  const packedHead = packed ? roundUp(Nk, panelOf(spec.tile)) * dk * 4 : 0;
+  const packedAt = packed ? regions.alloc(B * Hkv * packedHead) : 0;
+  const valueHead = prepared.packValues ? Nk * paddedValue(spec) * 4 : 0;
+  const valueAt = prepared.packValues ? regions.alloc(B * Hkv * valueHead) : 0;
+
+  const splitOut = 4 * B * Hq * Nq * dv;
+  const splitLse = 4 * B * Hq * Nq;
+  const outAt = regions.alloc(how.splits * splitOut);
+  const lseAt = regions.alloc(how.splits * splitLse);
+
+  const masks = problem.tensors.map((t) => {
+    // Heads and batch entries that share their cells share the copy.
+    const [bs, hs] = [t.base.some((x) => x !== t.base[0]) ? B : 1, t.head === 0 ? 1 : Hq];
+    const rowBytes = maskRowBytes(t, Nk);
+    const rows = t.row === 0 ? 1 : Nq;
+    const at = regions.alloc(bs * hs * rows * rowBytes);
+    late.push(() => {
+      for (let b = 0; b < bs; b++)
+        for (let h = 0; h < hs; h++)
+          stageMask(memory, t, b, h, [0, Nq], [0, Nk], at + (b * hs + h) * rows * rowBytes, rowBytes);
+    });
+    const row = t.row === 0 ? 0 : rowBytes;
+    return {
+      row,
+      at: (b: number, h: number, r: number) =>
+        at + ((bs === 1 ? 0 : b) * hs + (hs === 1 ? 0 : h)) * rows * rowBytes + r * row,
+    };
+  });
+  const heads = Array.from({ length: B * Hkv }, (_, n) => ({ b: Math.floor(n / Hkv), hk: n % Hkv }));
+  return {
+    heads,
+    rows: [0, Nq],
+    keys: [0, Nk],
+    query: query.at,
+    key: key.at,
+    value: value.at,
+    packedKey: packed ? (b, hk) => packedAt + (b * Hkv + hk) * packedHead : NOWHERE,
+    packedValue: prepared.packValues ? (b, hk) => valueAt + (b * Hkv + hk) * valueHead : NOWHERE,
+    out: (b, h, row, split) => outAt + split * splitOut + 4 * (b * out.batch + h * out.head + row * out.row),
+    lse: (b, h, row, split) => lseAt + split * splitLse + 4 * ((b * Hq + h) * Nq + row),
+    state: NOWHERE,
+    tensor: (n, b, h, row) => masks[n].at(b, h, row),
+    sinks: placeSinks(memory, regions, problem),
+    strides: {
+      queryRow: query.row,
+      queryHead: query.head,
+      keyRow: key.row,
+      valueRow: prepared.packValues ? paddedValue(spec) * 4 : value.row,
+      outRow: 4 * out.row,
+      outHead: 4 * out.head,
+      lseHead: 4 * Nq,
+      headRows: Nq,
+      tensorRows: masks.map((m) => m.row),
+    },
+    whole: true,
+    splitBytes: splitOut,
+    bringKeys: () => early.forEach((bring) => bring()),
+    bringRest: () => late.forEach((bring) => bring()),
+  };
+}
+
+/** A frame for pieces: regions for the largest piece, filled again for each. `fresh` is true where keys were brought in anew. */
+export interface Frame {
+  readonly strides: Strides;
+  fill(piece: Piece): { placed: Placed; fresh: boolean };
+}
+
+/** Regions for pieces of the size the plan cut. */
+export function placePieces(
+  memory: EngineMemory,
+  regions: Regions,
+  problem: Problem,
+  prepared: Prepared,
+): Frame {
+  const { shape } = problem;
+  const { G, Nk, dk, dv } = shape;
+  const { spec, how, cut } = prepared;
+  const units = Math.min(cut.heads, shape.B * shape.Hkv);
+  const [rows, keys] = [Math.min(cut.rows, shape.Nq), Math.min(cut.keys, Nk)];
+  const operand = (x: Operand, heads: number, count: number, columns: number, bytes: number) => {
+    const there = resident(memory, x);
+    const head = count * columns * bytes;
+    return { there, head, row: there?.row ?? columns * bytes, at: there ? 0 : regions.alloc(heads * head) };
+  };
+  const query = operand(shape.query, units * G, rows, dk, BYTES_OF[spec.query]);
+  const key = operand(shape.key, units, keys, dk, BYTES_OF[spec.key]);
+  const value = operand(shape.value, units, keys, dv, BYTES_OF[spec.value]);
+  const packed = spec.kind === "forward";
+  const packedHead = packed ? roundUp(keys, panelOf(spec.tile)) * dk * 4 : 0;
+  const packedAt = packed ? regions.alloc(units * packedHead) : 0;
+  const valueHead = prepared.packValues ? keys * paddedValue(spec) * 4 : 0;
+  const valueAt = prepared.packValues ? regions.alloc(units * valueHead) : 0;
+  const outHead = 4 * rows * dv;
+  const splitOut = units * G * outHead;
+  const splitLse = units * G * rows * 4;
+  const outAt = regions.alloc(how.splits * splitOut);
+  const lseAt = regions.alloc(how.splits * splitLse);
+  const blocks = Math.ceil(rows / how.blockRows);
+  const stateAt = keys < Nk ? regions.alloc(units * G * blocks * stateBytes(spec)) : 0;
+  const masks = problem.tensors.map((t) => {
+    const rowBytes = maskRowBytes(t, keys);
+    const count = t.row === 0 ? 1 : rows;
+    return {
+      rowBytes,
+      row: t.row === 0 ? 0 : rowBytes,
+      head: count * rowBytes,
+      at: regions.alloc(units * G * count * rowBytes),
+    };
+  });
+  const sinks = placeSinks(memory, regions, problem);
+  const strides: Strides = {
+    queryRow: query.row,
+    queryHead: query.there?.head ?? query.head,
+    keyRow: key.row,
+    valueRow: prepared.packValues ? paddedValue(spec) * 4 : value.row,
+    outRow: 4 * dv,
+    outHead,
+    lseHead: 4 * rows,
+    headRows: shape.Nq,
+    tensorRows: masks.map((m) => m.row),
+  };
+  let [queriesHeld, keysHeld] = ["", ""];
+
+  return {
+    strides,
+    fill(piece) {
+      const [r0, r1] = piece.rows;
+      const [k0, k1] = piece.keys;
+      const unit = new Map(piece.heads.map(({ b, hk }, n) => [b * shape.Hkv + hk, n]));
+      const at = (b: number, hk: number) => unit.get(b * shape.Hkv + hk) as number;
+      const headAt = (b: number, h: number) => at(b, Math.floor(h / G)) * G + (h % G);
+      const who = piece.heads.map(({ b, hk }) => `${b}.${hk}`).join();
+      const [queriesWanted, keysWanted] = [`${who} ${r0}`, `${who} ${k0}`];
+      const fresh = keysHeld !== keysWanted;
+      for (const { b, hk } of piece.heads) {
+        if (queriesHeld !== queriesWanted && !query.there)
+          for (let h = hk * G; h < (hk + 1) * G; h++)
+            stageRows(memory, shape.query, b, h, r0, r1, dk, query.at + headAt(b, h) * query.head);
+        if (fresh && !key.there)
+          stageRows(memory, shape.key, b, hk, k0, k1, dk, key.at + at(b, hk) * key.head);
+        if (fresh && !value.there)
+          stageRows(memory, shape.value, b, hk, k0, k1, dv, value.at + at(b, hk) * value.head);
+        problem.tensors.forEach((t, n) => {
+          for (let h = hk * G; h < (hk + 1) * G; h++)
+            stageMask(
+              memory,
+              t,
+              b,
+              h,
+              [r0, r1],
+              [k0, k1],
+              masks[n].at + headAt(b, h) * masks[n].head,
+              masks[n].rowBytes,
+            );
+        });
+      }
+      [queriesHeld, keysHeld] = [queriesWanted, keysWanted];
+      const from = (x: typeof key, base: number, index: (b: number, h: number) => number) =>
+        x.there?.at ??
+        ((b: number, h: number, n: number) => x.at + index(b, h) * x.head + (n - base) * x.row);
+      const placed: Placed = {
+        ...piece,
+        query: from(query, r0, headAt),
+        key: from(key, k0, at),
+        value: from(value, k0, at),
+        packedKey: packed ? (b, hk) => packedAt + at(b, hk) * packedHead : NOWHERE,
+        packedValue: prepared.packValues ? (b, hk) => valueAt + at(b, hk) * valueHead : NOWHERE,
+        out: (b, h, row, split) => outAt + split * splitOut + headAt(b, h) * outHead + (row - r0) * 4 * dv,
+        lse: (b, h, row, split) => lseAt + split * splitLse + (headAt(b, h) * rows + row - r0) * 4,
+        state: stateAt
+          ? (b, h, block) => stateAt + (headAt(b, h) * blocks + block) * stateBytes(spec)
+          : NOWHERE,
+        tensor: (n, b, h, row) => masks[n].at + headAt(b, h) * masks[n].head + (row - r0) * masks[n].row,
+        sinks,
+        strides,
+        whole: false,
+        splitBytes: splitOut,
+      };
+      return { placed, fresh };
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Weights on request: exp(score − lse) for chosen heads and rows, by the same products, masks and exp2 as the forward
+ * kernel. One key head and a few rows of weights are in the engine's memory at a time.
+ */
+
+import type { LseReader } from "../../backend/contract.ts";
+import type { Level } from "../../backend/plan.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { settings } from "../../backend/settings.ts";
+import { TileMap } from "../../backend/tiles.ts";
+import { arrayName, narrow, type TypedData } from "../../core/dtype.ts";
+import { headKey } from "../../core/random.ts";
+import { FIRST, LAST, PACK, runWords, TASK } from "../codegen/layout.ts";
+import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
+import type { Engine } from "../engine/engine.ts";
+import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
+import { Regions, specOf, writeCall } from "./call.ts";
+
+/** Consecutive rows that one task computes. */
+interface Block {
+  readonly row: number;
+  readonly count: number;
+  /** Place of the first row among those asked for. */
+  readonly index: number;
+}
+
+/** Fills `out` [B, heads, rows, Nk] with weights. */
+export function weights(
+  engine: Engine,
+  problem: Problem,
+  level: Exclude<Level, "reference">,
+  threads: number,
+  lse: LseReader,
+  heads: readonly number[],
+  rows: readonly number[],
+  out: TypedData,
+): void {
+  const { memory } = engine;
+  const { shape } = problem;
+  const { B, G, Nk, dk } = shape;
+  const forward = specOf(
+    { ...problem, shape: { ...shape, Nq: Math.max(shape.Nq, 8) } },
+    level,
+    memory.shared,
+  );
+  const spec: Spec = { ...forward.spec, kind: "weights" };
+  const kernel = engine.kernels.get(spec);
+  const packer = engine.kernels.get(packing(spec));
+  engine.threads.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
+  const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
+
+  const outRow = roundUp(Nk, panelOf(spec.tile)) * 4;
+  const cells = problem.tensors.reduce((n, t) => n + maskRowBytes(t, Nk), 0);
+  const rowBytes = outRow + dk * BYTES_OF[spec.query] + 4 + cells;
+  const budget = settings().bytesPerThread * settings().threads;
+  // A batch is whole blocks that fit the budget: at least one.
+  const perBatch = Math.max(1, Math.floor(budget / 2 / (rowBytes * spec.blockRows)));
+  const blocks = blocksOf(rows, spec.blockRows);
+  const batch = Math.min(blocks.length, perBatch);
+
+  const regions = new Regions(memory);
+  try {
+    const rawKeys = regions.alloc(Nk * dk * BYTES_OF[spec.key]);
+    const packed = regions.alloc(roundUp(Nk, panelOf(spec.tile)) * dk * 4);
+    const queryAt = regions.alloc(batch * spec.blockRows * dk * BYTES_OF[spec.query]);
+    const lseAt = regions.alloc(batch * spec.blockRows * 4);
+    const outAt = regions.alloc(batch * spec.blockRows * outRow);
+    const masks = problem.tensors.map((t) => ({
+      t,
+      bytes: maskRowBytes(t, Nk),
+      at: regions.alloc(batch * spec.blockRows * maskRowBytes(t, Nk)),
+    }));
+    const call = writeCall(memory, regions, problem, {
+      queryRow: dk * BYTES_OF[spec.query],
+      keyRow: dk * BYTES_OF[spec.key],
+      valueRow: 0,
+      outRow,
+      queryHead: 0,
+      outHead: 0,
+      lseHead: 0,
+      headRows: 0,
+      tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
+    });
+    const taskAt = regions.alloc(batch * TASK.size);
+    const packAt = regions.alloc(PACK.size);
+    let packedHead = -1;
+    for (let b = 0; b < B; b++)
+      heads.forEach((h, headIndex) => {
+        const hk = Math.floor(h / G);
+        if (packedHead !== b * shape.Hkv + hk && dk > 0 && Nk > 0) {
+          packedHead = b * shape.Hkv + hk;
+          stageRows(memory, shape.key, b, hk, 0, Nk, dk, rawKeys);
+          memory.i32.set([rawKeys, dk * BYTES_OF[spec.key], Nk, packed, 0, 0, 0, 0], packAt / 4);
+          engine.threads.run(packer, packAt, PACK.size, 1, 1);
+        }
+        for (let first = 0; first < blocks.length; first += batch) {
+          const part = blocks.slice(first, first + batch);
+          const scratch = new Regions(memory);
+          try {
+            memory.u8.fill(0, outAt, outAt + part.length * spec.blockRows * outRow);
+            part.forEach((block, n) => {
+              const row0 = n * spec.blockRows;
+              stageRows(
+                memory,
+                shape.query,
+                b,
+                h,
+                block.row,
+                block.row + block.count,
+                dk,
+                queryAt + row0 * dk * BYTES_OF[spec.query],
+              );
+              for (const { t, bytes, at } of masks)
+                stageMask(
+                  memory,
+                  t,
+                  b,
+                  h,
+                  [block.row, block.row + block.count],
+                  [0, Nk],
+                  at + row0 * bytes,
+                  bytes,
+                );
+              for (let r = 0; r < block.count; r++)
+                memory.f32[lseAt / 4 + row0 + r] = lse(b, h, block.row + r);
+              const runs = map.runs(b, h, block.row, block.row + block.count, 0, Nk);
+              const words = runWords(runs);
+              const runsAt = scratch.alloc(4 * Math.max(1, words.length));
+              const { i32 } = memory;
+              i32.set(words, runsAt / 4);
+              const task = (taskAt + n * TASK.size) / 4;
+              const set = (word: number, value: number) => {
+                i32[task + word / 4] = value;
+              };
+              set(TASK.call, call);
+              set(TASK.query, queryAt + row0 * dk * BYTES_OF[spec.query]);
+              set(TASK.key, packed);
+              set(TASK.value, 0);
+              set(TASK.out, outAt + row0 * outRow);
+              set(TASK.lse, lseAt + row0 * 4);
+              set(TASK.rows, block.count);
+              set(TASK.row0, block.row);
+              set(TASK.offset, problem.offsets[b]);
+              set(TASK.batch, b);
+              set(TASK.head, h);
+              set(TASK.runs, runsAt);
+              set(TASK.runCount, runs.length);
+              set(TASK.flags, FIRST | LAST);
+              set(TASK.sinks, 0);
+              set(TASK.state, 0);
+              set(TASK.dropKey, headKey(problem.seed, b, h));
+              set(TASK.keyBase, 0);
+              masks.forEach(({ bytes, at }, m) => set(TASK.tensor + 4 * m, at + row0 * bytes));
+            });
+            engine.threads.run(kernel, taskAt, TASK.size, part.length, threads);
+          } finally {
+            scratch.free();
+          }
+          const { f32 } = memory;
+          part.forEach((block, n) => {
+            for (let r = 0; r < block.count; r++) {
+              const at = (outAt + (n * spec.blockRows + r) * outRow) / 4;
+              const to = ((b * heads.length + headIndex) * rows.length + block.index + r) * Nk;
+              const row = f32.subarray(at, at + Nk);
+              if (problem.dropoutP === 0) settle(row, lse(b, h, block.row + r), problem.sinks?.[h]);
+              if (problem.dtype === "float32" || arrayName(out) === "Float16Array")
+                (out as Float32Array).set(row, to);
+              else narrow(problem.dtype as "float16" | "bfloat16", row, out as Uint16Array, to);
+            }
+          });
+        }
+      });
+  } finally {
+    regions.free();
+  }
+}
+
+/**
+ * A float32 lse of 16 is rounded by up to 1e-6, one of 10⁴ by 5e-4, and every weight would show it. Where the weights (and the sink's
+ * share) sum to 1 as nearly as that rounding explains, they are the whole row and are made to sum to 1; where they do
+ * not, lse covers keys of other parts as well and is taken at its word.
+ */
+function settle(row: Float32Array, lse: number, sink: number | undefined): void {
+  if (!(Math.abs(lse) >= 2 && Number.isFinite(lse))) return;
+  let sum = sink === undefined ? 0 : Math.exp(sink - lse);
+  for (let k = 0; k < row.length; k++) sum += row[k];
+  const rounding = 4 * 2 ** -24 * Math.abs(lse);
+  if (!(Math.abs(Math.log(sum)) <= rounding)) return;
+  for (let k = 0; k < row.length; k++) row[k] /= sum;
+}
+
+/** Rows asked for as runs of consecutive ones, cut to the kernel's block. */
+function blocksOf(rows: readonly number[], most: number): Block[] {
+  const blocks: Block[] = [];
+  for (let index = 0; index < rows.length; ) {
+    let count = 1;
+    while (count < most && index + count < rows.length && rows[index + count] === rows[index] + count)
+      count++;
+    blocks.push({ row: rows[index], count, index });
+    index += count;
+  }
+  return blocks;
+}

@@ -1,0 +1,336 @@
+/**
+ * What the forward, weights and decode kernels share around a block of query rows: bringing the queries in, starting or
+ * resuming the state, finishing it, and walking the runs of keys that the planner left.
+ */
+import {
+  type FunctionBuilder,
+  f32,
+  f32x4,
+  type I32Value,
+  i32,
+  type Local,
+  v128,
+  ZERO,
+} from "../assembler/index.ts";
+import {
+  CALL,
+  FIRST,
+  LAST,
+  paddedRows,
+  paddedValue,
+  RUN,
+  stateBytes,
+  statStride,
+  TASK,
+  type Workspace,
+} from "../codegen/layout.ts";
+import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../codegen/math.ts";
+import type { Spec, Storage } from "../codegen/spec.ts";
+import { queryRowBytes } from "./products.ts";
+
+/** Copies `rows` queries, times the call's scale, into the workspace; rows up to the register tile are zero. */
+export function bringQueries(
+  f: FunctionBuilder,
+  spec: Spec,
+  call: I32Value,
+  source: Local<"i32">,
+  target: Local<"i32">,
+  rows: I32Value,
+): void {
+  const r = f.local("i32");
+  withConstants(f, spec, (m) => {
+    const scale = f.let(v128.load32_splat(call, CALL.scale));
+    f.count(r, 0, rows, 1, () => {
+      copyRow(f, m, spec.query, spec.dk, source, target, (x) => f32x4.mul(x, scale));
+      f.step(source, i32.load(call, CALL.queryRow));
+      f.step(target, queryRowBytes(spec));
+    });
+  });
+}
+
+/** Copies one row of numbers as float32, changed by `change`; whole vectors first, then the tail one by one. */
+export function copyRow(
+  f: FunctionBuilder,
+  m: Arithmetic,
+  storage: Storage,
+  columns: number,
+  source: I32Value,
+  target: I32Value,
+  change: (x: ReturnType<typeof loadFloats>) => ReturnType<typeof loadFloats> = (x) => x,
+): void {
+  const bytes = storage === "float32" ? 4 : 2;
+  const whole = columns - (columns % 4);
+  if (whole > 32) {
+    const d = f.local("i32");
+    f.count(d, 0, whole, 4, () => {
+      const from = bytes === 4 ? i32.shl(d, 2) : i32.shl(d, 1);
+      f.storeVector(i32.add(target, i32.shl(d, 2)), change(loadFloats(f, m, storage, i32.add(source, from))));
+    });
+  } else
+    for (let d = 0; d < whole; d += 4)
+      f.storeVector(target, change(loadFloats(f, m, storage, source, d * bytes)), 4 * d);
+  for (let d = whole; d < columns; d++)
+    f.store(
+      "f32.store",
+      target,
+      f32x4.extract_lane(change(loadOne(f, m, storage, source, d * bytes)), 0),
+      4 * d,
+    );
+}
+
+/** Zeroes the bytes from `at` on; a multiple of 16. */
+export function clear(f: FunctionBuilder, at: Local<"i32">, bytes: I32Value | number): void {
+  const end = f.int(i32.add(at, bytes));
+  f.loop(
+    () => i32.lt_u(at, end),
+    () => {
+      f.storeVector(at, ZERO);
+      f.step(at, 16);
+    },
+  );
+}
+
+/** Copies a multiple of 16 bytes. */
+function copy(f: FunctionBuilder, from: I32Value, to: I32Value, bytes: number): void {
+  const n = f.local("i32");
+  f.count(n, 0, bytes, 16, () => f.storeVector(i32.add(to, n), v128.load(i32.add(from, n))));
+}
+
+/** m, l and the output of a block as they begin: nothing seen (or the sink alone), or what an earlier stage left. */
+export function beginState(
+  f: FunctionBuilder,
+  spec: Spec,
+  space: Workspace,
+  task: Local<"i32">,
+  ws: Local<"i32">,
+): void {
+  const stride = statStride(spec);
+  const outputBytes = paddedRows(spec) * paddedValue(spec) * 4;
+  f.when(
+    i32.and(i32.load(task, TASK.flags), FIRST),
+    () => {
+      const o = f.int(i32.add(ws, space.output));
+      clear(f, o, outputBytes);
+      const n = f.local("i32");
+      withConstants(f, spec, (m) => {
+        f.count(n, 0, stride, 16, () => {
+          f.storeVector(i32.add(ws, n), m.c(-Infinity), space.stats);
+          f.storeVector(i32.add(ws, n), ZERO, space.stats + stride);
+        });
+      });
+    },
+    () => {
+      const state = f.int(i32.load(task, TASK.state));
+      copy(f, state, i32.add(ws, space.stats), 2 * stride);
+      copy(f, i32.add(state, 2 * stride), i32.add(ws, space.output), outputBytes);
+    },
+  );
+}
+
+/** Gives `rows` rows from `first` on the sink of one head: m = sink, l = 1, as if a key of value 0 had been seen. */
+export function sinkRows(
+  f: FunctionBuilder,
+  spec: Spec,
+  space: Workspace,
+  ws: I32Value,
+  sink: I32Value,
+  first: I32Value,
+  rows: I32Value,
+): void {
+  const value = f.let(f32.load(sink));
+  f.when(f32.gt(value, Number.NEGATIVE_INFINITY), () => {
+    const at = f.int(i32.add(ws, i32.shl(first, 2)));
+    const n = f.local("i32");
+    f.count(n, 0, rows, 1, () => {
+      f.store("f32.store", at, value, space.stats);
+      f.store("f32.store", at, 1, space.stats + statStride(spec));
+      f.step(at, 4);
+    });
+  });
+}
+
+/** Writes output/l and lse of `rows` rows, or keeps the state for the next stage. */
+export function endState(
+  f: FunctionBuilder,
+  spec: Spec,
+  space: Workspace,
+  task: Local<"i32">,
+  ws: Local<"i32">,
+  write: (o: Local<"i32">, stats: Local<"i32">, lse: Local<"i32">) => void,
+): void {
+  const stride = statStride(spec);
+  f.when(
+    i32.and(i32.load(task, TASK.flags), LAST),
+    () =>
+      write(
+        f.int(i32.add(ws, space.output)),
+        f.int(i32.add(ws, space.stats)),
+        f.int(i32.load(task, TASK.lse)),
+      ),
+    () => {
+      const state = f.int(i32.load(task, TASK.state));
+      copy(f, i32.add(ws, space.stats), state, 2 * stride);
+      copy(f, i32.add(ws, space.output), i32.add(state, 2 * stride), stateBytes(spec) - 2 * stride);
+    },
+  );
+}
+
+/** Finished rows: out = O/l, or 0 where nothing was seen; lse = m·unit + ln l. Steps o, stats and lse past them. */
+export function finishRows(
+  f: FunctionBuilder,
+  spec: Spec,
+  o: Local<"i32">,
+  stats: Local<"i32">,
+  lse: Local<"i32">,
+  out: Local<"i32">,
+  call: I32Value,
+  rows: I32Value,
+): void {
+  const r = f.local("i32");
+  const outRow = f.int(i32.load(call, CALL.outRow));
+  withConstants(f, spec, (m) => {
+    f.count(r, 0, rows, 1, () => {
+      const l = f.let(v128.load32_splat(stats, statStride(spec)));
+      const seen = f.let(f32x4.ne(l, m.bits(0)));
+      const inverse = f.let(v128.and(f32x4.div(m.c(1), l), seen));
+      copyRow(f, m, "float32", spec.dv, o, out, (x) => f32x4.mul(x, inverse));
+      const top = f32x4.mul(v128.load32_splat(stats), v128.load32_splat(call, CALL.unit));
+      const total = v128.bitselect(f32x4.add(top, log(f, m, l)), m.c(-Infinity), seen);
+      f.store("f32.store", lse, f32x4.extract_lane(total, 0));
+      f.step(o, paddedValue(spec) * 4);
+      f.step(stats, 4);
+      f.step(lse, 4);
+      f.step(out, outRow);
+    });
+  });
+}
+
+/** Walks the runs of a task tile by tile: `tile(key, end, partial, span)` for keys key … end of one aligned tile. */
+export function eachTile(
+  f: FunctionBuilder,
+  spec: Spec,
+  task: Local<"i32">,
+  tile: (key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">) => void,
+): void {
+  const run = f.int(i32.load(task, TASK.runs));
+  const last = f.int(i32.add(run, i32.mul(i32.load(task, TASK.runCount), RUN.size)));
+  const key = f.local("i32");
+  const end = f.local("i32");
+  const stop = f.local("i32");
+  f.loop(
+    () => i32.lt_u(run, last),
+    () => {
+      f.set(key, i32.load(run, RUN.from));
+      f.set(stop, i32.load(run, RUN.to));
+      f.loop(
+        () => i32.lt_s(key, stop),
+        () => {
+          // Tiles begin at multiples of keyTile, wherever the run does: the same sums for the same keys.
+          f.set(end, i32.mul(i32.add(i32.div_s(key, spec.keyTile), 1), spec.keyTile));
+          f.when(i32.gt_s(end, stop), () => f.set(end, stop));
+          tile(key, end, i32.load(run, RUN.kind), run);
+          f.set(key, end);
+        },
+      );
+      f.step(run, RUN.size);
+    },
+  );
+}
+
+/** Which columns of a tile the mask has to be asked about: `from` … `to`, multiples of 8. */
+export interface Span {
+  readonly from: Local<"i32">;
+  readonly to: Local<"i32">;
+}
+
+/**
+ * The span of a tile: of a partial run what the planner left, of a full one the last, unfinished panel. Mask tensors are
+ * asked everywhere.
+ */
+export function maskSpan(
+  f: FunctionBuilder,
+  spec: Spec,
+  run: I32Value,
+  key: I32Value,
+  width: I32Value,
+  columns: I32Value,
+): Span {
+  const from = f.int(0);
+  const to = f.int(columns);
+  if (spec.tensors.length === 0) {
+    f.set(from, i32.sub(i32.load(run, RUN.maskFrom), key));
+    f.set(to, i32.sub(i32.load(run, RUN.maskTo), key));
+    f.when(i32.eq(i32.load(run, RUN.kind), RUN.full), () => f.set(from, columns));
+    // Columns behind the last key are hidden by no mask but by the number of keys.
+    f.when(i32.ne(width, columns), () => {
+      const last = f.int(i32.and(width, -8));
+      f.when(i32.gt_s(from, last), () => f.set(from, last));
+      f.set(to, columns);
+    });
+    f.when(i32.lt_s(from, 0), () => f.set(from, 0));
+    f.when(i32.gt_s(to, columns), () => f.set(to, columns));
+  }
+  return { from, to };
+}
+
+/** Four lanes of ones where the tile of a bool tensor is looked at: what it holds of true and false. */
+export interface TileScan {
+  readonly some: Local<"i32">;
+  readonly all: Local<"i32">;
+}
+
+/**
+ * What the mask tensors say of a tile of `rows` rows and keys `key` … `end`: `some` = 0 where a tensor allows nothing,
+ * `all` = 1 where they allow everything. Float tensors are only asked whether anything but −∞ is there, so they never
+ * say `all`: a −∞ among their cells hides a value that may be NaN.
+ */
+export function scanTensors(
+  f: FunctionBuilder,
+  spec: Spec,
+  task: Local<"i32">,
+  call: I32Value,
+  rows: I32Value,
+  key: I32Value,
+  end: I32Value,
+): TileScan {
+  const some = f.int(1);
+  const all = f.int(spec.tensors.includes("float") ? 0 : 1);
+  const r = f.local("i32");
+  const at = f.local("i32");
+  const stop = f.local("i32");
+  const row = f.local("i32");
+  const any = f.local("i32");
+  spec.tensors.forEach((kind, n) => {
+    const bytes = kind === "bool" ? 0 : 2;
+    const offset = i32.shl(i32.sub(key, i32.load(task, TASK.keyBase)), bytes);
+    f.set(row, i32.add(i32.load(task, TASK.tensor + 4 * n), offset));
+    f.set(any, 0);
+    f.block((leave) => {
+      f.count(r, 0, rows, 1, () => {
+        f.set(at, row);
+        f.set(stop, i32.add(row, i32.shl(i32.sub(end, key), bytes)));
+        f.loop(
+          () => i32.lt_u(at, stop),
+          () => {
+            if (kind === "bool") {
+              f.when(
+                i32.load8_u(at),
+                () => f.set(any, 1),
+                () => f.set(all, 0),
+              );
+              leave(i32.and(any, i32.eqz(all)));
+              f.step(at, 1);
+            } else {
+              f.when(i32.ne(i32.load(at), 0xff800000 | 0), () => f.set(any, 1));
+              leave(any);
+              f.step(at, 4);
+            }
+          },
+        );
+        f.step(row, i32.load(call, CALL.tensorRow + 4 * n));
+      });
+    });
+    f.set(some, i32.and(some, any));
+  });
+  return { some, all };
+}

@@ -1,0 +1,143 @@
+/**
+ * The scores of a row changed and masked, two vectors of keys at a time: score changes, float masks added, and which
+ * cells may be seen. Forward, weights and backward kernels all walk their rows with it; what becomes of a score
+ * afterwards is theirs.
+ */
+
+import type { NumberExpression } from "../../masks/expression/expr.ts";
+import {
+  type FunctionBuilder,
+  f32x4,
+  type I32Value,
+  i16x8,
+  i32,
+  i32x4,
+  type Local,
+  type V128Value,
+  v128,
+} from "../assembler/index.ts";
+import { CALL, TASK } from "../codegen/layout.ts";
+import type { Arithmetic } from "../codegen/math.ts";
+import type { RowCompiler } from "../codegen/score.ts";
+import { type Spec, slopesOf } from "../codegen/spec.ts";
+
+/** A walk over columns of one row. */
+export class Cells {
+  private readonly f: FunctionBuilder;
+  private readonly spec: Spec;
+  private readonly task: I32Value;
+  private readonly call: I32Value;
+  private readonly tensors: Spec["tensors"];
+  /** The keys of both vectors, where something asks for them. */
+  readonly keys: readonly Local<"v128">[];
+  private readonly tensorAt: readonly Local<"i32">[];
+  private ask = false;
+  private changes = false;
+  private asked: Spec["tensors"] = [];
+  private limit: V128Value | undefined;
+
+  /** `masked`: true where masks will be asked at all. */
+  constructor(f: FunctionBuilder, spec: Spec, task: I32Value, call: I32Value, masked: boolean) {
+    this.f = f;
+    this.spec = spec;
+    this.task = task;
+    this.call = call;
+    this.tensors = masked || spec.tensors.includes("float") ? spec.tensors : [];
+    this.keys = [f.local("v128"), f.local("v128")];
+    this.tensorAt = this.tensors.map(() => f.local("i32"));
+  }
+
+  /**
+   * Starts at column `begin` of the tile of first key `key`, in row `first` of the task; `ask`: masks are asked there.
+   * True where scores change.
+   */
+  begin(
+    m: Arithmetic,
+    key: I32Value,
+    begin: Local<"i32">,
+    first: I32Value,
+    ask: boolean,
+    needsKeys = false,
+  ): boolean {
+    const { f, spec, task, call } = this;
+    this.ask = ask;
+    this.asked = ask || spec.tensors.includes("float") ? this.tensors : [];
+    this.changes = ask || spec.score !== undefined || this.asked.length > 0;
+    if (this.changes || needsKeys) {
+      const at0 = f.let(i32x4.splat(i32.add(key, begin)));
+      this.keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
+    }
+    this.limit = ask ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
+    this.asked.forEach((kind, n) => {
+      const column = i32.sub(i32.add(key, begin), i32.load(task, TASK.keyBase));
+      const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
+      const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
+      f.set(this.tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), across));
+    });
+    return this.changes;
+  }
+
+  /**
+   * Changes the scores of both vectors in place. `allowed` says which cells may be seen, undefined where all may; `slope`
+   * is the derivative of the change, `slopes` and `indices` are those of the spec's sums, where it has them.
+   */
+  change(
+    m: Arithmetic,
+    compiler: RowCompiler,
+    found: readonly Local<"v128">[],
+  ): {
+    allowed?: readonly V128Value[];
+    slope?: readonly V128Value[];
+    slopes?: readonly (readonly V128Value[] | undefined)[];
+    indices?: readonly (readonly V128Value[])[];
+  } {
+    const { f, spec, ask, keys } = this;
+    if (!this.changes) return {};
+    const mask = ask ? spec.mask : undefined;
+    const known = new Map();
+    // Slopes may be the score itself, which is overwritten below.
+    const vectors = (x: NumberExpression | undefined) =>
+      x &&
+      compiler
+        .vectors(x, keys, found, known)
+        .map((value) => (found.includes(value as Local<"v128">) ? f.let(value) : value));
+    let [slope, slopes, indices]: [
+      (readonly V128Value[])?,
+      (readonly (readonly V128Value[] | undefined)[])?,
+      (readonly (readonly V128Value[])[])?,
+    ] = [];
+    if (spec.score) {
+      const changed = compiler.vectors(spec.score, keys, found, known);
+      slope = vectors(spec.slope);
+      slopes = spec.sums && slopesOf(spec.sums).map(vectors);
+      indices = spec.sums?.tables.map((x) => compiler.indices(x.read, keys, known));
+      found.forEach((value, half) => f.set(value, changed[half]));
+    }
+    let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);
+    const join = (hides: readonly V128Value[]) => {
+      const before = allowed;
+      allowed = hides.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
+    };
+    const { limit } = this;
+    if (limit) join(keys.map((k) => i32x4.lt_s(k, limit)));
+    this.asked.forEach((kind, n) => {
+      const at = this.tensorAt[n];
+      if (kind === "float") {
+        const bias = found.map((_, half) => f.let(v128.load(at, 16 * half)));
+        found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
+        join(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
+      } else if (ask) {
+        const bytes = [0, 1].map((half) => i16x8.extend_low_i8x16_u(v128.load32_zero(at, 4 * half)));
+        join(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
+      }
+    });
+    return { allowed, slope, slopes, indices };
+  }
+
+  /** Steps eight keys on. */
+  next(m: Arithmetic): void {
+    const { f } = this;
+    if (this.changes) for (const k of this.keys) f.set(k, i32x4.add(k, m.bits(8)));
+    this.asked.forEach((kind, n) => f.step(this.tensorAt[n], kind === "bool" ? 8 : 32));
+  }
+}

@@ -1,0 +1,150 @@
+/** A lost thread costs nothing but time: what was added or written in place before is not done twice.  */
+import { describe, expect, it } from "vitest";
+import { resolveProduct } from "../../backend/product.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { matmul as plain } from "../../reference/matmul.ts";
+import { type Engine, theEngine } from "../engine/engine.ts";
+import { hasRelaxed, tileFor } from "../engine/features.ts";
+import { ThreadLost } from "../engine/worker-pool.ts";
+import { blockRows, productKernel, productKey, productWorkspace } from "../kernels/matmul.ts";
+import { matmul } from "./matmul.ts";
+import { stream } from "./row-pipeline.ts";
+import { adamwStream, mapStream } from "./rowwise.ts";
+
+/** The engine, whose job number `lost` loses a thread; it counts jobs. */
+function failing(lost: number): Engine & { jobs: number } {
+  const engine = theEngine() as Engine;
+  const counted = { ...engine, jobs: 0 };
+  const run: Engine["threads"]["run"] = (...job) => {
+    const meanwhile = job[6];
+    if (counted.jobs++ === lost) {
+      meanwhile?.();
+      throw new ThreadLost("in a test");
+    }
+    engine.threads.run(...job);
+  };
+  const reserve: Engine["threads"]["reserve"] = (...x) => engine.threads.reserve(...x);
+  counted.threads = { run, reserve } as Engine["threads"];
+  return counted;
+}
+
+const numbers = (salt: number, shape: readonly number[]): Tensor =>
+  new Tensor(
+    Float32Array.from({ length: shape.reduce((x, y) => x * y, 1) }, (_, i) => Math.sin(i * 1.7 + salt)),
+    shape,
+    "float32",
+  );
+
+/** The first place where two arrays differ, or −1. */
+const differs = (got: Tensor["data"], want: Tensor["data"]): number =>
+  (got as Float32Array).findIndex((x, i) => !Object.is(x, want[i]));
+
+describe("after the loss of a thread", () => {
+  it("a product that adds has added everything once", () => {
+    // Three outputs of rows; and one in steps along K.
+    for (const [M, K, N] of [[400, 300, 200], [40, 1500, 30]]) {
+      const [a, b, start] = [numbers(1, [M, K]), numbers(2, [K, N]), numbers(3, [M, N])];
+      const whole = failing(-1);
+      const want = start.contiguous();
+      matmul(whole, resolveProduct("test", a, b, { accumulate: want }).product, "strict", 1, { collected: 0 });
+      expect(whole.jobs).toBeGreaterThan(2);
+      for (let lost = 0; lost < whole.jobs; lost++) {
+        const got = start.contiguous();
+        const { product } = resolveProduct("test", a, b, { accumulate: got });
+        const progress = { collected: 0 };
+        expect(() => matmul(failing(lost), product, "strict", 1, progress)).toThrow(ThreadLost);
+        matmul(failing(-1), product, "strict", 1, progress);
+        expect(differs(got.data, want.data)).toBe(-1);
+      }
+    }
+  }); // biome-ignore format: rows of sizes
+
+  it("work in place has been done once", () => {
+    const n = 120_000;
+    const g = numbers(5, [n]).data as Float32Array;
+    const scalars = { scale: 1, b1: 0.9, rest1: 0.1, b2: 0.99, rest2: 0.01, keep: 0.9, rate: 0.1, root: 3, eps: 0.1 };
+    const arrays = () => [0, 1, 2].map((salt) => (numbers(salt, [n]).data as Float32Array).map(Math.abs));
+    const whole = failing(-1);
+    const want = arrays();
+    stream(whole, adamwStream(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
+    expect(whole.jobs).toBeGreaterThan(2);
+    for (let lost = 0; lost < whole.jobs; lost++) {
+      const got = arrays();
+      const work = adamwStream(got[0], g, got[1], got[2], scalars);
+      const done = { rows: 0 };
+      expect(() => stream(failing(lost), work, false, 1, done)).toThrow(ThreadLost);
+      stream(failing(-1), work, false, 1, done);
+      expect(got.map((x, i) => differs(x, want[i]))).toEqual([-1, -1, -1]);
+    }
+  }); // biome-ignore format: the scalars in a row
+
+  it("all memory is given back, whatever happened", () => {
+    const engine = theEngine() as Engine;
+    const held = engine.memory.resetPeak();
+    const { product } = resolveProduct("test", numbers(1, [400, 300]), numbers(2, [300, 200]), {});
+    const x = new Float32Array(10_000);
+    for (const lost of [0, 1, -1]) {
+      const run = () => matmul(failing(lost), product, "strict", 1, { collected: 0 });
+      if (lost < 0) run();
+      else expect(run).toThrow(ThreadLost);
+      const flow = () => stream(failing(lost), mapStream("silu", x, x), false, 1, { rows: 0 });
+      if (lost === 0) expect(flow).toThrow(ThreadLost);
+      else flow();
+    }
+    expect(engine.memory.resetPeak()).toBe(held);
+  });
+});
+
+it("memory beyond the operands stays bounded, for thin products and many small ones too", () => {
+  const engine = theEngine() as Engine;
+  for (const [a, b] of [
+    [[500_000, 2], [2, 1]],
+    [[1, 2], [2, 500_000]],
+    [[2, 300_000], [300_000, 2]],
+    [[100_000, 1, 2], [100_000, 2, 1]],
+  ] as const) {
+    const [x, y] = [numbers(1, a), numbers(2, b)];
+    const { product, result } = resolveProduct("test", x, y, {});
+    const before = engine.memory.resetPeak();
+    matmul(engine, product, "strict", 1, { collected: 0 });
+    expect(engine.memory.peak - before).toBeLessThan(24 * 2 ** 20);
+    const want = resolveProduct("test", x, y, {});
+    plain(want.product);
+    const room = 1e-4 * Math.sqrt(product.K);
+    expect(result.data.findIndex((value, n) => !(Math.abs(value - want.result.data[n]) <= room))).toBe(-1);
+  }
+}); // biome-ignore format: rows of sizes
+
+it("keys tell kernels apart, and sizes are not in them", () => {
+  const spec = { fused: true, wide: false, tile: tileFor("relaxed"), a: "float32", b: "float32", shared: true } as const;
+  expect(productKey(spec)).toMatch(/^matmul fma \dx\d f32$/);
+  const others = [
+    { ...spec, fused: false },
+    { ...spec, wide: true },
+    { ...spec, tile: { rows: 5, vectors: 2, unroll: 8 } },
+    { ...spec, b: "float16" },
+    { ...spec, shared: false },
+  ] as const;
+  expect(new Set([spec, ...others].map(productKey)).size).toBe(6);
+}); // biome-ignore format: the spec in a row
+
+it("every kernel is a module that WebAssembly takes, of a few kilobytes", () => {
+  for (const level of ["wide", "relaxed", "strict"] as const)
+    for (const storage of ["float32", "float16", "bfloat16"] as const) {
+      const fused = level !== "strict";
+      if (fused && !hasRelaxed()) continue;
+      const spec = {
+        fused,
+        wide: level === "wide",
+        tile: tileFor(level),
+        a: storage,
+        b: storage,
+        shared: true,
+      };
+      expect(blockRows(spec.tile) % spec.tile.rows).toBe(0);
+      expect(productWorkspace(spec).size % 64).toBe(0);
+      const code = productKernel(spec);
+      expect(code.length).toBeLessThan(16384);
+      expect(WebAssembly.validate(code)).toBe(true);
+    }
+});

@@ -1,0 +1,449 @@
+/**
+ * Matrix products on the engine: a product becomes outputs (ranges of entries, rows and columns of C), an output steps
+ * along K, a step tasks for the threads. While they compute one step, the calling thread copies the next one's operands
+ * in and the last one's results out, so that copies and memory stay small beside the work.
+ *
+ * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
+ */
+
+import { type Product, STRIP } from "../../backend/product.ts";
+import { readerOf } from "../../core/dtype.ts";
+import type { Operand } from "../../core/shape.ts";
+import { BYTES_OF, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
+import type { Engine } from "../engine/engine.ts";
+import { tileFor } from "../engine/features.ts";
+import type { Kernel } from "../engine/kernel-cache.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import { addressOf, resident, stageRows } from "../engine/transfer.ts";
+import { Regions } from "../forward/call.ts";
+import type { KernelLevel } from "../forward/prepare.ts";
+import {
+  blockRows,
+  PRODUCT,
+  type ProductSpec,
+  productKernel,
+  productKey,
+  productWorkspace,
+} from "../kernels/matmul.ts";
+
+/** Operations of a step, about: short enough that copies beside it overlap, long enough to be worth a job. */
+const STEP_WORK = 24e6;
+/** Rows of a step at least, where there are as many. */
+const STEP_ROWS = 192;
+/** Longest K in one step; a longer one goes in steps of DEEP_STEP, up to DEEP_ROWS rows together. */
+const LONGEST = 1024;
+const DEEP_STEP = 512;
+const DEEP_ROWS = 1024;
+/** Numbers of B in one step, and columns. */
+const STEP_NUMBERS = 2 ** 20;
+const STEP_COLUMNS = 2048;
+/** Tasks for each thread, so that none waits long for the last. */
+const TASKS = 4;
+
+/** A part of C: whole entries, or rows and columns of one. */
+interface Output {
+  readonly t: readonly [number, number];
+  readonly rows: readonly [number, number];
+  readonly columns: readonly [number, number];
+}
+
+/** An output over a range of k. */
+interface Step {
+  readonly output: number;
+  readonly k: readonly [number, number];
+}
+
+/** How large the parts are. */
+interface Cut {
+  readonly entries: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly depth: number;
+  /** B is packed before the product, because several blocks of rows share it. */
+  readonly packed: boolean;
+}
+
+/** An operand as the kernel reads it: lines (rows of A, columns of B) by k. */
+interface Lines {
+  /** Rows of what is copied: lines, or k where lines are neighbours and k are not. */
+  readonly operand: Operand;
+  readonly across: boolean;
+  readonly bytes: number;
+  readonly there: ReturnType<typeof resident>;
+}
+
+/** Some lines in the engine's memory: first number, bytes from line to line and from k to k. */
+interface Placed {
+  readonly at: number;
+  readonly line: number;
+  readonly deep: number;
+}
+
+/** How far a product has come, kept beyond the loss of a thread: what was added must not be added again. */
+export interface Progress {
+  collected: number;
+}
+
+/** Fills the result of a float32 product whose axes are not empty. */
+export function matmul(
+  engine: Engine,
+  product: Product,
+  level: KernelLevel,
+  threads: number,
+  progress: Progress,
+): void {
+  const { memory } = engine;
+  const spec = specOf(product, level, memory.shared);
+  const kernel = productKernelOf(engine, spec);
+  engine.threads.reserve(kernel.workspaceBytes, threads);
+  const how = cut(product, spec);
+  const { outputs, steps } = stepsOf(product, how, progress.collected);
+  const regions = new Regions(memory);
+  try {
+    const frame = new Frame(memory, regions, product, spec, how, threads);
+    const go = (tasks: number, meanwhile?: () => void) =>
+      engine.threads.run(kernel, frame.tasks, PRODUCT.size, tasks, threads, STEP_WORK, meanwhile);
+    const collect = (output: number) => {
+      frame.collect(outputs[output], output % 2);
+      progress.collected++;
+    };
+    let waiting: number | undefined;
+    steps.forEach((step, n) => {
+      const output = outputs[step.output];
+      const bring = (n: number) => steps[n] && frame.bring(outputs[steps[n].output], steps[n].k, n % 2);
+      if (n === 0) bring(0);
+      if (how.packed && frame.freshB(output, step.k)) go(frame.packTasks(output, step.k, n % 2));
+      go(frame.productTasks(output, step.k, n % 2, step.output % 2), () => {
+        if (waiting !== undefined) collect(waiting);
+        waiting = undefined;
+        bring(n + 1);
+      });
+      if (step.k[1] === product.K) waiting = step.output;
+    });
+    if (waiting !== undefined) collect(waiting);
+  } finally {
+    regions.free();
+  }
+}
+
+/** The kernel of a spec. */
+export const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
+  engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
+
+/** What the kernel of a product is specialised on. */
+function specOf(product: Product, level: KernelLevel, shared: boolean): ProductSpec {
+  const storage = (x: Operand) => x.tensor.dtype as Storage;
+  return {
+    fused: level !== "strict",
+    wide: level === "wide",
+    tile: tileFor(level),
+    a: storage(product.a),
+    b: storage(product.b),
+    shared,
+  };
+}
+
+function cut({ batch, M, N, K }: Product, { tile }: ProductSpec): Cut {
+  const block = blockRows(tile);
+  const depth = K <= LONGEST ? K : DEEP_STEP;
+  const columns = Math.min(N, STEP_COLUMNS, Math.max(256, roundUp(Math.floor(STEP_NUMBERS / depth), 64)));
+  const width = roundUp(columns, panelOf(tile));
+  const most = Math.max(STEP_ROWS, Math.floor(STEP_NUMBERS / Math.max(depth, width)));
+  const wanted = Math.min(most, Math.max(STEP_ROWS, STEP_WORK / (2 * N * K)));
+  const rows = Math.min(M, roundUp(depth < K ? DEEP_ROWS : wanted, block));
+  const whole = depth === K && columns === N && rows === M;
+  const numbers = Math.max(roundUp(M, tile.rows) * width, M * K, N * K);
+  const entries = Math.floor(Math.min(STEP_WORK / (2 * M * N * K), STEP_NUMBERS / numbers));
+  return {
+    entries: whole ? Math.min(batch, Math.max(1, entries)) : 1,
+    rows,
+    columns,
+    depth,
+    packed: M > block,
+  };
+}
+
+/** Outputs in order, and the steps of those not collected yet. */
+function stepsOf({ batch, M, N, K }: Product, how: Cut, collected: number) {
+  const outputs: Output[] = [];
+  const steps: Step[] = [];
+  for (let t = 0; t < batch; t += how.entries)
+    for (let n = 0; n < N; n += how.columns)
+      for (let m = 0; m < M; m += how.rows) {
+        if (outputs.length >= collected)
+          for (let k = 0; k < K; k += how.depth)
+            steps.push({ output: outputs.length, k: [k, Math.min(K, k + how.depth)] });
+        outputs.push({
+          t: [t, Math.min(batch, t + how.entries)],
+          rows: [m, Math.min(M, m + how.rows)],
+          columns: [n, Math.min(N, n + how.columns)],
+        });
+      }
+  return { outputs, steps };
+}
+
+function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): Lines {
+  // Where neither lie side by side, the k of a line are gathered.
+  const across = deep !== 1 && line === 1;
+  const operand = { ...x, row: across ? deep : line, column: across ? line : deep };
+  return {
+    operand: { ...operand, head: operand.column },
+    across,
+    bytes: BYTES_OF[x.tensor.dtype as Storage],
+    there: resident(memory, { ...operand, head: 0 }),
+  };
+}
+
+/** Regions for the steps of a product, two of each that is filled while the other is read. */
+class Frame {
+  readonly tasks: number;
+  private readonly memory: EngineMemory;
+  private readonly product: Product;
+  private readonly how: Cut;
+  private readonly threads: number;
+  private readonly block: number;
+  private readonly panel: number;
+  private readonly strip: number;
+  private readonly a: Lines;
+  private readonly b: Lines;
+  /** One B for all entries. */
+  private readonly sharedB: boolean;
+  private readonly aAt: number[];
+  private readonly bAt: number[];
+  private readonly aSize: number;
+  private readonly bSize: number;
+  private readonly packedAt: number;
+  private readonly packedSize: number;
+  private readonly cAt: number[];
+  private readonly cSize: number;
+  /** Where C itself lies in the engine's memory and takes whole tiles, its address. */
+  private readonly cThere: number | undefined;
+  /** A bias, or zeros. */
+  private readonly start: number;
+  private brought = ["", ""];
+  private packed = "";
+
+  constructor(
+    memory: EngineMemory,
+    regions: Regions,
+    product: Product,
+    spec: ProductSpec,
+    how: Cut,
+    threads: number,
+  ) {
+    const { a, b, bias, N } = product;
+    const { entries, rows, columns, depth } = how;
+    this.memory = memory;
+    this.product = product;
+    this.how = how;
+    this.threads = threads;
+    this.block = blockRows(spec.tile);
+    this.panel = panelOf(spec.tile);
+    this.strip = spec.tile.rows;
+    this.a = linesOf(memory, a, a.row, a.column);
+    this.b = linesOf(memory, b, b.column, b.row);
+    this.sharedB = b.base.every((at) => at === b.base[0]);
+    const bEntries = this.sharedB ? 1 : entries;
+    const two = (bytes: number) => [regions.alloc(bytes), regions.alloc(bytes)];
+    this.aSize = rows * depth * this.a.bytes;
+    this.bSize = columns * depth * this.b.bytes;
+    this.aAt = this.a.there ? [0, 0] : two(entries * this.aSize);
+    this.bAt = this.b.there ? [0, 0] : two(bEntries * this.bSize);
+    this.packedSize = roundUp(columns, this.panel) * depth * 4;
+    this.packedAt = how.packed ? regions.alloc(bEntries * this.packedSize) : 0;
+    this.cSize = roundUp(rows, this.strip) * roundUp(columns, this.panel) * 4;
+    this.cThere = this.inPlace(product);
+    this.cAt = this.cThere === undefined ? two(entries * this.cSize) : [0, 0];
+    const width = roundUp(N, this.panel);
+    this.start = regions.alloc(4 * width);
+    const { f32 } = memory;
+    f32.fill(0, this.start / 4, this.start / 4 + width);
+    if (bias) stageWidened(memory, bias, N, this.start);
+    const most = Math.ceil(rows / this.block) * entries * Math.ceil(columns / this.panel);
+    this.tasks = regions.alloc(PRODUCT.size * Math.max(most, entries * Math.ceil(columns / this.panel)));
+  }
+
+  /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
+  private inPlace({ out, start, add, batch, M, N }: Product): number | undefined {
+    const wholeTiles = N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP));
+    const at = add || !wholeTiles ? undefined : addressOf(this.memory, out);
+    return at === undefined ? undefined : at + 4 * start;
+  }
+
+  /** Copies what a step reads into the frame of its parity. */
+  bring(output: Output, k: readonly [number, number], parity: number): void {
+    const { memory, sharedB } = this;
+    const [t0, t1] = output.t;
+    if (!this.a.there)
+      for (let t = t0; t < t1; t++)
+        bringLines(memory, this.a, t, output.rows, k, this.aAt[parity] + (t - t0) * this.aSize);
+    if (this.b.there) return;
+    const name = this.nameB(output, k);
+    if (this.brought[parity] === name || (this.how.packed && this.packed === name)) return;
+    for (let t = t0; t < (sharedB ? t0 + 1 : t1); t++)
+      bringLines(memory, this.b, t, output.columns, k, this.bAt[parity] + (t - t0) * this.bSize);
+    this.brought[parity] = name;
+  }
+
+  /** True where B's part for this step is not packed yet; it is taken as packed from now on. */
+  freshB(output: Output, k: readonly [number, number]): boolean {
+    const name = this.nameB(output, k);
+    const fresh = this.packed !== name;
+    this.packed = name;
+    return fresh;
+  }
+
+  private nameB(output: Output, k: readonly [number, number]): string {
+    return `${this.sharedB ? 0 : output.t[0]} ${output.columns[0]} ${k[0]}`;
+  }
+
+  private placedB(output: Output, t: number, k: readonly [number, number], parity: number): Placed {
+    const entry = this.sharedB ? output.t[0] : t;
+    return placeLines(
+      this.b,
+      entry,
+      output.columns,
+      k,
+      this.bAt[parity] + (entry - output.t[0]) * this.bSize,
+    );
+  }
+
+  /** Writes the tasks that pack B; returns how many. */
+  packTasks(output: Output, k: readonly [number, number], parity: number): number {
+    const { i32 } = this.memory;
+    const [n0, n1] = output.columns;
+    const depth = k[1] - k[0];
+    const panels = Math.ceil((n1 - n0) / this.panel);
+    const share = Math.ceil(panels / Math.min(panels, this.threads === 1 ? 1 : TASKS * this.threads));
+    let count = 0;
+    for (let t = output.t[0]; t < (this.sharedB ? output.t[0] + 1 : output.t[1]); t++) {
+      const b = this.placedB(output, t, k, parity);
+      for (let p = 0; p < panels; p += share) {
+        const word = this.tasks / 4 + (count++ * PRODUCT.size) / 4;
+        const first = p * this.panel;
+        i32[word + PRODUCT.kind / 4] = 1;
+        i32[word + PRODUCT.b / 4] = this.packedB(output, t) + first * depth * 4;
+        i32[word + PRODUCT.bSource / 4] = b.at + first * b.line;
+        i32[word + PRODUCT.bColumn / 4] = b.line;
+        i32[word + PRODUCT.bDeep / 4] = b.deep;
+        i32[word + PRODUCT.bAcross / 4] = Number(this.b.across);
+        i32[word + PRODUCT.columns / 4] = Math.min(n1 - n0 - first, share * this.panel);
+        i32[word + PRODUCT.depth / 4] = depth;
+      }
+    }
+    return count;
+  }
+
+  private packedB(output: Output, t: number): number {
+    return this.packedAt + (this.sharedB ? 0 : (t - output.t[0]) * this.packedSize);
+  }
+
+  /** Writes the tasks of a step; returns how many. */
+  productTasks(output: Output, k: readonly [number, number], parity: number, side: number): number {
+    const { i32 } = this.memory;
+    const { block, panel } = this;
+    const [m0, m1] = output.rows;
+    const [n0, n1] = output.columns;
+    const depth = k[1] - k[0];
+    const panels = Math.ceil((n1 - n0) / panel);
+    const blocks = Math.ceil((m1 - m0) / block) * (output.t[1] - output.t[0]);
+    const wanted = this.threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * this.threads) / blocks));
+    const share = Math.ceil(panels / wanted) * panel;
+    const { M, N } = this.product;
+    const cRow = 4 * (this.cThere === undefined ? roundUp(n1 - n0, panel) : N);
+    let count = 0;
+    for (let t = output.t[0]; t < output.t[1]; t++) {
+      const entry = t - output.t[0];
+      const a = placeLines(this.a, t, output.rows, k, this.aAt[parity] + entry * this.aSize);
+      const b = this.how.packed ? undefined : this.placedB(output, t, k, parity);
+      const c =
+        this.cThere === undefined
+          ? this.cAt[side] + entry * this.cSize
+          : this.cThere + 4 * ((t * M + m0) * N + n0);
+      for (let m = 0; m < m1 - m0; m += block)
+        for (let n = 0; n < n1 - n0; n += share) {
+          const word = this.tasks / 4 + (count++ * PRODUCT.size) / 4;
+          i32[word + PRODUCT.kind / 4] = 0;
+          i32[word + PRODUCT.a / 4] = a.at + m * a.line;
+          i32[word + PRODUCT.aRow / 4] = a.line;
+          i32[word + PRODUCT.aDeep / 4] = a.deep;
+          i32[word + PRODUCT.aAcross / 4] = Number(this.a.across);
+          i32[word + PRODUCT.b / 4] = b ? 0 : this.packedB(output, t) + n * depth * 4;
+          i32[word + PRODUCT.bPanel / 4] = 4 * panel * depth;
+          i32[word + PRODUCT.bSource / 4] = b ? b.at + n * b.line : 0;
+          i32[word + PRODUCT.bColumn / 4] = b ? b.line : 0;
+          i32[word + PRODUCT.bDeep / 4] = b ? b.deep : 0;
+          i32[word + PRODUCT.bAcross / 4] = Number(this.b.across);
+          i32[word + PRODUCT.rows / 4] = Math.min(block, m1 - m0 - m);
+          i32[word + PRODUCT.columns / 4] = Math.min(share, n1 - n0 - n);
+          i32[word + PRODUCT.depth / 4] = depth;
+          i32[word + PRODUCT.c / 4] = c + m * cRow + 4 * n;
+          i32[word + PRODUCT.cRow / 4] = cRow;
+          i32[word + PRODUCT.from / 4] = k[0] === 0 ? this.start + 4 * (n0 + n) : c + m * cRow + 4 * n;
+          i32[word + PRODUCT.fromRow / 4] = k[0] === 0 ? 0 : cRow;
+        }
+    }
+    return count;
+  }
+
+  /** Copies, or adds, an output into the result. */
+  collect(output: Output, side: number): void {
+    if (this.cThere !== undefined) return;
+    const { product, memory, panel } = this;
+    const { M, N, out, add } = product;
+    const [m0, m1] = output.rows;
+    const [n0, n1] = output.columns;
+    const width = roundUp(n1 - n0, panel);
+    const { f32 } = memory;
+    for (let t = output.t[0]; t < output.t[1]; t++) {
+      const c = (this.cAt[side] + (t - output.t[0]) * this.cSize) / 4;
+      const to = product.start + (t * M + m0) * N + n0;
+      if (width === N) put(f32, c, out, to, (m1 - m0) * N, add);
+      else for (let m = 0; m < m1 - m0; m++) put(f32, c + m * width, out, to + m * N, n1 - n0, add);
+    }
+  }
+}
+
+function put(
+  from: Float32Array,
+  at: number,
+  out: Float32Array | Float64Array,
+  to: number,
+  count: number,
+  add: boolean,
+): void {
+  if (add) for (let n = 0; n < count; n++) out[to + n] += from[at + n];
+  else if (count < 16) for (let n = 0; n < count; n++) out[to + n] = from[at + n];
+  else out.set(from.subarray(at, at + count), to);
+}
+
+function bringLines(
+  memory: EngineMemory,
+  { operand, across }: Lines,
+  t: number,
+  lines: readonly [number, number],
+  k: readonly [number, number],
+  target: number,
+): void {
+  const [rows, columns] = across ? [k, lines] : [lines, k];
+  stageRows(memory, operand, t, columns[0], rows[0], rows[1], columns[1] - columns[0], target);
+}
+
+function placeLines(
+  { across, bytes, there }: Lines,
+  t: number,
+  lines: readonly [number, number],
+  k: readonly [number, number],
+  target: number,
+): Placed {
+  const [rows, columns] = across ? [k, lines] : [lines, k];
+  const at = there ? there.at(t, 0, rows[0]) + columns[0] * bytes : target;
+  const row = there ? there.row : (columns[1] - columns[0]) * bytes;
+  return across ? { at, line: bytes, deep: row } : { at, line: row, deep: bytes };
+}
+
+/** A bias as float32. */
+function stageWidened(memory: EngineMemory, bias: Operand, N: number, target: number): void {
+  const read = readerOf(bias.tensor.dtype, bias.tensor.data);
+  for (let n = 0; n < N; n++) memory.f32[target / 4 + n] = read(bias.base[0] + n * bias.column);
+}

@@ -1,0 +1,184 @@
+/**
+ * Work that goes through arrays once, row by row: functions of one number, norms, the loss, the optimiser. Chunks of rows are
+ * copied into the engine's memory, worked on by the threads, and copied out; the copies of one chunk run beside the work of
+ * another. Tasks have a fixed number of rows, and what they sum up is added in their order: the same bits on any threads.
+ */
+
+import type { Engine } from "../engine/engine.ts";
+import type { EngineMemory } from "../engine/memory.ts";
+import { addressOf } from "../engine/transfer.ts";
+import { Regions } from "../forward/call.ts";
+import { STREAM, type StreamSpec } from "../kernels/row-pipeline.ts";
+
+/** An array that has a row for each row of the work. */
+export interface Rows {
+  readonly data: Float32Array | Int32Array;
+  /** Numbers of a row. */
+  readonly width: number;
+  /** Rows are filled up to whole vectors in the engine's memory, with this number. Default: they follow on from each other. */
+  readonly filler?: number;
+}
+
+/** A kernel and what it goes through; arrays are passed to it in the order of these fields. */
+export interface Stream {
+  /** Name of the kernel in its key. */
+  readonly name: string;
+  readonly write: (spec: StreamSpec) => Uint8Array<ArrayBuffer>;
+  readonly rows: number;
+  /** Numbers of a row, as the kernel is told. */
+  readonly count: number;
+  readonly inputs: readonly Rows[];
+  /** Written, perhaps in place of an input: the same array, or one apart. */
+  readonly outputs: readonly Rows[];
+  /** Sums a task keeps over its rows, by their width; added up in `sums`. */
+  readonly partial?: readonly Float64Array[];
+  /** What all rows share: weights, scalars. */
+  readonly shared: readonly Float32Array[];
+  /** Rows of a task, a multiple of four where a row is one number. */
+  readonly taskRows: number;
+  /** Operations a row costs, about. */
+  readonly rowWork: number;
+}
+
+/** Bytes of all arrays in one chunk, about: they stay in the second cache. */
+const CHUNK_BYTES = 2 ** 20;
+
+const whole = (width: number): number => Math.ceil(width / 4) * 4;
+/** Numbers from row to row in the engine's memory. */
+const strideOf = ({ width, filler }: Rows): number => (filler === undefined ? width : whole(width));
+
+/** An array in the engine's memory: copied to or from one of two places by turns, or where it starts as it lies. */
+interface Placed {
+  readonly at?: readonly number[];
+  readonly start?: number;
+}
+
+/** How far the work has come, kept beyond the loss of a thread: what was written in place must not be read again. */
+export interface Progress {
+  rows: number;
+}
+
+/** Runs a stream. */
+export function stream(engine: Engine, s: Stream, fused: boolean, threads: number, done: Progress): void {
+  const { memory } = engine;
+  const kernel = engine.kernels.keep(
+    `${s.name} ${fused ? "fma" : "mul+add"}${memory.shared ? "" : " unshared"}`,
+    64,
+    () => s.write({ fused, shared: memory.shared }),
+  );
+  engine.threads.reserve(kernel.workspaceBytes, threads);
+  const rowBytes = [...s.inputs, ...s.outputs].reduce((n, x) => n + 4 * strideOf(x), 0);
+  const tasks = Math.max(threads > 1 ? 4 * threads : 1, Math.floor(CHUNK_BYTES / rowBytes / s.taskRows));
+  const chunk = tasks * s.taskRows;
+  const most = Math.min(chunk, Math.ceil(s.rows / s.taskRows) * s.taskRows);
+  const regions = new Regions(memory);
+  try {
+    const two = (x: Rows) => [0, 1].map(() => regions.alloc(4 * whole(strideOf(x) * most)));
+    const inputs: Placed[] = s.inputs.map((x) => there(memory, x, s.outputs) ?? { at: two(x) });
+    const outputs: Placed[] = s.outputs.map((x) => there(memory, x, s.inputs) ?? { at: two(x) });
+    const partial = (s.partial ?? []).map((sums) =>
+      [0, 1].map(() => regions.alloc(4 * whole(sums.length) * tasks)),
+    );
+    const shared = s.shared.map((data) => {
+      const at = regions.alloc(4 * whole(data.length));
+      memory.f32.fill(0, at / 4, at / 4 + whole(data.length));
+      memory.f32.set(data, at / 4);
+      return at;
+    });
+    const taskAt = regions.alloc(STREAM.size * tasks);
+    const rowsOf = (from: number) => Math.min(chunk, s.rows - from);
+
+    const bring = (from: number, side: number) => {
+      if (from >= s.rows) return;
+      s.inputs.forEach((x, n) => {
+        const { at } = inputs[n];
+        if (at) bringRows(memory, x, from, rowsOf(from), at[side]);
+      });
+    };
+    const collect = (from: number, side: number) => {
+      const count = rowsOf(from);
+      const { f32 } = memory;
+      s.outputs.forEach((x, n) => {
+        const { at } = outputs[n];
+        if (at) collectRows(memory, x, from, count, at[side]);
+      });
+      s.partial?.forEach((sums, n) => {
+        for (let task = 0; task < Math.ceil(count / s.taskRows); task++) {
+          const at = partial[n][side] / 4 + task * whole(sums.length);
+          for (let i = 0; i < sums.length; i++) sums[i] += f32[at + i];
+        }
+      });
+      done.rows = from + count;
+    };
+    /** Writes the tasks of a chunk; returns how many. */
+    const prepare = (from: number, side: number): number => {
+      const { i32 } = memory;
+      const count = rowsOf(from);
+      let task = 0;
+      for (let row = 0; row < count; row += s.taskRows, task++) {
+        const word = (taskAt + task * STREAM.size) / 4;
+        i32[word + STREAM.rows / 4] = Math.min(s.taskRows, count - row);
+        i32[word + STREAM.count / 4] = s.count;
+        const address = (x: Rows, { at, start = 0 }: Placed) =>
+          at ? at[side] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
+        const addresses = [
+          ...s.inputs.map((x, n) => address(x, inputs[n])),
+          ...s.outputs.map((x, n) => address(x, outputs[n])),
+          ...(s.partial ?? []).map((sums, n) => partial[n][side] + 4 * task * whole(sums.length)),
+          ...shared,
+        ];
+        i32.set(addresses, word + STREAM.arrays / 4);
+      }
+      return task;
+    };
+
+    let side = 0;
+    let waiting: number | undefined;
+    bring(done.rows, side);
+    for (let from = done.rows; from < s.rows; from += chunk, side = 1 - side) {
+      const count = prepare(from, side);
+      engine.threads.run(kernel, taskAt, STREAM.size, count, threads, s.rowWork * s.taskRows, () => {
+        if (waiting !== undefined) collect(waiting, 1 - side);
+        bring(from + chunk, 1 - side);
+      });
+      waiting = from;
+    }
+    if (waiting !== undefined) collect(waiting, 1 - side);
+  } finally {
+    regions.free();
+  }
+}
+
+/** Where an array lies in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
+function there(memory: EngineMemory, x: Rows, others: readonly Rows[]): Placed | undefined {
+  const { data, width } = x;
+  if (strideOf(x) !== width || others.some((y) => y.data === data)) return undefined;
+  const start = addressOf(memory, data);
+  return start === undefined ? undefined : { start };
+}
+
+function bringRows(memory: EngineMemory, x: Rows, from: number, count: number, target: number): void {
+  const { data, width, filler = 0 } = x;
+  const view = (data instanceof Int32Array ? memory.i32 : memory.f32) as Float32Array;
+  const stride = strideOf(x);
+  if (stride === width) {
+    view.set(data.subarray(from * width, (from + count) * width), target / 4);
+    return;
+  }
+  for (let row = 0; row < count; row++) {
+    const at = target / 4 + row * stride;
+    view.set(data.subarray((from + row) * width, (from + row + 1) * width), at);
+    view.fill(filler, at + width, at + stride);
+  }
+}
+
+function collectRows(memory: EngineMemory, x: Rows, from: number, count: number, source: number): void {
+  const { data, width } = x;
+  const view = memory.f32;
+  const stride = strideOf(x);
+  const at = source / 4;
+  if (stride === width) data.set(view.subarray(at, at + count * width), from * width);
+  else
+    for (let row = 0; row < count; row++)
+      data.set(view.subarray(at + row * stride, at + row * stride + width), (from + row) * width);
+}

@@ -1,0 +1,242 @@
+/**
+ * The truth of a case's gradients in float64, with a bound around each, of the form of Bound B (tests/support/tolerance.ts).
+ *
+ * εᵢ, the relative error of a row's weights rebuilt from lse, is the error of a score and of lse: twice the room of lse.
+ * With a = Σ|dO·v| of a cell and δ's error eδ from the room of the output it is made of:
+ *
+ *   dV = Σᵢ p·dO            |error| ≤ Σᵢ (εᵢ + c_R·u)·p·|dO|
+ *   dS = p∘(dP − δ)         e = p·((εᵢ + 4u)·|dP − δ| + c_E·u·a + eδ),   then through the change of the score f:
+ *   dS′ = dS·f′(s)          e′ = e·|f′| + |dS|·(|f′(s ± dᵢ) − f′(s)| + 40·u·max(1, |f′|))
+ *   dQ = scale·Σⱼ dS′·k     |error| ≤ |scale|·Σⱼ (e′ + c_M·u·|dS′|)·|k|,   dK likewise over the rows of a group
+ *
+ * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. What underflow may cost is added as there.
+ */
+import {
+  type AttentionGradients,
+  type AttentionResult,
+  attentionBackward,
+  scaledDotProductAttention,
+  Tensor,
+} from "heed";
+import { type Case, describeCase, rounded } from "./case.ts";
+import { flattened, textbookScores32, truth } from "./oracle.ts";
+import { random } from "./random.ts";
+import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
+
+/** Gradients in the order [B, H, N, d] with room around each number. */
+export interface Room {
+  readonly dQuery: Float64Array;
+  readonly dKey: Float64Array;
+  readonly dValue: Float64Array;
+  /** Of every cell of the scores, [B, Hq, Nq, Nk]: what an additive mask's gradient is summed from. */
+  readonly cells: Float64Array;
+}
+
+/** A gradient of the output, exact in the case's dtype, dense in the output's shape. */
+export function upstream(c: Case, shape: readonly number[]): { tensor: Tensor; exact: Float64Array } {
+  const r = random(shape.reduce((a, b) => a * 31 + b, 7));
+  const dtype = c.dtype === "float64" ? "float64" : "float32";
+  const values = Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () =>
+    rounded(r.normal(), dtype),
+  );
+  const data = dtype === "float64" ? values : Float32Array.from(values);
+  const tensor = new Tensor(data, shape, dtype);
+  const across = c.options.layout === "bshd";
+  return { tensor, exact: across ? tensor.transpose(-3, -2).toFloat64() : values };
+}
+
+/** Room around the gradients, or undefined where a first-order bound says nothing. */
+export function roomOf(c: Case, dO: Float64Array): Room | undefined {
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
+  const want = truth(c);
+  if (want.hull.some((x) => x === 1) || want.lseRoom.some((x) => 2 * x > FIRST_ORDER)) return undefined;
+  const u = unit(c.dtype === "float64" ? "float64" : "float32");
+  const G = Hq / Hkv;
+  const cE = constants(dv, 1, c.structured).cD / 2;
+  const cM = constants(1, Nk, c.structured).cM;
+  const cR = constants(1, Nq * G, c.structured).cM;
+  const scale = Math.abs(c.scale);
+  const room: Room = {
+    dQuery: new Float64Array(B * Hq * Nq * dk),
+    dKey: new Float64Array(B * Hkv * Nk * dk),
+    dValue: new Float64Array(B * Hkv * Nk * dv),
+    cells: new Float64Array(B * Hq * Nq * Nk),
+  };
+  let largest = 0;
+  for (let row = 0; row < B * Hq * Nq; row++) {
+    const i = row % Nq;
+    const h = Math.floor(row / Nq) % Hq;
+    const b = Math.floor(row / (Nq * Hq));
+    const kv = (b * Hkv + Math.floor(h / G)) * Nk;
+    if (want.lse[row] === -Infinity) continue;
+    const epsilon = 2 * want.lseRoom[row];
+    let deltaError = 0;
+    let delta = 0;
+    for (let e = 0; e < dv; e++) {
+      const at = row * dv + e;
+      deltaError += Math.abs(dO[at]) * (want.room[at] + cE * u * Math.abs(want.output[at]));
+      delta += dO[at] * want.output[at];
+    }
+    for (let j = 0; j < Nk; j++) {
+      if (!c.allowed(b, h, i, j) || c.added.some((add) => add(b, h, i, j) === -Infinity)) continue;
+      const p = want.weights[row * Nk + j];
+      let [dP, a, s] = [0, 0, 0];
+      for (let e = 0; e < dv; e++) {
+        const x = dO[row * dv + e] * c.exact.v[(kv + j) * dv + e];
+        dP += x;
+        a += Math.abs(x);
+        room.dValue[(kv + j) * dv + e] +=
+          ((epsilon + cR * u) * p + 2 ** -120) * Math.abs(dO[row * dv + e]) + 2 ** -148;
+      }
+      for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
+      s *= c.scale;
+      const change = slopeOf(c, b, h, i, j, s, epsilon);
+      if (change === undefined) continue;
+      const error = p * ((epsilon + 4 * u) * Math.abs(dP - delta) + cE * u * a + deltaError);
+      const under = 2 ** -120 * (a + Math.abs(delta)) + (dv + 4) * 2 ** -148;
+      const size = p * Math.abs(dP - delta) + error;
+      room.cells[row * Nk + j] = error + under + cM * u * size;
+      const after = Math.abs(change.slope);
+      const e = (error + under) * after + size * change.error;
+      for (let d = 0; d < dk; d++) {
+        const [q, k] = [Math.abs(c.exact.q[row * dk + d]), Math.abs(c.exact.k[(kv + j) * dk + d])];
+        room.dQuery[row * dk + d] += scale * (e + (cM + 3) * u * size * after) * k + 2 ** -148 * (1 + k);
+        room.dKey[(kv + j) * dk + d] += scale * (e + (cR + 3) * u * size * after) * q + 2 ** -148 * (1 + q);
+        largest = Math.max(largest, (a + Math.abs(delta)) * (q + k) * scale * after);
+      }
+    }
+  }
+  // Sums that come near the largest float32 may overflow on the way.
+  return largest * Nk * Nq * G < 1e36 ? room : undefined;
+}
+
+/** Slope of all score changes at a score, and what an error of the score does to it; undefined where the cell is masked by a change. */
+function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number, d: number) {
+  if (c.changes.length === 0) return { slope: 1, error: 0 };
+  const at = [b, h, i + c.offsets[b], j] as const;
+  const f = (x: number) => c.changes.reduce((y, change) => change.apply(y, ...at), x);
+  if (f(s) === -Infinity) return undefined;
+  const step = 1e-5 * (1 + Math.abs(s));
+  const slope = (x: number) => (f(x + step) - f(x - step)) / (2 * step);
+  const here = slope(s);
+  const u = unit(c.dtype === "float64" ? "float64" : "float32");
+  const spread = Math.abs(slope(s + d) - here) + Math.abs(slope(s - d) - here);
+  return { slope: here, error: spread + 1e-9 + 40 * u * Math.max(1, Math.abs(here)) };
+}
+
+/** Numbers of a gradient of one input in the order [B, H, N, d]. */
+const flat = (c: Case, t: Tensor): Float64Array =>
+  (c.options.layout === "bshd" ? t.transpose(-3, -2) : t).toFloat64();
+
+/**
+ * Gradients by the textbook in float32 from what the call gets, output and lse included: P = e^(S − lse),
+ * dS = P∘(dP − rowsum(dO∘O)), all weights held, sums one by one.
+ */
+function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): Record<Name, Float32Array> {
+  const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
+  const f = Math.fround;
+  const { output, lse } = flattened(c, state);
+  const weights = textbookScores32(c).map((s, n) =>
+    s === -Infinity ? 0 : f(Math.exp(f(s - lse[Math.floor(n / Nk)]))),
+  );
+  const dQuery = new Float32Array(B * Hq * Nq * dk);
+  const dKey = new Float32Array(B * Hkv * Nk * dk);
+  const dValue = new Float32Array(B * Hkv * Nk * dv);
+  const dP = new Float32Array(Nk);
+  for (let row = 0; row < B * Hq * Nq; row++) {
+    const i = row % Nq;
+    const h = Math.floor(row / Nq) % Hq;
+    const b = Math.floor(row / (Nq * Hq));
+    const kv = (b * Hkv + Math.floor((h * Hkv) / Hq)) * Nk;
+    const seen = Array.from({ length: Nk }, (_, j) => j).filter((j) => weights[row * Nk + j] !== 0);
+    let delta = 0;
+    for (let e = 0; e < dv; e++) delta = f(delta + f(dO[row * dv + e] * output[row * dv + e]));
+    for (const j of seen) {
+      const p = weights[row * Nk + j];
+      let x = 0;
+      for (let e = 0; e < dv; e++) {
+        x = f(x + f(dO[row * dv + e] * c.exact.v[(kv + j) * dv + e]));
+        dValue[(kv + j) * dv + e] += f(p * dO[row * dv + e]);
+      }
+      dP[j] = x;
+    }
+    for (const j of seen) {
+      let dS = f(weights[row * Nk + j] * f(dP[j] - delta));
+      let s = 0;
+      for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
+      dS = f(f(dS * (slopeOf(c, b, h, i, j, s * c.scale, 0)?.slope ?? 0)) * f(c.scale));
+      for (let d = 0; d < dk; d++) {
+        dQuery[row * dk + d] += f(dS * c.exact.k[(kv + j) * dk + d]);
+        dKey[(kv + j) * dk + d] += f(dS * c.exact.q[row * dk + d]);
+      }
+    }
+  }
+  return { dQuery, dKey, dValue };
+}
+
+type Name = "dQuery" | "dKey" | "dValue";
+
+/** Over a run: ratio of the largest error of a gradient to that of the textbook's float32. */
+export const BACKWARD_STATISTIC = { median: 1.2, p99: 6 };
+
+/** What a check measured: the largest share of the bound that was used, or that the case has none. */
+export interface BackwardMeasure {
+  readonly use: number;
+  readonly bounded: boolean;
+  /** Largest error of dQuery, dKey and dValue over that of the textbook's float32, where that is known and not 0. */
+  readonly ratios: readonly number[];
+}
+
+/** Runs a case backwards and holds it against float64; throws with all that is needed to find it again. */
+export function checkBackward(c: Case): BackwardMeasure {
+  const state = scaledDotProductAttention(c.query, c.key, c.value, c.options);
+  const { tensor: dOutput, exact: dO } = upstream(c, state.output.shape);
+  const got = attentionBackward(dOutput, c.query, c.key, c.value, state, c.options);
+  const room = roomOf(c, dO);
+  if (!room) return { use: 0, bounded: false, ratios: [] };
+  const want = inFloat64(c, dOutput);
+  let use = 0;
+  const ratios: number[] = [];
+  const plain = c.dtype === "float32" && !c.options.dropoutP ? textbookBackward32(c, dO, state) : undefined;
+  const u = unit(c.dtype === "float64" ? "float64" : "float32");
+  for (const name of ["dQuery", "dKey", "dValue"] as const) {
+    const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), room[name]];
+    // Keys that serve several batch entries have one gradient, the sum.
+    const entries = around.length / x.length;
+    const narrow = OUTPUT_ROUNDING[got[name].dtype];
+    const bound = (n: number) => {
+      let sum = 0;
+      for (let b = 0; b < entries; b++) sum += around[b * x.length + n];
+      return narrow ? sum + narrow.u * (Math.abs(y[n]) + sum) + narrow.least : sum + u * Math.abs(y[n]);
+    };
+    const wrong = difference(x, y, bound);
+    if (wrong) throw new Error(`${name}: ${wrong}\n${describeCase(c)}`);
+    for (let n = 0; n < x.length; n++) {
+      const off = Math.abs(x[n] - y[n]);
+      if (off > 0 && !narrow) use = Math.max(use, off / bound(n));
+    }
+    if (plain === undefined || narrow || entries > 1) continue;
+    const largest = (z: ArrayLike<number>) =>
+      y.reduce((most, yn, n) => Math.max(most, Math.abs(z[n] - yn)), 0);
+    const own = largest(plain[name]);
+    if (own > 0) ratios.push(largest(x) / own);
+  }
+  return { use, bounded: true, ratios };
+}
+
+/** The same call in float64, on the same numbers. */
+function inFloat64(c: Case, dOutput: Tensor): AttentionGradients {
+  const wide = (t: Tensor) => new Tensor(t.toFloat64(), t.shape, "float64");
+  // A 16-bit mask is the query's dtype; in a float64 call it comes as float32, which holds it exactly.
+  const list = Array.isArray(c.options.attnMask) ? c.options.attnMask : [c.options.attnMask];
+  const attnMask = list
+    .filter((m) => m !== undefined)
+    .map((m) =>
+      m instanceof Tensor && OUTPUT_ROUNDING[m.dtype]
+        ? new Tensor(Float32Array.from(m.toFloat64()), m.shape, "float32")
+        : m,
+    );
+  const options = { ...c.options, ...(attnMask.length > 0 && { attnMask }) };
+  const [q, k, v] = [c.query, c.key, c.value].map(wide);
+  return attentionBackward(wide(dOutput), q, k, v, scaledDotProductAttention(q, k, v, options), options);
+}

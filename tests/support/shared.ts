@@ -1,0 +1,23 @@
+/** Golden and conformance data beside the repository (`../shared`): read in place, never copied. Tests that use it are skipped where it is absent. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DType, Tensor } from "heed";
+import { readSafetensors } from "heed/io";
+
+/** A path inside `../shared`. */
+export const shared = (...path: string[]): string => join(import.meta.dirname, "../../../shared", ...path);
+
+/** True where the folder is there. */
+export const hasShared = (...path: string[]): boolean => existsSync(shared(...path));
+
+/** A JSON file, or `otherwise` where the data is absent. */
+export const readJson = <T>(path: string, otherwise: T): T =>
+  existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : otherwise;
+
+/** The tensors of a safetensors file by name. */
+export function readTensors(path: string): Map<string, Tensor> {
+  const { tensors } = readSafetensors(readFileSync(path));
+  return new Map(
+    [...tensors].map(([name, t]) => [name, new Tensor(t.data as Tensor["data"], t.shape, t.dtype as DType)]),
+  );
+}
