@@ -1,17 +1,17 @@
 /**
- * 40 cases from PyTorch in float64 (../shared/golden/sdpa-gradients), backward: gradients of query, key, value, float
+ * 40 cases from PyTorch in float64 (tests/golden/pytorch/sdpa-gradients), backward: gradients of query, key, value, float
  * masks, slopes, relative tables and sinks. In float64 to 1e-11, in float32 within three errors of a plain float32
  * version, on every level, in both layouts. Gradients that are exactly zero there are exactly zero here.
  */
 import { attentionBackward, scaledDotProductAttention, type Tensor } from "heed";
 import { afterAll, describe, expect } from "vitest";
 import { restore } from "../support/levels.ts";
-import { hasShared, readTensors, shared } from "../support/shared.ts";
+import { golden, readTensors } from "../support/shared.ts";
 import { difference } from "../support/tolerance.ts";
 import { asFloat32, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") {
-  const tensors = readTensors(shared(folder, c.file));
+  const tensors = readTensors(golden(folder, c.file));
   const get = (name: string) => tensors.get(name) as Tensor;
   const float = dtype === "float64" ? same : asFloat32;
   const turned = layout === "bshd";
@@ -55,6 +55,6 @@ function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | 
 
 afterAll(restore);
 
-describe.skipIf(!hasShared(folder))("sdpa-gradients, backward", () => {
+describe("sdpa-gradients, backward", () => {
   everyCase(runCase);
 });

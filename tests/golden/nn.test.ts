@@ -1,13 +1,13 @@
 /**
  * Layers against PyTorch in float64, outputs and all gradients: its attention module and encoder layer
- * (../shared/golden/mha-module), the first step of a small decoder (../shared/golden/train-curve), and the other kinds of
- * attention (../shared/golden/additive-and-linear). In float64 to 1e-11·(1 + |want|), in float32 as each README says.
+ * (tests/golden/pytorch/mha-module), the first step of a small decoder (tests/golden/pytorch/train-curve), and the other kinds of
+ * attention (tests/golden/pytorch/additive-and-linear). In float64 to 1e-11·(1 + |want|), in float32 as each README says.
  */
 import { keyLengths, longformer, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
 import { gradientsOf } from "../support/gradcheck.ts";
-import { hasShared, readJson, readTensors, shared } from "../support/shared.ts";
+import { golden, readGolden, readTensors } from "../support/shared.ts";
 import { difference } from "../support/tolerance.ts";
 
 type Dtype = "float64" | "float32";
@@ -47,15 +47,15 @@ interface MhaCase {
   layerNormEps: number;
 }
 
-describe.skipIf(!hasShared("golden/mha-module"))("PyTorch's modules", () => {
-  const { cases } = readJson<{ cases: MhaCase[] }>(shared("golden/mha-module/manifest.json"), { cases: [] });
+describe("PyTorch's modules", () => {
+  const { cases } = readGolden<{ cases: MhaCase[] }>("mha-module/manifest.json");
   for (const c of cases)
     for (const [dtype, room] of [
       ["float64", 1e-11],
       ["float32", 2e-5],
     ] as const)
       it(`${c.name}, ${dtype}`, () => {
-        const file = readTensors(shared("golden/mha-module", c.file));
+        const file = readTensors(golden("mha-module", c.file));
         const float = as(dtype);
         const starting = (prefix: string) =>
           new Map(
@@ -192,19 +192,16 @@ class Decoder extends nn.Module {
   }
 }
 
-describe.skipIf(!hasShared("golden/train-curve"))("a decoder made of these layers", () => {
+describe("a decoder made of these layers", () => {
   const manifest = () =>
-    readJson<{ config: Config; parameters: string[]; losses: number[] }>(
-      shared("golden/train-curve/manifest.json"),
-      { config: {} as Config, parameters: [], losses: [] },
-    );
+    readGolden<{ config: Config; parameters: string[]; losses: number[] }>("train-curve/manifest.json");
   for (const [dtype, room] of [
     ["float64", 1e-11],
     ["float32", 1e-5],
   ] as const)
     it(`has the logits, the loss and the gradients of step 0, ${dtype}`, () => {
       const { config, parameters, losses } = manifest();
-      const file = readTensors(shared("golden/train-curve/train.safetensors"));
+      const file = readTensors(golden("train-curve/train.safetensors"));
       const model = new Decoder(config, dtype);
       expect([...model.parameters().keys()].sort()).toEqual([...parameters].sort());
       model.load(new Map(parameters.map((name) => [name, file.get(`initial.${name}`)!])));
@@ -287,17 +284,15 @@ function other(
   }
 }
 
-describe.skipIf(!hasShared("golden/additive-and-linear"))("the other kinds of attention", () => {
-  const { cases } = readJson<{ cases: OtherCase[] }>(shared("golden/additive-and-linear/manifest.json"), {
-    cases: [],
-  });
+describe("the other kinds of attention", () => {
+  const { cases } = readGolden<{ cases: OtherCase[] }>("additive-and-linear/manifest.json");
   for (const c of cases)
     for (const [dtype, room] of [
       ["float64", 1e-11],
       ["float32", 1e-5],
     ] as const)
       it(`${c.name}, ${dtype}`, () => {
-        const file = readTensors(shared("golden/additive-and-linear", c.file));
+        const file = readTensors(golden("additive-and-linear", c.file));
         const inputs = Object.fromEntries(
           [...file]
             .filter(([name]) => file.has(`d_${name}`) || name === "features")

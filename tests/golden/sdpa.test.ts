@@ -1,11 +1,11 @@
 /**
- * 40 cases from PyTorch in float64 (../shared/golden/sdpa-gradients), forward: output, weights and log-sum-exp. In
+ * 40 cases from PyTorch in float64 (tests/golden/pytorch/sdpa-gradients), forward: output, weights and log-sum-exp. In
  * float64 to 1e-11, in float32 within three errors of a plain float32 version, on every level, in both layouts.
  */
 import { attentionWeights, scaledDotProductAttention, type Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
 import { restore } from "../support/levels.ts";
-import { hasShared, readTensors, shared } from "../support/shared.ts";
+import { golden, readTensors } from "../support/shared.ts";
 import { difference } from "../support/tolerance.ts";
 import { asFloat32, cases, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
@@ -33,7 +33,7 @@ function emptyRows(output: Tensor, weights: Tensor, lse: Tensor, layout: string 
 }
 
 function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") {
-  const tensors = readTensors(shared(folder, c.file));
+  const tensors = readTensors(golden(folder, c.file));
   const get = (name: string) => tensors.get(name) as Tensor;
   const float = dtype === "float64" ? same : asFloat32;
   const options = optionsOf(c, tensors, float);
@@ -57,7 +57,7 @@ function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | 
 
 afterAll(restore);
 
-describe.skipIf(!hasShared(folder))("sdpa-gradients, forward", () => {
+describe("sdpa-gradients, forward", () => {
   it("all 40 cases are there", () => expect(cases).toHaveLength(40));
 
   everyCase(runCase);

@@ -1,4 +1,4 @@
-/** The cases of `../shared/golden/sdpa-gradients` in heed's words: what they hold and which options they mean. */
+/** The cases of tests/golden/pytorch/sdpa-gradients in heed's words: what they hold and which options they mean. */
 import {
   type AttentionOptions,
   alibi,
@@ -16,7 +16,7 @@ import {
 } from "heed";
 import { describe, it } from "vitest";
 import { has, LEVELS, use } from "../support/levels.ts";
-import { readJson, shared } from "../support/shared.ts";
+import { readGolden } from "../support/shared.ts";
 
 /** A case of the manifest. */
 export interface Golden {
@@ -45,10 +45,10 @@ export interface Golden {
   float32ReferenceError: Record<string, number>;
 }
 
-/** Where the cases lie. */
-export const folder = "golden/sdpa-gradients";
-/** All cases; none where the data is absent. */
-export const { cases } = readJson<{ cases: Golden[] }>(shared(folder, "manifest.json"), { cases: [] });
+/** The folder of the cases. */
+export const folder = "sdpa-gradients";
+/** All cases. */
+export const { cases } = readGolden<{ cases: Golden[] }>(folder, "manifest.json");
 
 /** The options of a case in heed's words, its tensors as `float`s. */
 export function optionsOf(

@@ -1,13 +1,12 @@
 /**
- * Fifty steps of training against PyTorch's (../shared/golden/train-curve): a decoder of two blocks written with the
+ * Fifty steps of training against PyTorch's (tests/golden/pytorch/train-curve): a decoder of two blocks written with the
  * operations of heed/nn, its losses, first logits, first gradients and final weights, in float64 and float32.
  */
-import { readFileSync } from "node:fs";
 import { Tensor, tensor } from "heed";
 import { add, attention, embedding, gelu, layerNorm, linear, mergeHeads, split, splitHeads } from "heed/nn";
 import { crossEntropy, type Gradients, Tape, train } from "heed/train";
 import { describe, expect, it } from "vitest";
-import { hasShared, readTensors, shared } from "../support/shared.ts";
+import { golden, readGolden, readTensors } from "../support/shared.ts";
 
 interface Manifest {
   readonly config: {
@@ -28,13 +27,8 @@ interface Manifest {
   readonly losses: readonly number[];
 }
 
-const present = hasShared("golden", "train-curve");
-const manifest: Manifest = present
-  ? JSON.parse(readFileSync(shared("golden", "train-curve", "manifest.json"), "utf8"))
-  : undefined;
-const tensors = present
-  ? readTensors(shared("golden", "train-curve", "train.safetensors"))
-  : new Map<string, Tensor>();
+const manifest = readGolden<Manifest>("train-curve", "manifest.json");
+const tensors = readTensors(golden("train-curve", "train.safetensors"));
 const get = (name: string) => tensors.get(name) as Tensor;
 
 /** The README's model, its parameters from before step 0. */
@@ -118,7 +112,7 @@ function worst(got: Tensor, want: Tensor, relative = 0, left: (i: number) => boo
   return most;
 }
 
-describe.skipIf(!present)("training against PyTorch", () => {
+describe("training against PyTorch", () => {
   it("AdamW decays the parameters of rank 2 and no others by default", () => {
     const parameters = decoder("float32").parameters();
     expect([...parameters].filter(([, { shape }]) => shape.length >= 2).map(([name]) => name)).toEqual(

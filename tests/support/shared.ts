@@ -1,8 +1,18 @@
-/** Golden and conformance data beside the repository (`../shared`): read in place, never copied. Tests that use it are skipped where it is absent. */
+/**
+ * Where golden data is. What was made for this project is in tests/golden/pytorch, in every clone. Conformance files and
+ * model weights from outside are read in place, beside the repository (`../shared`); tests over them are skipped where
+ * they are absent.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DType, Tensor } from "heed";
 import { readSafetensors } from "heed/io";
+
+/** A path inside tests/golden/pytorch. */
+export const golden = (...path: string[]): string => join(import.meta.dirname, "../golden/pytorch", ...path);
+
+/** A JSON file of the golden data. */
+export const readGolden = <T>(...path: string[]): T => JSON.parse(readFileSync(golden(...path), "utf8"));
 
 /** A path inside `../shared`. */
 export const shared = (...path: string[]): string => join(import.meta.dirname, "../../../shared", ...path);
