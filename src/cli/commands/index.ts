@@ -33,6 +33,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./figure.ts")),
   },
   {
+    name: "capture",
+    summary: "write a model's attention on texts as a file",
+    load: () => from(import("./capture.ts")),
+  },
+  {
     name: "run",
     summary: "compute attention over query, key and value in files",
     load: () => from(import("./run.ts")),

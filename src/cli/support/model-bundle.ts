@@ -1,7 +1,8 @@
 /** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
 import type { AttentionModel, TextAttention } from "../../models/text-model.ts";
 import { writeBundle } from "../../store/formats/bundle.ts";
-import type { Segment } from "../../store/types.ts";
+import type { BlockInput } from "../../store/layout/input.ts";
+import type { BundleOptions, Segment } from "../../store/types.ts";
 import type { ServedFile } from "./explore.ts";
 
 /** Characters of a text that name its file. */
@@ -16,29 +17,45 @@ export async function fileOfText(model: AttentionModel, seen: TextAttention): Pr
 
 /** What a model did with a text, as a bundle of one block, `self`. */
 export function bundleOfText(model: AttentionModel, seen: TextAttention): Promise<Uint8Array> {
-  const { tokens, layers, sequences, special, texts } = seen;
+  return bundleOfTexts(model, [seen]);
+}
+
+/** What a model did with texts, as one bundle: a block for each, `self`, or `text1`, `text2` … where there are several. */
+export function bundleOfTexts(
+  model: AttentionModel,
+  seen: readonly TextAttention[],
+  options: BundleOptions = {},
+): Promise<Uint8Array> {
+  const name = (n: number) => (seen.length === 1 ? "self" : `text${n + 1}`);
+  return writeBundle(
+    {
+      model: model.name,
+      text: seen.flatMap(({ texts }) => texts).join("\n"),
+      blocks: seen.map((one, n) => blockOf(name(n), model, one)),
+    },
+    options,
+  );
+}
+
+function blockOf(name: string, model: AttentionModel, seen: TextAttention): BlockInput {
+  const { tokens, layers, sequences, special } = seen;
   const markers = [...special.keys()].filter((i) => special[i]);
   const scales = layers.flatMap(({ options }, n) =>
     options?.scale === undefined ? [] : [[n, { scale: options.scale }]],
   );
-  return writeBundle({
-    model: model.name,
-    text: texts.join("\n"),
-    blocks: [
-      {
-        tokens,
-        kind: "self",
-        recipe: {
-          mask: model.architecture === "decoder" ? "causal" : "none",
-          ...(scales.length > 0 && { layerOverrides: Object.fromEntries(scales) }),
-        },
-        segments: segmentsOf(sequences),
-        // Where a model says that no token is a marker, their looks do not say otherwise.
-        special: { query: markers, key: markers },
-        layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
-      },
-    ],
-  });
+  return {
+    name,
+    tokens,
+    kind: "self",
+    recipe: {
+      mask: model.architecture === "decoder" ? "causal" : "none",
+      ...(scales.length > 0 && { layerOverrides: Object.fromEntries(scales) }),
+    },
+    segments: segmentsOf(sequences),
+    // Where a model says that no token is a marker, their looks do not say otherwise.
+    special: { query: markers, key: markers },
+    layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
+  };
 }
 
 /** The parts of a pair, each with the markers that follow it. */

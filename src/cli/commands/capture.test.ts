@@ -1,0 +1,60 @@
+/** `heed capture` writes what the model computed. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { attentionWeights } from "../../index.ts";
+import { locateShipped, readModel } from "../../models/index.ts";
+import { openStore } from "../../store/formats/open.ts";
+import { dispatch } from "../support/dispatch.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const told = { out: "", err: "" };
+  const code = await dispatch(args, {
+    stdout: { write: (text: string) => (told.out += text) },
+    stderr: { write: (text: string) => (told.err += text) },
+    env: {},
+    isTTY: false,
+    colour: 0,
+    progress: false,
+    signal: new AbortController().signal,
+  });
+  return { code, ...told };
+}
+
+describe("heed capture", () => {
+  test("the file gives the model's weights, a block for each text", async () => {
+    const path = join(folder, "run.safetensors");
+    const { code, out } = await heed("capture", "decoder", "the old ship", "a whale", "-o", path);
+    expect(code).toBe(0);
+    expect(out).toContain("4 layers of 4 heads");
+    const model = await readModel(locateShipped("decoder"));
+    const store = await openStore(readFileSync(path), { name: "run" });
+    expect(store.blocks.map(({ name }) => name)).toEqual(["text1", "text2"]);
+    for (const [block, text] of ["the old ship", "a whale"].entries()) {
+      const seen = model.attention(text);
+      expect(store.blocks[block].queryTokens).toEqual(seen.tokens);
+      const ref = { block, layer: 2, head: 1 };
+      await store.load(ref);
+      const { query, key, lse, options } = seen.layers[2];
+      const weights = attentionWeights(query, key, lse, options);
+      for (let i = 0; i < seen.ids.length; i++)
+        store.row(ref, i, "weights").forEach((w, j) => expect(w).toBeCloseTo(weights.at(1, i, j), 6));
+    }
+    store.dispose();
+  });
+
+  test.each([
+    [["capture", "encoder"], "name a model and a text"],
+    [["capture", "encoder", "hi"], "name the file to write"],
+    [["capture", "encoder", "hi", "-o", "x.npz"], "must end in .safetensors"],
+    [["capture", "encoder", "a", "b", "--pair", "c", "-o", "x.safetensors"], "--pair takes one first text"],
+  ])("%j is refused before any work", async (args, text) => {
+    const { code, err } = await heed(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(text);
+  });
+});
