@@ -1,0 +1,183 @@
+"""Golden data of model families: small random checkpoints with what PyTorch computes from them in float64.
+
+    python make.py [FAMILY ...]        writes FAMILY/ beside this file
+
+Every parameter is drawn (norms and biases too), so that no part of a model can be left out unnoticed. Weights are float32 (bfloat16 in
+`qwen3` and `gemma3`, float16 in `phi3`) and computed with in float64. Each folder holds
+
+    config.json            as save_pretrained writes it; some in the spelling of transformers 4 (see OLD)
+    model.safetensors      the weights
+    golden.safetensors     per input n: ids.n, and where the model reads them types.n and keep.n (1 for a real token, 0 for padding);
+                           hidden.n [layers + 1, batch, N, C], attention.n [layers, batch, heads, N, N], logits.n [batch, N, V], all float64
+"""
+import json, os, shutil, sys
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+V = 40  # rows of the embedding; the carrier tokenizer has fewer
+ENCODER = dict(vocab_size=V, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=18, max_position_embeddings=24)
+DECODER = dict(vocab_size=V, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=22,
+               max_position_embeddings=64, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+FAMILIES = {
+    # Untied heads whose config does not say so: transformers compares the two matrices and unties them.
+    "bert": ("bert", ENCODER | dict(layer_norm_eps=3e-3, type_vocab_size=3, tie_word_embeddings=False)),
+    "roberta": ("roberta", ENCODER | dict(layer_norm_eps=2e-3, type_vocab_size=1, pad_token_id=1)),
+    "distilbert": ("distilbert", dict(vocab_size=V, max_position_embeddings=24, n_layers=2, n_heads=3, dim=12, hidden_dim=18, activation="relu")),
+    "electra": ("electra", ENCODER | dict(embedding_size=10, layer_norm_eps=4e-3, type_vocab_size=2)),
+    "mpnet": ("mpnet", ENCODER | dict(layer_norm_eps=2e-3, pad_token_id=1)),
+    "gpt2": ("gpt2", dict(vocab_size=V, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=22, layer_norm_epsilon=3e-3,
+                          tie_word_embeddings=False, bos_token_id=1, eos_token_id=2)),
+    "llama2": ("llama", DECODER | dict(num_key_value_heads=4, rms_norm_eps=3e-3, tie_word_embeddings=False)),
+    "llama3": ("llama", DECODER | dict(rms_norm_eps=2e-3, head_dim=6, attention_bias=True, mlp_bias=True, tie_word_embeddings=True,
+                                       rope_parameters=dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0,
+                                                            high_freq_factor=4.0, original_max_position_embeddings=16))),
+    "yarn": ("llama", DECODER | dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
+                                                                                    original_max_position_embeddings=16))),
+    "mistral": ("mistral", DECODER | dict(sliding_window=5, head_dim=4)),
+    "qwen2": ("qwen2", DECODER | dict(use_sliding_window=True, sliding_window=4, max_window_layers=1, tie_word_embeddings=True)),
+    "qwen3": ("qwen3", DECODER | dict(head_dim=6, tie_word_embeddings=True)),
+    "smollm3": ("smollm3", DECODER | dict(num_hidden_layers=3, no_rope_layers=[1, 0, 1], tie_word_embeddings=True)),
+    "gemma2": ("gemma2", DECODER | dict(head_dim=6, sliding_window=5, query_pre_attn_scalar=9, attn_logit_softcapping=2.0,
+                                        final_logit_softcapping=3.0)),
+    "gemma3": ("gemma3_text", DECODER | dict(num_hidden_layers=3, head_dim=6, sliding_window=4, query_pre_attn_scalar=7,
+                                             layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+                                             rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=100.0),
+                                                                  full_attention=dict(rope_type="linear", rope_theta=1000.0, factor=8.0)))),
+    "phi3": ("phi3", DECODER | dict(hidden_size=32, original_max_position_embeddings=6, tie_word_embeddings=False,
+                                    rope_parameters=dict(rope_type="longrope", rope_theta=100.0, partial_rotary_factor=0.75,
+                                                         original_max_position_embeddings=6,
+                                                         short_factor=[1.0, 1.1, 1.3], long_factor=[1.5, 2.0, 3.0]))),
+}
+DTYPES = {"qwen3": torch.bfloat16, "gemma3": torch.bfloat16, "phi3": torch.float16}
+# Configs rewritten as transformers 4 has them: rope_theta and rope_scaling in place of rope_parameters.
+OLD = {"llama2", "llama3", "mistral", "gemma3", "phi3"}
+
+
+def draw(model, generator):
+    """Every parameter anew: norms around 1 (around 0 where the model adds the 1), biases and tables not zero."""
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            noise = torch.randn(p.shape, generator=generator, dtype=torch.float32)
+            if p.dim() == 1:
+                norm = "norm" in name.lower() or ".ln_" in name
+                base = 1.0 if norm and name.endswith("weight") and "Gemma" not in type(model).__name__ else 0.0
+                p.copy_(base + 0.3 * noise)
+            else:
+                p.copy_(noise * (0.7 if "embed" in name or "wte" in name or "wpe" in name or "bias" in name else 1.3 * p.shape[-1] ** -0.5))
+
+
+def inputs(model, config, family):
+    """Tokens to read: one text; for encoders also a pair with types and a padded batch."""
+    g = torch.Generator().manual_seed(7)
+    some = lambda *shape: torch.randint(5, V, shape, generator=g)
+    if family in ("bert", "electra"):
+        pair = dict(input_ids=some(1, 9), token_type_ids=torch.tensor([[0] * 4 + [1] * 3 + [config.type_vocab_size - 1] * 2]))
+        return [dict(input_ids=some(1, 7)), pair, padded(some, config)]
+    if family in ("roberta", "distilbert", "mpnet"):
+        return [dict(input_ids=some(1, 11)), padded(some, config)]
+    if family == "phi3":
+        return [dict(input_ids=some(1, 5)), dict(input_ids=some(1, 8))]  # within the short factors and beyond
+    return [dict(input_ids=some(1, 11))]
+
+
+def padded(some, config):
+    ids = some(2, 5)
+    ids[1, 3:] = config.pad_token_id or 0
+    return dict(input_ids=ids, attention_mask=(torch.arange(5) < torch.tensor([[5], [3]])).long())
+
+
+def old_spelling(config):
+    rope = config.pop("rope_parameters", None)
+    if rope is None:
+        return config
+    if "full_attention" in rope:  # Gemma 3
+        config["rope_theta"] = rope["full_attention"]["rope_theta"]
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        config["rope_scaling"] = dict(rope_type="linear", factor=rope["full_attention"]["factor"])
+        config["sliding_window_pattern"] = 3
+        config.pop("layer_types", None)
+        config.pop("_sliding_window_pattern", None)
+        return config
+    config["rope_theta"] = rope.pop("rope_theta")
+    if "partial_rotary_factor" in rope:
+        config["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
+        rope.pop("original_max_position_embeddings")
+        rope["type"] = rope.pop("rope_type")
+    config["rope_scaling"] = None if rope == dict(rope_type="default") else rope
+    return config
+
+
+class exactly64:
+    """transformers computes norms, softmax and angles in float32 whatever the model's dtype; inside this they are float64."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __enter__(self):
+        self.kept = torch.float32, torch.Tensor.float, torch.get_default_dtype()
+        torch.float32 = torch.float = torch.float64
+        torch.Tensor.float = torch.Tensor.double
+        torch.set_default_dtype(torch.float64)
+        for parent in list(self.model.modules()):
+            for name, child in list(parent.named_children()):
+                if "RotaryEmbedding" in type(child).__name__:
+                    setattr(parent, name, type(child)(config=child.config))
+
+    def __exit__(self, *_):
+        torch.float32 = torch.float = self.kept[0]
+        torch.Tensor.float = self.kept[1]
+        torch.set_default_dtype(self.kept[2])
+
+
+def make(family):
+    kind, fields = FAMILIES[family]
+    folder = os.path.join(HERE, family)
+    shutil.rmtree(folder, ignore_errors=True)
+    config = AutoConfig.for_model(kind, **fields)
+    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet")
+    auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    model = auto.from_config(config)
+    draw(model, torch.Generator().manual_seed(sum(map(ord, family))))
+    model.to(DTYPES.get(family, torch.float32)).save_pretrained(folder)
+    for extra in os.listdir(folder):
+        if extra not in ("config.json", "model.safetensors"):
+            os.remove(os.path.join(folder, extra))
+    path = os.path.join(folder, "config.json")
+    written = json.load(open(path))
+    if family in ("bert", "gpt2"):
+        written.pop("tie_word_embeddings")
+    if family in OLD:
+        written = old_spelling(written)
+    json.dump(written, open(path, "w"), indent=1, sort_keys=True)
+    open(path, "a").write("\n")
+    # What is recorded is what transformers makes of the folder as it is.
+    model, report = auto.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64, output_loading_info=True)
+    assert not any(report[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), report
+    model.eval()
+    golden = {}
+    for n, given in enumerate(inputs(model, model.config, family)):
+        with torch.no_grad(), exactly64(model):
+            out = model(**given, output_hidden_states=True, output_attentions=True)
+        golden[f"ids.{n}"] = given["input_ids"].int()
+        if "token_type_ids" in given:
+            golden[f"types.{n}"] = given["token_type_ids"].int()
+        if "attention_mask" in given:
+            golden[f"keep.{n}"] = given["attention_mask"].int()
+        golden[f"hidden.{n}"] = torch.stack(out.hidden_states)
+        golden[f"attention.{n}"] = torch.stack(out.attentions)
+        golden[f"logits.{n}"] = out.logits
+    for name, x in golden.items():
+        assert x.dtype == (torch.float64 if name[0] in "hal" else torch.int32), (name, x.dtype)
+    save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))
+    sizes = {f: os.path.getsize(os.path.join(folder, f)) for f in sorted(os.listdir(folder))}
+    print(family, sum(sizes.values()), sizes)
+
+
+if __name__ == "__main__":
+    print("torch", torch.__version__, "transformers", transformers.__version__)
+    for family in sys.argv[1:] or FAMILIES:
+        make(family)
