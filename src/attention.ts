@@ -12,7 +12,7 @@ import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf }
 import { backendFor } from "./backends.ts";
 import { zeroArray } from "./core/arena.ts";
 import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
-import { came, OptionError, ShapeError, show, UnsupportedError } from "./core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError, UnsupportedError } from "./core/errors.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
@@ -93,7 +93,7 @@ export function attentionWeights(
   if (given.shape.join() !== want.join() || given.dtype !== wanted)
     throw new ShapeError(
       "lse",
-      `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${show("lse", given)}`,
+      `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${formatTensor("lse", given)}`,
       { got: given.shape, dtype: given.dtype },
     );
   const dense = given.isContiguous() ? given : given.contiguous();
@@ -150,7 +150,7 @@ function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["we
   if (!Number.isSafeInteger(size) || size > 2 ** 32)
     throw new OptionError(
       "weights-size",
-      `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${came(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
+      `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${formatValue(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
       { got: size },
     );
 }

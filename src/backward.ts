@@ -17,7 +17,7 @@ import {
 import { backendFor } from "./backends.ts";
 import { zeroArray } from "./core/arena.ts";
 import type { FloatDType } from "./core/dtype.ts";
-import { came, OptionError } from "./core/errors.ts";
+import { formatValue, OptionError } from "./core/errors.ts";
 import { batchBases, type Shape } from "./core/shape.ts";
 import { rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
 import { type Table, tablesOf } from "./masks/expression/expr.ts";
@@ -75,7 +75,7 @@ export function attentionBackward(
   if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
     throw new OptionError(
       "state",
-      `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${came(state)}`,
+      `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${formatValue(state)}`,
       { got: state },
     );
   const upstream = {
@@ -94,7 +94,7 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
     if (name !== "mask" && name !== "sinks" && name !== "tables")
       throw new OptionError(
         "wanted",
-        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${came(wanted)}`,
+        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${formatValue(wanted)}`,
         { got: wanted },
       );
 }

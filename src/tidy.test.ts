@@ -102,8 +102,8 @@ describe("tidy", () => {
       const y = nn.add(outside, outside);
       return [y, y.reshape([1600]), y.toFloat64()] as const;
     });
-    for (const t of [made, view]) expect(() => t.data).toThrow(/made inside tidy/);
-    expect(() => nn.add(made, outside)).toThrow(expect.objectContaining({ code: "ended" }));
+    for (const t of [made, view]) expect(() => t.data).toThrow(/disposed when its tidy/);
+    expect(() => nn.add(made, outside)).toThrow(expect.objectContaining({ code: "disposed" }));
     expect(copy[1]).toBe(2 * outside.data[1]);
     expect(nn.add(outside, outside).data[1]).toBe(copy[1]);
   });
@@ -142,7 +142,7 @@ describe("tidy", () => {
     };
     expect(() => tidy(fail)).toThrow(RangeError);
     expect(isScoped()).toBe(false);
-    expect(() => made?.data).toThrow(/made inside tidy/);
+    expect(() => made?.data).toThrow(/disposed when its tidy/);
   });
 
   test("work that is no function, or gives a promise, is refused", () => {

@@ -3,8 +3,8 @@
  * it in place, and the next step makes its own in the same place.
  */
 import { stepRoom } from "./backends.ts";
-import { isScoped, scoped } from "./core/arena.ts";
-import { came, OptionError } from "./core/errors.ts";
+import { isScoped, withArena } from "./core/arena.ts";
+import { formatValue, OptionError } from "./core/errors.ts";
 
 /**
  * Runs `work` and gives back what it returns; every float32 result that heed computes in it ends with it. A step of
@@ -18,7 +18,7 @@ import { came, OptionError } from "./core/errors.ts";
  *     return mean.toFloat64()[0];
  *   });
  *
- * Take numbers out, or copies (`toFloat64`). A tensor made inside throws a HeedError of code `ended` when its data is
+ * Take numbers out, or copies (`toFloat64`). A tensor made inside throws a HeedError of code `disposed` when its data is
  * read later; an array that was taken out of one (`t.data`) has other numbers by then. Tensors that come from outside,
  * such as parameters and the state of an optimiser, stay. `work` is synchronous; inside another `tidy` it belongs to
  * the outer one. The memory is kept for the next call, and given back a second after the last. Without shared memory
@@ -28,9 +28,9 @@ import { came, OptionError } from "./core/errors.ts";
  */
 export function tidy<T>(work: () => T): T {
   if (typeof work !== "function")
-    throw new OptionError("work", `tidy: work must be a function, got ${came(work)}`, { got: work });
+    throw new OptionError("work", `tidy: work must be a function, got ${formatValue(work)}`, { got: work });
   const room = isScoped() ? undefined : stepRoom();
-  const result = room ? scoped(room, work) : work();
+  const result = room ? withArena(room, work) : work();
   if (typeof (result as { then?: unknown } | undefined)?.then === "function")
     throw new OptionError("work", "tidy: work must be synchronous, it gave a promise");
   return result;

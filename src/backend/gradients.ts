@@ -3,7 +3,7 @@
  * the shape, layout and dtype of what they are the gradient of.
  */
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../core/dtype.ts";
-import { DTypeError, ShapeError, show } from "../core/errors.ts";
+import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, type Operand, operandOf, outputShape, rowShape, type Shape } from "../core/shape.ts";
 import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LseReader } from "./contract.ts";
@@ -16,13 +16,13 @@ export function likeOutput(what: string, name: string, like: TensorLike, problem
   if (t.shape.join() !== want.join())
     throw new ShapeError(
       name,
-      `${what}: ${name} must have the shape of the output, [${want.join(", ")}], got ${show(name, t)}`,
+      `${what}: ${name} must have the shape of the output, [${want.join(", ")}], got ${formatTensor(name, t)}`,
       { got: t.shape, want },
     );
   if (!isFloat(t.dtype) || (t.dtype === "float64") !== (problem.dtype === "float64"))
     throw new DTypeError(
       name,
-      `${what}: ${name} must be ${problem.dtype === "float64" ? "float64" : "float32, float16 or bfloat16"} as the call is, got ${show(name, t)}`,
+      `${what}: ${name} must be ${problem.dtype === "float64" ? "float64" : "float32, float16 or bfloat16"} as the call is, got ${formatTensor(name, t)}`,
       { got: t.dtype, want: problem.dtype },
     );
   return operandOf(problem.shape, t);
@@ -35,10 +35,14 @@ export function lseReader(what: string, like: TensorLike, problem: Problem): Lse
   const want = rowShape(shape);
   const dtype = problem.dtype === "float64" ? "float64" : "float32";
   if (t.shape.join() !== want.join() || t.dtype !== dtype)
-    throw new ShapeError("lse", `${what}: lse must be [${want.join(", ")}] ${dtype}, got ${show("lse", t)}`, {
-      got: t.shape,
-      dtype: t.dtype,
-    });
+    throw new ShapeError(
+      "lse",
+      `${what}: lse must be [${want.join(", ")}] ${dtype}, got ${formatTensor("lse", t)}`,
+      {
+        got: t.shape,
+        dtype: t.dtype,
+      },
+    );
   const dense = t.isContiguous() ? t : t.contiguous();
   const read = readerOf(dense.dtype, dense.data);
   return (b: number, h: number, row: number) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);

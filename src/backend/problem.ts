@@ -3,7 +3,7 @@
  * Both backends and `explain` start from here.
  */
 import { type FloatDType, isFloat } from "../core/dtype.ts";
-import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
@@ -98,32 +98,32 @@ export function resolve(
   const value = asTensor(`${what}: value`, valueLike);
   const layout = options.layout ?? "bhsd";
   if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${came(layout)}`, {
+    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${formatValue(layout)}`, {
       got: layout,
     });
   checkDtypes(what, query, key, value);
   const shape = resolveShape(what, query, key, value, layout);
   const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
   if (typeof scale !== "number" || (!Number.isFinite(scale) && shape.dk > 0))
-    throw new OptionError("scale", `${what}: scale must be a finite number, got ${came(scale)}`, {
+    throw new OptionError("scale", `${what}: scale must be a finite number, got ${formatValue(scale)}`, {
       got: scale,
     });
   if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
     throw new OptionError(
       "scale",
-      `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${came(scale)}`,
+      `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${formatValue(scale)}`,
       {
         scale,
       },
     );
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
-    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${came(dropoutP)}`, {
+    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${formatValue(dropoutP)}`, {
       got: dropoutP,
     });
   const seed = options.seed ?? 0;
   if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${came(seed)}`, {
+    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
       got: seed,
     });
 
@@ -141,7 +141,7 @@ export function resolve(
     if (!(change instanceof ScoreMod))
       throw new OptionError(
         "score-mod",
-        `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${came(change)}`,
+        `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${formatValue(change)}`,
         { got: change },
       );
     score = withScore(change.expr, score ?? VARS.score);
@@ -171,7 +171,7 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
 /** An option nobody knows is a spelling mistake that would change the result in silence. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
   if (options === null || typeof options !== "object" || Array.isArray(options))
-    throw new OptionError("options", `${what}: options must be an object, got ${came(options)}`, {
+    throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
       got: options,
     });
   const known: readonly string[] = [...NAMES, ...extra];
@@ -179,13 +179,14 @@ export function checkNames(what: string, options: object, extra: readonly string
     if (!known.includes(name))
       throw new OptionError(
         "option-name",
-        `${what}: no option ${came(name)}; the options are ${known.join(", ")}`,
+        `${what}: no option ${formatValue(name)}; the options are ${known.join(", ")}`,
         { option: name },
       );
 }
 
 function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): void {
-  const shown = () => `${show("query", query)}, ${show("key", key)}, ${show("value", value)}`;
+  const shown = () =>
+    `${formatTensor("query", query)}, ${formatTensor("key", key)}, ${formatTensor("value", value)}`;
   for (const t of [query, key, value])
     if (!isFloat(t.dtype))
       throw new DTypeError(
@@ -210,7 +211,7 @@ function positions(
   if (![true, false, "upper-left", "lower-right"].includes(isCausal))
     throw new OptionError(
       "causal",
-      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${came(isCausal)}`,
+      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${formatValue(isCausal)}`,
       { got: isCausal },
     );
   if (isCausal === true && Nq !== Nk && queryOffset === undefined)
@@ -227,14 +228,14 @@ function positions(
     if (given === null || given.length !== B)
       throw new ShapeError(
         "query-offset",
-        `${what}: queryOffset must be a number or one for each of ${B} batch entries, got ${came(queryOffset)}`,
+        `${what}: queryOffset must be a number or one for each of ${B} batch entries, got ${formatValue(queryOffset)}`,
         { got: queryOffset },
       );
     for (let b = 0; b < B; b++) {
       if (!(Number.isInteger(given[b]) && Math.abs(given[b]) + Nq < 2 ** 31))
         throw new OptionError(
           "query-offset",
-          `${what}: queryOffset must be integers below 2^31, got ${came(given[b])}`,
+          `${what}: queryOffset must be integers below 2^31, got ${formatValue(given[b])}`,
           { got: given[b] },
         );
       if (isCausal === "lower-right" && given[b] !== aligned)
@@ -257,7 +258,7 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
   if (t.dtype !== "bool" && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
     throw new DTypeError(
       "mask-dtype",
-      `${what}: attnMask must be bool, ${dtype === "float32" ? "" : `${dtype} `}or float32, got ${show("attnMask", t)}`,
+      `${what}: attnMask must be bool, ${dtype === "float32" ? "" : `${dtype} `}or float32, got ${formatTensor("attnMask", t)}`,
       { got: t.shape, dtype: t.dtype },
     );
   const rank = t.shape.length;
@@ -267,7 +268,7 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
     const padding = rank === 2 && t.shape[0] === shape.B && t.shape[1] === shape.Nk;
     throw new ShapeError(
       "mask-shape",
-      `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${show("attnMask", t)}${
+      `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${formatTensor("attnMask", t)}${
         padding ? "; for padding use keyLengths(lengths), or a mask of [B, 1, 1, Nk]" : ""
       }`,
       {
@@ -293,13 +294,13 @@ function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): 
   if (sinks === undefined || sinks === null) return undefined;
   const isList = Array.isArray(sinks) || ArrayBuffer.isView(sinks);
   if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
-    throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${came(sinks)}`, { sinks });
+    throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${formatValue(sinks)}`, { sinks });
   const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
   const values = t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>);
   if (values.length !== shape.Hq || (t && t.shape.length !== 1))
     throw new ShapeError(
       "sinks",
-      `${what}: sinks must be [Hq = ${shape.Hq}], got ${t ? show("sinks", t) : came(sinks)}`,
+      `${what}: sinks must be [Hq = ${shape.Hq}], got ${t ? formatTensor("sinks", t) : formatValue(sinks)}`,
       { got: sinks },
     );
   return values;
@@ -316,14 +317,18 @@ function weightsAsked(
   if (typeof asked !== "object" || asked === null)
     throw new OptionError(
       "weights",
-      `${what}: returnWeights must be true, false or { heads?, rows? }, got ${came(asked)}`,
+      `${what}: returnWeights must be true, false or { heads?, rows? }, got ${formatValue(asked)}`,
       { got: asked },
     );
   for (const name of Object.keys(asked))
     if (name !== "heads" && name !== "rows")
-      throw new OptionError("weights", `${what}: returnWeights takes heads and rows, got ${came(name)}`, {
-        option: name,
-      });
+      throw new OptionError(
+        "weights",
+        `${what}: returnWeights takes heads and rows, got ${formatValue(name)}`,
+        {
+          option: name,
+        },
+      );
   return selectionOf(what, asked, shape);
 }
 
@@ -336,14 +341,18 @@ export function selectionOf(
   const pick = (name: string, given: readonly number[] | undefined, n: number): number[] => {
     if (given === undefined) return Array.from({ length: n }, (_, i) => i);
     if (!Array.isArray(given) && !ArrayBuffer.isView(given))
-      throw new OptionError("selection", `${what}: ${name} must be a list of integers, got ${came(given)}`, {
-        [name]: given,
-      });
+      throw new OptionError(
+        "selection",
+        `${what}: ${name} must be a list of integers, got ${formatValue(given)}`,
+        {
+          [name]: given,
+        },
+      );
     return Array.from(given, (x) => {
       if (!(Number.isInteger(x) && x >= -n && x < n))
         throw new OptionError(
           "selection",
-          `${what}: ${name} holds ${came(x)}, expected integers from 0 to ${n - 1}`,
+          `${what}: ${name} holds ${formatValue(x)}, expected integers from 0 to ${n - 1}`,
           { got: x },
         );
       return x < 0 ? x + n : x;

@@ -5,7 +5,7 @@
 
 import { resultArray } from "../core/arena.ts";
 import { arrayFor, isFloat } from "../core/dtype.ts";
-import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { Operand } from "../core/shape.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 
@@ -52,11 +52,15 @@ export function resolveProduct(
 ): { product: Product; result: Tensor<"float32" | "float64"> } {
   for (const name of Object.keys(options))
     if (!OPTIONS.includes(name))
-      throw new OptionError("option", `${what}: no option ${came(name)}; there are ${OPTIONS.join(", ")}`, {
-        got: name,
-      });
+      throw new OptionError(
+        "option",
+        `${what}: no option ${formatValue(name)}; there are ${OPTIONS.join(", ")}`,
+        {
+          got: name,
+        },
+      );
   const [a, b] = [asTensor(`${what}: a`, left), asTensor(`${what}: b`, right)];
-  const both = () => `${show("a", a)}, ${show("b", b)}`;
+  const both = () => `${formatTensor("a", a)}, ${formatTensor("b", b)}`;
   const fail = (code: string, text: string): never => {
     throw new ShapeError(code, `${what}: ${text}; ${both()}`, { a: a.shape, b: b.shape });
   };
@@ -153,11 +157,11 @@ function basesOf(t: Tensor, lead: readonly number[], batch: number): Float64Arra
 function biasOf(what: string, given: TensorLike, N: number, dtype: "float32" | "float64"): Operand {
   const bias = asTensor(`${what}: bias`, given);
   if (bias.shape.length !== 1 || bias.shape[0] !== N)
-    throw new ShapeError("bias", `${what}: bias must be [${N}], got ${show("bias", bias)}`, {
+    throw new ShapeError("bias", `${what}: bias must be [${N}], got ${formatTensor("bias", bias)}`, {
       got: bias.shape,
     });
   if (!isFloat(bias.dtype) || (bias.dtype === "float64") !== (dtype === "float64"))
-    throw new DTypeError("dtype", `${what}: a ${dtype} product takes no ${show("bias", bias)}`, {
+    throw new DTypeError("dtype", `${what}: a ${dtype} product takes no ${formatTensor("bias", bias)}`, {
       dtype: bias.dtype,
     });
   return {
@@ -178,13 +182,15 @@ function checkAccumulate(
 ): void {
   const want = `accumulate must be a row-major Tensor [${shape.join(", ")}] ${dtype}`;
   if (!(into instanceof Tensor))
-    throw new ShapeError("accumulate", `${what}: ${want}, got ${came(into)}`, { got: into });
+    throw new ShapeError("accumulate", `${what}: ${want}, got ${formatValue(into)}`, { got: into });
   if (into.dtype !== dtype)
-    throw new DTypeError("dtype", `${what}: ${want}, got ${show("accumulate", into)}`, { dtype: into.dtype });
+    throw new DTypeError("dtype", `${what}: ${want}, got ${formatTensor("accumulate", into)}`, {
+      dtype: into.dtype,
+    });
   if (into.shape.join() !== shape.join() || !into.isContiguous())
     throw new ShapeError(
       "accumulate",
-      `${what}: ${want}, got ${show("accumulate", into)}${into.isContiguous() ? "" : " with strides"}`,
+      `${what}: ${want}, got ${formatTensor("accumulate", into)}${into.isContiguous() ? "" : " with strides"}`,
       { got: into.shape, strides: into.strides },
     );
   for (const [name, t] of Object.entries(operands))

@@ -1,5 +1,5 @@
 /** Settings of the engine: SIMD level and threads. Read from HEED_SIMD and HEED_THREADS once, changed by `configure`. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Level } from "./plan.ts";
 
 /** What `configure` takes; what is left out stays as it was. */
@@ -39,14 +39,18 @@ export function levelWasAsked(): boolean {
 /** Changes settings for every later call of this process; returns those in force. */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   if (change === null || typeof change !== "object" || Array.isArray(change))
-    throw new OptionError("setting", `configure: expected an object of settings, got ${came(change)}`, {
-      got: change,
-    });
+    throw new OptionError(
+      "setting",
+      `configure: expected an object of settings, got ${formatValue(change)}`,
+      {
+        got: change,
+      },
+    );
   for (const name of Object.keys(change))
     if (!["simd", "threads", "bytesPerThread", "onWarning"].includes(name))
       throw new OptionError(
         "setting",
-        `configure: no setting ${came(name)}; the settings are simd, threads, bytesPerThread, onWarning`,
+        `configure: no setting ${formatValue(name)}; the settings are simd, threads, bytesPerThread, onWarning`,
         { got: name },
       );
   const next = { ...settings() };
@@ -56,7 +60,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
     if (!(Number.isInteger(change.bytesPerThread) && change.bytesPerThread >= 2 ** 20))
       throw new OptionError(
         "setting",
-        `configure: bytesPerThread must be an integer of at least 1 MiB, got ${came(change.bytesPerThread)}`,
+        `configure: bytesPerThread must be an integer of at least 1 MiB, got ${formatValue(change.bytesPerThread)}`,
         { got: change.bytesPerThread },
       );
     next.bytesPerThread = change.bytesPerThread;
@@ -65,7 +69,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
     if (typeof change.onWarning !== "function")
       throw new OptionError(
         "setting",
-        `configure: onWarning must be a function, got ${came(change.onWarning)}`,
+        `configure: onWarning must be a function, got ${formatValue(change.onWarning)}`,
         { got: change.onWarning },
       );
     next.onWarning = change.onWarning;
@@ -113,7 +117,7 @@ function checkLevel(what: string, level: string): Level {
   if (!LEVELS.includes(level as Level))
     throw new OptionError(
       "simd",
-      `${what}: expected ${LEVELS.map((l) => `"${l}"`).join(", ")}, got ${came(level)}`,
+      `${what}: expected ${LEVELS.map((l) => `"${l}"`).join(", ")}, got ${formatValue(level)}`,
       { got: level },
     );
   return level as Level;
@@ -121,6 +125,8 @@ function checkLevel(what: string, level: string): Level {
 
 function checkThreads(what: string, n: number): number {
   if (!(Number.isInteger(n) && n >= 1 && n <= 64))
-    throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${came(n)}`, { got: n });
+    throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${formatValue(n)}`, {
+      got: n,
+    });
   return n;
 }

@@ -1,64 +1,64 @@
 /**
- * Where results are put. Usually each has an array of its own. Inside a scope (tidy.ts) they are put into room that is
- * used again when it ends: then their tensors are ended, and whoever reads one later gets an error, not other numbers.
+ * Where results are allocated. Outside a scope every result has an array of its own. Inside a scope (tidy.ts) results come
+ * from an arena, which is reset when the scope ends: its tensors are then disposed, and reading one throws.
  *
- * This is the hook only; what room there is, a backend knows.
+ * This file holds the interface only; a backend owns the memory.
  */
 import { HeedError } from "./errors.ts";
 
-/** Room for results. */
-export interface Room {
-  /** An array of any content, with room behind it for `behind` numbers more; undefined where there is no room left. */
-  take(length: number, behind: number): Float32Array | undefined;
-  /** Whether an array lies in this room. */
-  holds(data: ArrayBufferView): boolean;
-  /** All of it may be taken again. */
+/** Memory that holds the results of one scope. */
+export interface Arena {
+  /** An uninitialized array followed by `padding` writable elements; undefined where the arena is full. */
+  allocate(length: number, padding: number): Float32Array | undefined;
+  /** True for an array that this arena allocated. */
+  owns(data: ArrayBufferView): boolean;
+  /** Makes all of the arena available again. */
   reset(): void;
 }
 
 interface Scope {
-  readonly room: Room;
+  readonly arena: Arena;
   /** All tensors made in the scope. */
   readonly tensors: { readonly data: ArrayBufferView }[];
 }
 
 let scope: Scope | undefined;
 
-/** An array for float32 results, of any content: the caller writes all of it, and up to `behind` numbers more where told so. */
-export function resultArray(length: number, behind = 0): Float32Array {
-  return scope?.room.take(length, behind) ?? new Float32Array(length);
+/** An uninitialized float32 array. The caller writes every element; with `padding`, a kernel may write as many elements after the end. */
+export function resultArray(length: number, padding = 0): Float32Array {
+  return scope?.arena.allocate(length, padding) ?? new Float32Array(length);
 }
 
 /** An array of float32 zeros. */
 export function zeroArray(length: number): Float32Array {
-  return scope?.room.take(length, 0)?.fill(0) ?? new Float32Array(length);
+  return scope?.arena.allocate(length, 0)?.fill(0) ?? new Float32Array(length);
 }
 
 /** True inside a scope. */
 export const isScoped = (): boolean => scope !== undefined;
 
-/** Hears of every new tensor. */
-export function notice(tensor: { readonly data: ArrayBufferView }): void {
+/** Registers a new tensor with the scope, if there is one. */
+export function trackTensor(tensor: { readonly data: ArrayBufferView }): void {
   scope?.tensors.push(tensor);
 }
 
-/** Runs `work`, with `room` for its results, and ends the tensors in it. */
-export function scoped<T>(room: Room, work: () => T): T {
-  const own: Scope = { room, tensors: [] };
+/** Runs `work` with its results in `arena`; disposes of them afterwards. */
+export function withArena<T>(arena: Arena, work: () => T): T {
+  const own: Scope = { arena, tensors: [] };
   scope = own;
   try {
     return work();
   } finally {
     scope = undefined;
     for (const tensor of own.tensors)
-      if (room.holds(tensor.data)) Object.defineProperty(tensor, "data", { get: ended });
-    room.reset();
+      if (arena.owns(tensor.data)) Object.defineProperty(tensor, "data", { get: throwDisposed });
+    arena.reset();
   }
 }
 
-function ended(): never {
+function throwDisposed(): never {
   throw new HeedError(
-    "ended",
-    "this tensor was made inside tidy (a step of training is one) and ended with it; take what you need inside, toFloat64() is a copy",
+    "disposed",
+    "this tensor was disposed when its tidy() scope ended; copy the values out inside the scope, for example with toFloat64()",
   );
 }

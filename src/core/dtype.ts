@@ -5,7 +5,7 @@
  * 16-bit tensors hold their bits in a Uint16Array (a native Float16Array is accepted where it exists).
  * binary16: IEEE 754-2019; bfloat16: the upper half of a binary32. Rounding is to nearest, ties to even.
  */
-import { came, DTypeError } from "./errors.ts";
+import { DTypeError, formatValue } from "./errors.ts";
 
 /** Dtypes of values, and `bool` for masks, `int32` and `int64` for ids. */
 export type DType = "float32" | "float64" | "float16" | "bfloat16" | "bool" | "int32" | "int64";
@@ -140,10 +140,14 @@ export function checkArray(what: string, data: unknown, dtype: DType): void {
   if (!fits) {
     const want =
       dtype === "float16" || dtype === "bfloat16" ? "a Uint16Array of bits" : arrayName(arrayFor(dtype, 0));
-    throw new DTypeError("dtype-array", `${what}: dtype ${dtype} is held in ${want}, got ${came(data)}`, {
-      dtype,
-      got: name,
-    });
+    throw new DTypeError(
+      "dtype-array",
+      `${what}: dtype ${dtype} is held in ${want}, got ${formatValue(data)}`,
+      {
+        dtype,
+        got: name,
+      },
+    );
   }
 }
 

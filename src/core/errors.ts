@@ -31,18 +31,18 @@ export class UnsupportedError extends HeedError {}
 export class FormatError extends HeedError {}
 
 /** How an error message shows a tensor: `query [2, 8, 128, 64] float32`. */
-export function show(name: string, tensor: { shape: readonly number[]; dtype: string }): string {
+export function formatTensor(name: string, tensor: { shape: readonly number[]; dtype: string }): string {
   return `${name} [${tensor.shape.join(", ")}] ${tensor.dtype}`;
 }
 
 /** How an error message shows a value that came where another was expected. */
-export function came(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return value.name ? `the function ${value.name}` : "a function";
   if (value === null || typeof value !== "object") return String(value);
   if (Array.isArray(value))
-    return value.length > 8 ? `an array of ${value.length}` : `[${value.map(came).join(", ")}]`;
+    return value.length > 8 ? `an array of ${value.length}` : `[${value.map(formatValue).join(", ")}]`;
   const name = (value as object).constructor?.name;
   return ArrayBuffer.isView(value) ? `${name} of ${(value as Float32Array).length}` : (name ?? "an object");
 }

@@ -2,7 +2,7 @@
  * The shapes of a call, checked once. What comes out speaks of B batch entries, Hq query heads in groups of G over
  * Hkv key heads, Nq queries, Nk keys, and says where each row of each operand lies; inside, code trusts it.
  */
-import { ShapeError, show } from "./errors.ts";
+import { formatTensor, ShapeError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 import { rowMajor, sizeOf } from "./tensor.ts";
 
@@ -52,7 +52,8 @@ interface Axes {
 
 /** Checks the three shapes against each other. */
 export function resolveShape(what: string, query: Tensor, key: Tensor, value: Tensor, layout: Layout): Shape {
-  const all = () => `${show("query", query)}, ${show("key", key)}, ${show("value", value)}`;
+  const all = () =>
+    `${formatTensor("query", query)}, ${formatTensor("key", key)}, ${formatTensor("value", value)}`;
   const fail = (code: string, text: string): never => {
     throw new ShapeError(code, `${what}: ${text}; ${all()}`, {
       query: query.shape,

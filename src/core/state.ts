@@ -7,7 +7,7 @@
  * The identity is lse −∞ (no keys): its output is not read. FlashInfer, "recursive attention".
  */
 import { arrayFor, arrayName, readerOf, type TypedData, writerOf } from "./dtype.ts";
-import { came, OptionError, ShapeError, show } from "./errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
 import { asTensor, eachRow, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
 /** Output [..., Nq, dv] with the log-sum-exp of its rows [..., Nq]. */
@@ -24,30 +24,38 @@ export function mergeStates(
   if (!Array.isArray(states) || states.length === 0)
     throw new OptionError(
       "states",
-      `mergeStates: expected one or more { output, lse }, got ${came(states)}`,
+      `mergeStates: expected one or more { output, lse }, got ${formatValue(states)}`,
       { got: states },
     );
   if (options === null || typeof options !== "object" || Array.isArray(options))
-    throw new OptionError("options", `mergeStates: options must be an object, got ${came(options)}`, {
+    throw new OptionError("options", `mergeStates: options must be an object, got ${formatValue(options)}`, {
       got: options,
     });
   for (const name of Object.keys(options))
     if (name !== "layout")
-      throw new OptionError("option-name", `mergeStates: no option ${came(name)}; the option is layout`, {
-        option: name,
-      });
+      throw new OptionError(
+        "option-name",
+        `mergeStates: no option ${formatValue(name)}; the option is layout`,
+        {
+          option: name,
+        },
+      );
   for (const [n, state] of states.entries())
     if (state === null || typeof state !== "object")
       throw new OptionError(
         "states",
-        `mergeStates: states[${n}] must be { output, lse }, got ${came(state)}`,
+        `mergeStates: states[${n}] must be { output, lse }, got ${formatValue(state)}`,
         { got: state },
       );
   const { layout = "bhsd" } = options;
   if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `mergeStates: layout must be "bhsd" or "bshd", got ${came(layout)}`, {
-      got: layout,
-    });
+    throw new OptionError(
+      "layout",
+      `mergeStates: layout must be "bhsd" or "bshd", got ${formatValue(layout)}`,
+      {
+        got: layout,
+      },
+    );
   const parts = states.map(({ output, lse }, n) => ({
     output: asTensor(`mergeStates: states[${n}].output`, output),
     lse: asTensor(`mergeStates: states[${n}].lse`, lse),
@@ -66,12 +74,12 @@ export function mergeStates(
     )
       throw new ShapeError(
         "states",
-        `mergeStates: states[${n}] must have output [${shape.join(", ")}] and lse [${lseShape.join(", ")}], got ${show("output", part.output)}, ${show("lse", part.lse)}`,
+        `mergeStates: states[${n}] must have output [${shape.join(", ")}] and lse [${lseShape.join(", ")}], got ${formatTensor("output", part.output)}, ${formatTensor("lse", part.lse)}`,
       );
     if (part.output.dtype !== first.output.dtype || part.lse.dtype !== first.lse.dtype)
       throw new ShapeError(
         "states",
-        `mergeStates: states[${n}] has other dtypes than states[0]: ${show("output", part.output)}, ${show("lse", part.lse)}`,
+        `mergeStates: states[${n}] has other dtypes than states[0]: ${formatTensor("output", part.output)}, ${formatTensor("lse", part.lse)}`,
       );
   });
 

@@ -4,7 +4,7 @@
  * ndarray, zarrita, plain objects. Nothing is copied on the way in.
  */
 
-import { notice, resultArray } from "./arena.ts";
+import { resultArray, trackTensor } from "./arena.ts";
 import {
   arrayFor,
   arrayName,
@@ -17,7 +17,7 @@ import {
   readerOf,
   type TypedData,
 } from "./dtype.ts";
-import { came, DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
+import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -49,7 +49,7 @@ export class Tensor<D extends DType = DType> {
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
     this.offset = offset;
-    notice(this);
+    trackTensor(this);
   }
 
   get dims(): readonly number[] {
@@ -158,9 +158,13 @@ export class Tensor<D extends DType = DType> {
   /** Moves the tensor; the CPU is the only place so far. */
   async to(location: "cpu"): Promise<Tensor<D>> {
     if (location !== "cpu")
-      throw new UnsupportedError("location", `Tensor.to: ${came(location)} is not available; "cpu" is`, {
-        location,
-      });
+      throw new UnsupportedError(
+        "location",
+        `Tensor.to: ${formatValue(location)} is not available; "cpu" is`,
+        {
+          location,
+        },
+      );
     return this;
   }
 }
@@ -201,7 +205,7 @@ export function zeros<D extends DType = "float32">(
   dtype: D = "float32" as D,
 ): Tensor<D> {
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
-    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${came(shape)}`, {
+    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });
   checkShape("zeros", shape);
@@ -223,7 +227,7 @@ export function zeros<D extends DType = "float32">(
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (value instanceof Tensor) return value;
   if (value === null || typeof value !== "object")
-    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${came(value)}`, {
+    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${formatValue(value)}`, {
       got: value,
     });
   if (typeof value.data === "function")
@@ -235,7 +239,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
     throw new ShapeError(
       "tensor",
-      `${what}: expected a tensor { data, shape }, got ${came(value)} without a shape`,
+      `${what}: expected a tensor { data, shape }, got ${formatValue(value)} without a shape`,
       { got: value },
     );
   const lengths = Array.from(shape as readonly number[]);
@@ -247,14 +251,14 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (given !== undefined && named === undefined)
     throw new DTypeError(
       "dtype",
-      `${what}: unknown dtype ${came(given)}; heed knows float32, float64, float16, bfloat16, bool, int32, int64`,
+      `${what}: unknown dtype ${formatValue(given)}; heed knows float32, float64, float16, bfloat16, bool, int32, int64`,
       { dtype: given },
     );
   const dtype = named ?? dtypeOfArray(data);
   if (dtype === undefined)
     throw new DTypeError(
       "dtype",
-      `${what}: ${came(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
+      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
       { got: data },
     );
   checkArray(what, data, dtype);
@@ -274,7 +278,7 @@ function fromList(what: string, data: readonly unknown[], dtype: string | undefi
     if (typeof x !== "number" && typeof x !== "boolean")
       throw new DTypeError(
         "dtype",
-        `${what}: data is an array that holds ${came(x)}; expected numbers or booleans, flat`,
+        `${what}: data is an array that holds ${formatValue(x)}; expected numbers or booleans, flat`,
         { got: x },
       );
   if (booleans) return Uint8Array.from(data as number[], Number);
@@ -314,7 +318,7 @@ function checkExtent(what: string, t: Tensor): void {
   let low = t.offset;
   let high = t.offset;
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
-    throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${came(t.offset)}`, {
+    throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${formatValue(t.offset)}`, {
       got: t.offset,
     });
   if (t.size === 0) return;

@@ -5,7 +5,7 @@
  * plain object. Always row-major; where byte order and alignment allow, `data` is a view of the bytes.
  */
 import { arrayName, BYTES, type DType, dtypeOf, type TypedData } from "../core/dtype.ts";
-import { came, DTypeError } from "../core/errors.ts";
+import { DTypeError, formatValue } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Dtypes a file may hold: heed's own, the other integers, and 8-bit floats under their safetensors name. */
@@ -160,7 +160,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
   )
     throw new DTypeError(
       "dtype-array",
-      `${what}: dtype ${dtype} is held in ${array.name}, got ${came(data)}`,
+      `${what}: dtype ${dtype} is held in ${array.name}, got ${formatValue(data)}`,
       {
         dtype,
         got: name,
@@ -185,7 +185,7 @@ function nameOf(what: string, value: TensorLike): FileDType {
     if (found !== undefined) return found;
     throw new DTypeError(
       "dtype",
-      `${what}: unknown dtype ${came(named)}; files hold ${FILE_DTYPES.join(", ")}`,
+      `${what}: unknown dtype ${formatValue(named)}; files hold ${FILE_DTYPES.join(", ")}`,
       {
         dtype: named,
       },
@@ -198,7 +198,7 @@ function nameOf(what: string, value: TensorLike): FileDType {
   if (fits.length === 1) return fits[0];
   throw new DTypeError(
     "dtype",
-    `${what}: ${came(value.data)} does not say its dtype; pass one of ${(fits.length ? fits : FILE_DTYPES).join(", ")}`,
+    `${what}: ${formatValue(value.data)} does not say its dtype; pass one of ${(fits.length ? fits : FILE_DTYPES).join(", ")}`,
     { got: value.data },
   );
 }
@@ -206,8 +206,12 @@ function nameOf(what: string, value: TensorLike): FileDType {
 /** Name and value of each tensor, from a Map or a plain object. */
 export function entriesOf(what: string, tensors: NamedTensors): [string, TensorLike][] {
   if (tensors === null || typeof tensors !== "object")
-    throw new DTypeError("tensors", `${what}: expected a Map or an object of tensors, got ${came(tensors)}`, {
-      got: tensors,
-    });
+    throw new DTypeError(
+      "tensors",
+      `${what}: expected a Map or an object of tensors, got ${formatValue(tensors)}`,
+      {
+        got: tensors,
+      },
+    );
   return tensors instanceof Map ? [...tensors] : Object.entries(tensors);
 }

@@ -2,7 +2,7 @@
  * Safetensors read lazily: the header at once, a tensor or some of its rows when asked for. One file, or the
  * shards of a `model.safetensors.index.json`, whose file names may not lead out of their folder.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
 import { scanObject } from "./json.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
@@ -189,7 +189,7 @@ async function openFiles(
     )
       throw new OptionError(
         "rows",
-        `${WHAT}: rows ${came(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
+        `${WHAT}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
         { tensor: name, shape },
       );
     const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);

@@ -3,7 +3,7 @@
  * one at a time and are compressed as they come, so a picture of N × N cells never stands in memory, and the same rows
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
 
@@ -32,9 +32,13 @@ export function writePng(width: number, height: number, options: PngOptions = {}
   const { palette, transparent, density } = options;
   for (const [name, n] of Object.entries({ width, height }))
     if (!(Number.isInteger(n) && n >= 1 && n <= SIDE))
-      throw new OptionError(name, `writePng: ${name} must be an integer from 1 to 2³¹ − 1, got ${came(n)}`, {
-        [name]: n,
-      });
+      throw new OptionError(
+        name,
+        `writePng: ${name} must be an integer from 1 to 2³¹ − 1, got ${formatValue(n)}`,
+        {
+          [name]: n,
+        },
+      );
   if (palette !== undefined && !(palette.length >= 1 && palette.length <= 256))
     throw new OptionError("palette", `writePng: palette must have 1 to 256 colours, got ${palette.length}`, {
       length: palette.length,

@@ -2,7 +2,7 @@
  * How readers say no: one `FormatError` that names the reader, the tensor and the byte offset, and the
  * exact-integer arithmetic that sizes out of a file go through before anything is allocated.
  */
-import { came, type ErrorFields, FormatError, OptionError, UnsupportedError } from "../core/errors.ts";
+import { type ErrorFields, FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 
 /** Refuses a file: `code` is stable, `offset` the byte of the file at which it goes wrong. */
 export type Refuse = (
@@ -56,9 +56,13 @@ export function asBytes(what: string, data: unknown): Uint8Array {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
-  throw new OptionError("bytes", `${what}: expected a Uint8Array or an ArrayBuffer, got ${came(data)}`, {
-    got: data,
-  });
+  throw new OptionError(
+    "bytes",
+    `${what}: expected a Uint8Array or an ArrayBuffer, got ${formatValue(data)}`,
+    {
+      got: data,
+    },
+  );
 }
 
 /** A new zeroed byte array; where the engine cannot give one, an UnsupportedError that says how much was asked. */

@@ -5,7 +5,7 @@
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
 import { asBytes } from "./refuse.ts";
 
@@ -71,7 +71,7 @@ function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint
     return value;
   throw new OptionError(
     "contents",
-    `${WHAT}: expected bytes or an iterable of bytes, got ${came(contents)}`,
+    `${WHAT}: expected bytes or an iterable of bytes, got ${formatValue(contents)}`,
     { got: contents },
   );
 }

@@ -2,7 +2,7 @@
  * Bytes to read from, a piece at a time: a path or file handle (Node), a Blob or File (everywhere), bytes in
  * memory, or one's own `{ size, read(offset, length) }`. A read gives exactly what was asked, or a typed error.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { fileError, fileSystem } from "./node.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
@@ -49,7 +49,7 @@ export async function openSource(what: string, from: SourceLike): Promise<Source
   if (source === null || typeof source !== "object" || typeof source.read !== "function")
     throw new OptionError(
       "source",
-      `${what}: expected a path, a file handle, a Blob, bytes or { size, read }, got ${came(from)}`,
+      `${what}: expected a path, a file handle, a Blob, bytes or { size, read }, got ${formatValue(from)}`,
       { got: from },
     );
   return checked(what, source.size, async (offset, length) => source.read(offset, length));
@@ -103,9 +103,13 @@ function checked(
 ): Source {
   const refuse = refuser(what);
   if (!(Number.isSafeInteger(size) && size >= 0))
-    throw new OptionError("source", `${what}: the source's size must be an integer ≥ 0, got ${came(size)}`, {
-      got: size,
-    });
+    throw new OptionError(
+      "source",
+      `${what}: the source's size must be an integer ≥ 0, got ${formatValue(size)}`,
+      {
+        got: size,
+      },
+    );
   return {
     size,
     close,

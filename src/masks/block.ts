@@ -1,5 +1,5 @@
 /** Block-sparse attention: a small matrix says which blocks of queries see which blocks of keys. Child et al. 2019. */
-import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, table } from "./expression/expr.ts";
 
@@ -14,9 +14,13 @@ export function blockSparse(
   size: number,
 ): Mask {
   if (!(Number.isInteger(size) && size >= 1 && size < 2 ** 31))
-    throw new OptionError("block-size", `blockSparse: size must be an integer ≥ 1, got ${came(size)}`, {
-      got: size,
-    });
+    throw new OptionError(
+      "block-size",
+      `blockSparse: size must be an integer ≥ 1, got ${formatValue(size)}`,
+      {
+        got: size,
+      },
+    );
   const source = Array.isArray(blocks) ? fromRows(blocks) : asTensor("blockSparse", blocks as TensorLike);
   const rank = source.shape.length;
   if (rank !== 2 && rank !== 3)

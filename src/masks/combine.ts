@@ -1,10 +1,10 @@
 /** Masks joined: `and(causal(), slidingWindow(256, 0))`. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { BoolExpression, type Mask, truth } from "./expression/expr.ts";
 
 function check(what: string, mask: Mask): void {
   if (!(mask instanceof BoolExpression))
-    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${came(mask)}`, {
+    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${formatValue(mask)}`, {
       got: mask,
     });
 }

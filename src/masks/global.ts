@@ -1,5 +1,5 @@
 /** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { type Mask, maskMod, table, truth } from "./expression/expr.ts";
 import { slidingWindow } from "./window.ts";
 
@@ -10,7 +10,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
     if (!(Number.isInteger(x) && x >= 0 && x < 2 ** 24))
       throw new OptionError(
         "global-tokens",
-        `globalTokens: expected positions, integers from 0, got ${came(x)}`,
+        `globalTokens: expected positions, integers from 0, got ${formatValue(x)}`,
         { got: x },
       );
   if (list.length === 0) return truth(false);

@@ -1,5 +1,5 @@
 /** Padding: only the first so many keys, or queries, are real. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
 
@@ -11,7 +11,7 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
   const refuse = (got: unknown): never => {
     throw new OptionError(
       "length",
-      `${what}: expected an integer ≥ 0 or one for each batch entry, got ${came(got)}`,
+      `${what}: expected an integer ≥ 0 or one for each batch entry, got ${formatValue(got)}`,
       { got },
     );
   };

@@ -1,5 +1,5 @@
 /** T5's relative position bias: a learned number for each bucket of distances and each head. Raffel et al. 2020, section 2.1. */
-import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 
@@ -20,7 +20,7 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
     if (name !== "numBuckets" && name !== "maxDistance" && name !== "bidirectional")
       throw new OptionError(
         "option-name",
-        `relativeBias: no option ${came(name)}; the options are numBuckets, maxDistance, bidirectional`,
+        `relativeBias: no option ${formatValue(name)}; the options are numBuckets, maxDistance, bidirectional`,
         { option: name },
       );
   const { numBuckets = source.shape[0], maxDistance = 128, bidirectional = true } = options;
@@ -33,13 +33,13 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
   if (!(Number.isInteger(half) && half >= 2))
     throw new OptionError(
       "buckets",
-      `relativeBias: numBuckets must be ${bidirectional ? "even and ≥ 4" : "≥ 2"}, got ${came(numBuckets)}`,
+      `relativeBias: numBuckets must be ${bidirectional ? "even and ≥ 4" : "≥ 2"}, got ${formatValue(numBuckets)}`,
       { got: numBuckets },
     );
   if (!(Number.isInteger(maxDistance) && maxDistance > Math.floor(half / 2)))
     throw new OptionError(
       "distance",
-      `relativeBias: maxDistance must be an integer above ${Math.floor(half / 2)}, got ${came(maxDistance)}`,
+      `relativeBias: maxDistance must be an integer above ${Math.floor(half / 2)}, got ${formatValue(maxDistance)}`,
       { got: maxDistance },
     );
   // Distances from −maxDistance to maxDistance; farther ones read the edges.

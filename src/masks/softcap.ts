@@ -1,10 +1,10 @@
 /** Soft cap: scores squeezed into (−c, c) by c·tanh(score / c). Gemma 2 (2024), section 2. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
 
 /** c·tanh(score / c), with c > 0. */
 export function softcap(c: number): ScoreMod {
   if (!(Number.isFinite(c) && c > 0))
-    throw new OptionError("softcap", `softcap: c must be > 0, got ${came(c)}`, { got: c });
+    throw new OptionError("softcap", `softcap: c must be > 0, got ${formatValue(c)}`, { got: c });
   return scoreMod(({ score }) => score.div(c).tanh().mul(c));
 }

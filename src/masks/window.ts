@@ -1,5 +1,5 @@
 /** Sliding windows, whole or with gaps. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { type Mask, maskMod, truth } from "./expression/expr.ts";
 
 /** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 leaves that side open. */
@@ -11,7 +11,7 @@ export function slidingWindow(left: number, right: number): Mask {
     if (!(Number.isInteger(n) && n >= -1 && n < 2 ** 31))
       throw new OptionError(
         "window",
-        `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open, got ${came(n)}`,
+        `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open, got ${formatValue(n)}`,
         { got: n },
       );
   return maskMod(({ q, k }) =>
@@ -22,6 +22,6 @@ export function slidingWindow(left: number, right: number): Mask {
 /** Every `n`-th key counted from the query's own position, before and after it. Join it with a window to bound it. */
 export function dilated(n: number): Mask {
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
-    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${came(n)}`, { got: n });
+    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
   return n === 1 ? truth(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
 }

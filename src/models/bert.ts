@@ -9,7 +9,7 @@
  *
  * B sequences of N tokens; C = hidden_size, H = num_attention_heads, d = C/H. Norms stand behind the sums (post-norm).
  */
-import { came, OptionError, ShapeError, UnsupportedError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { AttentionOptions } from "../index.ts";
 import {
@@ -161,7 +161,7 @@ function forKeys(mask: Tensor, shape: readonly number[]): Tensor {
   if (!(mask instanceof Tensor) || mask.dtype !== "bool" || mask.shape.join() !== shape.join())
     throw new ShapeError(
       "keyMask",
-      `Bert: keyMask must be [${shape.join(", ")}] bool, got ${came(mask?.shape)}`,
+      `Bert: keyMask must be [${shape.join(", ")}] bool, got ${formatValue(mask?.shape)}`,
       {
         got: mask?.shape,
         want: shape,

@@ -3,7 +3,7 @@
  * its share of e^(logit / temperature). Each step reads the cache and computes one row.
  */
 
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
 import { type FloatTensor, slice } from "../nn/index.ts";
 import type { Gpt2 } from "./gpt2.ts";
@@ -53,7 +53,7 @@ export function* generate(
 
 function check(ids: ArrayLike<number>, options: GenerateOptions, positions: number): void {
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `generate: ${name} must be ${expected}, got ${came(got)}`, { got });
+    throw new OptionError(name, `generate: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
   const { maxTokens, temperature, topK, seed } = options;
   if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);

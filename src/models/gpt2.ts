@@ -10,7 +10,7 @@
  * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (`Conv1D` there): a linear map with
  * its matrix transposed.
  */
-import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { AttentionOptions } from "../index.ts";
 import {
   activate,
@@ -99,7 +99,7 @@ export class Gpt2 {
     if (cache !== undefined && tokens.shape.length !== 2)
       throw new ShapeError(
         "ids",
-        `Gpt2: with a cache ids must be one sequence [N], got ${came(tokens.shape.slice(0, -1))}`,
+        `Gpt2: with a cache ids must be one sequence [N], got ${formatValue(tokens.shape.slice(0, -1))}`,
       );
     const places = Int32Array.from({ length: N }, (_, i) => start + i);
     let x = layerDropout(add(tokens, embedding(places, this.#get("transformer.wpe.weight"))), embd_pdrop);

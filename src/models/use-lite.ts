@@ -12,7 +12,7 @@
  */
 
 import { scaledDotProductAttention } from "../attention.ts";
-import { came, FormatError, OptionError, ShapeError } from "../core/errors.ts";
+import { FormatError, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type Linear, linear } from "./linear.ts";
 import { locateUseLite } from "./locate.ts";
@@ -284,7 +284,7 @@ function takeRows(
   if (!(shape[0] >= least))
     throw new FormatError(
       "weight",
-      `useLite: tensor …${ending} has ${came(shape[0])} rows, the vocabulary ${least} pieces`,
+      `useLite: tensor …${ending} has ${formatValue(shape[0])} rows, the vocabulary ${least} pieces`,
       { name: ending, shape },
     );
   return takeWeight(tensors, ending, [shape[0], width]);

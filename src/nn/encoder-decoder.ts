@@ -8,7 +8,7 @@
  *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { AdditiveAttention } from "./additive.ts";
 import { Embedding } from "./embedding.ts";
@@ -71,7 +71,7 @@ export class RecurrentEncoderDecoder extends Module {
     if (score !== "additive" && score !== "general")
       throw new OptionError(
         "score",
-        `RecurrentEncoderDecoder: score must be "additive" or "general", got ${came(score)}`,
+        `RecurrentEncoderDecoder: score must be "additive" or "general", got ${formatValue(score)}`,
         { got: score },
       );
     const own = { dtype, seed: randomNumbers(options.seed) };

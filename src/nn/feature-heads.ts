@@ -2,7 +2,7 @@
  * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
  * projections of multi-head attention; what stands between them is in ops/kernel-attention.ts and ops/performer.ts.
  */
-import { OptionError, ShapeError, show } from "../core/errors.ts";
+import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
@@ -65,9 +65,13 @@ abstract class FeatureHeads extends Module {
   ): KernelResult {
     const x = operand(this.#what, "query", query);
     if (x.shape.length < 2)
-      throw new ShapeError("rank", `${this.#what}: expected [..., N, embedDim], got ${show("query", x)}`, {
-        shape: x.shape,
-      });
+      throw new ShapeError(
+        "rank",
+        `${this.#what}: expected [..., N, embedDim], got ${formatTensor("query", x)}`,
+        {
+          shape: x.shape,
+        },
+      );
     const [q, k, v] = [this.q_proj.forward(x), this.k_proj.forward(key), this.v_proj.forward(value)].map(
       (t) => splitHeads(t, this.numHeads),
     );

@@ -4,7 +4,7 @@
  *   r = σ(Wᵢᵣx + bᵢᵣ + Wₕᵣh + bₕᵣ)      z = σ(Wᵢ_z x + bᵢ_z + Wₕ_z h + bₕ_z)
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
-import { DTypeError, ShapeError, show } from "../core/errors.ts";
+import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Module } from "./module.ts";
@@ -105,9 +105,13 @@ export class GRU extends Module {
   forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): Recurrence {
     const from = operand("GRU", "x", x);
     if (from.shape.length !== 3 || from.shape[1] === 0)
-      throw new ShapeError("sequence", `GRU: expected [B, N, inputs] with N ≥ 1, got ${show("x", from)}`, {
-        shape: from.shape,
-      });
+      throw new ShapeError(
+        "sequence",
+        `GRU: expected [B, N, inputs] with N ≥ 1, got ${formatTensor("x", from)}`,
+        {
+          shape: from.shape,
+        },
+      );
     const real = options.keyMask && realSteps(from, options.keyMask);
     const ways = [
       this.#run(from, real, false, this.weight_ih_l0, this.weight_hh_l0, this.bias_ih_l0, this.bias_hh_l0),
@@ -166,7 +170,7 @@ interface RealSteps {
 function realSteps(x: FloatTensor, keyMask: TensorLike): RealSteps {
   const mask = asTensor("GRU: keyMask", keyMask);
   if (mask.dtype !== "bool")
-    throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${show("keyMask", mask)}`, {
+    throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${formatTensor("keyMask", mask)}`, {
       dtype: mask.dtype,
     });
   checkShapeIs("GRU", "keyMask", mask, x.shape.slice(0, 2));

@@ -2,7 +2,7 @@
  * First values of parameters, from a seed, by PyTorch's rules. Every number is a float32 number, in float64 tensors too:
  * a float64 model of the same seed is the oracle of its float32 self.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, made, numbers, type Precision } from "./ops/operand.ts";
@@ -25,7 +25,9 @@ export class RandomNumbers {
 
   constructor(seed = 0) {
     if (!Number.isSafeInteger(seed))
-      throw new OptionError("seed", `seed must be an integer below 2^53, got ${came(seed)}`, { got: seed });
+      throw new OptionError("seed", `seed must be an integer below 2^53, got ${formatValue(seed)}`, {
+        got: seed,
+      });
     this.#key = headKey(seed, 2, 0);
   }
 
@@ -114,7 +116,7 @@ function draw<T extends Tensor>(t: T, next: () => number): T {
 export function checkSizes(what: string, sizes: Readonly<Record<string, number>>): void {
   for (const [name, n] of Object.entries(sizes))
     if (!(Number.isInteger(n) && n >= 1))
-      throw new OptionError("size", `${what}: ${name} must be an integer ≥ 1, got ${came(n)}`, {
+      throw new OptionError("size", `${what}: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
         [name]: n,
       });
 }

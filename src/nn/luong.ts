@@ -5,7 +5,7 @@
  *
  * without the division by √dk that came two years later.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { ScoredOptions } from "./additive.ts";
 import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialize.ts";
@@ -27,9 +27,13 @@ export class LuongAttention extends Module {
     const { score = "general", dtype, seed } = options;
     checkSizes("LuongAttention", { dq, dk });
     if (score !== "dot" && score !== "general")
-      throw new OptionError("score", `LuongAttention: score must be "dot" or "general", got ${came(score)}`, {
-        got: score,
-      });
+      throw new OptionError(
+        "score",
+        `LuongAttention: score must be "dot" or "general", got ${formatValue(score)}`,
+        {
+          got: score,
+        },
+      );
     if (score === "dot" && dq !== dk)
       throw new OptionError("score", `LuongAttention: the score "dot" needs dq = dk, got ${dq} and ${dk}`, {
         dq,

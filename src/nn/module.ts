@@ -5,7 +5,7 @@
  * such, so that a state loads without a table of translations. What is no parameter is kept in a `#private` field.
  */
 import { readerOf } from "../core/dtype.ts";
-import { came, FormatError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Names that did not meet when a state was loaded. */
@@ -45,9 +45,13 @@ export abstract class Module {
     const { strict = true } = options;
     const what = `${this.constructor.name}.load`;
     if (!(state instanceof Map))
-      throw new OptionError("state", `${what}: expected a Map of tensors by name, got ${came(state)}`, {
-        got: state,
-      });
+      throw new OptionError(
+        "state",
+        `${what}: expected a Map of tensors by name, got ${formatValue(state)}`,
+        {
+          got: state,
+        },
+      );
     const names = named(this);
     const given = names.filter(([name]) => state.has(name));
     const filled = new Set(given.map(([, t]) => t));
@@ -65,7 +69,7 @@ export abstract class Module {
       if (source.shape.join() !== t.shape.join())
         throw new ShapeError(
           "state",
-          `${what}: ${name} must be [${t.shape.join(", ")}], got ${show(name, source)}`,
+          `${what}: ${name} must be [${t.shape.join(", ")}], got ${formatTensor(name, source)}`,
           { name, got: source.shape, want: t.shape },
         );
       return [t, source] as const;

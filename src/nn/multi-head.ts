@@ -8,7 +8,7 @@
  */
 
 import type { AttentionOptions, MaskLike } from "../backend/problem.ts";
-import { came, DTypeError, OptionError, ShapeError, show } from "../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
@@ -185,7 +185,7 @@ export class MultiHeadAttention extends Module {
     if (queryOffset !== undefined && typeof queryOffset !== "number")
       throw new OptionError(
         "query-offset",
-        `MultiHeadAttention: with rotary positions queryOffset must be one number, got ${came(queryOffset)}`,
+        `MultiHeadAttention: with rotary positions queryOffset must be one number, got ${formatValue(queryOffset)}`,
         { got: queryOffset },
       );
     return [this.rope.forward(q, queryOffset ?? 0), this.rope.forward(k, queryOffset ?? 0)];
@@ -200,7 +200,7 @@ export function keysOnly(what: string, keyMask: TensorLike, key: Tensor, heads =
   if (mask.dtype !== "bool")
     throw new DTypeError(
       "key-mask",
-      `${what}: keyMask must be bool, true where a key is attended to, got ${show("keyMask", mask)}`,
+      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
       {
         dtype: mask.dtype,
       },
@@ -212,7 +212,7 @@ export function keysOnly(what: string, keyMask: TensorLike, key: Tensor, heads =
   if (!fits)
     throw new ShapeError(
       "key-mask",
-      `${what}: keyMask must be [${want.join(", ")}], one for each key, got ${show("keyMask", mask)}`,
+      `${what}: keyMask must be [${want.join(", ")}], one for each key, got ${formatTensor("keyMask", mask)}`,
       { got: mask.shape, want },
     );
   return mask.reshape([...own.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);

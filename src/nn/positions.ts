@@ -1,5 +1,5 @@
 /** What tells a model where a token stands: learned vectors, sinusoids, rotations. Formulas: ops/rope.ts. */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
@@ -24,7 +24,7 @@ export class LearnedPositions extends Module {
     if (!(Number.isInteger(N) && Number.isInteger(offset) && offset >= 0 && N >= 0 && offset + N <= length))
       throw new OptionError(
         "positions",
-        `LearnedPositions: there are ${length} positions, asked for ${came(N)} from ${came(offset)} on`,
+        `LearnedPositions: there are ${length} positions, asked for ${formatValue(N)} from ${formatValue(offset)} on`,
         { length, N, offset },
       );
     return slice(this.weight, 0, offset, offset + N);

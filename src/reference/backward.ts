@@ -10,7 +10,7 @@
  * another's does; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022)
  * rebuild P from lse one tile at a time and never hold it whole. docs/06-gradients.md derives it step by step.
  */
-import { came, ShapeError } from "../core/errors.ts";
+import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";
 
 /** Options of `forward`, and the derivative of its score change. */
@@ -51,7 +51,7 @@ export function backward(
   if (dOutput?.length !== Nq * dv)
     throw new ShapeError(
       "sizes",
-      `backward: dOutput must hold Nq × dv = ${Nq * dv} numbers, got ${came(dOutput)}`,
+      `backward: dOutput must hold Nq × dv = ${Nq * dv} numbers, got ${formatValue(dOutput)}`,
       { name: "dOutput", length: Nq * dv },
     );
   const { scale = scaleOf(dk), slope } = options;

@@ -16,7 +16,7 @@
 import { asInput, likeOutput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
-import { ShapeError, show } from "../core/errors.ts";
+import { formatTensor, ShapeError } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { derivative } from "../masks/expression/derivative.ts";
@@ -60,7 +60,7 @@ export function attentionDoubleBackward(
     if (t.shape.join() !== input.tensor.shape.join())
       throw new ShapeError(
         name,
-        `${what}: ${name} must have the shape of its input, [${input.tensor.shape.join(", ")}], got ${show(name, t)}`,
+        `${what}: ${name} must have the shape of its input, [${input.tensor.shape.join(", ")}], got ${formatTensor(name, t)}`,
         { got: t.shape, want: input.tensor.shape },
       );
     return operandOf(shape, t);

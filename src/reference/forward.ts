@@ -7,7 +7,7 @@
  * weights, o the output. It holds all Nq × Nk weights, because here they are the point; `online.ts` does without
  * them. Tensors, dtypes, heads and options are the business of `backend.ts` beside it.
  */
-import { came, ShapeError } from "../core/errors.ts";
+import { formatValue, ShapeError } from "../core/errors.ts";
 
 /** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
 export interface Sizes {
@@ -110,7 +110,9 @@ export function checkSizes(
   const { Nq, Nk, dk, dv } = sizes;
   for (const [name, n] of Object.entries({ Nq, Nk, dk, dv }))
     if (!(Number.isSafeInteger(n) && n >= 0))
-      throw new ShapeError("sizes", `${what}: ${name} must be an integer ≥ 0, got ${came(n)}`, { got: n });
+      throw new ShapeError("sizes", `${what}: ${name} must be an integer ≥ 0, got ${formatValue(n)}`, {
+        got: n,
+      });
   const want = [
     ["q", q, "Nq × dk", Nq * dk],
     ["k", k, "Nk × dk", Nk * dk],
@@ -120,7 +122,7 @@ export function checkSizes(
     if (array?.length !== length)
       throw new ShapeError(
         "sizes",
-        `${what}: ${name} must hold ${rule} = ${length} numbers, got ${came(array)}`,
+        `${what}: ${name} must hold ${rule} = ${length} numbers, got ${formatValue(array)}`,
         { name, length },
       );
 }

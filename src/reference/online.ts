@@ -10,7 +10,7 @@
  * After the last tile output = o / l and lse = m + log l, as in `forward.ts`. A generator: each tile is one step
  * that can be looked at.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
 
 /** How the work is cut, beside what the formula takes. */
@@ -54,7 +54,9 @@ export function* online(
   const { scale = scaleOf(dk), allowed, score, tileM = 1, tileN = 16 } = options;
   for (const [name, n] of Object.entries({ tileM, tileN }))
     if (!(Number.isSafeInteger(n) && n >= 1))
-      throw new OptionError("tile", `online: ${name} must be an integer ≥ 1, got ${came(n)}`, { got: n });
+      throw new OptionError("tile", `online: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
+        got: n,
+      });
   const output = new Float64Array(Nq * dv);
   const lse = new Float64Array(Nq).fill(-Infinity);
 

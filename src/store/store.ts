@@ -2,7 +2,7 @@
  * The store itself: exact answers about single rows at once, long ones through `compute`, each asked once however many
  * wait for it. It holds the heads that were last looked at; everything else is made again when it is wanted.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Asked, Compute } from "./compute/compute.ts";
 import { gone } from "./compute/compute.ts";
 import { Head, type HeadData } from "./compute/head.ts";
@@ -75,7 +75,7 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
     if (!(Number.isInteger(n) && n >= 0 && n < count))
       throw new OptionError(
         "cell",
-        `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${came(n)}`,
+        `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${formatValue(n)}`,
         { [what]: n },
       );
   };
@@ -84,7 +84,7 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
     if (!stages.includes(stage))
       throw new OptionError(
         "stage",
-        `HeadStore: \`${name}\` has the stages ${stages.join(", ")}, got ${came(stage)}`,
+        `HeadStore: \`${name}\` has the stages ${stages.join(", ")}, got ${formatValue(stage)}`,
         { stage },
       );
   };
@@ -109,7 +109,10 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
         );
     }
     if (edits.scale !== undefined && typeof edits.scale !== "number")
-      throw new OptionError("edits", `HeadStore: an edited scale must be a number, got ${came(edits.scale)}`);
+      throw new OptionError(
+        "edits",
+        `HeadStore: an edited scale must be a number, got ${formatValue(edits.scale)}`,
+      );
   };
 
   /** A row as it is kept: not to be handed out. */
@@ -223,7 +226,7 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
       if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
         throw new OptionError(
           "size",
-          `HeadStore.overview: size must be an integer from 1 to 1024, got ${came(size)}`,
+          `HeadStore.overview: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
           { size },
         );
       return (await pass(ref, size, asking)).overview;
@@ -240,13 +243,17 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
       const { level, i, j, domain } = address;
       for (const [name, n] of Object.entries({ level, i, j }))
         if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
-          throw new OptionError("tile", `HeadStore.tile: ${name} must be an integer from 0, got ${came(n)}`, {
-            [name]: n,
-          });
+          throw new OptionError(
+            "tile",
+            `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
+            {
+              [name]: n,
+            },
+          );
       if (domain !== undefined && !(domain > 0 && domain < Infinity))
         throw new OptionError(
           "tile",
-          `HeadStore.tile: domain must be a number above 0, got ${came(domain)}`,
+          `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
           { domain },
         );
       return (await compute.ask(urgent(ref), { what: "tile", address }, asking)) as Tile;

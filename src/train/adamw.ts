@@ -9,7 +9,7 @@
  * engine (rowwise.ts), float64 ones by the loop below, which is the same formula.
  */
 import { arrayFor } from "../core/dtype.ts";
-import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { numbersOf } from "../nn/ops/operand.ts";
 import { type AdamWScalars, engineAdamW } from "../rowwise.ts";
@@ -57,10 +57,10 @@ export class AdamW {
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
     const positive = (x: unknown) => typeof x === "number" && Number.isFinite(x) && x >= 0;
     if (!(Array.isArray(betas) && betas.length === 2 && betas.every(share)))
-      throw new OptionError("betas", `AdamW: betas must be two numbers in [0, 1), got ${came(betas)}`);
+      throw new OptionError("betas", `AdamW: betas must be two numbers in [0, 1), got ${formatValue(betas)}`);
     for (const [name, value] of Object.entries({ lr, eps, weightDecay }))
       if (!positive(value))
-        throw new OptionError(name, `AdamW: ${name} must be a number ≥ 0, got ${came(value)}`, {
+        throw new OptionError(name, `AdamW: ${name} must be a number ≥ 0, got ${formatValue(value)}`, {
           got: value,
         });
     this.#options = { lr, betas, eps, weightDecay };
@@ -146,6 +146,6 @@ export function gradientNorm(gradients: Gradients): number {
  */
 export function clipScale(norm: number, maxNorm: number): number {
   if (!(maxNorm > 0))
-    throw new OptionError("maxNorm", `clipScale: maxNorm must be a number > 0, got ${came(maxNorm)}`);
+    throw new OptionError("maxNorm", `clipScale: maxNorm must be a number > 0, got ${formatValue(maxNorm)}`);
   return norm > maxNorm ? maxNorm / norm : 1;
 }

@@ -4,7 +4,7 @@
  * losses so far, and as texts the number of steps done and the run's own description. Data order and
  * masks are functions of the seed and the step, so there is no generator to keep.
  */
-import { came, FormatError, OptionError } from "../core/errors.ts";
+import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../io/index.ts";
 import type { AdamW } from "./adamw.ts";
@@ -63,17 +63,20 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
   };
   const version = metadata.get("heed.checkpoint");
   if (version !== VERSION)
-    refuse("checkpoint", `not a checkpoint of version ${VERSION}: heed.checkpoint is ${came(version)}`);
+    refuse(
+      "checkpoint",
+      `not a checkpoint of version ${VERSION}: heed.checkpoint is ${formatValue(version)}`,
+    );
   const whole = (name: string): number => {
     const value = Number(metadata.get(name) ?? Number.NaN);
     if (!(Number.isSafeInteger(value) && value >= 0))
-      refuse("checkpoint", `${name} must be an integer ≥ 0, got ${came(metadata.get(name))}`);
+      refuse("checkpoint", `${name} must be an integer ≥ 0, got ${formatValue(metadata.get(name))}`);
     return value;
   };
   const numbers = (name: string, rank: number): Float64Array => {
     const tensor = tensors.get(name);
     if (tensor?.dtype !== "float64" || tensor.shape.length !== rank)
-      refuse("tensor", `tensor ${came(name)} must be float64 of ${rank} axes`, { tensor: name });
+      refuse("tensor", `tensor ${formatValue(name)} must be float64 of ${rank} axes`, { tensor: name });
     return (tensor as FileTensor).data as Float64Array;
   };
   const step = whole("step");

@@ -2,7 +2,7 @@
  * Texts as the data of a language model: token ids joined into one sequence, a part held out, and for each step the
  * batches of the two kinds of model: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Tokenizer } from "../models/index.ts";
 import {
   type Batch,
@@ -85,7 +85,7 @@ export class Corpus {
     };
     for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
-        throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${came(value)}`, {
+        throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${formatValue(value)}`, {
           got: value,
         });
     if (batch % accumulate !== 0)
@@ -97,12 +97,12 @@ export class Corpus {
     if (!(masked > 0 && masked <= 1))
       throw new OptionError(
         "masked",
-        `Corpus: masked must be a share above 0, at most 1, got ${came(masked)}`,
+        `Corpus: masked must be a share above 0, at most 1, got ${formatValue(masked)}`,
       );
     if (!(Number.isSafeInteger(context) && context > 2))
-      throw new OptionError("context", `Corpus: context must be an integer > 2, got ${came(context)}`);
+      throw new OptionError("context", `Corpus: context must be an integer > 2, got ${formatValue(context)}`);
     if (!(Number.isSafeInteger(short) && short >= 0))
-      throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${came(short)}`, {
+      throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${formatValue(short)}`, {
         got: short,
       });
     if (short > 0 && context <= SHORT)

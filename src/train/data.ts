@@ -9,7 +9,7 @@
  * An optional share of sequences is a span said again and again. Predicting the second copy needs a head that finds
  * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but needs longer.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { IGNORE_INDEX } from "./loss.ts";
 import { Generator, permutation } from "./random.ts";
@@ -50,7 +50,7 @@ export interface SplitOptions {
 export function splitBlocks(length: number, options: SplitOptions): Split {
   const { window, share = 0.1 } = options;
   if (!(share >= 0 && share <= 0.5))
-    throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${came(share)}`);
+    throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${formatValue(share)}`);
   const least = share === 0 ? window : 2 * window;
   if (length < least)
     throw new OptionError(
@@ -103,9 +103,15 @@ export class Windows {
   constructor(ids: Int32Array, spans: readonly Span[], options: WindowOptions) {
     const { window, overlap = 0, repeats = 0 } = options;
     if (!(Number.isSafeInteger(window) && window > overlap))
-      throw new OptionError("window", `Windows: window must be an integer > ${overlap}, got ${came(window)}`);
+      throw new OptionError(
+        "window",
+        `Windows: window must be an integer > ${overlap}, got ${formatValue(window)}`,
+      );
     if (!(repeats >= 0 && repeats <= 1))
-      throw new OptionError("repeats", `Windows: repeats must be a share from 0 to 1, got ${came(repeats)}`);
+      throw new OptionError(
+        "repeats",
+        `Windows: repeats must be a share from 0 to 1, got ${formatValue(repeats)}`,
+      );
     const stride = window - overlap;
     this.#ids = ids;
     this.#options = options;

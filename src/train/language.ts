@@ -4,7 +4,7 @@
  *
  * An encoder's scores are computed at the positions that count only, an eighth of the work of its last layer.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { Bert } from "../models/bert.ts";
 import type { BertConfig, Gpt2Config } from "../models/config.ts";
@@ -55,18 +55,26 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
-      throw new OptionError(name, `languageModel: ${name} must be an integer > 0, got ${came(value)}`, {
-        got: value,
-      });
+      throw new OptionError(
+        name,
+        `languageModel: ${name} must be an integer > 0, got ${formatValue(value)}`,
+        {
+          got: value,
+        },
+      );
   if (width % heads !== 0)
     throw new OptionError("heads", `languageModel: ${heads} heads do not divide a width of ${width}`, {
       heads,
       width,
     });
   if (!(dropout >= 0 && dropout < 1))
-    throw new OptionError("dropout", `languageModel: dropout must be in [0, 1), got ${came(dropout)}`, {
-      got: dropout,
-    });
+    throw new OptionError(
+      "dropout",
+      `languageModel: dropout must be in [0, 1), got ${formatValue(dropout)}`,
+      {
+        got: dropout,
+      },
+    );
   if (kind === "decoder") {
     const config: Gpt2Config = {
       vocab_size: vocabulary,
@@ -94,9 +102,13 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     };
   }
   if (kind !== "encoder")
-    throw new OptionError("kind", `languageModel: kind must be decoder or encoder, got ${came(kind)}`, {
-      got: kind,
-    });
+    throw new OptionError(
+      "kind",
+      `languageModel: kind must be decoder or encoder, got ${formatValue(kind)}`,
+      {
+        got: kind,
+      },
+    );
   const config: BertConfig = {
     vocab_size: vocabulary,
     hidden_size: width,

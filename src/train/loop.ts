@@ -5,7 +5,7 @@
  *
  * What the model is, is the caller's business: parameters by name, and the loss of a batch.
  */
-import { came, HeedError, OptionError } from "../core/errors.ts";
+import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
@@ -232,7 +232,7 @@ function nonFinite(
 function check<B>(options: TrainOptions<B>): void {
   const { model, steps, heldOut, checkpoint, resume } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `train: ${name} must be ${expected}, got ${came(got)}`, { got });
+    throw new OptionError(name, `train: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
   const positive = (name: string, every: unknown) =>

@@ -10,7 +10,7 @@
  */
 
 import { resultArray } from "../core/arena.ts";
-import { came, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { isRecording, record } from "../nn/record.ts";
 import { engineCrossEntropy } from "../rowwise.ts";
@@ -116,7 +116,7 @@ function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {
     if (!(target >= 0 && target < size))
       throw new OptionError(
         "targets",
-        `crossEntropy: target ${came(target)} of row ${row} is no class of ${size}, nor ignoreIndex ${ignoreIndex}`,
+        `crossEntropy: target ${formatValue(target)} of row ${row} is no class of ${size}, nor ignoreIndex ${ignoreIndex}`,
         { row, target, classes: size },
       );
     count++;

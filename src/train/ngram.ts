@@ -9,7 +9,7 @@
  *
  * All n-grams up to the order are nodes of one trie: a node is its parent and a token, found by one hash table.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { mix } from "../core/random.ts";
 import type { Span } from "./data.ts";
 
@@ -30,7 +30,10 @@ export class Ngram {
   /** Counts the n-grams of `spans` of `ids`, none across two spans. */
   constructor(order: number, vocabulary: number, ids: Int32Array, spans: readonly Span[]) {
     if (!(Number.isSafeInteger(order) && order >= 1 && order <= 8))
-      throw new OptionError("order", `Ngram: order must be an integer from 1 to 8, got ${came(order)}`);
+      throw new OptionError(
+        "order",
+        `Ngram: order must be an integer from 1 to 8, got ${formatValue(order)}`,
+      );
     this.order = order;
     this.vocabulary = vocabulary;
     const trie = new Trie(vocabulary);

@@ -2,7 +2,7 @@
  * Seeded random numbers in a sequence: counter-based (the mixer of core/random.ts over seed, stream and position), so
  * that the state of a generator is its position, and a stream can be entered anywhere.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
 
 /** A sequence of random numbers, the same for the same seed and stream on every machine. */
@@ -17,7 +17,9 @@ export class Generator {
    */
   constructor(seed: number, stream = 0, position = 0) {
     if (!Number.isSafeInteger(seed))
-      throw new OptionError("seed", `Generator: seed must be an integer, got ${came(seed)}`, { got: seed });
+      throw new OptionError("seed", `Generator: seed must be an integer, got ${formatValue(seed)}`, {
+        got: seed,
+      });
     this.#key = headKey(seed, stream, Math.floor(stream / 2 ** 32));
     this.position = position;
   }

@@ -2,7 +2,7 @@
  * Learning rates over time: a linear warm-up, then constant, or a linear or cosine decay (Loshchilov and Hutter 2016,
  * arXiv 1608.03983, without restarts). Steps count from 0.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 
 /** The learning rate of a step. */
 export type Schedule = (step: number) => number;
@@ -25,7 +25,7 @@ export interface ScheduleOptions {
 export function schedule(options: ScheduleOptions): Schedule {
   const { lr, decay = "constant", warmup = 0, steps, floor = 0 } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `schedule: ${name} must be ${expected}, got ${came(got)}`, { got });
+    throw new OptionError(name, `schedule: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
   if (!(Number.isFinite(lr) && lr >= 0)) refuse("lr", "a number ≥ 0", lr);
   if (!["constant", "linear", "cosine"].includes(decay)) refuse("decay", "constant, linear or cosine", decay);

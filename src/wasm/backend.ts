@@ -14,7 +14,7 @@ import type { TypedData } from "../core/dtype.ts";
 import { backward, refusesBackward } from "./backward/backward.ts";
 import { workspaceOf } from "./codegen/layout.ts";
 import { keyOf, packing, panelOf } from "./codegen/spec.ts";
-import { type Arena, arenaOf } from "./engine/arena.ts";
+import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine/engine.ts";
 import type { Kernel } from "./engine/kernel-cache.ts";
 import { agrees, productsAgree } from "./engine/self-test.ts";
@@ -216,10 +216,10 @@ export function flow(work: () => Stream): boolean {
   return true;
 }
 
-/** Room for the results of a scope (core/room.ts), where there is an engine for it. */
-export function stepRoom(): Arena | undefined {
+/** The arena for the results of a scope (core/arena.ts), where this process has an engine. */
+export function stepRoom(): EngineArena | undefined {
   if (settings().simd === "reference" || whyNot() !== undefined) return undefined;
-  return arenaOf(theEngine() as Engine);
+  return engineArena(theEngine() as Engine);
 }
 
 /**

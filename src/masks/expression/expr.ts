@@ -10,7 +10,7 @@
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
 import { type FloatDType, isFloat, readerOf } from "../../core/dtype.ts";
-import { came, DTypeError, OptionError, ShapeError } from "../../core/errors.ts";
+import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 
 export type ExprType = "int" | "float" | "bool";
@@ -179,7 +179,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   if (typeof build !== "function")
     throw new OptionError(
       "mask",
-      `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${came(build)}`,
+      `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${formatValue(build)}`,
       { got: build },
     );
   // The score is handed over at run time too, so that a mask that asks for it hears why not.
@@ -187,7 +187,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   if (!(mask instanceof BoolExpression))
     throw new OptionError(
       "mask",
-      `maskMod: the function must return a statement such as k.le(q), got ${came(mask)}`,
+      `maskMod: the function must return a statement such as k.le(q), got ${formatValue(mask)}`,
       { got: mask },
     );
   if (uses(mask, "score"))
@@ -200,14 +200,14 @@ export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod
   if (typeof build !== "function")
     throw new OptionError(
       "score-mod",
-      `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${came(build)}`,
+      `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${formatValue(build)}`,
       { got: build },
     );
   const expr = build(VARS);
   if (!(expr instanceof NumberExpression))
     throw new OptionError(
       "score-mod",
-      `scoreMod: the function must return a number expression, got ${came(expr)}`,
+      `scoreMod: the function must return a number expression, got ${formatValue(expr)}`,
       { got: expr },
     );
   return new ScoreMod(asFloat(expr));
@@ -216,9 +216,13 @@ export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod
 /** A constant as an expression; integers stay integers. */
 export function constant(value: number): NumberExpression {
   if (typeof value !== "number" || value !== value)
-    throw new OptionError("constant", `an expression takes numbers and expressions, got ${came(value)}`, {
-      got: value,
-    });
+    throw new OptionError(
+      "constant",
+      `an expression takes numbers and expressions, got ${formatValue(value)}`,
+      {
+        got: value,
+      },
+    );
   const whole = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
   return new NumberExpression("const", whole ? "int" : "float", [], value);
 }
@@ -275,13 +279,17 @@ function isTensorLike(x: unknown): x is TensorLike {
 /** A flat list of whole numbers is a table of integers, any other of floats. */
 function listed(name: string, values: ArrayLike<number>): TensorLike {
   if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
-    throw new OptionError("table", `${name}: expected a list of numbers or a tensor, got ${came(values)}`, {
-      got: values,
-    });
+    throw new OptionError(
+      "table",
+      `${name}: expected a list of numbers or a tensor, got ${formatValue(values)}`,
+      {
+        got: values,
+      },
+    );
   const list = Array.from(values);
   for (const x of list)
     if (typeof x !== "number")
-      throw new OptionError("table", `${name}: expected numbers, got ${came(x)}`, { got: x });
+      throw new OptionError("table", `${name}: expected numbers, got ${formatValue(x)}`, { got: x });
   const kept = values instanceof Float32Array || values instanceof Float64Array;
   const whole = !kept && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
   return {
@@ -318,7 +326,7 @@ function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolEx
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
   if (!(b instanceof BoolExpression))
-    throw new OptionError("mask", `${op}: expected a mask, got ${came(b)}`, { got: b });
+    throw new OptionError("mask", `${op}: expected a mask, got ${formatValue(b)}`, { got: b });
   for (const [x, other] of [
     [a, b],
     [b, a],
@@ -331,7 +339,7 @@ function integerBy(op: "floorDiv" | "mod", a: NumberExpression, n: number): Numb
   if (a.type !== "int" || !(Number.isInteger(n) && n > 0 && n < 2 ** 31))
     throw new OptionError(
       "expression",
-      `${op}: needs an integer expression and a positive integer, got ${a.type} and ${came(n)}`,
+      `${op}: needs an integer expression and a positive integer, got ${a.type} and ${formatValue(n)}`,
       { got: n },
     );
   return new NumberExpression(op, "int", [a, constant(n)]);

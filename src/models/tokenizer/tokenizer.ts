@@ -3,7 +3,7 @@
  * tokens (bpe.ts, wordpiece.ts), and the template puts special tokens around (template.ts). Every token knows the
  * characters of the text it stands for. Learning one is train.ts, files are file.ts.
  */
-import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { type AddedToken, type Part, splitter } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
@@ -99,12 +99,15 @@ export class Tokenizer {
 
   #enter(token: string, id: number): void {
     if (!(Number.isInteger(id) && id >= 0 && id < MAX_VOCABULARY))
-      bad("token-id", `token ${came(token)} has id ${came(id)}; expected 0 ≤ id < ${MAX_VOCABULARY}`);
+      bad(
+        "token-id",
+        `token ${formatValue(token)} has id ${formatValue(id)}; expected 0 ≤ id < ${MAX_VOCABULARY}`,
+      );
     const other = this.#tokens.get(id);
     if (token === "" || this.#ids.has(token) || other !== undefined)
       bad(
         "token-id",
-        `token ${came(token)} of id ${id} is empty, listed twice, or its id is that of ${came(other)}`,
+        `token ${formatValue(token)} of id ${id} is empty, listed twice, or its id is that of ${formatValue(other)}`,
       );
     this.#tokens.set(id, token);
     this.#ids.set(token, id);
@@ -189,7 +192,7 @@ export class Tokenizer {
     put: (id: number, start: number, end: number) => void,
   ): void {
     if (typeof text !== "string")
-      throw new OptionError("text", `Tokenizer.${what}: text must be a string, got ${came(text)}`, {
+      throw new OptionError("text", `Tokenizer.${what}: text must be a string, got ${formatValue(text)}`, {
         got: text,
       });
     const { spec } = this;
@@ -259,7 +262,7 @@ export class Tokenizer {
     if (token === undefined)
       throw new OptionError(
         "token-id",
-        `Tokenizer: no token has id ${came(id)}; ids are below ${this.size}`,
+        `Tokenizer: no token has id ${formatValue(id)}; ids are below ${this.size}`,
         {
           id,
         },
@@ -275,18 +278,24 @@ function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
     if (missing >= 0) bad("vocabulary", `no token for byte ${missing}; a byte-level vocabulary has all 256`);
     for (const token of spec.vocab.keys())
       if (bytesOfToken(token) === undefined && !spec.added.some(({ content }) => content === token))
-        bad("vocabulary", `token ${came(token)} is not spelt in the byte alphabet`);
+        bad("vocabulary", `token ${formatValue(token)} is not spelt in the byte alphabet`);
     for (const [a, b] of spec.merges)
       for (const token of [a, b, a + b])
         if (!spec.vocab.has(token))
-          bad("merges", `the merge of ${came(a)} and ${came(b)}: ${came(token)} is no token`);
+          bad(
+            "merges",
+            `the merge of ${formatValue(a)} and ${formatValue(b)}: ${formatValue(token)} is no token`,
+          );
   } else if (!spec.vocab.has(spec.unknown))
-    bad("vocabulary", `no token ${came(spec.unknown)} for unknown words`);
+    bad("vocabulary", `no token ${formatValue(spec.unknown)} for unknown words`);
   const { single, pair } = spec.template ?? PLAIN;
   const known = new Set(ids.values());
   for (const slot of [...single, ...pair])
     if ("special" in slot && !(slot.ids.length > 0 && slot.ids.every((id) => known.has(id))))
-      bad("template", `the template's token ${came(slot.special)} has ids ${came(slot.ids)}, no tokens`);
+      bad(
+        "template",
+        `the template's token ${formatValue(slot.special)} has ids ${formatValue(slot.ids)}, no tokens`,
+      );
 }
 
 function bad(code: string, what: string): never {

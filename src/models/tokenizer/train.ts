@@ -2,7 +2,7 @@
  * Learning a tokeniser from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learnt by frequency of pairs, as
  * Hugging Face's trainer does, not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
 import { learnMerges, type Word } from "./merges.ts";
@@ -43,7 +43,9 @@ const MAX_CHARACTERS = 100;
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000 } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${came(got)}`, { got });
+    throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${formatValue(got)}`, {
+      got,
+    });
   };
   if (kind !== "bpe" && kind !== "wordpiece") refuse("kind", '"bpe" or "wordpiece"', kind);
   if (!(Number.isInteger(vocabSize) && vocabSize > 0 && vocabSize <= MAX_VOCABULARY))
@@ -170,7 +172,7 @@ function countChunks(texts: Iterable<string>, chunks: RegExp): Map<string, numbe
   const counts = new Map<string, number>();
   for (const text of texts) {
     if (typeof text !== "string")
-      throw new OptionError("texts", `trainTokenizer: texts must be strings, got ${came(text)}`, {
+      throw new OptionError("texts", `trainTokenizer: texts must be strings, got ${formatValue(text)}`, {
         got: text,
       });
     for (const [chunk] of text.matchAll(chunks)) counts.set(chunk, (counts.get(chunk) ?? 0) + 1);

@@ -9,7 +9,7 @@
  *   tanh     tanh(x)                           1 − tanh²(x)
  *   elu1     x + 1 where x > 0, else e^x       1, or e^x                  elu(x) + 1: Katharopoulos et al. 2020
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineMap, engineMapBackward, type MapName } from "../../rowwise.ts";
 import { normalCdf, normalDensity } from "../erf.ts";
@@ -120,7 +120,7 @@ export function checkActivation(what: string, name: string): void {
   if (!Object.hasOwn(ACTIVATIONS, name))
     throw new OptionError(
       "activation",
-      `${what}: activation must be one of ${Object.keys(ACTIVATIONS).join(", ")}, got ${came(name)}`,
+      `${what}: activation must be one of ${Object.keys(ACTIVATIONS).join(", ")}, got ${formatValue(name)}`,
       { got: name },
     );
 }
@@ -175,7 +175,7 @@ export function gelu(x: TensorLike, options: { approximate?: "none" | "tanh" } =
   if (approximate !== "none" && approximate !== "tanh")
     throw new OptionError(
       "approximate",
-      `gelu: approximate must be "none" or "tanh", got ${came(approximate)}`,
+      `gelu: approximate must be "none" or "tanh", got ${formatValue(approximate)}`,
       { got: approximate },
     );
   return activate(x, approximate === "tanh" ? "gelu-tanh" : "gelu");

@@ -6,7 +6,7 @@
  * where a product of the two would do today. It costs a tanh for each pair and hidden number, forwards and backwards:
  * those are computed anew in the backward pass, so what is kept is the N×M scores, not N×M×A.
  */
-import { ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
 import {
@@ -29,7 +29,7 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
   if (query.shape.length < 2 || key.shape.length < 2)
     throw new ShapeError(
       "rank",
-      `${what}: expected [..., N, A] and [..., M, A]; ${show("p", query)}, ${show("r", key)}`,
+      `${what}: expected [..., N, A] and [..., M, A]; ${formatTensor("p", query)}, ${formatTensor("r", key)}`,
       {
         p: query.shape,
         r: key.shape,

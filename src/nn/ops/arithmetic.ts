@@ -3,7 +3,7 @@
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
  * the sum over its repetitions.
  */
-import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { eachRow, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { engineColumnSums } from "../../rowwise.ts";
 import { record } from "../record.ts";
@@ -75,7 +75,9 @@ export function multiply(x: TensorLike, y: TensorLike): FloatTensor {
 export function scale(x: TensorLike, factor: number): FloatTensor {
   const a = operand("scale", "x", x);
   if (typeof factor !== "number" || factor !== factor)
-    throw new OptionError("factor", `scale: factor must be a number, got ${came(factor)}`, { got: factor });
+    throw new OptionError("factor", `scale: factor must be a number, got ${formatValue(factor)}`, {
+      got: factor,
+    });
   const z = scaled(a, factor);
   record({ name: "scale", inputs: [a], outputs: [z], backward: ([d]) => [d && scaled(d, factor)] });
   return z;
@@ -136,7 +138,7 @@ export function broadcastShape(what: string, a: Tensor, b: Tensor): number[] {
     if (n !== m && n !== 1 && m !== 1)
       throw new ShapeError(
         "broadcast",
-        `${what}: shapes do not broadcast at their last axes; ${show("x", a)}, ${show("y", b)}`,
+        `${what}: shapes do not broadcast at their last axes; ${formatTensor("x", a)}, ${formatTensor("y", b)}`,
         { x: a.shape, y: b.shape },
       );
     return n === 1 ? m : n;

@@ -6,7 +6,7 @@
  * Layers drop out inside `withDropout` only; elsewhere they compute as in use. There is no mode to switch: a training
  * step is `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
@@ -17,7 +17,7 @@ export function dropout(x: TensorLike, p: number, options: { seed?: number } = {
   const { seed = 0 } = options;
   checkDropout("dropout", p);
   if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${came(seed)}`, {
+    throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
       got: seed,
     });
   const from = operand("dropout", "x", x);
@@ -35,7 +35,7 @@ export function dropout(x: TensorLike, p: number, options: { seed?: number } = {
 /** Throws unless p is a share in [0, 1). */
 export function checkDropout(what: string, p: number): void {
   if (!(typeof p === "number" && p >= 0 && p < 1))
-    throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${came(p)}`, { got: p });
+    throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${formatValue(p)}`, { got: p });
 }
 
 function kept(x: Numbers, p: number, seed: number): Numbers {
@@ -57,9 +57,13 @@ let current: { readonly seed: number; next: number } | undefined;
 /** Runs `work` with the dropout of layers on: same seed and same calls, same numbers dropped. `undefined` turns it off. */
 export function withDropout<T>(seed: number | undefined, work: () => T): T {
   if (seed !== undefined && !Number.isSafeInteger(seed))
-    throw new OptionError("seed", `withDropout: seed must be an integer below 2^53, got ${came(seed)}`, {
-      got: seed,
-    });
+    throw new OptionError(
+      "seed",
+      `withDropout: seed must be an integer below 2^53, got ${formatValue(seed)}`,
+      {
+        got: seed,
+      },
+    );
   const outer = current;
   current = seed === undefined ? undefined : { seed, next: 0 };
   try {

@@ -11,7 +11,7 @@
  *
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
-import { came, DTypeError, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { record } from "../record.ts";
@@ -69,7 +69,7 @@ export function realRows(
   if (mask.dtype !== "bool")
     throw new DTypeError(
       "key-mask",
-      `${what}: keyMask must be bool, true where a key is attended to, got ${show("keyMask", mask)}`,
+      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
       { dtype: mask.dtype },
     );
   const steps = want.map((n, i) => {
@@ -81,7 +81,7 @@ export function realRows(
   if (rank > want.length || steps.includes(undefined))
     throw new ShapeError(
       "key-mask",
-      `${what}: keyMask must broadcast to [${want.join(", ")}], one for each key, got ${show("keyMask", mask)}`,
+      `${what}: keyMask must broadcast to [${want.join(", ")}], one for each key, got ${formatTensor("keyMask", mask)}`,
       { got: mask.shape, want },
     );
   const spread = new Tensor(mask.data, want, "bool", steps as number[], mask.offset);
@@ -106,7 +106,7 @@ export function featureAttention(
   if (typeof isCausal !== "boolean" || (isCausal && Nq !== Nk))
     throw new OptionError(
       "causal",
-      `${what}: isCausal must be true or false, and true needs as many queries as keys; got ${came(isCausal)} for ${Nq} queries and ${Nk} keys`,
+      `${what}: isCausal must be true or false, and true needs as many queries as keys; got ${formatValue(isCausal)} for ${Nq} queries and ${Nk} keys`,
       { got: isCausal, Nq, Nk },
     );
   const features = keptRows(keyFeatures, kept);

@@ -1,6 +1,6 @@
 /** Rows of a table by number: how tokens and positions become vectors. The gradient adds up at each row that was read. */
 import { readerOf } from "../../core/dtype.ts";
-import { came, DTypeError, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
 import { type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
@@ -16,7 +16,7 @@ export type Ids = TensorLike | Tensor | ArrayLike<number>;
 export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   const rows = operand("embedding", "table", table);
   if (rows.shape.length !== 2)
-    throw new ShapeError("table", `embedding: the table must be [V, D], got ${show("table", rows)}`, {
+    throw new ShapeError("table", `embedding: the table must be [V, D], got ${formatTensor("table", rows)}`, {
       shape: rows.shape,
     });
   const [V, D] = rows.shape;
@@ -25,7 +25,7 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   if (wrong >= 0)
     throw new OptionError(
       "id",
-      `embedding: id ${came(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
+      `embedding: id ${formatValue(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
       { got: list[wrong], position: wrong, rows: V },
     );
   const from = numbersOf(rows);
@@ -56,7 +56,7 @@ export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: read
   }
   const t = asTensor(`${what}: ids`, ids as TensorLike);
   if (t.dtype !== "int32" && t.dtype !== "int64")
-    throw new DTypeError("ids", `${what}: ids must be int32 or int64, got ${show("ids", t)}`, {
+    throw new DTypeError("ids", `${what}: ids must be int32 or int64, got ${formatTensor("ids", t)}`, {
       dtype: t.dtype,
     });
   const read = readerOf(t.dtype, t.data);

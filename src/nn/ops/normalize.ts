@@ -10,7 +10,7 @@
  */
 
 import { resultArray } from "../../core/arena.ts";
-import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineNorm, engineNormBackward } from "../../rowwise.ts";
 import { record } from "../record.ts";
@@ -57,7 +57,7 @@ function norm(
   if (weight) checkShapeIs(what, "weight", weight, [C]);
   if (bias) checkShapeIs(what, "bias", bias, [C]);
   if (!(typeof eps === "number" && eps >= 0))
-    throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${came(eps)}`, { got: eps });
+    throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
   const [input, w, b] = [numbersOf(from), weight && numbersOf(weight), bias && numbersOf(bias)];
   const run = isWorthTheEngine(input) && onEngine(input, w, b, C, eps, centred);
   const { output, backward } = run || inLoops(input, w, b, C, eps, centred);
@@ -197,7 +197,7 @@ function softmaxGradient(y: Numbers, dy: Numbers, C: number): Numbers {
 function rows(what: string, x: TensorLike): FloatTensor {
   const t = operand(what, "x", x);
   if (t.shape.length === 0)
-    throw new ShapeError("rank", `${what}: expected at least one axis, got ${show("x", t)}`, {
+    throw new ShapeError("rank", `${what}: expected at least one axis, got ${formatTensor("x", t)}`, {
       shape: t.shape,
     });
   return t;

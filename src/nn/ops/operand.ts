@@ -6,7 +6,7 @@
 
 import { resultArray, zeroArray } from "../../core/arena.ts";
 import type { TypedData } from "../../core/dtype.ts";
-import { came, DTypeError, ShapeError, show } from "../../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 /** Dtypes that layers compute in. float64 is the oracle of float32. */
@@ -20,14 +20,14 @@ export type FloatTensor = Tensor<Precision>;
 export function operand(what: string, name: string, value: TensorLike, like?: Tensor): FloatTensor {
   const t = asTensor(`${what}: ${name}`, value);
   if (t.dtype !== "float32" && t.dtype !== "float64")
-    throw new DTypeError("dtype", `${what}: computes in float32 and float64, got ${show(name, t)}`, {
+    throw new DTypeError("dtype", `${what}: computes in float32 and float64, got ${formatTensor(name, t)}`, {
       name,
       dtype: t.dtype,
     });
   if (like && t.dtype !== like.dtype)
     throw new DTypeError(
       "dtype-mixed",
-      `${what}: all tensors must have one dtype; the first is ${like.dtype}, got ${show(name, t)}`,
+      `${what}: all tensors must have one dtype; the first is ${like.dtype}, got ${formatTensor(name, t)}`,
       { name, dtype: t.dtype, expected: like.dtype },
     );
   return t as FloatTensor;
@@ -67,15 +67,22 @@ export function made(data: Numbers, shape: readonly number[]): FloatTensor {
 export function axisOf(what: string, axis: number, rank: number): number {
   const n = axis < 0 ? axis + rank : axis;
   if (!(Number.isInteger(n) && n >= 0 && n < rank))
-    throw new ShapeError("axis", `${what}: axis ${came(axis)} of a tensor of ${rank} axes`, { axis, rank });
+    throw new ShapeError("axis", `${what}: axis ${formatValue(axis)} of a tensor of ${rank} axes`, {
+      axis,
+      rank,
+    });
   return n;
 }
 
 /** Throws unless `t` has exactly this shape. */
 export function checkShapeIs(what: string, name: string, t: Tensor, want: readonly number[]): void {
   if (t.shape.length !== want.length || t.shape.some((n, i) => n !== want[i]))
-    throw new ShapeError(name, `${what}: ${name} must be [${want.join(", ")}], got ${show(name, t)}`, {
-      got: t.shape,
-      want,
-    });
+    throw new ShapeError(
+      name,
+      `${what}: ${name} must be [${want.join(", ")}], got ${formatTensor(name, t)}`,
+      {
+        got: t.shape,
+        want,
+      },
+    );
 }

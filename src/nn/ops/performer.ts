@@ -9,7 +9,7 @@
  * A factor common to all features of a row of queries, or to all keys, cancels in the fraction: exponents are taken
  * relative to their largest, so that nothing overflows, and no gradient flows through that.
  */
-import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { type LayerOptions, randomNumbers } from "../initialize.ts";
@@ -47,7 +47,7 @@ export function performerAttention(
   if (features.shape.length !== 2 || features.shape[1] !== d || q.shape.length < 2 || k.shape.at(-1) !== d)
     throw new ShapeError(
       "features",
-      `${what}: expected features [m, dk], query [..., Nq, dk], key [..., Nk, dk]; ${show("features", features)}, ${show("query", q)}, ${show("key", k)}`,
+      `${what}: expected features [m, dk], query [..., Nq, dk], key [..., Nk, dk]; ${formatTensor("features", features)}, ${formatTensor("query", q)}, ${formatTensor("key", k)}`,
       { features: features.shape, query: q.shape, key: k.shape },
     );
   const kept = realRows(what, k, options.keyMask);
@@ -125,7 +125,7 @@ export function orthogonalFeatures(
   if (!(Number.isInteger(m) && m >= 1 && Number.isInteger(d) && d >= 0))
     throw new OptionError(
       "features",
-      `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${came(m)} and ${came(d)}`,
+      `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${formatValue(m)} and ${formatValue(d)}`,
       {
         m,
         d,

@@ -2,7 +2,7 @@
  * Matrix products and the linear map, by the engine's own kernels (matmul.ts), and their gradients, which are products
  * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
  */
-import { ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
 import { record } from "../record.ts";
@@ -55,7 +55,7 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
   if (w.shape.length !== 2 || rank === 0 || w.shape[1] !== from.shape[rank - 1])
     throw new ShapeError(
       "linear",
-      `linear: weight must be [out, in] with in = the last axis of x; ${show("x", from)}, ${show("weight", w)}`,
+      `linear: weight must be [out, in] with in = the last axis of x; ${formatTensor("x", from)}, ${formatTensor("weight", w)}`,
       { x: from.shape, weight: w.shape },
     );
   const [out, width] = w.shape;

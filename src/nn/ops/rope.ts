@@ -12,7 +12,7 @@
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
-import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
 import {
@@ -54,20 +54,26 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   const D = from.shape[rank - 1];
   const { rotaryDim = D } = options;
   if (layout !== "half" && layout !== "interleaved")
-    throw new OptionError("layout", `rope: layout must be "half" or "interleaved", got ${came(layout)}`, {
-      got: layout,
-    });
+    throw new OptionError(
+      "layout",
+      `rope: layout must be "half" or "interleaved", got ${formatValue(layout)}`,
+      {
+        got: layout,
+      },
+    );
   if (
     at === rank - 1 ||
     !(Number.isInteger(rotaryDim) && rotaryDim >= 0 && rotaryDim % 2 === 0 && rotaryDim <= D)
   )
     throw new ShapeError(
       "rotary",
-      `rope: rotaryDim must be even and at most the last axis, got ${came(rotaryDim)}; ${show("x", from)}`,
+      `rope: rotaryDim must be even and at most the last axis, got ${formatValue(rotaryDim)}; ${formatTensor("x", from)}`,
       { rotaryDim, shape: from.shape },
     );
   if (!Number.isFinite(offset))
-    throw new OptionError("offset", `rope: offset must be a number, got ${came(offset)}`, { got: offset });
+    throw new OptionError("offset", `rope: offset must be a number, got ${formatValue(offset)}`, {
+      got: offset,
+    });
   const N = from.shape[at];
   const angles = rotations(N, rotaryDim, base, offset, options.frequencies);
   // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
@@ -104,7 +110,7 @@ function rotations(
   if (frequencies.length !== R / 2)
     throw new ShapeError(
       "frequencies",
-      `rope: frequencies must be one for each of ${R / 2} pairs, got ${came(given)}`,
+      `rope: frequencies must be one for each of ${R / 2} pairs, got ${formatValue(given)}`,
       { got: frequencies.length, want: R / 2 },
     );
   const key = [N, offset, ...frequencies].join();
@@ -125,7 +131,9 @@ function rotations(
 /** base^(−2i/C) for i < C/2. */
 function waves(C: number, base: number, what: string): Float64Array {
   if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
-    throw new OptionError("base", `${what}: base must be a number above 0, got ${came(base)}`, { got: base });
+    throw new OptionError("base", `${what}: base must be a number above 0, got ${formatValue(base)}`, {
+      got: base,
+    });
   return Float64Array.from({ length: C / 2 }, (_, i) => base ** ((-2 * i) / C));
 }
 
@@ -166,7 +174,7 @@ export function sinusoidalPositions(
   if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))
     throw new ShapeError(
       "positions",
-      `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${came(N)} and ${came(C)}`,
+      `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${formatValue(N)} and ${formatValue(C)}`,
       { N, C },
     );
   const frequencies = waves(C, base, "sinusoidalPositions");

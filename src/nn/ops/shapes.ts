@@ -3,7 +3,7 @@
  * and join them. All but `concat` are views where strides allow it: nothing is copied, and a gradient goes back the way
  * the numbers came.
  */
-import { came, OptionError, ShapeError, show } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { record } from "../record.ts";
 import { axisOf, type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
@@ -36,7 +36,7 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
   if (!(Number.isInteger(first) && Number.isInteger(last) && 0 <= first && first <= last && last <= length))
     throw new ShapeError(
       "slice",
-      `slice: from ${came(start)} to ${came(end)} of axis ${axis} of length ${length}; ${show("x", from)}`,
+      `slice: from ${formatValue(start)} to ${formatValue(end)} of axis ${axis} of length ${length}; ${formatTensor("x", from)}`,
       { axis, start, end, length },
     );
   const y = part(from, at, first, last - first);
@@ -62,7 +62,7 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
   if (total !== from.shape[at] || sizes.some((n) => !(Number.isInteger(n) && n >= 0)))
     throw new ShapeError(
       "split",
-      `split: sizes ${came(sizes)} do not make up axis ${axis} of length ${from.shape[at]}; ${show("x", from)}`,
+      `split: sizes ${formatValue(sizes)} do not make up axis ${axis} of length ${from.shape[at]}; ${formatTensor("x", from)}`,
       { sizes, axis },
     );
   let start = 0;
@@ -88,9 +88,13 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
 /** The tensors one after the other along one axis; all other axes agree. */
 export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
   if (!Array.isArray(xs) || xs.length === 0)
-    throw new OptionError("concat", `concat: expected a list of one or more tensors, got ${came(xs)}`, {
-      got: xs,
-    });
+    throw new OptionError(
+      "concat",
+      `concat: expected a list of one or more tensors, got ${formatValue(xs)}`,
+      {
+        got: xs,
+      },
+    );
   const first = operand("concat", "x[0]", xs[0]);
   const all = xs.map((x, n) => operand("concat", `x[${n}]`, x, first));
   const at = axisOf("concat", axis, first.shape.length);
@@ -98,7 +102,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
     if (x.shape.length !== first.shape.length || x.shape.some((m, i) => i !== at && m !== first.shape[i]))
       throw new ShapeError(
         "concat",
-        `concat: all axes but ${axis} must agree; ${show("x[0]", first)}, ${show(`x[${n}]`, x)}`,
+        `concat: all axes but ${axis} must agree; ${formatTensor("x[0]", first)}, ${formatTensor(`x[${n}]`, x)}`,
         { shapes: all.map((t) => t.shape), axis },
       );
   const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));
@@ -128,7 +132,7 @@ export function splitHeads(x: TensorLike, heads: number): FloatTensor {
   if (rank < 2 || !(Number.isInteger(heads) && heads > 0 && width % heads === 0))
     throw new ShapeError(
       "heads",
-      `splitHeads: ${came(heads)} heads do not divide the last axis; ${show("x", from)}`,
+      `splitHeads: ${formatValue(heads)} heads do not divide the last axis; ${formatTensor("x", from)}`,
       {
         heads,
         shape: from.shape,
@@ -157,7 +161,7 @@ export function mergeHeads(x: TensorLike): FloatTensor {
   const from = operand("mergeHeads", "x", x);
   const rank = from.shape.length;
   if (rank < 3)
-    throw new ShapeError("rank", `mergeHeads: expected [..., heads, N, D], got ${show("x", from)}`, {
+    throw new ShapeError("rank", `mergeHeads: expected [..., heads, N, D], got ${formatTensor("x", from)}`, {
       shape: from.shape,
     });
   const heads = from.shape[rank - 3];

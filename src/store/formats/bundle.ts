@@ -4,7 +4,7 @@
  * log-sum-exp stays only where the keys it sums over do.
  */
 import { arrayFor, type FloatDType, writerOf } from "../../core/dtype.ts";
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
 import { writeSafetensors } from "../../io/safetensors.ts";
@@ -282,7 +282,7 @@ const share = (name: string, data: Uint8Array) => (n: number, x: number) => {
   if (!(x >= 0 && x <= 1))
     throw new OptionError(
       "uint8",
-      `writeBundle: \`${name}\` holds ${came(x)}; uint8 takes weights from 0 to 1 only, choose float16`,
+      `writeBundle: \`${name}\` holds ${formatValue(x)}; uint8 takes weights from 0 to 1 only, choose float16`,
       { name, got: x },
     );
   data[n] = Math.round(255 * x);
@@ -294,31 +294,35 @@ function check(blocks: readonly Laid[], options: BundleOptions): void {
     if (!["blocks", "layers", "heads", "tokens", "dtype", "weightDtype", "values"].includes(name))
       throw new OptionError(
         "option-name",
-        `writeBundle: no option ${came(name)}; the options are blocks, layers, heads, tokens, dtype, weightDtype, values`,
+        `writeBundle: no option ${formatValue(name)}; the options are blocks, layers, heads, tokens, dtype, weightDtype, values`,
         { option: name },
       );
   if (dtype !== undefined && !FLOATS.includes(dtype))
     throw new OptionError(
       "dtype",
-      `writeBundle: dtype must be one of ${FLOATS.join(", ")}, got ${came(dtype)}`,
+      `writeBundle: dtype must be one of ${FLOATS.join(", ")}, got ${formatValue(dtype)}`,
       { dtype },
     );
   if (weightDtype !== undefined && weightDtype !== "uint8" && !FLOATS.includes(weightDtype))
     throw new OptionError(
       "dtype",
-      `writeBundle: weightDtype must be uint8 or one of ${FLOATS.join(", ")}, got ${came(weightDtype)}`,
+      `writeBundle: weightDtype must be uint8 or one of ${FLOATS.join(", ")}, got ${formatValue(weightDtype)}`,
       { weightDtype },
     );
   if (tokens !== undefined && !(Number.isInteger(tokens) && tokens >= 1))
-    throw new OptionError("tokens", `writeBundle: tokens must be an integer ≥ 1, got ${came(tokens)}`, {
-      tokens,
-    });
+    throw new OptionError(
+      "tokens",
+      `writeBundle: tokens must be an integer ≥ 1, got ${formatValue(tokens)}`,
+      {
+        tokens,
+      },
+    );
   for (const { block } of blocks)
     for (const h of heads ?? [])
       if (!(Number.isInteger(h) && h >= 0 && h < block.heads))
         throw new OptionError(
           "heads",
-          `writeBundle: heads holds ${came(h)}; \`${block.name}\` has heads 0 to ${block.heads - 1}`,
+          `writeBundle: heads holds ${formatValue(h)}; \`${block.name}\` has heads 0 to ${block.heads - 1}`,
           { head: h },
         );
 }

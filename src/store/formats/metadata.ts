@@ -2,7 +2,7 @@
  * What a file says about its tensors in words: token lists, which list each block's queries and keys are, offsets,
  * segments, recipes. All of it is somebody's text: read field by field, kept as text, believed only where it fits.
  */
-import { came, FormatError, HeedError } from "../../core/errors.ts";
+import { FormatError, formatValue, HeedError } from "../../core/errors.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
 import type { LoadProblem, Segment } from "../types.ts";
@@ -57,7 +57,7 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
   if (version !== undefined && version !== VERSION)
     throw new FormatError(
       "bundle-version",
-      `openStore: a bundle of version ${came(version)}; this reader knows version "${VERSION}", so open it with a newer heed`,
+      `openStore: a bundle of version ${formatValue(version)}; this reader knows version "${VERSION}", so open it with a newer heed`,
       { version },
     );
   const tokens = new Map<string, readonly string[]>();
@@ -104,7 +104,7 @@ export function tokenList(value: unknown, what: string): readonly string[] {
   if (Array.isArray(value) && value.every((x) => typeof x === "string")) return value;
   throw new FormatError(
     "tokens",
-    `${what}: expected a list of texts, got ${came(value)}; positions are shown instead`,
+    `${what}: expected a list of texts, got ${formatValue(value)}; positions are shown instead`,
   );
 }
 
@@ -115,9 +115,13 @@ export function languageTag(value: unknown, what: string): string {
   } catch {
     // Not a tag: said below.
   }
-  throw new FormatError("lang", `${what}: expected a language tag such as ar or pt-BR, got ${came(value)}`, {
-    lang: value,
-  });
+  throw new FormatError(
+    "lang",
+    `${what}: expected a language tag such as ar or pt-BR, got ${formatValue(value)}`,
+    {
+      lang: value,
+    },
+  );
 }
 
 function parse(key: string, text: string): unknown {
@@ -207,10 +211,14 @@ function record(value: unknown, where: string): Record<string, unknown> {
 }
 
 function bad(where: string, expected: string, got: unknown): never {
-  throw new FormatError("metadata", `${where}: expected ${expected}, got ${came(got)}; it is left out`, {
-    where,
-    got,
-  });
+  throw new FormatError(
+    "metadata",
+    `${where}: expected ${expected}, got ${formatValue(got)}; it is left out`,
+    {
+      where,
+      got,
+    },
+  );
 }
 
 /** Markers by their looks: [CLS], <s>, </s>, <|endoftext|>, <pad>, <start_of_turn>, ▁-less bytes are not. */

@@ -2,7 +2,7 @@
  * Opening a file of attention, whatever it is: told by its first bytes, not by its name. Bundles are read by byte range;
  * the others whole. What can run code (pickles) is never read; what does not fit is told in the load report.
  */
-import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import { type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
@@ -88,7 +88,7 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   if (/\.safetensors$/i.test(name)) return "bundle";
   throw new FormatError(
     "unknown-format",
-    `openStore: ${name} begins with ${came(ascii.slice(0, 8))}: no safetensors, npz, npy or JSON file. ${
+    `openStore: ${name} begins with ${formatValue(ascii.slice(0, 8))}: no safetensors, npz, npy or JSON file. ${
       ascii.startsWith("GGUF")
         ? "GGUF holds a model's weights, not its attention; run the model and save q and k"
         : "Save q and k (or the weights) as safetensors"

@@ -3,7 +3,7 @@
  * with left_text and right_text, sentence_b_start, encoder, decoder and cross attention), CircuitsVis's ([heads][n][n]
  * with tokens), and Inspectus's lists of `{ values: base64, shape }`. Weights only: q and k go into bundles.
  */
-import { came, FormatError, UnsupportedError } from "../../core/errors.ts";
+import { FormatError, formatValue, UnsupportedError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import type { Source } from "../../io/source.ts";
 import { formatBytes } from "../measures/report.ts";
@@ -88,7 +88,7 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
   const speak = (name: string, lang: JsonValue | undefined) => {
     // Read, and where it is none, told, with the rest of the metadata.
     if (lang !== undefined && lang !== null)
-      out.metadata.set(name, typeof lang === "string" ? lang : came(lang));
+      out.metadata.set(name, typeof lang === "string" ? lang : formatValue(lang));
   };
   const readObject = (value: Fields, fallback: string): void => {
     if (value === root) speak("lang", value.get("lang"));
@@ -138,10 +138,10 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
 function unknown(name: string, value: JsonValue): never {
   const what =
     value instanceof Map
-      ? `an object with ${[...value.keys()].slice(0, 8).map(came).join(", ")}`
+      ? `an object with ${[...value.keys()].slice(0, 8).map(formatValue).join(", ")}`
       : Array.isArray(value)
         ? `a list of ${value.length}`
-        : came(value);
+        : formatValue(value);
   throw new FormatError(
     "json-attention",
     `openStore: ${name}: no attention in it: expected nested lists [layers][heads][queries][keys], or an object with \`attention\` and \`tokens\`, got ${what}`,
@@ -180,7 +180,7 @@ function sentences(
     problems.add(
       "warning",
       "sentence-b-start",
-      `sentence_b_start must be an integer from 0 to ${count}, got ${came(value)}; there are no segments`,
+      `sentence_b_start must be an integer from 0 to ${count}, got ${formatValue(value)}; there are no segments`,
     );
     return undefined;
   }

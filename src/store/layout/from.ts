@@ -2,7 +2,7 @@
  * Stores over arrays a program already has: a model's queries and keys, or weights from elsewhere. Nothing is copied;
  * what does not fit is an error at once.
  */
-import { came, FormatError, OptionError } from "../../core/errors.ts";
+import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type Compute, localCompute } from "../compute/compute.ts";
 import type { HeadData } from "../compute/head.ts";
@@ -109,7 +109,7 @@ export function computeFor({ worker, workers, workerBytes, kernel = plainKernel 
   if (!(Number.isInteger(count) && count >= 0 && count <= 64))
     throw new OptionError(
       "workers",
-      `HeadStore: workers must be an integer from 0 to 64, got ${came(count)}`,
+      `HeadStore: workers must be an integer from 0 to 64, got ${formatValue(count)}`,
       { workers: count },
     );
   const ports: Port[] = [];

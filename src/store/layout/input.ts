@@ -1,7 +1,7 @@
 /**
  * What a program hands over: blocks of layers with their tensors, tokens and recipe, laid under the names of a bundle.
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
 import { type Bag, memoryBag } from "../formats/tensor-source.ts";
@@ -75,7 +75,7 @@ const PARTS = [
 /** The arrays under the names of a bundle, with a bundle's metadata. */
 export function bagFrom(input: StoreInput): Bag {
   if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
-    throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${came(input)}`, {
+    throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${formatValue(input)}`, {
       got: input,
     });
   const tensors = new Map<string, TensorLike>();
@@ -95,11 +95,11 @@ export function bagFrom(input: StoreInput): Bag {
   for (const block of input.blocks) {
     const { name = "self", kind, queryOffset, segments, special, headNames, recipe, layers } = block;
     if (name in abouts)
-      throw new OptionError("block", `storeFrom: two blocks are called ${came(name)}`, { name });
+      throw new OptionError("block", `storeFrom: two blocks are called ${formatValue(name)}`, { name });
     if (!Array.isArray(layers))
       throw new OptionError(
         "block",
-        `storeFrom: block ${came(name)}: layers must be a list, got ${came(layers)}`,
+        `storeFrom: block ${formatValue(name)}: layers must be a list, got ${formatValue(layers)}`,
         { name },
       );
     layers.forEach((layer: LayerInput, n) => {

@@ -3,7 +3,7 @@
  * and table. Only that head is read; of a bag in memory nothing is copied that can be a view.
  */
 import type { TypedData } from "../../core/dtype.ts";
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import type { Floats, HeadData, WeightDType } from "../compute/head.ts";
 import { type Bag, floatsOf } from "../formats/tensor-source.ts";
@@ -40,20 +40,20 @@ export function layerOf(
   if (!laid)
     throw new OptionError(
       "head-ref",
-      `block must be an integer from 0 to ${blocks.length - 1}, got ${came(block)}`,
+      `block must be an integer from 0 to ${blocks.length - 1}, got ${formatValue(block)}`,
       { block },
     );
   const found = laid.layers.get(layer);
   if (!found)
     throw new OptionError(
       "head-ref",
-      `layer must be one of ${laid.block.layers.join(", ")} in \`${laid.block.name}\`, got ${came(layer)}`,
+      `layer must be one of ${laid.block.layers.join(", ")} in \`${laid.block.name}\`, got ${formatValue(layer)}`,
       { layer },
     );
   if (!(Number.isInteger(head) && head >= 0 && head < laid.block.heads))
     throw new OptionError(
       "head-ref",
-      `head must be an integer from 0 to ${laid.block.heads - 1}, got ${came(head)}`,
+      `head must be an integer from 0 to ${laid.block.heads - 1}, got ${formatValue(head)}`,
       { head },
     );
   return { laid, layer: found };

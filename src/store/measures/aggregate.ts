@@ -2,7 +2,7 @@
  * What is done with rows once they are there: several queries taken together, keys hidden, pieces joined to words, the
  * few keys that matter picked out. Pure functions over numbers; NaN stays NaN, and what is left out is always told.
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 
 /** Several rows as one: their mean, sum, or largest value at each key. Rows of one length; at least one. */
 export function combineRows(
@@ -13,7 +13,7 @@ export function combineRows(
   if (first === undefined || others.some((row) => row.length !== first.length))
     throw new OptionError(
       "rows",
-      `combineRows: expected one or more rows of one length, got ${came(rows.map((row) => row.length))}`,
+      `combineRows: expected one or more rows of one length, got ${formatValue(rows.map((row) => row.length))}`,
     );
   const out = Float64Array.from(first);
   for (const row of others)

@@ -3,7 +3,7 @@
  * count as in heed: query i stands at i + queryOffset, key j at j; true means attend. A field nobody here knows is an
  * error that names it: weights computed by half of a recipe would be wrong in silence.
  */
-import { came, FormatError } from "../../core/errors.ts";
+import { FormatError, formatValue } from "../../core/errors.ts";
 
 /** A score recipe. Everything is optional; the defaults are plain scaled dot products. Tensors are named, `NAME.L` before `NAME`. */
 export interface ScoreRecipe {
@@ -178,7 +178,7 @@ function biasOf(value: unknown, where: string): RecipeBias {
 }
 
 function refuse(where: string, expected: string, got: unknown): never {
-  throw new FormatError("recipe", `${where}: expected ${expected}, got ${came(got)}`, { where, got });
+  throw new FormatError("recipe", `${where}: expected ${expected}, got ${formatValue(got)}`, { where, got });
 }
 
 function record(value: unknown, where: string): Given {
@@ -192,7 +192,7 @@ function known(given: Given, names: readonly string[], where: string): void {
     if (!names.includes(name))
       throw new FormatError(
         "recipe-field",
-        `${where}: the field ${came(name)} is not known here, so its scores cannot be computed; known are ${names.join(", ")}. Give the weights instead of q and k, or leave the field out where it changes nothing`,
+        `${where}: the field ${formatValue(name)} is not known here, so its scores cannot be computed; known are ${names.join(", ")}. Give the weights instead of q and k, or leave the field out where it changes nothing`,
         { where, field: name },
       );
 }

@@ -3,7 +3,7 @@
  * three significant digits (four in ledgers), a true minus sign, thousands parted by a narrow space, powers of ten for
  * what is very large or very small. Nothing is made up here, and nothing shown without a source.
  */
-import { came, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import type { Num } from "../types.ts";
 
 /** How a number is written. */
@@ -27,7 +27,7 @@ export function num(value: number, source: string, options: NumberOptions = {}):
   if (typeof source !== "string" || source === "")
     throw new OptionError(
       "source",
-      `num: a number that is shown needs the name of the function that gave it, got ${came(source)}`,
+      `num: a number that is shown needs the name of the function that gave it, got ${formatValue(source)}`,
       { value },
     );
   const made = { value, text: formatNumber(value, options), source };
@@ -47,7 +47,7 @@ export function formatNumber(value: number, options: NumberOptions = {}): string
   if (!(Number.isInteger(digits) && digits >= 1 && digits <= 17))
     throw new OptionError(
       "digits",
-      `formatNumber: digits must be an integer from 1 to 17, got ${came(digits)}`,
+      `formatNumber: digits must be an integer from 1 to 17, got ${formatValue(digits)}`,
       { digits },
     );
   const sign = value < 0 || Object.is(value, -0) ? MINUS : style === "signed" && value > 0 ? "+" : "";

@@ -2,7 +2,7 @@
  * What a figure shows, said in the explorer's own words (a state of the explorer is such options, `figureOptions`), with
  * defaults, and checked against the store before any work.
  */
-import { came, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { Block, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
@@ -164,7 +164,9 @@ function inRange(name: string, value: number, count: number): void {
 }
 
 function refuse(name: string, expected: string, value: unknown): never {
-  throw new OptionError(name, `figure: ${name} must be ${expected}, got ${came(value)}`, { [name]: value });
+  throw new OptionError(name, `figure: ${name} must be ${expected}, got ${formatValue(value)}`, {
+    [name]: value,
+  });
 }
 
 function listed(layers: readonly number[]): string {
