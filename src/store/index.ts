@@ -24,7 +24,15 @@ export {
   type Span,
   wordRow,
 } from "./measures/aggregate.ts";
+export {
+  askHeads,
+  type HeadAnswer,
+  type HeadOrder,
+  type HeadQuestion,
+  sortAnswers,
+} from "./measures/ask-heads.ts";
 export { topShare } from "./measures/ledger.ts";
+export { ROLLOUT_WARNING, type Rollout, type RolloutOptions, rollout } from "./measures/rollout.ts";
 export { describeHead, sentenceOf } from "./measures/sentence.ts";
 export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";
 export { parseRecipe, type RecipeBias, type RecipeMask, type ScoreRecipe } from "./recipe/recipe.ts";
@@ -39,6 +47,7 @@ export {
   type HeadStore,
   type Ledger,
   type LedgerLine,
+  type Link,
   type LoadProblem,
   type LoadReport,
   type Num,

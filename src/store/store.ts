@@ -21,6 +21,8 @@ const ROWS = 16;
 const SIZE = 128;
 /** Overviews of different size that are kept of a head. */
 const SIZES = 4;
+/** Weights that are given at once as a matrix: 2,048 × 2,048, 32 MiB. */
+const MATRIX = 2 ** 22;
 /** What is not on screen waits behind this many heads that are. */
 const LATER = 1e6;
 
@@ -262,6 +264,31 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
       check(ref);
       hasStage(ref, stage);
       return (await compute.ask(urgent(ref), { what: "range", stage }, asking)) as readonly [number, number];
+    },
+    async link(ref, queries, keys, asking) {
+      check(ref);
+      const { Nq, Nk } = blocks[ref.block];
+      for (const i of queries) inside("i", i, Nq);
+      for (const j of keys) inside("j", j, Nk);
+      const found = await compute.ask(asked(ref), { what: "link", queries, keys }, asking);
+      const [weight, even, rows, key, largest, evenOfKey] = found as Float64Array;
+      return {
+        weight,
+        even,
+        rows,
+        strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey },
+      };
+    },
+    async weights(ref, asking) {
+      check(ref);
+      const { Nq, Nk } = blocks[ref.block];
+      if (Nq * Nk > MATRIX)
+        throw new OptionError(
+          "size",
+          `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights, more than the ${MATRIX} that are given at once; use row, tile or overview`,
+          { Nq, Nk },
+        );
+      return (await compute.ask(asked(ref), { what: "weights" }, asking)) as Float64Array;
     },
     prioritise(refs) {
       order.clear();

@@ -153,6 +153,18 @@ export interface Tile {
 /** Side of a tile. */
 export const TILE = 128;
 
+/** What some queries give to some keys in one head; see `HeadStore.link`. */
+export interface Link {
+  /** Share of a query's attention that goes to the chosen keys: the mean over the queries that see any key, 0 to 1. */
+  readonly weight: number;
+  /** What the chosen keys would get if each query attended evenly to all keys it sees. */
+  readonly even: number;
+  /** Queries the means are over. */
+  readonly rows: number;
+  /** The chosen key with the largest mean weight; undefined where no chosen key has any. */
+  readonly strongest: { readonly key: number; readonly weight: number; readonly even: number } | undefined;
+}
+
 /** How a question is asked: it can be given up, and tells how far it is. */
 export interface Asking {
   readonly signal?: AbortSignal;
@@ -225,6 +237,10 @@ export interface HeadStore {
   tile(ref: HeadRef, address: TileAddress, asking?: Asking): Promise<Tile>;
   /** Smallest and largest finite value of a stage over visible cells. */
   range(ref: HeadRef, stage: Stage, asking?: Asking): Promise<readonly [low: number, high: number]>;
+  /** What some queries give to some keys in this head: one row of weights a query, in float64. */
+  link(ref: HeadRef, queries: readonly number[], keys: readonly number[], asking?: Asking): Promise<Link>;
+  /** Every weight of the head, [Nq, Nk] in row-major order, in float64. Error: `OptionError` above 2²² weights. */
+  weights(ref: HeadRef, asking?: Asking): Promise<Float64Array>;
   /** Heads on screen, nearest first: what they wait for is computed before the rest. */
   prioritise(refs: readonly HeadRef[]): void;
   /** Bytes the tensors of a bundle would take, and the bundle. */

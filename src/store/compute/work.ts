@@ -15,7 +15,9 @@ export type Ask =
   | { readonly what: "pass"; readonly size: number }
   | { readonly what: "tile"; readonly address: TileAddress }
   | { readonly what: "column"; readonly stage: Stage; readonly j: number }
-  | { readonly what: "range"; readonly stage: Stage };
+  | { readonly what: "range"; readonly stage: Stage }
+  | { readonly what: "link"; readonly queries: readonly number[]; readonly keys: readonly number[] }
+  | { readonly what: "weights" };
 
 /** What a pass over a head gives. */
 export interface PassAnswer {
@@ -75,6 +77,10 @@ export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer>
       return column(subject, ask.stage, ask.j);
     case "range":
       return range(subject, ask.stage);
+    case "link":
+      return link(subject, ask.queries, ask.keys);
+    case "weights":
+      return allWeights(subject);
   }
 }
 
@@ -128,6 +134,58 @@ function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> 
     const end = Math.min(Nq, i0 + step);
     for (let i = i0; i < end; i++) cells(i, j, j + 1, (values) => (out[i] = values[0]));
     yield { done: end / Nq };
+  }
+  return out;
+}
+
+/**
+ * [weight, even, rows, key, weight of that key, even for that key]: means over the query rows that see any key, of their
+ * weight on the chosen keys; "even" is what equal attention to each row's visible keys would give. `key` is the chosen
+ * key with the largest mean weight, −1 where none has any.
+ */
+function* link(subject: Subject, queries: readonly number[], keys: readonly number[]): Work<Float64Array> {
+  const { head } = subject;
+  const { Nk, d, weights: given } = head.data;
+  const step = Math.max(1, Math.floor(2 ** 20 / (Math.max(1, Nk) * (d + 16))));
+  const w = new Float64Array(Nk);
+  const sums = new Float64Array(keys.length);
+  const evens = new Float64Array(keys.length);
+  let rows = 0;
+  for (const [n, i] of queries.entries()) {
+    const visible = given ? Nk : countOf(head.runs(i));
+    if (visible > 0) {
+      head.weights(i, {}, w);
+      rows++;
+      keys.forEach((j, at) => {
+        sums[at] += w[j];
+        if (given || head.sees(i, j)) evens[at] += 1 / visible;
+      });
+    }
+    if (n % step === step - 1) yield { done: n / queries.length };
+  }
+  const mean = (sum: number) => (rows === 0 ? 0 : sum / rows);
+  const total = (all: Float64Array) => mean(all.reduce((sum, x) => sum + x, 0));
+  let best = -1;
+  for (let at = 0; at < sums.length; at++) if (sums[at] > (best < 0 ? 0 : sums[best])) best = at;
+  const strongest = best < 0 ? [-1, 0, 0] : [keys[best], mean(sums[best]), mean(evens[best])];
+  return Float64Array.of(total(sums), total(evens), rows, ...strongest);
+}
+
+/** Keys in runs. */
+function countOf(runs: readonly number[]): number {
+  let count = 0;
+  for (let n = 0; n < runs.length; n += 2) count += runs[n + 1] - runs[n];
+  return count;
+}
+
+/** Every weight of the head, [Nq, Nk], row by row in float64. */
+function* allWeights({ head }: Subject): Work<Float64Array> {
+  const { Nq, Nk, d } = head.data;
+  const out = new Float64Array(Nq * Nk);
+  const step = Math.max(1, Math.floor(2 ** 20 / (Math.max(1, Nk) * (d + 16))));
+  for (let i = 0; i < Nq; i++) {
+    head.weights(i, {}, out.subarray(i * Nk, (i + 1) * Nk));
+    if (i % step === step - 1) yield { done: i / Nq };
   }
   return out;
 }
