@@ -16,6 +16,7 @@ import {
 import type { LanguageKind } from "./language.ts";
 import { IGNORE_INDEX } from "./loss.ts";
 import { Ngram } from "./ngram.ts";
+import { readParagraphs, SentenceBatches, splitParagraphs } from "./sentences.ts";
 
 /** How texts become batches. */
 export interface CorpusOptions {
@@ -39,6 +40,12 @@ export interface CorpusOptions {
    * short sequences first too.
    */
   readonly short?: number;
+  /**
+   * The texts have one sentence a line and an empty line after each paragraph: a sequence is one sentence or several that
+   * follow one another, never a part of two paragraphs, and a batch has as many as make about `batch · context` tokens
+   * (`sentences.ts`). For encoders. Default false.
+   */
+  readonly lines?: boolean;
   /** Share of an encoder's training tokens that are masked; default 0.15, which is that of the held-out ones. */
   readonly masked?: number;
   readonly seed?: number;
@@ -59,30 +66,20 @@ export class Corpus {
   readonly vocabulary: number;
   /** What the held-out loss is measured on. */
   readonly heldOut: readonly Batch[];
-  readonly #options: Required<CorpusOptions>;
-  readonly #windows: Windows;
-  /** Those of the first steps, where they are short. */
-  readonly #short: Windows | undefined;
+  readonly #kind: LanguageKind;
+  /** The micro-batches of the step: sequences, and the number of the first. */
+  readonly #sequences: (step: number) => readonly (readonly [sequences: Int32Array[], first: number])[];
+  /** Sequences of one epoch, or batches of sentences. */
+  readonly perEpoch: number;
   readonly #batchOf: (sequences: readonly Int32Array[], first: number) => Batch;
-  /** Held-out windows as they are in the text. */
-  readonly #held: readonly Int32Array[];
+  /** Held-out sequences as they are in the text, by batch. */
+  readonly #held: readonly (readonly Int32Array[])[];
 
   /** Throws OptionError where the texts are too short, or the tokeniser lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
-    const { heldOutTokens = 65_536, masked = 0.15, short = 0 } = options;
-    this.#options = {
-      kind,
-      context,
-      batch,
-      accumulate,
-      heldOut,
-      heldOutTokens,
-      repeats,
-      short,
-      masked,
-      seed,
-    };
+    const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
+    this.#kind = kind;
     for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
         throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${formatValue(value)}`, {
@@ -111,23 +108,13 @@ export class Corpus {
         `Corpus: sequences of ${SHORT} tokens are not shorter than a context of ${context}`,
         { context },
       );
+    if (lines && kind !== "encoder")
+      throw new OptionError("lines", "Corpus: lines is for encoders; a decoder reads texts without a break", {
+        kind,
+      });
     const special = kind === "encoder" ? encoderTokens(tokenizer) : undefined;
-    const separator = special?.sep ?? tokenizer.id("<|endoftext|>");
-    this.ids = joined(
-      texts.map((text) => tokenizer.ids(text, { splitSpecialTokens: true })),
-      separator,
-    );
     this.vocabulary = tokenizer.size;
 
-    // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
-    const [more, overlap] = kind === "decoder" ? [1, 1] : [-2, 0];
-    const window = context + more;
-    this.split = splitBlocks(this.ids.length, { window, share: heldOut });
-    this.#windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
-    this.#short =
-      short > 0
-        ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed })
-        : undefined;
     const masking = special && {
       mask: special.mask,
       vocabulary: tokenizer.size,
@@ -143,32 +130,65 @@ export class Corpus {
           )
       : (sequences) => nextTokenBatch(sequences);
 
-    const all = windowsInOrder(this.ids, this.split.heldOut, window, overlap);
-    const most = Math.max(1, Math.floor(heldOutTokens / context));
-    const stride = Math.max(1, all.length / most);
-    this.#held = Array.from({ length: Math.min(all.length, most) }, (_, i) => all[Math.floor(i * stride)]);
-    const rows = batch / accumulate;
-    this.heldOut = Array.from({ length: Math.ceil(this.#held.length / rows) }, (_, i) =>
-      this.#batchOf(this.#held.slice(i * rows, (i + 1) * rows), MASKS.heldOut + i * rows),
-    );
-  }
-
-  /** Sequences of one epoch. */
-  get perEpoch(): number {
-    return this.#windows.perEpoch;
+    const idsOf = (text: string) => tokenizer.ids(text, { splitSpecialTokens: true });
+    if (lines) {
+      const text = readParagraphs(texts, idsOf);
+      this.ids = text.ids;
+      this.split = splitParagraphs(text, heldOut);
+      const held = new Set(this.split.heldOut.map(({ start }) => start));
+      const part = (which: boolean) => text.paragraphs.filter(([{ start }]) => held.has(start) === which);
+      const tokens = Math.floor((batch / accumulate) * context);
+      const window = context - 2;
+      const all = new SentenceBatches(text.ids, part(false), { window, tokens, repeats, seed });
+      const first = new SentenceBatches(text.ids, part(false), { window: SHORT - 2, tokens, joined: 0, seed });
+      this.perEpoch = all.perEpoch;
+      this.#sequences = (step) =>
+        Array.from({ length: accumulate }, (_, m) => {
+          const n = step * accumulate + m;
+          // No batch has as many sequences as tokens, so no two sequences are masked alike.
+          return [(step < short ? first : all).batch(n), n * tokens] as const;
+        });
+      const measured = held.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
+      const count = Math.min(measured?.perEpoch ?? 0, Math.max(1, Math.floor(heldOutTokens / tokens)));
+      this.#held = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
+    } else {
+      this.ids = joined(texts.map(idsOf), special?.sep ?? tokenizer.id("<|endoftext|>"));
+      // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
+      const [more, overlap] = kind === "decoder" ? [1, 1] : [-2, 0];
+      const window = context + more;
+      this.split = splitBlocks(this.ids.length, { window, share: heldOut });
+      const windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
+      const first =
+        short > 0 ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed }) : undefined;
+      this.perEpoch = windows.perEpoch;
+      this.#sequences = (step) => {
+        const [from, times] = first && step < short ? [first, Math.floor(context / SHORT)] : [windows, 1];
+        const rows = (times * batch) / accumulate;
+        return Array.from({ length: accumulate }, (_, m) => {
+          const n = step * times * batch + m * rows;
+          return [Array.from({ length: rows }, (_, r) => from.sequence(n + r)), n] as const;
+        });
+      };
+      const all = windowsInOrder(this.ids, this.split.heldOut, window, overlap);
+      const count = Math.max(1, Math.floor(heldOutTokens / context));
+      const stride = Math.max(1, all.length / count);
+      const held = Array.from({ length: Math.min(all.length, count) }, (_, i) => all[Math.floor(i * stride)]);
+      const rows = batch / accumulate;
+      this.#held = Array.from({ length: Math.ceil(held.length / rows) }, (_, i) =>
+        held.slice(i * rows, (i + 1) * rows),
+      );
+    }
+    let number = 0;
+    this.heldOut = this.#held.map((sequences) => {
+      const made = this.#batchOf(sequences, MASKS.heldOut + number);
+      number += sequences.length;
+      return made;
+    });
   }
 
   /** The micro-batches of step s = 0, 1, …: a function of the seed and s. */
   batches(step: number): Batch[] {
-    const { batch, accumulate, context, short } = this.#options;
-    const [windows, times] =
-      this.#short && step < short ? [this.#short, Math.floor(context / SHORT)] : [this.#windows, 1];
-    const rows = (times * batch) / accumulate;
-    return Array.from({ length: accumulate }, (_, m) => {
-      const first = step * times * batch + m * rows;
-      const sequences = Array.from({ length: rows }, (_, r) => windows.sequence(first + r));
-      return this.#batchOf(sequences, MASKS.train + first);
-    });
+    return this.#sequences(step).map(([sequences, first]) => this.#batchOf(sequences, MASKS.train + first));
   }
 
   /**
@@ -178,11 +198,13 @@ export class Corpus {
    */
   baseline(order: number): number {
     const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
-    if (this.#options.kind === "decoder") return model.loss(this.#held);
-    const rows = this.#options.batch / this.#options.accumulate;
-    return model.loss(this.#held, (sequence, i) => {
-      const { targets } = this.heldOut[Math.floor(sequence / rows)];
-      return targets.data[(sequence % rows) * this.#options.context + i + 1] !== IGNORE_INDEX;
+    const held = this.#held.flat();
+    if (this.#kind === "decoder") return model.loss(held);
+    const rows = this.#held.flatMap((sequences, batch) => sequences.map((_, row) => [batch, row] as const));
+    return model.loss(held, (sequence, i) => {
+      const [batch, row] = rows[sequence];
+      const { targets } = this.heldOut[batch];
+      return targets.data[row * targets.shape[1] + i + 1] !== IGNORE_INDEX;
     });
   }
 

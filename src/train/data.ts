@@ -134,11 +134,7 @@ export class Windows {
     const start = this.#startOf(n);
     const ids = this.#ids.slice(start, start + window);
     if (repeats === 0) return ids;
-    const generator = new Generator(seed, STREAM.repeat, 4 * n);
-    if (generator.uniform() >= repeats) return ids;
-    const least = Math.min(8, Math.max(1, window >> 2));
-    const period = least + generator.below(Math.max(1, (window >> 1) - least + 1));
-    for (let i = period; i < window; i++) ids[i] = ids[i - period];
+    repeatSpan(ids, repeats, new Generator(seed, STREAM.repeat, 4 * n));
     return ids;
   }
 
@@ -160,6 +156,15 @@ export class Windows {
     this.#order = permutation(this.perEpoch, new Generator(seed, STREAM.order + 16 * epoch));
     this.#epoch = epoch;
   }
+}
+
+/** With probability `share`, makes a sequence repeat its first tokens, at most half of it, again and again. */
+export function repeatSpan(ids: Int32Array, share: number, generator: Generator): void {
+  if (generator.uniform() >= share) return;
+  const window = ids.length;
+  const least = Math.min(8, Math.max(1, window >> 2));
+  const period = least + generator.below(Math.max(1, (window >> 1) - least + 1));
+  for (let i = period; i < window; i++) ids[i] = ids[i - period];
 }
 
 /** Windows of spans one after the other, without overlap beyond `overlap` and in order: what a loss is measured on. */

@@ -51,6 +51,7 @@ export const command: Command = {
     output: { type: "string", short: "o" },
     ...SETTING_OPTIONS,
     tokenizer: { type: "string" },
+    words: { type: "string" },
     "checkpoint-every": { type: "string" },
     "evaluate-every": { type: "string" },
     dtype: { type: "string" },
@@ -61,6 +62,7 @@ export const command: Command = {
   help: {
     output: "DIR  the model's folder; it is made, or is empty",
     ...SETTING_HELP,
+    words: "FILE  words that an encoder's vocabulary keeps whole however rare they are, one a line",
     tokenizer: "FILE  a tokenizer.json to use instead of learning one",
     "checkpoint-every": "N  steps between two checkpoints (default 100)",
     "evaluate-every":
@@ -251,7 +253,7 @@ async function readText(path: string): Promise<string> {
 
 async function tokeniserOf(
   texts: readonly string[],
-  { kind, vocab, cased }: Settings,
+  { kind, vocab, cased, wholeWords }: Settings,
   kept: Kept | undefined,
   values: Values,
   io: Io,
@@ -264,12 +266,15 @@ async function tokeniserOf(
         throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
       }),
     );
+  const words = values.words === undefined ? [] : (await readText(values.words as string)).split(/\s+/);
   const bar = startProgress(io, "tokeniser");
   try {
     return trainTokenizer(texts, {
       kind: kind === "decoder" ? "bpe" : "wordpiece",
       vocabSize: vocab,
       lowercase: !cased,
+      wholeWords,
+      words: words.filter((word) => word !== ""),
       onProgress: (done, total) => bar.update(done / Math.max(1, total)),
     });
   } finally {

@@ -33,6 +33,8 @@ export interface Settings {
   readonly masked: number;
   readonly seed: number;
   readonly cased: boolean;
+  readonly lines: boolean;
+  readonly wholeWords: number;
 }
 
 /** An option: its name on the command line, what it says in `--help`, and its value by default, or as it depends on others. */
@@ -185,13 +187,25 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
     read: (_, value) => value === true,
     otherwise: () => false,
   },
+  lines: {
+    option: "lines",
+    help: "the texts have one sentence a line, an empty line after each paragraph: an encoder is trained on whole sentences",
+    read: (_, value) => value === true,
+    otherwise: () => false,
+  },
+  wholeWords: {
+    option: "whole-words",
+    help: "N  most frequent words that an encoder's vocabulary keeps whole (default 0)",
+    read: whole(0, 2 ** 20),
+    otherwise: () => 0,
+  },
 };
 
 /** The options that are settings, for `node:util` parseArgs. */
 export const SETTING_OPTIONS = Object.fromEntries(
   Object.entries(ROWS).map(([key, { option }]) => [
     option,
-    { type: key === "cased" ? "boolean" : "string" } as const,
+    { type: key === "cased" || key === "lines" ? "boolean" : "string" } as const,
   ]),
 );
 

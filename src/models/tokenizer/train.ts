@@ -23,6 +23,13 @@ export interface TrainTokenizerOptions {
   readonly lowercase?: boolean;
   /** WordPiece: the most frequent characters that get a token; words with others are unknown. Default 1,000. */
   readonly alphabetSize?: number;
+  /**
+   * WordPiece: words that come at least `minCount` times and are frequent enough to be among this many get a token of
+   * their own, before pieces are learned from the other words. Default 0: only merges make tokens.
+   */
+  readonly wholeWords?: number;
+  /** WordPiece: words that get a token of their own however often they come, those with other characters left out. Default none. */
+  readonly words?: Iterable<string>;
   /** Special tokens, with ids from 0 on. Default `<|endoftext|>`; for WordPiece, and there always, `[PAD] [UNK] [CLS] [SEP] [MASK]`. */
   readonly specialTokens?: readonly string[];
   /** Hears how many of the tokens to learn are there. */
@@ -41,7 +48,8 @@ const MAX_CHARACTERS = 100;
  * Throws an OptionError where `vocabSize` has no room for the special tokens and the alphabet (256 bytes for BPE).
  */
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
-  const { kind, vocabSize, minCount = 2, alphabetSize = 1000 } = options;
+  const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;
+  const given = options.words ?? [];
   const refuse = (name: string, expected: string, got: unknown): never => {
     throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${formatValue(got)}`, {
       got,
@@ -53,6 +61,14 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
   if (!(Number.isInteger(minCount) && minCount > 0)) refuse("minCount", "an integer ≥ 1", minCount);
   if (!(Number.isInteger(alphabetSize) && alphabetSize > 0))
     refuse("alphabetSize", "an integer ≥ 1", alphabetSize);
+  if (!(Number.isInteger(wholeWords) && wholeWords >= 0))
+    refuse("wholeWords", "an integer ≥ 0", wholeWords);
+  if (typeof given === "string" || typeof given[Symbol.iterator] !== "function")
+    refuse("words", "a list of strings", given);
+  const words = [...given];
+  if (words.some((word) => typeof word !== "string")) refuse("words", "a list of strings", words);
+  if (kind === "bpe" && wholeWords > 0) refuse("wholeWords", 'left out for "bpe", which has merges only', wholeWords);
+  if (kind === "bpe" && words.length > 0) refuse("words", 'left out for "bpe", which has merges only', words);
   if (typeof texts === "string" || typeof texts?.[Symbol.iterator] !== "function")
     refuse("texts", "a list of strings", texts);
   const special = [...(options.specialTokens ?? (kind === "bpe" ? ["<|endoftext|>"] : BERT_TOKENS))];
@@ -67,6 +83,8 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
     ...options,
     minCount,
     alphabetSize,
+    wholeWords,
+    words,
     lowercase: options.lowercase ?? true,
     specialTokens: special,
   });
@@ -96,17 +114,17 @@ function trainWordPiece(
   texts: Iterable<string>,
   options: Required<Omit<TrainTokenizerOptions, "onProgress">>,
 ): Tokenizer {
-  const { specialTokens, alphabetSize, lowercase } = options;
+  const { specialTokens, alphabetSize, lowercase, minCount, vocabSize, wholeWords } = options;
   const normalizer = { cleanText: true, handleChineseChars: true, stripAccents: null, lowercase };
   const counts = new Map<string, number>();
-  for (const [chunk, count] of countChunks(texts, CHUNKS)) {
-    const normalized = normalize(chunk, normalizer);
-    for (const { from, to } of wordsOf(normalized)) {
-      if (to - from > MAX_CHARACTERS) continue;
-      const word = normalized.characters.slice(from, to).join("");
-      counts.set(word, (counts.get(word) ?? 0) + count);
-    }
-  }
+  const wordsIn = (text: string): string[] => {
+    const normalized = normalize(text, normalizer);
+    return [...wordsOf(normalized)]
+      .filter(({ from, to }) => to - from <= MAX_CHARACTERS)
+      .map(({ from, to }) => normalized.characters.slice(from, to).join(""));
+  };
+  for (const [chunk, count] of countChunks(texts, CHUNKS))
+    for (const word of wordsIn(chunk)) counts.set(word, (counts.get(word) ?? 0) + count);
   // How often each character begins a word, and how often it stands inside.
   const alphabet = new Map<string, { total: number; first: boolean; inside: boolean }>();
   for (const [word, count] of counts) {
@@ -130,8 +148,18 @@ function trainWordPiece(
     ...kept.filter(([, { inside }]) => inside).map(([character]) => PREFIX + character),
   ];
   const ids = new Map(tokens.map((token, id) => [token, id]));
+  const spelled = (word: string) =>
+    Array.from(word, (character, i) => ids.has(i === 0 ? character : PREFIX + character)).every(Boolean);
+  const whole = new Set([...options.words].flatMap(wordsIn).filter(spelled));
+  const frequent = [...counts]
+    .filter(([word, count]) => count >= minCount && spelled(word))
+    .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  for (const [word] of frequent.slice(0, wholeWords)) whole.add(word);
+  checkSize(vocabSize, tokens.length);
+  for (const word of [...whole].sort()) if (!ids.has(word) && tokens.length < vocabSize) tokens.push(word);
   const words: Word[] = [];
   for (const [word, count] of counts) {
+    if (whole.has(word)) continue;
     const symbols = Array.from(word, (character, i) => ids.get(i === 0 ? character : PREFIX + character));
     // A word with a character outside the alphabet will be unknown: nothing is learnt of it.
     if (!symbols.includes(undefined)) words.push({ symbols: symbols as number[], count });
@@ -158,13 +186,18 @@ function learn(
   { vocabSize, minCount, onProgress }: TrainTokenizerOptions & { minCount: number },
   join: (a: string, b: string) => string,
 ): [number, number][] {
-  if (tokens.length > vocabSize)
+  checkSize(vocabSize, tokens.length);
+  return learnMerges({ words, tokens, size: vocabSize, minCount, join, onProgress });
+}
+
+/** Throws where a vocabulary has no space for its special tokens and alphabet. */
+function checkSize(vocabSize: number, least: number): void {
+  if (least > vocabSize)
     throw new OptionError(
       "vocabSize",
-      `trainTokenizer: vocabSize must be at least ${tokens.length}, for the special tokens and the alphabet; got ${vocabSize}`,
-      { got: vocabSize, least: tokens.length },
+      `trainTokenizer: vocabSize must be at least ${least}, for the special tokens and the alphabet; got ${vocabSize}`,
+      { got: vocabSize, least },
     );
-  return learnMerges({ words, tokens, size: vocabSize, minCount, join, onProgress });
 }
 
 /** The different chunks of all texts with their counts, in the order in which they first come. */
