@@ -18,7 +18,15 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -98,12 +106,14 @@ const SOURCES = [
 ];
 
 /** A period after these does not end a sentence. */
-const ABBREVIATIONS = /(?:\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Col|Gen|Capt|Lieut|Rev|Hon|Esq|No|Nos|Vol|vs|etc|e\.g|i\.e)|\b[A-Z])\.$/;
+const ABBREVIATIONS =
+  /(?:\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Col|Gen|Capt|Lieut|Rev|Hon|Esq|No|Nos|Vol|vs|etc|e\.g|i\.e)|\b[A-Z])\.$/;
 
 /** The texts that are written without --sentences. */
 const PLAIN = new Set(["moby-dick.txt", "sotu.txt"]);
 
-const USAGE = "node tools/corpus.mjs DIRECTORY [--sentences] [--packages DIR]: writes the texts of heed's models there";
+const USAGE =
+  "node tools/corpus.mjs DIRECTORY [--sentences] [--packages DIR]: writes the texts of heed's models there";
 
 /** @returns {{ directory: string, sentences: boolean, packages: string | undefined }} */
 function readArguments() {
@@ -237,9 +247,13 @@ function wordnet(folder) {
       // The definition ends where the first example begins.
       const start = gloss.search(/(?:^|[;:,]?\s+)"/);
       const definition = (start < 0 ? gloss : gloss.slice(0, start)).replace(/[;:,\s]+$/, "");
-      const examples = [...(start < 0 ? "" : gloss.slice(start)).matchAll(/"([^"]+)"/g)].map(([, text]) => text.trim());
+      const examples = [...(start < 0 ? "" : gloss.slice(start)).matchAll(/"([^"]+)"/g)].map(([, text]) =>
+        text.trim(),
+      );
       // Species and genera: names that come once.
-      const taxon = /\b(genus|family|order|class|phylum|genera|species) of\b|^(type )?genus\b/.test(definition);
+      const taxon = /\b(genus|family|order|class|phylum|genera|species) of\b|^(type )?genus\b/.test(
+        definition,
+      );
       const word = match[1].replace(/\(.*\)$/, "");
       if (definition !== "" && !taxon)
         found.push([/^[a-z]+$/.test(word) ? `${word}: ${definition}.` : `${definition}.`]);

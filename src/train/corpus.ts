@@ -140,7 +140,12 @@ export class Corpus {
       const tokens = Math.floor((batch / accumulate) * context);
       const window = context - 2;
       const all = new SentenceBatches(text.ids, part(false), { window, tokens, repeats, seed });
-      const first = new SentenceBatches(text.ids, part(false), { window: SHORT - 2, tokens, joined: 0, seed });
+      const first = new SentenceBatches(text.ids, part(false), {
+        window: SHORT - 2,
+        tokens,
+        joined: 0,
+        seed,
+      });
       this.perEpoch = all.perEpoch;
       this.#sequences = (step) =>
         Array.from({ length: accumulate }, (_, m) => {
@@ -148,7 +153,8 @@ export class Corpus {
           // No batch has as many sequences as tokens, so no two sequences are masked alike.
           return [(step < short ? first : all).batch(n), n * tokens] as const;
         });
-      const measured = held.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
+      const measured =
+        held.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
       const count = Math.min(measured?.perEpoch ?? 0, Math.max(1, Math.floor(heldOutTokens / tokens)));
       this.#held = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
     } else {
@@ -159,7 +165,9 @@ export class Corpus {
       this.split = splitBlocks(this.ids.length, { window, share: heldOut });
       const windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
       const first =
-        short > 0 ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed }) : undefined;
+        short > 0
+          ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed })
+          : undefined;
       this.perEpoch = windows.perEpoch;
       this.#sequences = (step) => {
         const [from, times] = first && step < short ? [first, Math.floor(context / SHORT)] : [windows, 1];

@@ -7,7 +7,7 @@
  * A model that is shown single sentences should be trained on them: [CLS] is before the first word, and [SEP] after the
  * last. Batches are a pure function of the seed and their number, as those of `data.ts` are.
  */
-import { came, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { repeatSpan, type Span, type Split } from "./data.ts";
 import { Generator, permutation } from "./random.ts";
 
@@ -101,10 +101,16 @@ export class SentenceBatches {
     const { window, tokens, extra = 2, joined = 0.5, repeats = 0, seed } = options;
     for (const [name, value] of Object.entries({ window, tokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
-        throw new OptionError(name, `SentenceBatches: ${name} must be an integer > 0, got ${came(value)}`);
+        throw new OptionError(
+          name,
+          `SentenceBatches: ${name} must be an integer > 0, got ${formatValue(value)}`,
+        );
     for (const [name, value] of Object.entries({ joined, repeats }))
       if (!(value >= 0 && value <= 1))
-        throw new OptionError(name, `SentenceBatches: ${name} must be a share from 0 to 1, got ${came(value)}`);
+        throw new OptionError(
+          name,
+          `SentenceBatches: ${name} must be a share from 0 to 1, got ${formatValue(value)}`,
+        );
     this.#ids = ids;
     this.#options = options;
     const generator = new Generator(seed, STREAM.join);
@@ -134,7 +140,8 @@ export class SentenceBatches {
     return places.map((place, row) => {
       const { start } = this.#sequences[place];
       const ids = this.#ids.slice(start, start + length);
-      if (repeats > 0 && length >= 16) repeatSpan(ids, repeats, new Generator(seed, STREAM.repeat + 16 * n, 4 * row));
+      if (repeats > 0 && length >= 16)
+        repeatSpan(ids, repeats, new Generator(seed, STREAM.repeat + 16 * n, 4 * row));
       return ids;
     });
   }
@@ -151,7 +158,12 @@ export class SentenceBatches {
 }
 
 /** A paragraph as sequences: one sentence each, or as many as fit into a window; a longer sentence is cut. */
-function sequencesOf(sentences: readonly Span[], window: number, joined: number, generator: Generator): Span[] {
+function sequencesOf(
+  sentences: readonly Span[],
+  window: number,
+  joined: number,
+  generator: Generator,
+): Span[] {
   const found: Span[] = [];
   for (let i = 0; i < sentences.length; ) {
     const { start } = sentences[i];

@@ -117,7 +117,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   });
   const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
   say(
-    `${settings.kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} sequences an epoch`,
+    `${settings.kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${settings.lines ? "batches" : "sequences"} an epoch`,
   );
   await breathe(io.signal);
   const baselines: (readonly [string, number])[] = [];

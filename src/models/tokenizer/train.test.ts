@@ -111,6 +111,28 @@ describe("WordPiece", () => {
     expect(tokenizer.encode("aaa aab").tokens).toEqual(["[CLS]", "aaa", "[UNK]", "[SEP]"]);
   });
 
+  test("frequent words and the words given stay whole; pieces are learned from the others", () => {
+    const texts = ["the cat sat on the mat, the cat ran; unlikely unlikeness"];
+    const options = {
+      kind: "wordpiece",
+      vocabSize: 60,
+      wholeWords: 3,
+      words: ["Banana", "mat", "zoo"],
+    } as const;
+    const tokenizer = trainTokenizer([...texts, "b"], options);
+    expect(tokenizer.encode("The cat sat on the mat").tokens.slice(1, -1)).toEqual(
+      expect.arrayContaining(["the", "cat", "mat"]),
+    );
+    // "banana" has no occurrence, but its characters are in the alphabet; "z" is not.
+    expect(tokenizer.id("banana")).toBeDefined();
+    expect(tokenizer.id("zoo")).toBeUndefined();
+    expect(tokenizer.encode("unlikely").tokens.slice(1, -1).length).toBeLessThan(8);
+    const without = trainTokenizer(texts, { kind: "wordpiece", vocabSize: 40, minCount: 3 });
+    expect(without.id("cat")).toBeUndefined();
+    const few = trainTokenizer(texts, { kind: "wordpiece", vocabSize: 30, wholeWords: 100 });
+    expect(few.size).toBe(30);
+  });
+
   test("capitals stay where asked", () => {
     const cased = trainTokenizer(["Ab Ab"], { kind: "wordpiece", vocabSize: 40, lowercase: false });
     expect(cased.encode("Ab ab").tokens).toEqual(["[CLS]", "Ab", "[UNK]", "[SEP]"]);
@@ -139,6 +161,10 @@ test.each([
   ["vocabSize", { vocabSize: 1.5 }],
   ["minCount", { minCount: 0 }],
   ["alphabetSize", { kind: "wordpiece", alphabetSize: 0 }],
+  ["wholeWords", { kind: "wordpiece", wholeWords: -1 }],
+  ["wholeWords", { wholeWords: 5 }],
+  ["words", { words: ["word"] }],
+  ["words", { kind: "wordpiece", words: "word" as never }],
   ["specialTokens", { specialTokens: ["<a>", "<a>"] }],
   ["specialTokens", { kind: "wordpiece", specialTokens: ["[CLS]"] }],
   ["vocabSize", { kind: "wordpiece", vocabSize: 6 }],

@@ -61,13 +61,13 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
   if (!(Number.isInteger(minCount) && minCount > 0)) refuse("minCount", "an integer ≥ 1", minCount);
   if (!(Number.isInteger(alphabetSize) && alphabetSize > 0))
     refuse("alphabetSize", "an integer ≥ 1", alphabetSize);
-  if (!(Number.isInteger(wholeWords) && wholeWords >= 0))
-    refuse("wholeWords", "an integer ≥ 0", wholeWords);
+  if (!(Number.isInteger(wholeWords) && wholeWords >= 0)) refuse("wholeWords", "an integer ≥ 0", wholeWords);
   if (typeof given === "string" || typeof given[Symbol.iterator] !== "function")
     refuse("words", "a list of strings", given);
   const words = [...given];
   if (words.some((word) => typeof word !== "string")) refuse("words", "a list of strings", words);
-  if (kind === "bpe" && wholeWords > 0) refuse("wholeWords", 'left out for "bpe", which has merges only', wholeWords);
+  if (kind === "bpe" && wholeWords > 0)
+    refuse("wholeWords", 'left out for "bpe", which has merges only', wholeWords);
   if (kind === "bpe" && words.length > 0) refuse("words", 'left out for "bpe", which has merges only', words);
   if (typeof texts === "string" || typeof texts?.[Symbol.iterator] !== "function")
     refuse("texts", "a list of strings", texts);
