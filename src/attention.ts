@@ -13,18 +13,32 @@ import { backendFor } from "./backends.ts";
 import { zeroArray } from "./core/arena.ts";
 import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError, UnsupportedError } from "./core/errors.ts";
+import { recordAttention, recordWithoutDerivative } from "./core/record.ts";
 import { outputShape, rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
-import { asTensor, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+import { asTensor, type FloatDTypeOf, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
 
 /** What attention gives back. */
-export interface AttentionResult extends State {
+export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
   /** [..., Hq, Nq, dv] in the query's dtype; [..., Nq, Hq, dv] in layout `bshd`. */
-  readonly output: Tensor<FloatDType>;
+  readonly output: Tensor<D>;
   /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq], float32 (float64 in float64 calls). */
-  readonly lse: Tensor<"float32" | "float64">;
-  /** Where asked for: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
-  readonly weights?: Tensor<FloatDType>;
+  readonly lse: Tensor<LseDType<D>>;
+  /** Where asked for with `returnWeights`: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
+  readonly weights?: Tensor<D>;
+}
+
+/** The dtype of `lse` in a call of dtype D. */
+export type LseDType<D extends FloatDType> = D extends "float64" ? "float64" : "float32";
+
+/** Options that ask for weights: the result's `weights` is then never undefined. */
+export interface WeightsWanted {
+  returnWeights: true | { heads?: readonly number[]; rows?: readonly number[] };
+}
+
+/** What attention gives back where `returnWeights` was given. */
+export interface AttentionResultWithWeights<D extends FloatDType = FloatDType> extends AttentionResult<D> {
+  readonly weights: Tensor<D>;
 }
 
 /**
@@ -33,8 +47,22 @@ export interface AttentionResult extends State {
  * @param query [..., Nq, dk]; with two or more leading axes the last of them is heads: [..., Hq, Nq, dk]
  * @param key   [..., Nk, dk], with Hkv heads that divide Hq: query head h reads key head ⌊h·Hkv/Hq⌋
  * @param value [..., Nk, dv]
+ * Inside a recording (the tape of heed/train) the call records its derivative.
+ *
  * @throws ShapeError, DTypeError, OptionError, UnsupportedError before any work
  */
+export function scaledDotProductAttention<Q extends TensorLike>(
+  query: Q,
+  key: TensorLike,
+  value: TensorLike,
+  options: AttentionOptions & WeightsWanted,
+): AttentionResultWithWeights<FloatDTypeOf<Q>>;
+export function scaledDotProductAttention<Q extends TensorLike>(
+  query: Q,
+  key: TensorLike,
+  value: TensorLike,
+  options?: AttentionOptions,
+): AttentionResult<FloatDTypeOf<Q>>;
 export function scaledDotProductAttention(
   query: TensorLike,
   key: TensorLike,
@@ -62,9 +90,19 @@ export function scaledDotProductAttention(
     output: new Tensor(output, outputShape(shape), problem.dtype),
     lse: new Tensor(lse, rowShape(shape), problem.dtype === "float64" ? "float64" : "float32"),
   };
-  if (!problem.weights) return state;
   const read: LseReader = (b, h, row) => lse[(b * shape.Hq + h) * shape.Nq + row];
-  return { ...state, weights: weightsOf(problem, read, problem.weights) };
+  const result = problem.weights ? { ...state, weights: weightsOf(problem, read, problem.weights) } : state;
+  const [q, k, v] = [shape.query, shape.key, shape.value].map((operand) => operand.tensor);
+  recordAttention({ query: q, key: k, value: v, options, result });
+  return result;
+}
+
+/** Options of `attentionWeights`: those of the forward call, and which weights. */
+export interface WeightsOptions extends AttentionOptions {
+  /** Query heads; default all. */
+  heads?: readonly number[];
+  /** Query rows; default all. Negative numbers count from the end. */
+  rows?: readonly number[];
 }
 
 /**
@@ -73,12 +111,12 @@ export function scaledDotProductAttention(
  * @param lse as `scaledDotProductAttention` returned it for the same inputs and options
  * @param options the same options, and `rows` and `heads` (default all); the result is [..., heads, rows, Nk]
  */
-export function attentionWeights(
-  query: TensorLike,
+export function attentionWeights<Q extends TensorLike>(
+  query: Q,
   key: TensorLike,
   lse: TensorLike,
-  options: AttentionOptions & { heads?: readonly number[]; rows?: readonly number[] } = {},
-): Tensor<FloatDType> {
+  options: WeightsOptions = {},
+): Tensor<FloatDTypeOf<Q>> {
   const what = "attentionWeights";
   checkNames(what, options, ["heads", "rows"]);
   const { heads, rows, returnWeights: _, ...same } = options;
@@ -96,11 +134,19 @@ export function attentionWeights(
       `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${formatTensor("lse", given)}`,
       { got: given.shape, dtype: given.dtype },
     );
-  const dense = given.isContiguous() ? given : given.contiguous();
+  const dense = given.dense();
   const read = readerOf(dense.dtype, dense.data);
   const chosen = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, chosen);
-  return weightsOf(problem, (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row), chosen);
+  const rowLse: LseReader = (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
+  const weights = weightsOf(problem, rowLse, chosen);
+  recordWithoutDerivative(
+    what,
+    [shape.query.tensor, shape.key.tensor, given],
+    [weights],
+    "compute them as softmax(scale(matmul(query, transpose(key)), 1 / Math.sqrt(dk))) of heed/nn where the loss reads them",
+  );
+  return weights as Tensor<FloatDTypeOf<Q>>;
 }
 
 /**

@@ -18,8 +18,9 @@ import { backendFor } from "./backends.ts";
 import { zeroArray } from "./core/arena.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
+import { recordWithoutDerivative } from "./core/record.ts";
 import { batchBases, type Shape } from "./core/shape.ts";
-import { rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
+import { type FloatDTypeOf, rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
 import { type Table, tablesOf } from "./masks/expression/expr.ts";
 
 /** Which gradients beside those of query, key and value are computed. */
@@ -32,10 +33,14 @@ export interface BackwardOptions extends AttentionOptions {
 }
 
 /** Gradients, each in the shape and dtype of what it is the gradient of, summed over axes that were broadcast. */
-export interface AttentionGradients {
-  readonly dQuery: Tensor<FloatDType>;
-  readonly dKey: Tensor<FloatDType>;
-  readonly dValue: Tensor<FloatDType>;
+export interface AttentionGradients<
+  Q extends FloatDType = FloatDType,
+  K extends FloatDType = FloatDType,
+  V extends FloatDType = FloatDType,
+> {
+  readonly dQuery: Tensor<Q>;
+  readonly dKey: Tensor<K>;
+  readonly dValue: Tensor<V>;
   /** Of `attnMask`, where it is one float tensor. */
   readonly dMask?: Tensor;
   /** Where `attnMask` is a list: one for each member, undefined for masks without a gradient. */
@@ -59,14 +64,14 @@ export interface AttentionGradients {
  * @param options the same options (dropout is replayed from its seed), and `wanted`
  * @throws ShapeError, DTypeError, OptionError before any work
  */
-export function attentionBackward(
+export function attentionBackward<Q extends TensorLike, K extends TensorLike, V extends TensorLike>(
   dOutput: TensorLike,
-  query: TensorLike,
-  key: TensorLike,
-  value: TensorLike,
+  query: Q,
+  key: K,
+  value: V,
   state: { readonly output: TensorLike; readonly lse: TensorLike },
   options: BackwardOptions = {},
-): AttentionGradients {
+): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
   const what = "attentionBackward";
   checkNames(what, options, ["wanted"]);
   const { wanted = ["mask", "sinks", "tables"], returnWeights: _, ...same } = options;
@@ -86,7 +91,21 @@ export function attentionBackward(
   const gradients = room(problem, wanted);
   const backend = backendFor(problem, "backward").backend;
   backend.backward(problem, upstream, gradients);
-  return results(problem, gradients, options.attnMask);
+  const made = results(problem, gradients, options.attnMask);
+  const read = [
+    problem.shape.query,
+    problem.shape.key,
+    problem.shape.value,
+    upstream.dOutput,
+    upstream.output,
+  ];
+  recordWithoutDerivative(
+    what,
+    read.map((operand) => operand.tensor),
+    [made.dQuery, made.dKey, made.dValue],
+    "second derivatives are in attentionDoubleBackward of heed/reference",
+  );
+  return made as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
 }
 
 function checkWanted(what: string, wanted: readonly Extra[]): void {

@@ -1,5 +1,14 @@
 /** heed: attention for TypeScript. The front door: exports only. */
-export { type AttentionResult, attentionWeights, explain, scaledDotProductAttention } from "./attention.ts";
+export {
+  type AttentionResult,
+  type AttentionResultWithWeights,
+  attentionWeights,
+  explain,
+  type LseDType,
+  scaledDotProductAttention,
+  type WeightsOptions,
+  type WeightsWanted,
+} from "./attention.ts";
 export type { Level, Plan } from "./backend/plan.ts";
 export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
 export { configure, type Settings } from "./backend/settings.ts";
@@ -19,5 +28,5 @@ export {
   UnsupportedError,
 } from "./core/errors.ts";
 export { mergeStates, type State } from "./core/state.ts";
-export { Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
+export { type FloatDTypeOf, Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
 export * from "./masks/index.ts";

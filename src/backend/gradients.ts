@@ -5,7 +5,7 @@
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, type Operand, operandOf, outputShape, rowShape, type Shape } from "../core/shape.ts";
-import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import type { LseReader } from "./contract.ts";
 import type { Problem } from "./problem.ts";
 
@@ -43,7 +43,7 @@ export function lseReader(what: string, like: TensorLike, problem: Problem): Lse
         dtype: t.dtype,
       },
     );
-  const dense = t.isContiguous() ? t : t.contiguous();
+  const dense = t.dense();
   const read = readerOf(dense.dtype, dense.data);
   return (b: number, h: number, row: number) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
 }
@@ -69,7 +69,7 @@ export function asInput(
   if (sum !== full)
     for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
   const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
-  const turned = shape.layout === "bshd" ? source.transpose(1, 2).contiguous() : source;
+  const turned = shape.layout === "bshd" ? transposed(source, 1, 2).dense() : source;
   return rounded(turned.data as Float64Array, own, dtype);
 }
 

@@ -8,7 +8,8 @@
  */
 import { arrayFor, arrayName, readerOf, type TypedData, writerOf } from "./dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
-import { asTensor, eachRow, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
+import { recordWithoutDerivative } from "./record.ts";
+import { asTensor, eachRow, sizeOf, Tensor, type TensorLike, transposed } from "./tensor.ts";
 
 /** Output [..., Nq, dv] with the log-sum-exp of its rows [..., Nq]. */
 export interface State {
@@ -90,7 +91,7 @@ export function mergeStates(
     ? new (first.output.data.constructor as new (n: number) => TypedData)(count * dv)
     : arrayFor(first.output.dtype, count * dv);
   const total = new Float64Array(count).fill(-Infinity);
-  const lses = parts.map((part) => (layout === "bshd" ? part.lse.transpose() : part.lse).toFloat64());
+  const lses = parts.map((part) => (layout === "bshd" ? transposed(part.lse) : part.lse).toFloat64());
   for (let row = 0; row < count; row++) total[row] = logSumExp(lses, row);
   const sum = new Float64Array(count * dv);
   parts.forEach((part, n) => {
@@ -109,10 +110,17 @@ export function mergeStates(
   const writeLse = writerOf(first.lse.dtype, lse);
   for (let row = 0; row < count; row++) writeLse(row, total[row]);
   const joined = new Tensor(lse, rows, first.lse.dtype);
-  return {
+  const merged = {
     output: new Tensor(data, shape, first.output.dtype),
-    lse: layout === "bshd" ? joined.transpose().contiguous() : joined,
+    lse: layout === "bshd" ? transposed(joined).dense() : joined,
   };
+  recordWithoutDerivative(
+    "mergeStates",
+    parts.flatMap((part) => [part.output, part.lse]),
+    [merged.output, merged.lse],
+    "attend over all keys in one call of scaledDotProductAttention where a gradient is needed",
+  );
+  return merged;
 }
 
 function logSumExp(lses: readonly Float64Array[], row: number): number {

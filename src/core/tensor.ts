@@ -14,10 +14,13 @@ import {
   type DType,
   dtypeOf,
   dtypeOfArray,
+  type FloatDType,
+  isFloat,
   readerOf,
   type TypedData,
 } from "./dtype.ts";
 import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import { isRecording, record } from "./record.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -32,6 +35,17 @@ export interface TensorLike {
   /** True where the first axis runs fastest and no strides are given (npyjs, NumPy files). */
   readonly fortranOrder?: boolean;
 }
+
+/** The float dtype of a tensor, as its type says it; all four where it does not say. */
+export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
+  ? D extends FloatDType
+    ? D
+    : FloatDType
+  : T extends { readonly data: Float32Array }
+    ? "float32"
+    : T extends { readonly data: Float64Array }
+      ? "float64"
+      : FloatDType;
 
 /** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
 export class Tensor<D extends DType = DType> {
@@ -85,34 +99,18 @@ export class Tensor<D extends DType = DType> {
     return readerOf(this.dtype, this.data)(position);
   }
 
-  /** A view with two axes exchanged (the last two by default); nothing is copied. */
+  /** A view with two axes exchanged (the last two by default); nothing is copied. Recorded. */
   transpose(a = -2, b = -1): Tensor<D> {
-    const order = this.shape.map((_, i) => i);
-    const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
-    if (!(i in order && j in order))
-      throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
-    [order[i], order[j]] = [order[j], order[i]];
-    return new Tensor(
-      this.data,
-      order.map((axis) => this.shape[axis]),
-      this.dtype,
-      order.map((axis) => this.strides[axis]),
-      this.offset,
-    );
+    const y = transposed(this, a, b);
+    recordMove("transpose", this, y, (d) => transposed(d, a, b));
+    return y;
   }
 
-  /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. */
+  /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. Recorded. */
   reshape(shape: readonly number[]): Tensor<D> {
-    const open = shape.indexOf(-1);
-    const known = shape.reduce((n, x) => (x === -1 ? n : n * x), 1);
-    const full = open < 0 ? [...shape] : shape.map((x, i) => (i === open ? this.size / known : x));
-    if (sizeOf(full) !== this.size || full.some((x) => !Number.isInteger(x)))
-      throw new ShapeError(
-        "reshape",
-        `Tensor.reshape: [${this.shape.join(", ")}] has ${this.size} elements, [${shape.join(", ")}] does not`,
-      );
-    const dense = this.isContiguous() ? this : this.contiguous();
-    return new Tensor(dense.data, full, this.dtype, undefined, dense.offset);
+    const y = reshaped(this, shape);
+    recordMove("reshape", this, y, (d) => reshaped(d, this.shape));
+    return y;
   }
 
   /** True where the elements lie in row-major order without gaps. */
@@ -121,8 +119,19 @@ export class Tensor<D extends DType = DType> {
     return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);
   }
 
-  /** A row-major copy. */
+  /** A row-major copy. Recorded. */
   contiguous(): Tensor<D> {
+    const y = this.#copy();
+    recordMove("contiguous", this, y, (d) => d);
+    return y;
+  }
+
+  /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Not recorded. */
+  dense(): Tensor<D> {
+    return this.isContiguous() ? this : this.#copy();
+  }
+
+  #copy(): Tensor<D> {
     const out = this.dtype === "float32" ? resultArray(this.size) : arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
@@ -333,6 +342,42 @@ function checkExtent(what: string, t: Tensor): void {
       `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
       { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
     );
+}
+
+/** `Tensor.transpose`, not recorded: for use inside an operation. */
+export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
+  const order = x.shape.map((_, i) => i);
+  const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
+  if (!(i in order && j in order))
+    throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
+  [order[i], order[j]] = [order[j], order[i]];
+  return new Tensor(
+    x.data,
+    order.map((axis) => x.shape[axis]),
+    x.dtype,
+    order.map((axis) => x.strides[axis]),
+    x.offset,
+  ) as T;
+}
+
+/** `Tensor.reshape`, not recorded: for use inside an operation. */
+export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
+  const open = shape.indexOf(-1);
+  const known = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
+  const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / known : length));
+  if (sizeOf(full) !== x.size || full.some((length) => !Number.isInteger(length)))
+    throw new ShapeError(
+      "reshape",
+      `Tensor.reshape: [${x.shape.join(", ")}] has ${x.size} elements, [${shape.join(", ")}] does not`,
+    );
+  const dense = x.dense();
+  return new Tensor(dense.data, full, x.dtype, undefined, dense.offset) as T;
+}
+
+/** Records an operation that moves elements and changes none. Integers and booleans have no gradient. */
+function recordMove(name: string, x: Tensor, y: Tensor, back: (d: Tensor) => Tensor): void {
+  if (isRecording() && isFloat(x.dtype))
+    record({ name, inputs: [x], outputs: [y], backward: ([d]) => [d && back(d)] });
 }
 
 /** Strides of a row-major tensor. */

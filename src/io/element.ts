@@ -169,7 +169,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
   const raw = new BITS[width](data.buffer as ArrayBuffer, data.byteOffset, data.length) as TypedData;
   const { shape = like.dims, strides = like.stride, offset } = like;
   const view = asTensor(what, { data: raw, shape, strides, offset, dtype: BITS_DTYPE[width] });
-  const dense = view.isContiguous() ? view : view.contiguous();
+  const dense = view.dense();
   const start = dense.data.byteOffset + dense.offset * width;
   const bytes = new Uint8Array(dense.data.buffer, dense.size === 0 ? 0 : start, dense.size * width);
   return { dtype, shape: dense.shape, bytes: HOST_BIG ? swapped(bytes, width) : bytes };

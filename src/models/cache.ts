@@ -2,7 +2,8 @@
  * Keys and values of the tokens a decoder has read, so that the next token costs one row of queries and not all of them
  * again. They lie in the engine's memory, where each step reads them in place.
  */
-import { OptionError } from "../core/errors.ts";
+import { OptionError, UnsupportedError } from "../core/errors.ts";
+import { isRecording } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
 import { empty } from "../index.ts";
 import type { FloatTensor, Precision } from "../nn/index.ts";
@@ -29,6 +30,11 @@ export class KeyValueCache {
    */
   append(layer: number, key: Tensor, value: Tensor): readonly [key: FloatTensor, value: FloatTensor] {
     const n = key.shape[1];
+    if (isRecording())
+      throw new UnsupportedError(
+        "derivative",
+        "KeyValueCache: no gradient flows through cached keys and values; leave the cache out while a tape records",
+      );
     if (this.length + n > this.capacity)
       throw new OptionError(
         "cache",

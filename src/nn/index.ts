@@ -34,5 +34,5 @@ export {
 export { LayerNorm, RMSNorm } from "./norm.ts";
 export * from "./ops/index.ts";
 export { LearnedPositions, Rope, SinusoidalPositions } from "./positions.ts";
-export { isRecording, type Recorder, record, recording, type Step } from "./record.ts";
+export { isRecording, type Operation, type Recorder, record, withRecorder } from "./record.ts";
 export { SelfAttention } from "./self-attention.ts";

@@ -133,7 +133,7 @@ function zerosLike({ shape, dtype, size }: Tensor): Tensor {
 export function gradientNorm(gradients: Gradients): number {
   let sum = 0;
   for (const gradient of gradients.values()) {
-    const { data, offset, size } = gradient.isContiguous() ? gradient : gradient.contiguous();
+    const { data, offset, size } = gradient.dense();
     const g = data as Float32Array;
     for (let i = offset; i < offset + size; i++) sum += g[i] * g[i];
   }

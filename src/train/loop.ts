@@ -9,7 +9,7 @@ import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
-import { recording } from "../nn/record.ts";
+import { withRecorder } from "../nn/record.ts";
 import { tidy } from "../tidy.ts";
 import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
@@ -159,7 +159,7 @@ export function meanLoss<B>(
   let total = 0;
   for (const batch of batches) {
     const count = countOf(batch);
-    sum += count * tidy(() => recording(undefined, () => model.loss(batch)).toFloat64()[0]);
+    sum += count * tidy(() => withRecorder(undefined, () => model.loss(batch)).toFloat64()[0]);
     total += count;
   }
   return sum / total;

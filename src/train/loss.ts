@@ -33,8 +33,8 @@ export interface CrossEntropyOptions {
 export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const { ignoreIndex = IGNORE_INDEX } = options;
   const { size, rows, count } = check(logits, targets, ignoreIndex);
-  const x = logits.isContiguous() ? logits : logits.contiguous();
-  const t = targets.isContiguous() ? targets : targets.contiguous();
+  const x = logits.dense();
+  const t = targets.dense();
   const classes = t.data.subarray(t.offset, t.offset + rows) as Int32Array;
   const values = x.data.subarray(x.offset, x.offset + rows * size) as Float32Array;
   // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1

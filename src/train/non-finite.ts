@@ -4,7 +4,7 @@
  * first one that is not finite is the culprit; all after it only inherit.
  */
 import type { Tensor } from "../core/tensor.ts";
-import { recording, type Step } from "../nn/record.ts";
+import { type Operation, withRecorder } from "../nn/record.ts";
 import { addTo } from "./tape.ts";
 
 /** The first tensor that is not finite. */
@@ -21,7 +21,7 @@ export interface NonFinite {
 
 /** True where every element is finite. */
 export function allFinite(tensor: Tensor): boolean {
-  const { data, offset, size } = tensor.isContiguous() ? tensor : tensor.contiguous();
+  const { data, offset, size } = tensor.dense();
   const values = data as Float32Array;
   // x − x is 0 for a finite x and NaN otherwise, and NaN stays in a sum.
   let sum = 0;
@@ -43,10 +43,10 @@ export function findNonFinite(
     if (!allFinite(parameter)) return { kind: "parameter", layer: name, text: `parameter ${name}` };
 
   const names = new Map([...parameters].map(([name, tensor]) => [tensor, name]));
-  const steps: { step: Step; layer: string }[] = [];
+  const steps: { step: Operation; layer: string }[] = [];
   let layer = "";
   let found: NonFinite | undefined;
-  const loss = recording((step) => {
+  const loss = withRecorder((step) => {
     for (const input of step.inputs) layer = names.get(input) ?? layer;
     steps.push({ step, layer });
     if (found === undefined && !step.outputs.every(allFinite))
@@ -81,6 +81,6 @@ export function findNonFinite(
   return undefined;
 }
 
-function where(step: Step, layer: string): string {
+function where(step: Operation, layer: string): string {
   return layer === "" ? step.name : `${step.name} at ${layer}`;
 }

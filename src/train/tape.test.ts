@@ -90,9 +90,9 @@ describe("Tape", () => {
     const x = of(1);
     const tape = new Tape();
     const loss = tape.run(() => sum(scale(x, 2)));
-    expect(tape.steps.length).toBeGreaterThan(0);
+    expect(tape.operations.length).toBeGreaterThan(0);
     tape.gradients(loss, [x]);
-    expect(tape.steps).toEqual([]);
+    expect(tape.operations).toEqual([]);
     expect(() => tape.gradients(loss, [x])).toThrow(
       expect.objectContaining({ name: "OptionError", code: "tape" }),
     );

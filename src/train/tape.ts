@@ -1,7 +1,7 @@
 /**
  * Reverse-mode differentiation over whole tensors, in one sitting.
  *
- * While `tape.run(work)` runs, every operation of heed/nn and heed/train hands over a Step: the tensors it read, the
+ * While `tape.run(work)` runs, every operation of heed/nn and heed/train hands over an Operation: the tensors it read, the
  * tensors it made, and a function that turns gradients of the latter into gradients of the former. The chain rule is
  * then a walk over the steps, last one first:
  *
@@ -14,27 +14,28 @@
  * What an operation's own derivative is, stands beside the operation. Finding the first number that is no longer
  * finite: `trace.ts`.
  */
-import { arrayFor } from "../core/dtype.ts";
+import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
 import { HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import { recordWithoutDerivative } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
-import { recording, type Step } from "../nn/record.ts";
+import { type Operation, withRecorder } from "../nn/record.ts";
 
 /** Gradients by the tensor they belong to; a tensor that is not there has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
 
 /** Records what happens in `run`, and differentiates it once. */
 export class Tape {
-  #steps: Step[] = [];
+  #operations: Operation[] = [];
   #spent = false;
 
-  /** The steps so far, in the order they happened. */
-  get steps(): readonly Step[] {
-    return this.#steps;
+  /** The operations so far, in the order in which they ran. */
+  get operations(): readonly Operation[] {
+    return this.#operations;
   }
 
-  /** Runs `work`, which is synchronous, and records its steps. Several runs go onto one tape. */
+  /** Runs `work`, which is synchronous, and records its operations. Several runs go onto one tape. */
   run<T>(work: () => T): T {
-    return recording((step) => this.#steps.push(step), work);
+    return withRecorder((operation) => this.#operations.push(operation), work);
   }
 
   /**
@@ -59,7 +60,7 @@ export class Tape {
         "loss",
         "Tape.gradients: the loss does not depend on any wanted tensor; compute it inside tape.run, from them",
       );
-    this.#steps = [];
+    this.#operations = [];
     this.#spent = true;
 
     const sums = new Sums();
@@ -81,13 +82,20 @@ export class Tape {
         sums.add(input, gradient);
       });
     }
-    return sums.of(targets);
+    const gradients = sums.of(targets);
+    recordWithoutDerivative(
+      "Tape.gradients",
+      [loss, ...targets],
+      [...gradients.values()],
+      "second derivatives are not recorded; take the gradients outside of the outer tape.run",
+    );
+    return gradients;
   }
 
   /** The steps through which a wanted tensor acts, and every tensor that depends on one, itself included. */
-  #between(targets: ReadonlySet<Tensor>): { steps: Step[]; needed: Set<Tensor> } {
+  #between(targets: ReadonlySet<Tensor>): { steps: Operation[]; needed: Set<Tensor> } {
     const needed = new Set(targets);
-    const steps = this.#steps.filter(({ inputs, outputs }) => {
+    const steps = this.#operations.filter(({ inputs, outputs }) => {
       const acts = inputs.some((input) => needed.has(input));
       if (acts) for (const output of outputs) needed.add(output);
       return acts;
@@ -129,7 +137,7 @@ class Sums {
     const wanted: Gradients = new Map();
     for (const tensor of tensors) {
       const gradient = this.#gradients.get(tensor);
-      if (gradient) wanted.set(tensor, gradient.isContiguous() ? gradient : gradient.contiguous());
+      if (gradient) wanted.set(tensor, gradient.dense());
     }
     return wanted;
   }
@@ -137,17 +145,24 @@ class Sums {
 
 /** sum += scale · gradient; `sum` is row-major and starts at its array's first element. */
 export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
-  const from = gradient.isContiguous() ? gradient : gradient.contiguous();
+  const from = gradient.dense();
   const to = sum.data as Float32Array;
   const values = from.data as Float32Array;
   const { offset, size } = from;
+  if (sum.dtype === "float16" || sum.dtype === "bfloat16") {
+    // 16-bit tensors hold bits: the sum is taken over their values and rounded once.
+    const [read, write] = [readerOf(sum.dtype, from.data), writerOf(sum.dtype, sum.data)];
+    const before = readerOf(sum.dtype, sum.data);
+    for (let i = 0; i < size; i++) write(i, before(i) + scale * read(offset + i));
+    return;
+  }
   if (scale === 1) for (let i = 0; i < size; i++) to[i] += values[offset + i];
   else for (let i = 0; i < size; i++) to[i] += scale * values[offset + i];
 }
 
 function filled(loss: Tensor, value: number): Tensor {
   const data = arrayFor(loss.dtype, 1);
-  data[0] = value;
+  writerOf(loss.dtype, data)(0, value);
   return new Tensor(data, loss.shape, loss.dtype);
 }
 

@@ -6,7 +6,7 @@
  * room of 2e-7·(1 + |want|) is far above that and far below any wrong factor.
  */
 import type { Tensor } from "heed";
-import { recording, type Step } from "heed/nn";
+import { type Operation, withRecorder } from "heed/nn";
 import { random } from "./random.ts";
 
 /** Options of `gradcheck`. */
@@ -25,8 +25,8 @@ export function gradientsOf<K extends string>(
   work: () => readonly Tensor[],
   dOutputs: (output: Tensor, n: number) => Tensor,
 ): { outputs: readonly Tensor[]; gradients: Record<K, Tensor | undefined> } {
-  const steps: Step[] = [];
-  const outputs = recording((step) => steps.push(step), work);
+  const operations: Operation[] = [];
+  const outputs = withRecorder((operation) => operations.push(operation), work);
   const sums = new Map<Tensor, Tensor>();
   const give = (to: Tensor, gradient: Tensor | undefined) => {
     if (!gradient) return;
@@ -40,7 +40,7 @@ export function gradientsOf<K extends string>(
     sums.set(to, sum);
   };
   outputs.forEach((output, n) => give(output, dOutputs(output, n)));
-  for (const step of steps.reverse()) {
+  for (const step of operations.reverse()) {
     const given = step.outputs.map((output) => sums.get(output));
     if (given.some(Boolean)) step.backward(given).forEach((gradient, n) => give(step.inputs[n], gradient));
   }

@@ -10,10 +10,10 @@
  *   elu1     x + 1 where x > 0, else e^x       1, or e^x                  elu(x) + 1: Katharopoulos et al. 2020
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineMap, engineMapBackward, type MapName } from "../../rowwise.ts";
 import { normalCdf, normalDensity } from "../erf.ts";
-import { record } from "../record.ts";
 import {
   type FloatTensor,
   isWorthTheEngine,

@@ -7,8 +7,8 @@
  * those are computed anew in the backward pass, so what is kept is the N×M scores, not N×M×A.
  */
 import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
-import { record } from "../record.ts";
 import {
   checkShapeIs,
   type FloatTensor,

@@ -4,9 +4,9 @@
  * the sum over its repetitions.
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { eachRow, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../../core/record.ts";
+import { eachRow, reshaped, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { engineColumnSums } from "../../rowwise.ts";
-import { record } from "../record.ts";
 import {
   axisOf,
   type FloatTensor,
@@ -176,7 +176,7 @@ export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
 export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
   const from = t as FloatTensor;
   const size = sizeOf(shape);
-  if (from.size === size) return from.shape.length === shape.length ? from : from.reshape(shape);
+  if (from.size === size) return from.shape.length === shape.length ? from : reshaped(from, shape);
   const total = new Float64Array(size);
   const own = rowMajor(shape);
   const strides = from.shape.map((_, i) => {

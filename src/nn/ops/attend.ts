@@ -1,55 +1,51 @@
 /**
- * Attention as a recorded operation: `scaledDotProductAttention` forwards, `attentionBackward` backwards, which
- * recomputes the weights tile by tile, so that training too needs no N×N array.
+ * The derivative of `scaledDotProductAttention`: `attentionBackward`, which recomputes the weights tile by tile, so that
+ * training too needs no N×N array.
  *
  * Gradients flow to query, key and value, to float mask tensors, to `sinks`, and to the tensors that slopes, relative
  * tables and other tables of `scoreMod` were made from: build `alibi(slopes)` anew for each call, since it copies them.
+ * No gradient is defined through `lse` and `weights`: one that reaches them throws.
  */
 import { scaledDotProductAttention } from "../../attention.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
 import { attentionBackward, type Extra } from "../../backward.ts";
 import { isFloat } from "../../core/dtype.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { type AttentionCall, record, recordWithoutDerivative } from "../../core/record.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { type NumberExpression, tablesOf, VARS, withScore } from "../../masks/expression/expr.ts";
-import { record } from "../record.ts";
-import { type FloatTensor, operand } from "./operand.ts";
+import type { FloatTensor } from "./operand.ts";
 
-/** What attention gives back. No gradient flows through `lse` and `weights`. */
+/** What attention gives back. */
 export interface Attended {
   /** [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
   readonly output: FloatTensor;
-  /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq]. */
+  /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq]. No gradient is defined through it. */
   readonly lse: FloatTensor;
-  /** Where asked for with `returnWeights`: [..., Hq, Nq, Nk] or of the chosen heads and rows. */
+  /** Where asked for with `returnWeights`: [..., Hq, Nq, Nk] or of the chosen heads and rows. No gradient is defined through it. */
   readonly weights?: FloatTensor;
 }
 
-/** softmax(Q·Kᵀ·scale + mask)·V with all options of `scaledDotProductAttention`, recorded. */
-export function attention(
-  query: TensorLike,
-  key: TensorLike,
-  value: TensorLike,
-  options: AttentionOptions = {},
-): Attended {
-  const q = operand("attention", "query", query);
-  const k = operand("attention", "key", key, q);
-  const v = operand("attention", "value", value, q);
-  const result = scaledDotProductAttention(q, k, v, options) as Attended;
-  const { output, lse } = result;
-  const { returnWeights: _, ...same } = options;
-  const extras = extrasOf(options);
+/** `scaledDotProductAttention` under its short name. */
+export const attention = scaledDotProductAttention;
+
+/** Hands an attention call to the active recorder, with its derivative. */
+export function attentionDerivative({ query, key, value, options, result }: AttentionCall): void {
+  const { output, lse, weights } = result;
+  const { returnWeights: _, ...same } = options as AttentionOptions;
+  const extras = extrasOf(options as AttentionOptions);
+  const inputs = [query, key, value, ...extras.map(({ tensor }) => tensor)];
   record({
     name: "attention",
-    inputs: [q, k, v, ...extras.map(({ tensor }) => tensor)],
+    inputs,
     outputs: [output],
     backward: ([d], wanted) => {
       if (!d) return [];
       const asked = extras.filter((_, n) => wanted?.[3 + n] ?? true);
       const gradients = attentionBackward(
         d,
-        q,
-        k,
-        v,
+        query,
+        key,
+        value,
         { output, lse },
         {
           ...same,
@@ -64,7 +60,12 @@ export function attention(
       ];
     },
   });
-  return result;
+  recordWithoutDerivative(
+    "scaledDotProductAttention: lse and weights",
+    inputs,
+    weights ? [lse, weights] : [lse],
+    "compute the weights as softmax(scale(matmul(query, transpose(key)), 1 / Math.sqrt(dk))) of heed/nn where the loss reads them",
+  );
 }
 
 type Gradients = ReturnType<typeof attentionBackward>;

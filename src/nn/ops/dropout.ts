@@ -8,8 +8,8 @@
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
+import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { record } from "../record.ts";
 import { type FloatTensor, made, type Numbers, numbersOf, operand, unwrittenLike } from "./operand.ts";
 
 /** Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens. */

@@ -12,9 +12,9 @@
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
-import { record } from "../record.ts";
 import { elu1 } from "./activations.ts";
 import { checkShapeIs, type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
 import { concat } from "./shapes.ts";

@@ -1,8 +1,8 @@
 /** Rows of a table by number: how tokens and positions become vectors. The gradient adds up at each row that was read. */
 import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { record } from "../record.ts";
 import { type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
 
 /** Numbers of rows: a tensor of int32 or int64, or a flat list. */

@@ -11,9 +11,9 @@
 
 import { resultArray } from "../../core/arena.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineNorm, engineNormBackward } from "../../rowwise.ts";
-import { record } from "../record.ts";
 import {
   checkShapeIs,
   type FloatTensor,

@@ -35,7 +35,7 @@ export function operand(what: string, name: string, value: TensorLike, like?: Te
 
 /** Elements in row-major order: the tensor's own array where they lie so, else a copy. For reading only. */
 export function numbersOf(t: Tensor): Numbers {
-  const dense = t.isContiguous() ? t : t.contiguous();
+  const dense = t.dense();
   const { data, offset, size } = dense as FloatTensor;
   return offset === 0 && data.length === size ? data : data.subarray(offset, offset + size);
 }

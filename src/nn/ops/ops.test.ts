@@ -166,8 +166,8 @@ describe("values", () => {
   it("a softmax row of −∞ is zeros, and so is its gradient", () => {
     const x = tensor(Float64Array.of(-Infinity, -Infinity, 0, -Infinity, 1e4, 1e4), [3, 2]);
     expect(list(nn.softmax(x))).toEqual([0, 0, 1, 0, 0.5, 0.5]);
-    const steps: nn.Step[] = [];
-    const y = nn.recording(
+    const steps: nn.Operation[] = [];
+    const y = nn.withRecorder(
       (step) => steps.push(step),
       () => nn.softmax(x),
     );
@@ -287,25 +287,25 @@ describe("values", () => {
   });
 });
 
-describe("recording", () => {
+describe("withRecorder", () => {
   it("hears the innermost recorder, and none where there is none", () => {
     const [outer, inner]: string[][] = [[], []];
     const x = normals(1)(2, 2);
-    nn.recording(
+    nn.withRecorder(
       (s) => outer.push(s.name),
       () => {
         nn.relu(x);
-        nn.recording(
+        nn.withRecorder(
           (s) => inner.push(s.name),
           () => nn.tanh(x),
         );
-        nn.recording(undefined, () => expect([nn.silu(x).size, nn.isRecording()]).toEqual([4, false]));
+        nn.withRecorder(undefined, () => expect([nn.silu(x).size, nn.isRecording()]).toEqual([4, false]));
         nn.scale(x, 2);
       },
     );
     expect([outer, inner, nn.isRecording()]).toEqual([["relu", "scale"], ["tanh"], false]);
     expect(() =>
-      nn.recording(
+      nn.withRecorder(
         () => {},
         () => nn.reshape(x, [3]),
       ),
@@ -315,8 +315,8 @@ describe("recording", () => {
 
   it("a step leaves out what is not wanted", () => {
     const [x, w] = [normals(1)(2, 4), normals(2)(3, 4)];
-    const steps: nn.Step[] = [];
-    const y = nn.recording(
+    const steps: nn.Operation[] = [];
+    const y = nn.withRecorder(
       (s) => steps.push(s),
       () => nn.linear(x, w),
     );

@@ -10,10 +10,10 @@
  * relative to their largest, so that nothing overflows, and no gradient flows through that.
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { type LayerOptions, randomNumbers } from "../initialize.ts";
-import { record } from "../record.ts";
 import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./linear-attention.ts";
 import { type FloatTensor, made, numbers, numbersOf, operand, type Precision } from "./operand.ts";
 

@@ -3,9 +3,9 @@
  * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
  */
 import { formatTensor, ShapeError } from "../../core/errors.ts";
-import { sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { record } from "../../core/record.ts";
+import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
-import { record } from "../record.ts";
 import { gathered } from "./arithmetic.ts";
 import { checkShapeIs, type FloatTensor, made, numbersOf, operand } from "./operand.ts";
 
@@ -62,7 +62,7 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
   const b = bias && operand("linear", "bias", bias, from);
   if (b) checkShapeIs("linear", "bias", b, [out]);
   const rows = asRows(from, width);
-  const z = product(rows, w, { transposeB: true, ...(b && { bias: b }) }).reshape([
+  const z = reshaped(product(rows, w, { transposeB: true, ...(b && { bias: b }) }), [
     ...from.shape.slice(0, -1),
     out,
   ]);
@@ -74,7 +74,7 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
       if (!d) return [];
       const dy = asRows(d, out);
       return [
-        wanted[0] ? product(dy, w).reshape(from.shape) : undefined,
+        wanted[0] ? reshaped(product(dy, w), from.shape) : undefined,
         wanted[1] ? product(dy, rows, { transposeA: true }) : undefined,
         ...(b ? [wanted[2] ? gathered(dy, [out]) : undefined] : []),
       ];
@@ -88,5 +88,5 @@ function asRows(x: Tensor, C: number): FloatTensor {
   const t = x as FloatTensor;
   if (t.shape.length === 2) return t;
   const shape = [sizeOf(t.shape.slice(0, -1)), C];
-  return t.isContiguous() ? t.reshape(shape) : made(numbersOf(t), shape);
+  return t.isContiguous() ? reshaped(t, shape) : made(numbersOf(t), shape);
 }

@@ -13,8 +13,8 @@
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { record } from "../../core/record.ts";
 import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
-import { record } from "../record.ts";
 import {
   axisOf,
   type FloatTensor,

@@ -4,27 +4,21 @@
  * the numbers came.
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { record } from "../record.ts";
+import { record } from "../../core/record.ts";
+import { reshaped, sizeOf, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { axisOf, type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
 
 /** The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it. */
 export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
   const from = operand("reshape", "x", x);
-  const y = from.reshape(shape);
-  record({ name: "reshape", inputs: [from], outputs: [y], backward: ([d]) => [d?.reshape(from.shape)] });
-  return y;
+  return from.reshape(shape);
 }
 
 /** A view with two axes exchanged, the last two by default. */
 export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
   const from = operand("transpose", "x", x);
-  const y = from.transpose(
-    axisOf("transpose", a, from.shape.length),
-    axisOf("transpose", b, from.shape.length),
-  );
-  record({ name: "transpose", inputs: [from], outputs: [y], backward: ([d]) => [d?.transpose(a, b)] });
-  return y;
+  const rank = from.shape.length;
+  return from.transpose(axisOf("transpose", a, rank), axisOf("transpose", b, rank));
 }
 
 /** A view of positions `start` (included) to `end` (left out) of one axis; negative numbers count from the end. */
@@ -170,14 +164,16 @@ export function mergeHeads(x: TensorLike): FloatTensor {
     name: "mergeHeads",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d?.reshape([...d.shape.slice(0, -1), heads, from.shape[rank - 1]]).transpose(-3, -2)],
+    backward: ([d]) => [
+      d && transposed(reshaped(d, [...d.shape.slice(0, -1), heads, from.shape[rank - 1]]), -3, -2),
+    ],
   });
   return y;
 }
 
 function joined(x: FloatTensor): FloatTensor {
   const [heads, N, D] = x.shape.slice(-3);
-  return x.transpose(-3, -2).reshape([...x.shape.slice(0, -3), N, heads * D]);
+  return reshaped(transposed(x, -3, -2), [...x.shape.slice(0, -3), N, heads * D]);
 }
 
 /** A view of `count` positions of an axis. */

@@ -67,7 +67,7 @@ function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { 
     shape: t.shape,
     read: (_, rows) => {
       const view = rows ? rowsOf(t, rows) : t;
-      const dense = view.isContiguous() ? view : view.contiguous();
+      const dense = view.dense();
       const part = (dense.data as Float32Array).subarray(
         dense.offset,
         dense.offset + dense.size,
