@@ -74,7 +74,49 @@ export type Stage = "scores" | "scaled" | "masked" | "weights" | "contribution";
 /** How a value becomes one of 256 colours; see `transfer.ts`. Scores are signed, around 0, and always linear. */
 export type TileTransfer = "sqrt" | "linear" | "log";
 
-/** Numbers of one head, means over the rows that see something; see `measures.ts`. Shares are between 0 and 1. */
+/**
+ * What a head does with a part of its attention. `key`: one key for all rows; `near`: keys at most `HeadMeasures.near`
+ * positions away; `aligned` and `reversed`: across two texts, the keys at the row's own relative place, counted from the
+ * start or from the end.
+ */
+export type Habit =
+  | "diagonal"
+  | "previous"
+  | "next"
+  | "sameToken"
+  | "induction"
+  | "special"
+  | "key"
+  | "near"
+  | "aligned"
+  | "reversed";
+
+/** A share of a head's attention that is at least twice what even attention would give. */
+export interface Claim {
+  readonly habit: Habit;
+  /** Mean over all rows that see something, 0 to 1. A second claim leaves out the cells of the first. */
+  readonly share: number;
+  /** The share of the same cells if each row attended equally to every key it sees. */
+  readonly even: number;
+  /** Which key, for the habit `key`. */
+  readonly key?: number;
+}
+
+/** Measures with a share that even attention would give. */
+export type EvenMeasure =
+  | "diagonal"
+  | "previous"
+  | "next"
+  | "within"
+  | "first"
+  | "special"
+  | "sameToken"
+  | "induction";
+
+/**
+ * Numbers of one head, means over the rows that see something; see `measures.ts`. Shares are between 0 and 1. A mean over
+ * no rows is NaN, or undefined where the head cannot have it.
+ */
 export interface HeadMeasures {
   /** Rows that see something, of all. */
   readonly rows: number;
@@ -104,8 +146,18 @@ export interface HeadMeasures {
   readonly leak: number;
   /** Worst |row sum (with its sink) − 1|. */
   readonly rowSum: number;
+  /** Largest row sum (with its sink): above 1 the numbers are no shares. */
+  readonly largestSum: number;
   /** Weights or scores that are NaN or infinite, masked ones not counted. */
   readonly notNumbers: number;
+  /** Given weights below 0. Rows with one are left out of all means. */
+  readonly negative: number;
+  /** Mean number of keys a row sees. */
+  readonly visibleKeys: number;
+  /** What the shares above would be with even attention, where the share is defined. */
+  readonly even: Readonly<Partial<Record<EvenMeasure, number>>>;
+  /** At most two disjoint shares of the head's attention, the larger first; see `Claim`. */
+  readonly claims: readonly Claim[];
   /** Worst |lse − the model's own|, where the file has it. */
   readonly lseDelta?: number;
 }

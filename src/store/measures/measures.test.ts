@@ -89,7 +89,7 @@ describe("measures", () => {
       Array(6).fill(undefined),
     );
     expect(m.first).toBe(0.25);
-    expect(describeHead(store.blocks[0], m)).toBe("Often the first token (25\u202f%); effective keys 1.8.");
+    expect(describeHead(store.blocks[0], m)).toBe("Spread over most keys: as if over 1.8 of 2 keys.");
     store.dispose();
   });
 
@@ -134,13 +134,17 @@ describe("a sample", () => {
     const store = storeFrom(sampleBundle("causal"));
     const said = async (layer: number, head: number) =>
       describeHead(store.blocks[0], await store.measures({ block: 0, layer, head }));
-    expect(await said(0, 0)).toBe("Mostly the previous token (100\u202f%); effective keys 1.");
-    expect(await said(0, 1)).toBe("Mostly the token itself (100\u202f%); effective keys 1.");
-    expect(await said(0, 2)).toMatch(/^Spread over many keys; effective keys 1\d\.$/);
-    expect(await said(1, 0)).toMatch(
-      /^Mostly what followed an earlier copy of the token \(\d+\u202f%\); effective keys 1\.3\.$/,
+    expect(await said(0, 0)).toBe(
+      "Mostly the previous token (96\u202f%; even: 11\u202f%); spread as if over 1 of 14 keys.",
     );
-    expect(await said(1, 1)).toMatch(/^Mostly <s> \(100\u202f%\); effective keys 1\.0\.$/);
+    expect(await said(0, 1)).toMatch(/^Mostly the token itself \(100\u202f%; even: \d+\u202f%\); spread/);
+    expect(await said(0, 2)).toMatch(/^Spread over most keys: as if over \d+ of \d+ keys\.$/);
+    expect(await said(1, 0)).toMatch(
+      /^Mostly <s> \(54\u202f%; even: 15\u202f%\); 46\u202f% on what followed an earlier copy of the token; spread as if over 1\.3 of/,
+    );
+    expect(await said(1, 1)).toMatch(
+      /^Mostly <s> \(100\u202f%; even: \d+\u202f%\); spread as if over 1\.0 of/,
+    );
     store.dispose();
   });
 

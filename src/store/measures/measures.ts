@@ -5,7 +5,8 @@
  *     entropy = −Σ w·ln w  (nat)      effective keys = e^(mean entropy)      induction: Olsson et al. 2022
  */
 import type { Floats } from "../compute/head.ts";
-import type { HeadMeasures } from "../types.ts";
+import type { EvenMeasure, HeadMeasures } from "../types.ts";
+import { Claims, type Noted } from "./claims.ts";
 
 /** Where tokens stand and which are alike. Plain data. */
 export interface Places {
@@ -15,7 +16,7 @@ export interface Places {
   /** Equal numbers are equal tokens: [Nq] and [Nk]. */
   readonly queryIds: Int32Array;
   readonly keyIds: Int32Array;
-  /** Nonzero for markers: [Nq] and [Nk]. */
+  /** Nonzero for special tokens: [Nq] and [Nk]. */
   readonly querySpecial: Uint8Array;
   readonly keySpecial: Uint8Array;
 }
@@ -23,16 +24,21 @@ export interface Places {
 /** Keys this near count as near, the own one included. */
 export const NEAR = 4;
 
-/** A mean that knows how many it is of. */
+/** A mean that knows how many it is of, with the mean that even attention would give. */
 class Mean {
   private total = 0;
+  private evens = 0;
   count = 0;
-  add(x: number): void {
+  add(x: number, even = 0): void {
     this.total += x;
+    this.evens += even;
     this.count++;
   }
   get value(): number | undefined {
     return this.count === 0 ? undefined : this.total / this.count;
+  }
+  get even(): number | undefined {
+    return this.count === 0 ? undefined : this.evens / this.count;
   }
 }
 
@@ -56,7 +62,7 @@ export class Measurer {
   private readonly places: Places;
   /** Positions of the keys of each token, ascending. */
   private readonly copies: ReadonlyMap<number, readonly number[]>;
-  /** Positions of markers among the keys. */
+  /** Positions of special tokens among the keys. */
   private readonly specials: readonly number[];
   private readonly entropy = new Mean();
   private readonly distance = new Mean();
@@ -68,11 +74,14 @@ export class Measurer {
   private readonly special = new Mean();
   private readonly sameToken = new Mean();
   private readonly induction = new Mean();
+  private readonly claims: Claims;
   private rows = 0;
   private maxWeight = 0;
   private leak = 0;
   private rowSum = 0;
+  private largestSum = 0;
   private notNumbers = 0;
+  private negative = 0;
 
   constructor(places: Places) {
     this.places = places;
@@ -84,6 +93,7 @@ export class Measurer {
     });
     this.copies = copies;
     this.specials = [...places.keySpecial.keys()].filter((j) => places.keySpecial[j]);
+    this.claims = new Claims(places.keyIds.length);
   }
 
   add(row: MeasuredRow): void {
@@ -93,47 +103,104 @@ export class Measurer {
     const p = i + places.queryOffset;
     const leak = row.given ? outside(w, runs) : 0;
     if (leak > this.leak || leak !== leak) this.leak = leak;
-    let [total, distance, max] = [0, 0, 0];
-    for (let n = 0; n < runs.length; n += 2)
+    let [total, distance, max, visible, negative] = [0, 0, 0, 0, 0];
+    for (let n = 0; n < runs.length; n += 2) {
+      visible += runs[n + 1] - runs[n];
       for (let j = runs[n]; j < runs[n + 1]; j++) {
         const x = w[j];
         total += x;
         distance += x * Math.abs(j - p);
         if (x > max) max = x;
+        if (x < 0) negative++;
       }
+    }
     // Only what holds NaN or an infinity adds up to one.
     if (total + leak - (total + leak) !== 0) {
       this.notNumbers += oddOnes(w, runs);
       return;
     }
+    if (negative > 0) {
+      this.negative += negative;
+      return;
+    }
     if (!(total > 0)) return;
     this.rows++;
     if (max > this.maxWeight) this.maxWeight = max;
-    this.rowSum = Math.max(this.rowSum, Math.abs(total + leak + sink - 1));
+    const sum = total + leak + sink;
+    this.rowSum = Math.max(this.rowSum, Math.abs(sum - 1));
+    this.largestSum = Math.max(this.largestSum, sum);
     this.entropy.add(row.entropy ?? entropyOf(w, runs));
-    this.first.add(w[0]);
-    this.special.add(this.massOn(this.specials, w, runs));
-    if (!places.self) return;
-    this.distance.add(distance);
-    let within = 0;
-    for (let j = Math.max(0, p - NEAR); j <= Math.min(Nk - 1, p + NEAR); j++) within += w[j];
-    this.within.add(within);
-    if (p >= 0 && p < Nk) this.diagonal.add(w[p]);
-    if (p >= 1 && p <= Nk) this.previous.add(w[p - 1]);
-    if (p >= -1 && p + 1 < Nk) this.next.add(w[p + 1]);
-    if (!places.querySpecial[i]) this.addCopies(i, p, w, runs);
+    const sees = (j: number) => isIn(runs, j);
+    const even = 1 / visible;
+    const evenAt = (j: number) => (sees(j) ? even : 0);
+    this.first.add(w[0], evenAt(0));
+    this.special.add(...this.massOn(this.specials, w, runs, even));
+    const noted: Noted[] = [];
+    const note = (key: number, habit: Noted["habit"]) => {
+      if (key >= 0 && key < Nk && sees(key)) noted.push({ key, habit });
+    };
+    if (places.self) {
+      this.distance.add(distance);
+      let [within, evenWithin] = [0, 0];
+      for (let j = Math.max(0, p - NEAR); j <= Math.min(Nk - 1, p + NEAR); j++) {
+        within += w[j];
+        evenWithin += evenAt(j);
+      }
+      this.within.add(within, evenWithin);
+      this.claims.addNear(within, evenWithin);
+      if (p >= 0 && p < Nk) this.diagonal.add(w[p], evenAt(p));
+      if (p >= 1 && p <= Nk) this.previous.add(w[p - 1], evenAt(p - 1));
+      if (p >= -1 && p + 1 < Nk) this.next.add(w[p + 1], evenAt(p + 1));
+      note(p, "diagonal");
+      note(p - 1, "previous");
+      note(p + 1, "next");
+      if (!places.querySpecial[i]) this.addCopies(i, p, w, runs, even, noted);
+    } else this.addAligned(i, w, evenAt);
+    this.claims.add(w, runs, visible, noted);
   }
 
-  /** Mass on keys, in ascending order, of which only those in the runs count. */
-  private massOn(keys: readonly number[], w: Floats, runs: readonly number[]): number {
+  /** What a row across two texts gives to the keys at its own relative place, from the start and from the end. */
+  private addAligned(i: number, w: Floats, evenAt: (j: number) => number): void {
+    const [Nq, Nk] = [this.places.queryIds.length, w.length];
+    const center = ((i + 0.5) * Nk) / Nq - 0.5;
+    const band = Math.max(1, Nk / (2 * Nq));
+    const around = (at: number) => {
+      const shares = { weight: 0, even: 0 };
+      for (let j = Math.max(0, Math.ceil(at - band)); j <= Math.min(Nk - 1, Math.floor(at + band)); j++) {
+        shares.weight += w[j];
+        shares.even += evenAt(j);
+      }
+      return shares;
+    };
+    this.claims.addAligned(around(center), around(Nk - 1 - center));
+  }
+
+  /** Weight, and even weight, on keys in ascending order, of which only those in the runs count. */
+  private massOn(
+    keys: readonly number[],
+    w: Floats,
+    runs: readonly number[],
+    even: number,
+  ): [weight: number, even: number] {
     const seen = walker(runs);
-    let mass = 0;
-    for (const j of keys) if (seen(j)) mass += w[j];
-    return mass;
+    let [mass, count] = [0, 0];
+    for (const j of keys)
+      if (seen(j)) {
+        mass += w[j];
+        count++;
+      }
+    return [mass, count * even];
   }
 
-  /** Mass on other copies of the token that the row sees, and on what followed the earlier ones. */
-  private addCopies(i: number, p: number, w: Floats, runs: readonly number[]): void {
+  /** Weight on other copies of the token that the row sees, and on what followed the earlier ones. */
+  private addCopies(
+    i: number,
+    p: number,
+    w: Floats,
+    runs: readonly number[],
+    even: number,
+    noted: Noted[],
+  ): void {
     const copies = this.copies.get(this.places.queryIds[i]);
     if (!copies) return;
     let [same, after, others, earlier] = [0, 0, 0, 0];
@@ -142,40 +209,74 @@ export class Measurer {
       if (j !== p && seen(j)) {
         others++;
         same += w[j];
+        noted.push({ key: j, habit: "sameToken" });
       }
       if (j < p && j + 1 < w.length && seen(j + 1)) {
         earlier++;
         after += w[j + 1];
+        noted.push({ key: j + 1, habit: "induction" });
       }
     }
-    if (others > 0) this.sameToken.add(same);
-    if (earlier > 0) this.induction.add(after);
+    if (others > 0) this.sameToken.add(same, others * even);
+    if (earlier > 0) this.induction.add(after, earlier * even);
   }
 
   result(): HeadMeasures {
-    const entropy = this.entropy.value ?? 0;
+    const none = Number.NaN;
+    const entropy = this.entropy.value ?? none;
+    const even: Partial<Record<EvenMeasure, number>> = {};
+    for (const name of EVEN) {
+      const value = this[name].even;
+      if (value !== undefined) even[name] = value;
+    }
+    const some = this.rows > 0;
     return {
       rows: this.rows,
       entropy,
-      effectiveKeys: this.rows === 0 ? 0 : Math.exp(entropy),
+      effectiveKeys: Math.exp(entropy),
       distance: this.distance.value,
       diagonal: this.diagonal.value,
       previous: this.previous.value,
       next: this.next.value,
       within: this.within.value,
       near: NEAR,
-      first: this.first.value ?? 0,
-      special: this.special.value ?? 0,
+      first: this.first.value ?? none,
+      special: this.special.value ?? none,
       sameToken: this.sameToken.value,
       induction: this.induction.value,
       sameTokenRows: this.sameToken.count,
       inductionRows: this.induction.count,
-      maxWeight: this.maxWeight,
+      maxWeight: some ? this.maxWeight : none,
       leak: this.leak,
-      rowSum: this.rowSum,
+      rowSum: some ? this.rowSum : none,
+      largestSum: some ? this.largestSum : none,
       notNumbers: this.notNumbers,
+      negative: this.negative,
+      visibleKeys: this.claims.visibleKeys,
+      even,
+      claims: this.claims.result(this.places.keySpecial),
     };
   }
+}
+
+const EVEN: readonly EvenMeasure[] = [
+  "diagonal",
+  "previous",
+  "next",
+  "within",
+  "first",
+  "special",
+  "sameToken",
+  "induction",
+];
+
+/** True where a key is in the runs. */
+function isIn(runs: readonly number[], j: number): boolean {
+  for (let n = 0; n < runs.length; n += 2)
+    if (runs[n] <= j) {
+      if (j < runs[n + 1]) return true;
+    } else return false;
+  return false;
 }
 
 /** −Σ w·ln w in nats over the runs; 0·ln 0 is 0. */

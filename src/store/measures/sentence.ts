@@ -1,24 +1,19 @@
 /**
- * One sentence about a head, made of its measures: "Mostly the previous token (61 %); 14 % on [CLS]; effective keys 2.3."
- * It is the head's caption and its accessible description. Every number in it is a measure.
+ * One sentence about a head, made of its measures: "Mostly “cat” (64 %; even: 8 %); 20 % on the previous token; spread as
+ * if over 3.2 of 13 keys." It is the head's caption and its accessible description. Every number in it is a measure; its
+ * shares are disjoint, and none is said that is not at least twice what even attention would give (`claims.ts`).
  */
-import { oneLine, truncate } from "../text/label.ts";
+import { distinctLabels, oneLine, truncate } from "../text/label.ts";
 import { num } from "../text/number.ts";
-import type { Block, HeadMeasures, Num } from "../types.ts";
+import type { Block, Claim, HeadMeasures, Num } from "../types.ts";
 
-/** Shares from which a head does something only, mostly, often, and worth a mention. */
-const ONLY = 0.95;
+/** Shares from which a head does something mostly, and often. */
 const MOSTLY = 0.5;
 const OFTEN = 0.25;
-const ALSO = 0.1;
-/** Share of rows that must have a copy of their token before it is said what they do with it. */
-const FEW = 0.2;
+/** Above this row sum the numbers are not shares of attention. */
+const SHARES = 1.05;
 
-interface Habit {
-  readonly share: number;
-  readonly what: string;
-  readonly measure: keyof HeadMeasures;
-}
+type Part = string | Num;
 
 /** The sentence as text. */
 export function describeHead(block: Block, measures: HeadMeasures): string {
@@ -28,72 +23,117 @@ export function describeHead(block: Block, measures: HeadMeasures): string {
 }
 
 /** The sentence with its numbers as numbers. */
-export function sentenceOf(block: Block, measures: HeadMeasures): (string | Num)[] {
-  if (measures.rows === 0)
+export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
+  const { rows, claims, notNumbers, negative, largestSum, effectiveKeys, visibleKeys } = measures;
+  if (negative > 0 || largestSum > SHARES) return [...notShares(measures), "."];
+  if (rows === 0)
     return [
-      measures.notNumbers > 0 ? "No row is made of numbers alone" : "No query sees anything",
+      notNumbers > 0 ? "No row consists of numbers only" : "No query sees any key",
       ...faults(measures),
       ".",
     ];
-  const habits = habitsOf(block, measures).sort((a, b) => b.share - a.share);
-  const [first, ...others] = habits;
-  const parts: (string | Num)[] = [];
-  const share = (habit: Habit) => num(habit.share, `measures.${habit.measure}`, { style: "percent" });
-  const { within } = measures;
-  if (first && first.share >= OFTEN)
-    parts.push(`${first.share >= MOSTLY ? "Mostly" : "Often"} ${first.what} (`, share(first), ")");
-  else if (within !== undefined && within >= MOSTLY)
+  const spread: Part[] = [
+    num(effectiveKeys, "measures.effectiveKeys", { digits: 2 }),
+    " of ",
+    num(visibleKeys, "measures.visibleKeys", { digits: 2 }),
+    " keys",
+  ];
+  const percent = (x: number, source: string, round: "nearest" | "down" = "nearest") =>
+    num(x, source, { style: "percent", round });
+  if (visibleKeys === 1) return ["Each query sees one key only", ...faults(measures), "."];
+  const [first, second] = claims;
+  if (first === undefined) {
+    const start =
+      effectiveKeys > visibleKeys / 2
+        ? "Spread over most keys: as if over "
+        : "No single pattern: as if over ";
+    return [start, ...spread, ...faults(measures), "."];
+  }
+  const parts: Part[] = [];
+  const { share, even } = first;
+  const what = nameOf(block, measures, first);
+  if (share >= OFTEN)
     parts.push(
-      `Mostly near: within ±${measures.near} tokens (`,
-      num(within, "measures.within", { style: "percent" }),
+      `${share >= MOSTLY ? "Mostly" : "Often"} ${what} (`,
+      percent(share, "measures.claims[0].share"),
+      "; even: ",
+      percent(even, "measures.claims[0].even"),
       ")",
     );
-  else parts.push("Spread over many keys");
-  // Keys have several names (the previous token may be a marker): of a head that does one thing only, one is enough.
-  const rest = first && first.share >= OFTEN && first.share < ONLY ? others : [];
-  const next = rest.find((habit) => habit.share >= ALSO && !overlaps(first, habit));
-  if (next) parts.push("; ", share(next), ` on ${next.what}`);
-  parts.push("; effective keys ", num(measures.effectiveKeys, "measures.effectiveKeys", { digits: 2 }));
-  return [...parts, ...faults(measures), "."];
+  else
+    parts.push(
+      percent(share, "measures.claims[0].share"),
+      ` on ${what} (even: `,
+      percent(even, "measures.claims[0].even"),
+      ")",
+    );
+  if (second)
+    parts.push(
+      "; ",
+      percent(second.share, "measures.claims[1].share", "down"),
+      ` on ${nameOf(block, measures, second)}`,
+    );
+  return [...parts, "; spread as if over ", ...spread, ...faults(measures), "."];
 }
 
-function habitsOf(block: Block, m: HeadMeasures): Habit[] {
-  const marked = new Set(block.keyTokens.filter((_, j) => block.special.key[j]));
-  const only = marked.size === 1 ? [...marked][0] : undefined;
-  const name = (token: string) => truncate(oneLine(token), 24);
-  const start = block.keyTokens[0];
-  const all: [keyof HeadMeasures, string][] = [
-    ["diagonal", "the token itself"],
-    ["previous", "the previous token"],
-    ["next", "the next token"],
-    ["induction", "what followed an earlier copy of the token"],
-    ["sameToken", "other copies of the token"],
-    ["special", only === undefined ? "markers" : name(only)],
-    ["first", block.special.key[0] && start !== undefined ? name(start) : "the first token"],
-  ];
-  // What few rows can do at all says little about a head.
-  const few = (rows: number) => rows < FEW * m.rows;
-  const found = all.flatMap(([measure, what]) => {
-    const value = m[measure];
-    const rare =
-      (measure === "induction" && few(m.inductionRows)) || (measure === "sameToken" && few(m.sameTokenRows));
-    return value === undefined || rare ? [] : [{ measure, what, share: value }];
-  });
-  // Where the first token is a marker and has all that markers get, it is said once, by its name.
-  const alone = block.special.key[0] && m.special - m.first < 0.01;
-  return found.filter(({ measure }) => !(alone && measure === "special"));
+/** What a claim is about, in words. */
+function nameOf(block: Block, { near }: HeadMeasures, { habit, key = 0 }: Claim): string {
+  switch (habit) {
+    case "diagonal":
+      return "the token itself";
+    case "previous":
+      return "the previous token";
+    case "next":
+      return "the next token";
+    case "sameToken":
+      return "other copies of the token";
+    case "induction":
+      return "what followed an earlier copy of the token";
+    case "special":
+      return "special tokens";
+    case "near":
+      return `keys at most ${near} tokens away`;
+    case "aligned":
+      return "the keys along the diagonal";
+    case "reversed":
+      return "the keys along the reversed diagonal";
+    case "key":
+      return keyName(block, key);
+  }
 }
 
-/** Two names for much the same keys. */
-function overlaps(a: Habit, b: Habit): boolean {
-  const pair = [a.measure, b.measure];
-  return pair.includes("special") && pair.includes("first");
+/** A key by its text: [CLS], “cat”, “the₂” where it is the second; the first token is called so. */
+function keyName({ keyTokens, special }: Block, key: number): string {
+  const label = truncate(oneLine(distinctLabels(keyTokens)[key]), 24);
+  if (special.key[key]) return label;
+  return key === 0 ? `the first token, “${label}”` : `“${label}”`;
 }
 
-function faults({ leak, notNumbers }: HeadMeasures): (string | Num)[] {
-  const parts: (string | Num)[] = [];
+/** Numbers that are not shares of attention. */
+function notShares({ negative, largestSum, notNumbers }: HeadMeasures): Part[] {
+  const parts: Part[] = ["These numbers are not shares of attention: "];
+  if (negative > 0)
+    parts.push(num(negative, "measures.negative"), negative === 1 ? " is negative" : " are negative");
+  if (largestSum > SHARES)
+    parts.push(
+      negative > 0 ? ", and a row sums to " : "a row sums to ",
+      num(largestSum, "measures.largestSum"),
+    );
+  return [...parts, ...(notNumbers > 0 ? notNumbersPart(notNumbers) : [])];
+}
+
+function faults({ leak, notNumbers }: HeadMeasures): Part[] {
+  const parts: Part[] = [];
   if (leak > 0)
     parts.push("; a row gives ", num(leak, "measures.leak", { style: "percent" }), " to masked keys");
-  if (notNumbers > 0) parts.push("; ", num(notNumbers, "measures.notNumbers"), " weights are not numbers");
+  if (notNumbers > 0) parts.push(...notNumbersPart(notNumbers));
   return parts;
+}
+
+function notNumbersPart(notNumbers: number): Part[] {
+  return [
+    "; ",
+    num(notNumbers, "measures.notNumbers"),
+    notNumbers === 1 ? " weight is not a number" : " weights are not numbers",
+  ];
 }

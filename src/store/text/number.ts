@@ -12,8 +12,10 @@ export interface NumberOptions {
   readonly digits?: number;
   /** `percent` writes a share as "61 %"; `signed` puts a plus sign before what is above 0. */
   readonly style?: "plain" | "percent" | "signed";
-  /** Written behind the number: nat, ms, kB. */
+  /** Written after the number: nat, ms, kB. */
   readonly unit?: string;
+  /** Percent from 10 % on: to the nearest whole number, or down, so that several shares never sum to more than 100 %. */
+  readonly round?: "nearest" | "down";
 }
 
 const MINUS = "−";
@@ -43,7 +45,7 @@ export function onNumber(listener: (number: Num) => void): () => void {
 
 /** A number as text; see `num`. */
 export function formatNumber(value: number, options: NumberOptions = {}): string {
-  const { digits = 3, style = "plain", unit } = options;
+  const { digits = 3, style = "plain", unit, round = "nearest" } = options;
   if (!(Number.isInteger(digits) && digits >= 1 && digits <= 17))
     throw new OptionError(
       "digits",
@@ -51,7 +53,9 @@ export function formatNumber(value: number, options: NumberOptions = {}): string
       { digits },
     );
   const sign = value < 0 || Object.is(value, -0) ? MINUS : style === "signed" && value > 0 ? "+" : "";
-  const size = magnitude(Math.abs(style === "percent" ? 100 * value : value), digits, style === "percent");
+  const whole = style === "percent" && round === "down" && Math.abs(value) >= 0.1;
+  const percent = whole ? Math.floor(100 * Math.abs(value)) / 100 : value;
+  const size = magnitude(Math.abs(style === "percent" ? 100 * percent : value), digits, style === "percent");
   // −0 and what rounds to nothing have no sign.
   const text = (size === "0" ? "" : sign) + size;
   if (style === "percent") return `${text}${THIN}%`;

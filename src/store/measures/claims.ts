@@ -1,0 +1,203 @@
+/**
+ * What a head does, as disjoint shares of its attention: "64 % on the key “cat”, 20 % of the rest on the previous token".
+ * Each cell of a row is sorted by the habits it belongs to, so that the share of one habit without the cells of another is
+ * a sum, not a guess. Every share has the share that even attention would give: each row spread equally over its visible keys.
+ *
+ *     share = Σ weight ÷ rows      even = Σ 1/visible(row) ÷ rows      claimed only where share ≥ 2 · even
+ */
+import type { Floats } from "../compute/head.ts";
+import type { Claim, Habit } from "../types.ts";
+
+/** Bits of the habits that depend on the row. */
+const BITS = { diagonal: 1, previous: 2, next: 4, sameToken: 8, induction: 16 } as const;
+/** A habit is claimed from this share on, and only from this multiple of even attention on. */
+const SMALLEST = 0.1;
+const LIFT = 2;
+/** From this share on a second claim would only repeat the first. */
+const ONLY = 0.95;
+/** Share of the special tokens' attention from which one of them is named alone. */
+const ALONE = 0.9;
+
+/** Weights and even weights by key. */
+interface Columns {
+  readonly weight: Float64Array;
+  readonly even: Float64Array;
+}
+
+/** Two sums over rows. */
+interface Shares {
+  weight: number;
+  even: number;
+}
+
+/** Collects rows and picks the claims that their weights support. */
+export class Claims {
+  private readonly Nk: number;
+  /** Weights by key; even weights as differences, summed at the end. */
+  private readonly columns: Columns;
+  /** Cells with a habit, by the bits of all their habits, by key. */
+  private readonly cells = new Map<number, Columns>();
+  private readonly scratch: Uint8Array;
+  private readonly near: Shares = { weight: 0, even: 0 };
+  private readonly forward: Shares = { weight: 0, even: 0 };
+  private readonly backward: Shares = { weight: 0, even: 0 };
+  private visible = 0;
+  private rows = 0;
+
+  constructor(Nk: number) {
+    this.Nk = Nk;
+    this.columns = { weight: new Float64Array(Nk), even: new Float64Array(Nk + 1) };
+    this.scratch = new Uint8Array(Nk);
+  }
+
+  /** Mean number of keys a row sees. */
+  get visibleKeys(): number {
+    return this.rows === 0 ? Number.NaN : this.visible / this.rows;
+  }
+
+  /** Adds a row; `noted` holds keys with the habits they belong to, visible ones only, in any order, some of them twice. */
+  add(weights: Floats, runs: readonly number[], visible: number, noted: readonly Noted[]): void {
+    this.rows++;
+    this.visible += visible;
+    const { weight, even } = this.columns;
+    for (let n = 0; n < runs.length; n += 2) {
+      for (let j = runs[n]; j < runs[n + 1]; j++) weight[j] += weights[j];
+      even[runs[n]] += 1 / visible;
+      even[runs[n + 1]] -= 1 / visible;
+    }
+    for (const { key, habit } of noted) this.scratch[key] |= BITS[habit];
+    for (const { key } of noted) {
+      const bits = this.scratch[key];
+      if (bits === 0) continue;
+      this.scratch[key] = 0;
+      let columns = this.cells.get(bits);
+      if (!columns) {
+        columns = { weight: new Float64Array(this.Nk), even: new Float64Array(this.Nk) };
+        this.cells.set(bits, columns);
+      }
+      columns.weight[key] += weights[key];
+      columns.even[key] += 1 / visible;
+    }
+  }
+
+  /** Adds what a row gives to keys a few positions away. */
+  addNear(weight: number, even: number): void {
+    this.near.weight += weight;
+    this.near.even += even;
+  }
+
+  /** Adds what a row across two texts gives to the keys at its own relative place, counted from the start and from the end. */
+  addAligned(forward: Shares, backward: Shares): void {
+    for (const [sum, one] of [
+      [this.forward, forward],
+      [this.backward, backward],
+    ] as const) {
+      sum.weight += one.weight;
+      sum.even += one.even;
+    }
+  }
+
+  /** At most two claims, the larger first; the second leaves out the cells of the first. */
+  result(special: Uint8Array): Claim[] {
+    if (this.rows === 0) return [];
+    const even = this.columns.even.slice(0, this.Nk);
+    for (let j = 1; j < this.Nk; j++) even[j] += even[j - 1];
+    const columns = { weight: this.columns.weight, even };
+    const rest: Columns = { weight: columns.weight.slice(), even: even.slice() };
+    for (const cells of this.cells.values())
+      for (let j = 0; j < this.Nk; j++) {
+        rest.weight[j] -= cells.weight[j];
+        rest.even[j] -= cells.even[j];
+      }
+    const groups: [bits: number, columns: Columns][] = [[0, rest], ...this.cells];
+    const shareOf = (test: Test): Shares => {
+      const sum = { weight: 0, even: 0 };
+      for (const [bits, { weight, even }] of groups)
+        for (let j = 0; j < this.Nk; j++)
+          if (test(bits, j)) {
+            sum.weight += weight[j];
+            sum.even += even[j];
+          }
+      return { weight: sum.weight / this.rows, even: sum.even / this.rows };
+    };
+    const candidates = [...this.byRow(), ...byKey(columns.weight, special)];
+    const claimOf = ({ habit, key, test }: Candidate, except?: Test): Claim => {
+      const { weight, even } = shareOf(except ? (bits, j) => test(bits, j) && !except(bits, j) : test);
+      return { habit, share: weight, even, ...(key === undefined ? {} : { key }) };
+    };
+    const best = (except?: Candidate): { claim: Claim; candidate: Candidate } | undefined => {
+      let found: { claim: Claim; candidate: Candidate } | undefined;
+      for (const candidate of candidates) {
+        if (candidate === except) continue;
+        const claim = claimOf(candidate, except?.test);
+        const holds = claim.share >= SMALLEST && claim.share >= LIFT * claim.even;
+        if (holds && claim.share > (found?.claim.share ?? 0)) found = { claim, candidate };
+      }
+      return found;
+    };
+    const first = best();
+    const wide = this.wide();
+    if (first === undefined || (wide && wide.habit !== "near" && wide.share > first.claim.share))
+      return wide ? [wide] : [];
+    if (first.claim.share >= ONLY) return [first.claim];
+    const second = best(first.candidate);
+    // Alone, a small share says less than where most of the attention is.
+    if (!second && wide && first.claim.share < 0.25) return [wide];
+    return second ? [first.claim, second.claim] : [first.claim];
+  }
+
+  /** Habits of cells that depend on the row. */
+  private byRow(): Candidate[] {
+    return (Object.keys(BITS) as (keyof typeof BITS)[]).map((habit) => ({
+      habit,
+      test: (bits) => (bits & BITS[habit]) !== 0,
+    }));
+  }
+
+  /** Half of the attention near the row's own position, or at the same relative place of the other text. */
+  private wide(): Claim | undefined {
+    const all: [Habit, Shares][] = [
+      ["near", this.near],
+      ["aligned", this.forward],
+      ["reversed", this.backward],
+    ];
+    return all
+      .map(([habit, { weight, even }]) => ({ habit, share: weight / this.rows, even: even / this.rows }))
+      .filter(({ share, even }) => share >= 0.5 && share >= LIFT * even)
+      .sort((a, b) => b.share - a.share)[0];
+  }
+}
+
+/** A key and one habit its cell belongs to. */
+export interface Noted {
+  readonly key: number;
+  readonly habit: keyof typeof BITS;
+}
+
+type Test = (bits: number, key: number) => boolean;
+
+interface Candidate {
+  readonly habit: Habit;
+  readonly key?: number;
+  readonly test: Test;
+}
+
+/** Keys that all rows look at: the special tokens (or the one that gets nearly all of theirs), and the most looked-at other key. */
+function byKey(weight: Float64Array, special: Uint8Array): Candidate[] {
+  let [topSpecial, topOther, specials] = [-1, -1, 0];
+  for (let j = 0; j < weight.length; j++)
+    if (special[j]) {
+      specials += weight[j];
+      if (topSpecial < 0 || weight[j] > weight[topSpecial]) topSpecial = j;
+    } else if (topOther < 0 || weight[j] > weight[topOther]) topOther = j;
+  const one = (key: number): Candidate => ({ habit: "key", key, test: (_, j) => j === key });
+  const found: Candidate[] = [];
+  if (topSpecial >= 0)
+    found.push(
+      weight[topSpecial] >= ALONE * specials
+        ? one(topSpecial)
+        : { habit: "special", test: (_, j) => special[j] !== 0 },
+    );
+  if (topOther >= 0) found.push(one(topOther));
+  return found;
+}
