@@ -19,7 +19,7 @@ import {
   scaledDotProductAttention,
   type Tensor,
 } from "../src/index.ts";
-import { theEngine } from "../src/wasm/engine/engine.ts";
+import { getEngine } from "../src/wasm/engine/engine.ts";
 import { Rig } from "./roofline.ts";
 import { type Contestant, quantile, ratios, takeTurns } from "./turns.ts";
 
@@ -165,7 +165,7 @@ function memory(threads: number): void {
   const rows = [["N", "inputs and gradients, MiB", "engine at most, MiB"]];
   for (const N of [4096, 8192, 16384]) {
     const { inputs, backward } = callsOf({ name: "", H: 1, N, d: 64, isCausal: true });
-    const engine = theEngine();
+    const engine = getEngine();
     if (!engine) throw new Error("bench: there is no WebAssembly here");
     const before = engine.memory.resetPeak();
     backward();

@@ -12,7 +12,7 @@ import {
   scaledDotProductAttention,
   scoreMod,
 } from "../src/index.ts";
-import { theEngine } from "../src/wasm/engine/engine.ts";
+import { getEngine } from "../src/wasm/engine/engine.ts";
 import { codeOf } from "../src/wasm/engine/kernel-cache.ts";
 import { specOf } from "../src/wasm/forward/call.ts";
 import { type Case, figure } from "./cases.ts";
@@ -52,7 +52,7 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
   for (let n = 0; n < KINDS; n++) {
     // V8 keeps modules by their bytes, so a kind is either built here or called.
     const built0 = resolve("bench", query, key, value, { scoreMod: kind(2 * n) });
-    const engine = theEngine();
+    const engine = getEngine();
     if (!engine) throw new Error("bench: there is no WebAssembly here");
     const start = performance.now();
     const { spec } = specOf(built0, plan.level, engine.memory.shared);

@@ -99,7 +99,7 @@ export function rowwise(rows: number): RowwiseCase[] {
   const tanhOf = (v: number) => Math.tanh(slope * (v + 0.044715 * v ** 3));
   const [u, du] = [x.subarray(0, rows * C), dy.subarray(0, rows * C)];
   const stats = new Float32Array(4 * rows);
-  const norm = { C, centred: true };
+  const norm = { C, centered: true };
   engineNorm(u, new Float32Array(u.length), stats, { ...norm, eps: 1e-5 });
   const logits = tensorOf([rows, V], 3).data as Float32Array;
   const targets = Int32Array.from({ length: rows }, (_, n) => (n * 7) % V);

@@ -22,7 +22,7 @@ import {
   ModuleBuilder,
   v128,
 } from "../src/wasm/assembler/index.ts";
-import { allowRelaxed, allowWide, hasRelaxed } from "../src/wasm/engine/features.ts";
+import { enableRelaxedSimd, enableRevectorizer, hasRelaxed } from "../src/wasm/engine/features.ts";
 
 /** A loop of the roofline. */
 export type Loop = "fma" | "fma wide" | "mul+add" | "read";
@@ -153,8 +153,8 @@ export class Rig {
 
   /** With `wide`, V8's flag is set for the whole process. Throws where the engine lacks what is asked for. */
   constructor(threads: number, wide = false) {
-    if (!hasRelaxed()) allowRelaxed();
-    this.wide = wide && hasRelaxed() && allowWide();
+    if (!hasRelaxed()) enableRelaxedSimd();
+    this.wide = wide && hasRelaxed() && enableRevectorizer();
     this.threads = threads;
     this.memory = new WebAssembly.Memory({ initial: DATA / PAGE, maximum: 65536, shared: true });
     this.words = new Int32Array(this.memory.buffer, 0, 64);

@@ -73,9 +73,9 @@ export function scaledDotProductAttention(
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
   const { backend } = backendFor(problem);
-  const output = like(problem, "the output", sizeOf(outputShape(shape)));
+  const output = allocateLikeQuery(problem, "the output", sizeOf(outputShape(shape)));
   const rows = shape.B * shape.Hq * shape.Nq;
-  const lse = held(problem, "lse", rows, () =>
+  const lse = allocateOrThrow(problem, "lse", rows, () =>
     problem.dtype === "float64" ? new Float64Array(rows) : zeroArray(rows),
   );
   const across = shape.layout === "bshd";
@@ -196,7 +196,7 @@ function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["we
   if (!Number.isSafeInteger(size) || size > 2 ** 32)
     throw new OptionError(
       "weights-size",
-      `${problem.what}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${formatValue(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
+      `${problem.caller}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${formatValue(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
       { got: size },
     );
 }
@@ -208,13 +208,13 @@ function weightsOf(
 ): Tensor<FloatDType> {
   const { shape } = problem;
   const { heads, rows } = chosen;
-  const data = like(problem, "the weights", shape.B * heads.length * rows.length * shape.Nk);
+  const data = allocateLikeQuery(problem, "the weights", shape.B * heads.length * rows.length * shape.Nk);
   const { backend } = backendFor(problem);
   backend.weights(problem, lse, heads, rows, data);
-  return new Tensor(data, chosenShape(shape, heads.length, rows.length), problem.dtype);
+  return new Tensor(data, selectionShape(shape, heads.length, rows.length), problem.dtype);
 }
 
-function chosenShape(shape: Shape, heads: number, rows: number): number[] {
+function selectionShape(shape: Shape, heads: number, rows: number): number[] {
   const full = rowShape(shape, shape.Nk);
   full[full.length - 2] = rows;
   if (shape.heads) full[full.length - 3] = heads;
@@ -222,9 +222,9 @@ function chosenShape(shape: Shape, heads: number, rows: number): number[] {
 }
 
 /** A new array of the query's kind: a native Float16Array where one came in. */
-function like(problem: Problem, name: string, size: number): TypedData {
+function allocateLikeQuery(problem: Problem, name: string, size: number): TypedData {
   const query = problem.shape.query.tensor;
-  return held(problem, name, size, () =>
+  return allocateOrThrow(problem, name, size, () =>
     arrayName(query.data) === "Float16Array"
       ? new (query.data.constructor as new (n: number) => TypedData)(size)
       : query.dtype === "float32"
@@ -234,14 +234,14 @@ function like(problem: Problem, name: string, size: number): TypedData {
 }
 
 /** What `make` makes, or a typed error where this process cannot hold it. */
-function held<T>(problem: Problem, name: string, size: number, make: () => T): T {
+function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
   try {
     return make();
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const error = new UnsupportedError(
       "memory",
-      `${problem.what}: there is no room for ${name}, ${size} numbers of ${problem.dtype}; take fewer rows or heads at a time`,
+      `${problem.caller}: there is no room for ${name}, ${size} numbers of ${problem.dtype}; take fewer rows or heads at a time`,
       { asked: size * BYTES[problem.dtype] },
     );
     throw Object.assign(error, { cause });

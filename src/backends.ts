@@ -8,18 +8,18 @@ import { wasm, matmul as wasmMatmul } from "./wasm/backend.ts";
 
 export {
   type AdamWScalars,
-  adamwStream,
-  columnSumsStream,
-  crossEntropyStream,
+  adamwPipeline,
+  columnSumsPipeline,
+  crossEntropyPipeline,
   empty,
-  flow,
   type MapName,
-  mapBackwardStream,
-  mapStream,
-  normBackwardStream,
-  normStream,
+  mapBackwardPipeline,
+  mapPipeline,
+  normBackwardPipeline,
+  normPipeline,
   prepare,
-  stepRoom,
+  runRowPipeline,
+  stepArena,
 } from "./wasm/backend.ts";
 
 const BACKENDS: readonly Backend[] = [wasm, reference];

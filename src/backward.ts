@@ -6,7 +6,7 @@
  */
 
 import type { Gradients, MaskGradient } from "./backend/contract.ts";
-import { asInput, likeOutput, lseReader, rounded } from "./backend/gradients.ts";
+import { castTo, checkOutputLike, lseReader, reduceToInput } from "./backend/gradients.ts";
 import {
   type AttentionOptions,
   checkNames,
@@ -84,14 +84,14 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
       { got: state },
     );
   const upstream = {
-    dOutput: likeOutput(what, "dOutput", dOutput, problem),
-    output: likeOutput(what, "output", state.output, problem),
+    dOutput: checkOutputLike(what, "dOutput", dOutput, problem),
+    output: checkOutputLike(what, "output", state.output, problem),
     lse: lseReader(what, state.lse, problem),
   };
-  const gradients = room(problem, wanted);
+  const gradients = allocateGradients(problem, wanted);
   const backend = backendFor(problem, "backward").backend;
   backend.backward(problem, upstream, gradients);
-  const made = results(problem, gradients, options.attnMask);
+  const made = gradientTensors(problem, gradients, options.attnMask);
   const read = [
     problem.shape.query,
     problem.shape.key,
@@ -119,7 +119,7 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
 }
 
 /** Arrays for all gradients, zero. */
-function room(problem: Problem, wanted: readonly Extra[]): Gradients {
+function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradients {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
   const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeroArray(n));
   const tables = wanted.includes("tables") && problem.score ? floatTables(problem) : [];
@@ -128,7 +128,7 @@ function room(problem: Problem, wanted: readonly Extra[]): Gradients {
     dKey: numbers(B * Hkv * Nk * dk),
     dValue: numbers(B * Hkv * Nk * dv),
     masks: problem.tensors.map((t) =>
-      wanted.includes("mask") && t.kind === "float" ? maskRoom(t, problem.shape) : undefined,
+      wanted.includes("mask") && t.kind === "float" ? allocateMaskGradient(t, problem.shape) : undefined,
     ),
     ...(wanted.includes("sinks") && problem.sinks && { sinks: new Float64Array(Hq) }),
     tables: new Map(tables.map((t) => [t, new Float64Array(t.data.length)])),
@@ -139,7 +139,7 @@ const floatTables = (problem: Problem): Table[] =>
   problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
 
 /** The gradient of a mask tensor lies as the tensor would in row-major order. */
-function maskRoom({ tensor }: MaskTensor, shape: Shape): MaskGradient {
+function allocateMaskGradient({ tensor }: MaskTensor, shape: Shape): MaskGradient {
   const { shape: own } = tensor;
   const strides = rowMajor(own);
   const step = (fromEnd: number) =>
@@ -154,33 +154,33 @@ function maskRoom({ tensor }: MaskTensor, shape: Shape): MaskGradient {
   };
 }
 
-function results(
+function gradientTensors(
   problem: Problem,
   gradients: Gradients,
   attnMask: AttentionOptions["attnMask"],
 ): AttentionGradients {
   const { shape } = problem;
   const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
-  const tables = [...gradients.tables].map(([t, data]) => rounded(data, t.shape, t.dtype as FloatDType));
+  const tables = [...gradients.tables].map(([t, data]) => castTo(data, t.shape, t.dtype as FloatDType));
   const named = (name: string) => {
     const at = [...gradients.tables.keys()].findIndex((t) => t.name === name);
     return at < 0 ? undefined : tables[at];
   };
   const masks = gradients.masks.map((g, n) => {
     const { tensor } = problem.tensors[n];
-    return g && rounded(g.data, tensor.shape, tensor.dtype as FloatDType);
+    return g && castTo(g.data, tensor.shape, tensor.dtype as FloatDType);
   });
   const slopes = named("alibi slopes");
   const table = named("relativeBias");
   return {
-    dQuery: asInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
-    dKey: asInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
-    dValue: asInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
+    dQuery: reduceToInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
+    dKey: reduceToInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
+    dValue: reduceToInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
     ...(Array.isArray(attnMask)
       ? masks.some(Boolean) && { dMasks: byMember(attnMask, masks) }
       : masks[0] && { dMask: masks[0] }),
     ...(gradients.sinks && {
-      dSinks: rounded(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),
+      dSinks: castTo(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),
     }),
     ...(slopes && { dSlopes: slopes }),
     ...(table && { dTable: table }),

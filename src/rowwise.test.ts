@@ -115,8 +115,8 @@ for (const level of LEVELS)
       }
     });
 
-    for (const centred of [true, false])
-      it(`${centred ? "layer" : "RMS"} norm and its gradients`, () => {
+    for (const centered of [true, false])
+      it(`${centered ? "layer" : "RMS"} norm and its gradients`, () => {
         const r = random(5);
         for (const [rows, C] of [[1, 1], [3, 2], [5, 4], [7, 17], [33, 64], [9, 130], [2, 9000], [100, 96]]) {
           use(level, r.pick([1, 2, 3]));
@@ -127,9 +127,9 @@ for (const level of LEVELS)
           const [y, dx, stats] = [new Float32Array(rows * C), new Float32Array(rows * C), new Float32Array(4 * rows)];
           const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
           const eps = 1e-5;
-          expect(engineNorm(x, y, stats, { C, centred, weight, bias, eps })).toBe(true);
-          expect(engineNormBackward(x, dy, stats, dx, dWeight, dBias, { C, centred, weight })).toBe(true);
-          const want = normed(x, dy, C, centred, weight, bias, eps);
+          expect(engineNorm(x, y, stats, { C, centered, weight, bias, eps })).toBe(true);
+          expect(engineNormBackward(x, dy, stats, dx, dWeight, dBias, { C, centered, weight })).toBe(true);
+          const want = normed(x, dy, C, centered, weight, bias, eps);
           // Rows far from 0 know their x̂ to u·|x|·r only.
           const rough = 1 + offset;
           close(y, want.y, 12 * U * rough, 12 * U * rough);
@@ -231,9 +231,9 @@ for (const level of LEVELS)
             engineMapBackward(name, input, dy, (out[`d${name}`] = new Float32Array(x.length)));
           }
           const stats = (out.stats = new Float32Array(4 * rows));
-          engineNorm(input, (out.y = new Float32Array(x.length)), stats, { C, centred: true, eps: 1e-5 });
+          engineNorm(input, (out.y = new Float32Array(x.length)), stats, { C, centered: true, eps: 1e-5 });
           const [dx, dw, db] = [new Float32Array(x.length), new Float64Array(C), new Float64Array(C)];
-          engineNormBackward(input, dy, stats, dx, dw, db, { C, centred: true });
+          engineNormBackward(input, dy, stats, dx, dw, db, { C, centered: true });
           Object.assign(out, { dx, dw, db });
           results.push(out);
         }
@@ -269,7 +269,7 @@ function normed(
   x: Float32Array,
   dy: Float32Array,
   C: number,
-  centred: boolean,
+  centered: boolean,
   weight: Float32Array | undefined,
   bias: Float32Array | undefined,
   eps: number,
@@ -279,12 +279,12 @@ function normed(
   let largest = 0;
   for (let at = 0; at < x.length; at += C) {
     const row = Float64Array.from(x.subarray(at, at + C));
-    const mean = centred ? row.reduce((a, b) => a + b, 0) / C : 0;
+    const mean = centered ? row.reduce((a, b) => a + b, 0) / C : 0;
     const r = 1 / Math.sqrt(row.reduce((a, b) => a + (b - mean) ** 2, 0) / C + eps);
     largest = Math.max(largest, r);
     const hat = row.map((v) => (v - mean) * r);
     const g = hat.map((_, n) => dy[at + n] * (weight ? weight[n] : 1));
-    const meanG = centred ? g.reduce((a, b) => a + b, 0) / C : 0;
+    const meanG = centered ? g.reduce((a, b) => a + b, 0) / C : 0;
     const meanGx = g.reduce((a, b, n) => a + b * hat[n], 0) / C;
     for (let n = 0; n < C; n++) {
       y[at + n] = hat[n] * (weight ? weight[n] : 1) + (bias ? bias[n] : 0);

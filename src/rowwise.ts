@@ -10,15 +10,15 @@
  */
 import {
   type AdamWScalars,
-  adamwStream,
-  columnSumsStream,
-  crossEntropyStream,
-  flow,
+  adamwPipeline,
+  columnSumsPipeline,
+  crossEntropyPipeline,
   type MapName,
-  mapBackwardStream,
-  mapStream,
-  normBackwardStream,
-  normStream,
+  mapBackwardPipeline,
+  mapPipeline,
+  normBackwardPipeline,
+  normPipeline,
+  runRowPipeline,
 } from "./backends.ts";
 
 export type { AdamWScalars, MapName } from "./backends.ts";
@@ -28,7 +28,7 @@ export type { AdamWScalars, MapName } from "./backends.ts";
  * exact result for an x that is off by at most one ulp.
  */
 export function engineMap(name: MapName, x: Float32Array, y: Float32Array): boolean {
-  return flow(() => mapStream(name, x, y));
+  return runRowPipeline(() => mapPipeline(name, x, y));
 }
 
 /** dx = f′(x)·dy. */
@@ -38,19 +38,19 @@ export function engineMapBackward(
   dy: Float32Array,
   dx: Float32Array,
 ): boolean {
-  return flow(() => mapBackwardStream(name, x, dy, dx));
+  return runRowPipeline(() => mapBackwardPipeline(name, x, dy, dx));
 }
 
-/** A norm over rows of C numbers: layer norm where `centred`, else RMS norm. */
+/** A norm over rows of C numbers: layer norm where `centered`, else RMS norm. */
 export interface EngineNorm {
   readonly C: number;
-  readonly centred: boolean;
+  readonly centered: boolean;
   /** [C], default ones. */
   readonly weight?: Float32Array;
 }
 
 /**
- * y = (x − mean)·r·weight + bias, r = 1/√(variance + eps), over rows x [rows, C]; without means where not `centred`.
+ * y = (x − mean)·r·weight + bias, r = 1/√(variance + eps), over rows x [rows, C]; without means where not `centered`.
  * `stats` [rows, 4] is filled for `engineNormBackward`.
  */
 export function engineNorm(
@@ -60,7 +60,7 @@ export function engineNorm(
   options: EngineNorm & { readonly bias?: Float32Array; readonly eps: number },
 ): boolean {
   const { weight, bias, eps } = options;
-  return flow(() => normStream(x, y, stats, weight, bias, eps, options));
+  return runRowPipeline(() => normPipeline(x, y, stats, weight, bias, eps, options));
 }
 
 /** dx [rows, C]; dWeight and dBias [C] are added to, task by task in order, each a float32 sum over its rows. */
@@ -73,12 +73,14 @@ export function engineNormBackward(
   dBias: Float64Array,
   options: EngineNorm,
 ): boolean {
-  return flow(() => normBackwardStream(x, dy, stats, options.weight, dx, dWeight, dBias, options));
+  return runRowPipeline(() =>
+    normBackwardPipeline(x, dy, stats, options.weight, dx, dWeight, dBias, options),
+  );
 }
 
 /** Σ over rows of x [rows, C], added to `sums` [C]: task by task in order, each a float32 sum over its rows (about 32,768 / C). */
 export function engineColumnSums(x: Float32Array, sums: Float64Array): boolean {
-  return flow(() => columnSumsStream(x, sums));
+  return runRowPipeline(() => columnSumsPipeline(x, sums));
 }
 
 /**
@@ -87,17 +89,18 @@ export function engineColumnSums(x: Float32Array, sums: Float64Array): boolean {
  *
  * @param logits  [rows, V]
  * @param targets [rows]: the class of each row; a negative one does not count, and its slopes are 0
- * @param slopes  [rows, V]; may be `logits`
+ * @param dLogits  [rows, V]; may be `logits`
  */
 export function engineCrossEntropy(
   logits: Float32Array,
   targets: Int32Array,
   V: number,
   weight: number,
-  slopes: Float32Array,
+  dLogits: Float32Array,
 ): number | undefined {
   const losses = new Float32Array(2 * targets.length);
-  if (!flow(() => crossEntropyStream(logits, targets, V, weight, slopes, losses))) return undefined;
+  if (!runRowPipeline(() => crossEntropyPipeline(logits, targets, V, weight, dLogits, losses)))
+    return undefined;
   let sum = 0;
   for (let n = 0; n < losses.length; n += 2) sum += losses[n] - losses[n + 1];
   return sum;
@@ -117,5 +120,5 @@ export function engineAdamW(
   v: Float32Array,
   scalars: AdamWScalars,
 ): boolean {
-  return flow(() => adamwStream(w, g, m, v, scalars));
+  return runRowPipeline(() => adamwPipeline(w, g, m, v, scalars));
 }

@@ -5,7 +5,7 @@ import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
 import { isScoped } from "./core/arena.ts";
-import { theEngine } from "./wasm/engine/engine.ts";
+import { getEngine } from "./wasm/engine/engine.ts";
 
 const numbers = (...shape: number[]): Tensor<"float32"> =>
   tensor(
@@ -91,9 +91,9 @@ describe("tidy", () => {
     const x = numbers(4, 64, 64);
     const step = () => tidy(() => bits(layer, () => total(layer.forward(x).output)));
     for (let n = 0; n < 3; n++) step();
-    const before = theEngine()?.memory.memory.buffer.byteLength;
+    const before = getEngine()?.memory.memory.buffer.byteLength;
     for (let n = 0; n < 10; n++) step();
-    expect(theEngine()?.memory.memory.buffer.byteLength).toBe(before);
+    expect(getEngine()?.memory.memory.buffer.byteLength).toBe(before);
   });
 
   test("a tensor that was made inside says so when it is read later; those from outside stay", () => {

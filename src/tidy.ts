@@ -2,7 +2,7 @@
  * Room that is used again: what a step of training makes, it makes in the engine's memory, where kernels read and write
  * it in place, and the next step makes its own in the same place.
  */
-import { stepRoom } from "./backends.ts";
+import { stepArena } from "./backends.ts";
 import { isScoped, withArena } from "./core/arena.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 
@@ -29,7 +29,7 @@ import { formatValue, OptionError } from "./core/errors.ts";
 export function tidy<T>(work: () => T): T {
   if (typeof work !== "function")
     throw new OptionError("work", `tidy: work must be a function, got ${formatValue(work)}`, { got: work });
-  const room = isScoped() ? undefined : stepRoom();
+  const room = isScoped() ? undefined : stepArena();
   const result = room ? withArena(room, work) : work();
   if (typeof (result as { then?: unknown } | undefined)?.then === "function")
     throw new OptionError("work", "tidy: work must be synchronous, it gave a promise");

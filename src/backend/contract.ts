@@ -18,7 +18,7 @@ export interface Result {
 export type LseReader = (b: number, h: number, row: number) => number;
 
 /** What the backward pass reads beside its problem: the forward pass's results and the gradient of its output. */
-export interface Upstream {
+export interface BackwardInputs {
   /** [B, Hq, Nq, dv], as the output. */
   readonly dOutput: Operand;
   readonly output: Operand;
@@ -71,5 +71,5 @@ export interface Backend {
   /** Why this backend cannot take the backward pass of a problem it takes forward, or undefined where it can. */
   refusesBackward(problem: Problem): string | undefined;
   /** Gradients of Σ output·dOutput. */
-  backward(problem: Problem, upstream: Upstream, gradients: Gradients): void;
+  backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void;
 }

@@ -10,7 +10,7 @@ import type { LseReader } from "./contract.ts";
 import type { Problem } from "./problem.ts";
 
 /** What came back from the forward pass, or the gradient of it, checked against the call. */
-export function likeOutput(what: string, name: string, like: TensorLike, problem: Problem): Operand {
+export function checkOutputLike(what: string, name: string, like: TensorLike, problem: Problem): Operand {
   const t = asTensor(`${what}: ${name}`, like);
   const want = outputShape(problem.shape);
   if (t.shape.join() !== want.join())
@@ -49,7 +49,7 @@ export function lseReader(what: string, like: TensorLike, problem: Problem): Lse
 }
 
 /** The gradient of one input: in its layout, in its dtype, summed over the batch axes it was broadcast along. */
-export function asInput(
+export function reduceToInput(
   full: Float32Array | Float64Array,
   shape: Shape,
   input: Operand,
@@ -70,11 +70,11 @@ export function asInput(
     for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
   const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
   const turned = shape.layout === "bshd" ? transposed(source, 1, 2).dense() : source;
-  return rounded(turned.data as Float64Array, own, dtype);
+  return castTo(turned.data as Float64Array, own, dtype);
 }
 
 /** Numbers in a dtype, rounded once. */
-export function rounded(
+export function castTo(
   data: Float32Array | Float64Array,
   shape: readonly number[],
   dtype: FloatDType,

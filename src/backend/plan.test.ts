@@ -8,7 +8,7 @@ const plan: Plan = {
   kernel: "forward mul+add 5x2 d64 q45 k128 f32 mask le(k,q)",
   threads: 2,
   tasks: 24,
-  blockRows: 45,
+  rowTile: 45,
   keyTile: 128,
   splits: 1,
   stages: 1,
@@ -31,7 +31,7 @@ it("with a mask, its tiles and their shares; with a reason, the reason", () => {
   const text = printPlan({
     ...plan,
     backend: "reference",
-    because: "float64 is computed in plain loops",
+    fallbackReason: "float64 is computed in plain loops",
     stages: 3,
     tiles: { skipped: 6, full: 1, partial: 1 },
   });

@@ -13,7 +13,7 @@ export interface Plan {
   /** Pieces of work that threads take one by one. */
   readonly tasks: number;
   /** Query rows of one task and keys of one tile. */
-  readonly blockRows: number;
+  readonly rowTile: number;
   readonly keyTile: number;
   /** Parts the keys are split into, joined by `mergeStates`' rule. */
   readonly splits: number;
@@ -24,17 +24,17 @@ export interface Plan {
   /** Tiles the mask leaves empty, full and partial, over all heads; undefined where there is no mask expression. */
   readonly tiles?: { readonly skipped: number; readonly full: number; readonly partial: number };
   /** Why a faster level was not taken, where it was not. */
-  readonly because?: string;
+  readonly fallbackReason?: string;
 }
 
 /** A plan as lines of text. */
 export function printPlan(plan: Plan): string {
   const lines: [string, string][] = [
-    ["backend", plan.because ? `${plan.backend} (${plan.because})` : plan.backend],
+    ["backend", plan.fallbackReason ? `${plan.backend} (${plan.fallbackReason})` : plan.backend],
     ["level", plan.level],
     ["kernel", plan.kernel],
     ["threads", String(plan.threads)],
-    ["tasks", `${plan.tasks} of ${plan.blockRows} query rows × ${plan.keyTile} keys a tile`],
+    ["tasks", `${plan.tasks} of ${plan.rowTile} query rows × ${plan.keyTile} keys a tile`],
     ["splits", `${plan.splits} over the keys, ${plan.stages} ${plan.stages === 1 ? "stage" : "stages"}`],
     ["memory", `${(plan.bytes / 2 ** 20).toFixed(2)} MiB beyond inputs and output`],
   ];

@@ -7,7 +7,7 @@ import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "
 import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
-import { bounder } from "../masks/expression/bounds.ts";
+import { compileBounds } from "../masks/expression/bounds.ts";
 import {
   BoolExpression,
   type Expression,
@@ -65,7 +65,7 @@ export interface MaskTensor {
 
 /** A resolved call. */
 export interface Problem {
-  readonly what: string;
+  readonly caller: string;
   readonly shape: Shape;
   /** Dtype of the query, and so of the output. */
   readonly dtype: FloatDType;
@@ -149,7 +149,7 @@ export function resolve(
   for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, offsets);
 
   return {
-    what,
+    caller: what,
     shape,
     dtype: query.dtype as FloatDType,
     scale: shape.dk === 0 && options.scale === undefined ? 1 : scale,
@@ -389,7 +389,7 @@ function checkTables(what: string, expr: Expression, shape: Shape, offsets: Floa
     if (x.op === "table" && (x.value as Table).strict) {
       const t = x.value as Table;
       x.args.forEach((index, axis) => {
-        const { low, high, last } = bounder(index)(box);
+        const { low, high, last } = compileBounds(index)(box);
         if (low[last] < 0 || high[last] >= t.shape[axis]) {
           const name = names.find((n) => n.startsWith(`${index.value} `)) ?? "its index";
           throw new ShapeError(

@@ -22,7 +22,7 @@ export interface MatmulOptions {
 }
 
 /** Rows of a tile that may be written behind the last one of a new result: room is left for as many. */
-export const STRIP = 8;
+export const STRIP_ROWS = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
 export interface Product {
@@ -100,7 +100,7 @@ export function resolveProduct(
   // An empty sum is 0; any other product is written in full, by an engine in whole tiles of up to STRIP rows.
   const room = () =>
     dtype === "float32" && x.columns > 0
-      ? resultArray(sizeOf(shape), STRIP * y.columns)
+      ? resultArray(sizeOf(shape), STRIP_ROWS * y.columns)
       : arrayFor(dtype, sizeOf(shape));
   const result = (added ?? new Tensor(room(), shape, dtype)) as Tensor<"float32" | "float64">;
   let batch = sizeOf(lead);
@@ -194,12 +194,12 @@ function checkAccumulate(
       { got: into.shape, strides: into.strides },
     );
   for (const [name, t] of Object.entries(operands))
-    if (t.data.buffer === into.data.buffer && meet(t, into))
+    if (t.data.buffer === into.data.buffer && overlap(t, into))
       throw new OptionError("overlap", `${what}: accumulate shares memory with ${name}`, { name });
 }
 
 /** True where the elements of two tensors over one buffer lie between each other's first and last byte. */
-function meet(x: Tensor, y: Tensor): boolean {
+function overlap(x: Tensor, y: Tensor): boolean {
   const [a, b] = [x, y].map((t) => {
     let [low, high] = [t.offset, t.offset];
     t.shape.forEach((n, axis) => {

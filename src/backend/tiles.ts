@@ -2,7 +2,7 @@
  * Which keys a block of query rows has to look at: runs of full keys (no predicate) and partial ones, found from the
  * mask's bounds by halving. What no row of the block may see is in no run, so it is neither read nor computed.
  */
-import { type Box, classer, type TileClass } from "../masks/expression/bounds.ts";
+import { type Box, compileTileClassifier, type TileClass } from "../masks/expression/bounds.ts";
 import { type BoolExpression, uses } from "../masks/expression/expr.ts";
 import type { Problem } from "./problem.ts";
 
@@ -16,7 +16,7 @@ export interface KeyRun {
 }
 
 /** Rows that are looked at together first. */
-const SUPER = 1024;
+const COARSE_ROWS = 1024;
 
 /** Finds runs for blocks of rows; remembers those that heads and batch entries share. */
 export class TileMap {
@@ -27,7 +27,7 @@ export class TileMap {
   private readonly problem: Problem;
   private readonly keyTile: number;
   private readonly panel: number;
-  private held: { key: string; runs: readonly KeyRun[] } = { key: "", runs: [] };
+  private cachedCoarse: { key: string; runs: readonly KeyRun[] } = { key: "", runs: [] };
   private readonly box: Box = {
     b0: 0,
     b1: 0,
@@ -46,7 +46,7 @@ export class TileMap {
     this.problem = problem;
     this.keyTile = keyTile;
     this.panel = panel;
-    this.classOf = mask && classer(mask);
+    this.classOf = mask && compileTileClassifier(mask);
     this.perHead = mask !== undefined && uses(mask, "h");
     const moves = problem.offsets.some((x) => x !== problem.offsets[0]);
     this.perBatch = mask !== undefined && (uses(mask, "b") || (moves && uses(mask, "q")));
@@ -83,17 +83,17 @@ export class TileMap {
     to: number,
   ): readonly KeyRun[] {
     const { Nq } = this.problem.shape;
-    if (Nq <= 2 * SUPER || to - from <= 2 * SUPER) return [{ from, to, partial: true }];
-    const group = Math.floor(row0 / SUPER);
+    if (Nq <= 2 * COARSE_ROWS || to - from <= 2 * COARSE_ROWS) return [{ from, to, partial: true }];
+    const group = Math.floor(row0 / COARSE_ROWS);
     const key = `${b} ${h} ${group} ${row1 - row0} ${from} ${to}`;
-    if (this.held.key !== key) {
-      this.box.i0 = group * SUPER;
-      this.box.i1 = Math.min(Nq, (group + 1) * SUPER + row1 - row0) - 1;
+    if (this.cachedCoarse.key !== key) {
+      this.box.i0 = group * COARSE_ROWS;
+      this.box.i1 = Math.min(Nq, (group + 1) * COARSE_ROWS + row1 - row0) - 1;
       const runs: KeyRun[] = [];
       this.visit(from, to, runs, false);
-      this.held = { key, runs };
+      this.cachedCoarse = { key, runs };
     }
-    return this.held.runs;
+    return this.cachedCoarse.runs;
   }
 
   private at(from: number, to: number): TileClass {
@@ -154,13 +154,13 @@ function add(found: KeyRun[], from: number, to: number, partial: boolean): void 
 /** Tiles of a problem by class, counted over all heads for blocks of `blockRows` rows. */
 export function countTiles(
   problem: Problem,
-  blockRows: number,
+  rowTile: number,
   keyTile: number,
   panel: number,
 ): { skipped: number; full: number; partial: number } {
   const { B, Hq, Nq, Nk } = problem.shape;
   const map = new TileMap(problem, keyTile, panel);
-  const total = Math.ceil(Nq / blockRows) * Math.ceil(Nk / keyTile);
+  const total = Math.ceil(Nq / rowTile) * Math.ceil(Nk / keyTile);
   const counts = { skipped: 0, full: 0, partial: 0 };
   const bs = map.perBatch ? B : Math.min(B, 1);
   const hs = map.perHead ? Hq : Math.min(Hq, 1);
@@ -168,8 +168,8 @@ export function countTiles(
   for (let b = 0; b < bs; b++)
     for (let h = 0; h < hs; h++) {
       let [full, partial] = [0, 0];
-      for (let row = 0; row < Nq; row += blockRows)
-        for (const run of map.runs(b, h, row, Math.min(Nq, row + blockRows), 0, Nk)) {
+      for (let row = 0; row < Nq; row += rowTile)
+        for (const run of map.runs(b, h, row, Math.min(Nq, row + rowTile), 0, Nk)) {
           const tiles = Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
           if (run.partial) partial += tiles;
           else full += tiles;

@@ -7,7 +7,7 @@ import { alibi, causal, maskMod, slidingWindow } from "../masks/index.ts";
 import { tileFor } from "../wasm/engine/features.ts";
 import { type AttentionOptions, resolve } from "./problem.ts";
 import { configure } from "./settings.ts";
-import { cut, type Machine, stages } from "./tiling.ts";
+import { chooseTiling, type Machine, planStaging } from "./tiling.ts";
 
 const machine: Machine = { tileRows: 6, panel: 8 };
 const problemOf = (
@@ -24,29 +24,29 @@ const problemOf = (
 };
 
 it("few rows decode, many go forward; blocks are whole register tiles", () => {
-  expect(cut(problemOf({ Hq: 2, Nq: 1, Nk: 100 }), machine).kind).toBe("decode");
-  const how = cut(problemOf({ Hq: 2, Nq: 100, Nk: 100 }), machine);
-  expect([how.kind, how.blockRows % 6, how.headsPerTask]).toEqual(["forward", 0, 1]);
+  expect(chooseTiling(problemOf({ Hq: 2, Nq: 1, Nk: 100 }), machine).kind).toBe("decode");
+  const how = chooseTiling(problemOf({ Hq: 2, Nq: 100, Nk: 100 }), machine);
+  expect([how.kind, how.rowTile % 6, how.headsPerTask]).toEqual(["forward", 0, 1]);
 });
 
 it("heads of a group decode in one task, unless something tells them apart", () => {
   const shape = { Hq: 8, Hkv: 2, Nq: 1, Nk: 100 };
-  expect(cut(problemOf(shape), machine).headsPerTask).toBe(4);
-  expect(cut(problemOf({ ...shape, Nq: 3 }), machine).headsPerTask).toBe(4);
-  expect(cut(problemOf(shape, { attnMask: causal() }), machine).headsPerTask).toBe(4);
+  expect(chooseTiling(problemOf(shape), machine).headsPerTask).toBe(4);
+  expect(chooseTiling(problemOf({ ...shape, Nq: 3 }), machine).headsPerTask).toBe(4);
+  expect(chooseTiling(problemOf(shape, { attnMask: causal() }), machine).headsPerTask).toBe(4);
   for (const options of [
     { attnMask: maskMod(({ h, k }) => k.ge(h)) },
     { attnMask: zeros([8, 1, 100], "bool") },
     { dropoutP: 0.1 },
     { attnMask: causal(), scoreMod: alibi(new Float32Array(8)) },
   ])
-    expect(cut(problemOf(shape, options), machine).headsPerTask).toBe(1);
+    expect(chooseTiling(problemOf(shape, options), machine).headsPerTask).toBe(1);
 });
 
 it("splits cover the keys once, each a multiple of the key tile", () => {
   for (const Nk of [1, 100, 2047, 2048, 2049, 9001, 65_537, 1_000_003])
     for (const Hq of [1, 3, 16, 64]) {
-      const { splits, splitKeys, keyTile } = cut(problemOf({ Hq, Nq: 1, Nk }), machine);
+      const { splits, splitKeys, keyTile } = chooseTiling(problemOf({ Hq, Nq: 1, Nk }), machine);
       expect(splits).toBeGreaterThanOrEqual(1);
       expect((splits - 1) * splitKeys).toBeLessThan(Nk);
       expect(splits * splitKeys).toBeGreaterThanOrEqual(Nk);
@@ -59,14 +59,14 @@ it("stages fit the budget, or are as small as they can be", () => {
     for (const budget of [2 ** 20, 2 ** 24, 2 ** 28])
       for (const cell of [0, 4]) {
         const problem = problemOf({ Hq: 4, Nq: N, Nk: N });
-        const how = cut(problem, machine);
+        const how = chooseTiling(problem, machine);
         const costs = { key: 1024, row: 768, cell };
-        const { heads, rows, keys, count } = stages(problem, how, costs, budget);
+        const { heads, rows, keys, count } = planStaging(problem, how, costs, budget);
         const bytes = heads * (keys * costs.key + rows * costs.row + rows * keys * cell);
-        if (rows > how.blockRows || keys > how.keyTile) expect(bytes).toBeLessThanOrEqual(1.4 * budget);
+        if (rows > how.rowTile || keys > how.keyTile) expect(bytes).toBeLessThanOrEqual(1.4 * budget);
         expect(count).toBeGreaterThanOrEqual(1);
         if (keys < N) expect(keys % how.keyTile).toBe(0);
-        if (rows < N) expect(rows % how.blockRows).toBe(0);
+        if (rows < N) expect(rows % how.rowTile).toBe(0);
       }
 });
 
@@ -77,7 +77,7 @@ it("a cut does not depend on threads and memory, which would change bits", () =>
   try {
     const cuts = [1, 2, 64].map((threads) => {
       configure({ threads, bytesPerThread: threads * 2 ** 20 });
-      return cut(problem, machine);
+      return chooseTiling(problem, machine);
     });
     expect(cuts[0].splits).toBeGreaterThan(1);
     for (const one of cuts) expect(one).toEqual(cuts[0]);
@@ -97,20 +97,20 @@ it("cuts have the sizes that every level's kernels need, and stages keep them", 
       const problem = problemOf({ B: r.int(1, 3), Hq: Hkv * r.int(1, 8), Hkv, Nq, Nk, d });
       const { G } = problem.shape;
       const budget = r.size(2 ** 26);
-      const how = cut(problem, { tileRows: tile.rows, panel: 4 * tile.vectors });
+      const how = chooseTiling(problem, { tileRows: tile.rows, panel: 4 * tile.vectors });
       expect(how.keyTile % 8).toBe(0);
       if (how.kind === "forward") {
         expect(how.keyTile % (4 * tile.vectors)).toBe(0);
-        expect(how.blockRows % tile.rows).toBe(0);
+        expect(how.rowTile % tile.rows).toBe(0);
       } else {
         expect(G % how.headsPerTask).toBe(0);
-        expect(how.blockRows).toBe(how.headsPerTask * Nq);
+        expect(how.rowTile).toBe(how.headsPerTask * Nq);
       }
       const costs = { key: 4 * d * r.int(1, 4), row: 8 * d + 4, cell: r.pick([0, 0, 1, 5]) };
-      const made = stages(problem, how, costs, budget);
+      const made = planStaging(problem, how, costs, budget);
       expect([made.rows, made.keys].every((x) => x > 0)).toBe(true);
       if (made.keys < Nk) expect([made.keys % how.keyTile, how.splits]).toEqual([0, 1]);
-      if (made.rows < Nq) expect(made.rows % how.blockRows).toBe(0);
+      if (made.rows < Nq) expect(made.rows % how.rowTile).toBe(0);
       if (made.heads > 1) expect([made.rows, made.keys]).toEqual([Nq, Nk]);
       const { B } = problem.shape;
       expect(made.count).toBe(
@@ -129,10 +129,10 @@ it("the plan a call prints adds up", () => {
     const view = (N: number) => ({ data: zeros([64]).data, shape: [2, 4, N, 64], strides: [0, 0, 0, 1] });
     const plan = explain(view(Nq), view(Nk), view(Nk), { attnMask: slidingWindow(100, 50) });
     const { skipped, full, partial } = plan.tiles as NonNullable<typeof plan.tiles>;
-    const blocks = Math.ceil(Nq / plan.blockRows);
+    const blocks = Math.ceil(Nq / plan.rowTile);
     expect(plan.tasks).toBe(2 * 4 * blocks * plan.splits);
     expect(skipped + full + partial).toBe(2 * 4 * blocks * Math.ceil(Nk / plan.keyTile));
-    expect(plan.kernel).toContain(`q${plan.blockRows} k${plan.keyTile}`);
+    expect(plan.kernel).toContain(`q${plan.rowTile} k${plan.keyTile}`);
     expect([plan.stages, plan.threads].every((n) => n >= 1)).toBe(true);
     expect(plan.bytes).toBeGreaterThan(0);
   }

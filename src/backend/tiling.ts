@@ -14,9 +14,9 @@ export interface Machine {
 }
 
 /** How a problem is cut up. */
-export interface Cut {
+export interface Tiling {
   readonly kind: "forward" | "decode";
-  readonly blockRows: number;
+  readonly rowTile: number;
   readonly keyTile: number;
   /** Query heads whose rows one task holds (decode only). */
   readonly headsPerTask: number;
@@ -29,13 +29,13 @@ export interface Cut {
 /** Rows up to which keys are not packed: the decode kernel takes 0.8 of the forward kernel's time at 4 rows, 0.9 at 8 (measured: 12 heads, d 64, 2,048 keys). */
 const DECODE_ROWS = 4;
 /** Rows a decode task holds at most: their output stays in the first cache. */
-const DECODE_BLOCK = 16;
+const DECODE_TASK_ROWS = 16;
 /** Tasks below which the keys are split, and the fewest keys of a part. */
-const FEW_TASKS = 16;
-const SPLIT_KEYS = 1024;
+const MIN_TASKS = 16;
+const MIN_SPLIT_KEYS = 1024;
 
 /** Cuts a problem up. */
-export function cut(problem: Problem, machine: Machine): Cut {
+export function chooseTiling(problem: Problem, machine: Machine): Tiling {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   if (Nq <= DECODE_ROWS) {
     // About 4 KiB of K, then 4 KiB of V, in turn; at least the 8 keys of a softmax step.
@@ -44,34 +44,34 @@ export function cut(problem: Problem, machine: Machine): Cut {
       problem.tensors.length > 0 ||
       problem.dropoutP > 0 ||
       (problem.mask !== undefined && (problem.score !== undefined || uses(problem.mask, "h")));
-    const headsPerTask = single ? 1 : divisorUpTo(G, Math.floor(DECODE_BLOCK / Math.max(Nq, 1)));
+    const headsPerTask = single ? 1 : largestDivisor(G, Math.floor(DECODE_TASK_ROWS / Math.max(Nq, 1)));
     const tasks = B * Hkv * (G / headsPerTask);
     return {
       kind: "decode",
-      blockRows: headsPerTask * Math.max(Nq, 1),
+      rowTile: headsPerTask * Math.max(Nq, 1),
       keyTile,
       headsPerTask,
-      ...split(tasks, Nk, keyTile),
+      ...chooseSplits(tasks, Nk, keyTile),
     };
   }
   const keyTile = dk > 160 || dv > 160 ? 64 : 128;
   // Small blocks waste less on a mask's edge, large ones reuse K more; full attention does not care.
   const groups = Math.round((problem.mask && Nk <= 2048 ? 24 : 48) / machine.tileRows);
-  const few = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < FEW_TASKS;
-  const blockRows = machine.tileRows * (few ? Math.max(2, Math.round(groups / 2)) : groups);
-  const tasks = B * Hq * Math.ceil(Nq / blockRows);
-  return { kind: "forward", blockRows, keyTile, headsPerTask: 1, ...split(tasks, Nk, keyTile) };
+  const few = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < MIN_TASKS;
+  const rowTile = machine.tileRows * (few ? Math.max(2, Math.round(groups / 2)) : groups);
+  const tasks = B * Hq * Math.ceil(Nq / rowTile);
+  return { kind: "forward", rowTile, keyTile, headsPerTask: 1, ...chooseSplits(tasks, Nk, keyTile) };
 }
 
-function split(tasks: number, Nk: number, keyTile: number): { splits: number; splitKeys: number } {
-  if (tasks === 0 || tasks >= FEW_TASKS || Nk < 2 * SPLIT_KEYS) return { splits: 1, splitKeys: Nk };
-  const wanted = Math.min(Math.ceil(FEW_TASKS / tasks), Math.floor(Nk / SPLIT_KEYS));
+function chooseSplits(tasks: number, Nk: number, keyTile: number): { splits: number; splitKeys: number } {
+  if (tasks === 0 || tasks >= MIN_TASKS || Nk < 2 * MIN_SPLIT_KEYS) return { splits: 1, splitKeys: Nk };
+  const wanted = Math.min(Math.ceil(MIN_TASKS / tasks), Math.floor(Nk / MIN_SPLIT_KEYS));
   const splitKeys = Math.ceil(Nk / wanted / keyTile) * keyTile;
   return { splits: Math.ceil(Nk / splitKeys), splitKeys };
 }
 
-function divisorUpTo(n: number, most: number): number {
-  for (let d = Math.min(n, Math.max(1, most)); d > 1; d--) if (n % d === 0) return d;
+function largestDivisor(n: number, limit: number): number {
+  for (let d = Math.min(n, Math.max(1, limit)); d > 1; d--) if (n % d === 0) return d;
   return 1;
 }
 
@@ -84,7 +84,7 @@ export interface Costs {
 }
 
 /** Pieces that are staged together: groups of key heads, or parts of one. */
-export interface Stages {
+export interface StagingPlan {
   /** Key heads (over batch entries) staged at once. */
   readonly heads: number;
   readonly rows: number;
@@ -93,29 +93,29 @@ export interface Stages {
 }
 
 /** Cuts what is staged so that it fits the budget: whole heads if they fit, else ranges of rows and keys of one head. */
-export function stages(
+export function planStaging(
   problem: Problem,
-  how: Pick<Cut, "blockRows" | "keyTile" | "splits">,
+  tiling: Pick<Tiling, "rowTile" | "keyTile" | "splits">,
   costs: Costs,
   budget: number,
-): Stages {
+): StagingPlan {
   const { B, Hkv, G, Nq, Nk } = problem.shape;
   const all = B * Hkv;
   const headBytes = Nk * costs.key + G * Nq * costs.row + G * Nq * Nk * costs.cell;
   const heads = Math.max(1, Math.min(all, Math.floor(budget / Math.max(1, headBytes))));
-  if (headBytes <= budget || all === 0 || how.splits > 1)
+  if (headBytes <= budget || all === 0 || tiling.splits > 1)
     return { heads, rows: Nq, keys: Nk, count: Math.ceil(all / heads) };
   // Keys take half of the budget; rows what is left, and mask cells bound their product.
   const tile = (n: number, step: number) => Math.max(step, Math.floor(n / step) * step);
-  let keys = Math.min(Nk, tile(budget / 2 / costs.key, how.keyTile));
-  let rows = Math.min(Nq, tile(budget / 3 / (G * costs.row), how.blockRows));
+  let keys = Math.min(Nk, tile(budget / 2 / costs.key, tiling.keyTile));
+  let rows = Math.min(Nq, tile(budget / 3 / (G * costs.row), tiling.rowTile));
   while (
     costs.cell > 0 &&
     G * rows * keys * costs.cell > budget / 2 &&
-    (rows > how.blockRows || keys > how.keyTile)
+    (rows > tiling.rowTile || keys > tiling.keyTile)
   )
-    if (rows * 2 > keys && rows > how.blockRows) rows = tile(rows / 2, how.blockRows);
-    else if (keys > how.keyTile) keys = tile(keys / 2, how.keyTile);
-    else rows = tile(rows / 2, how.blockRows);
+    if (rows * 2 > keys && rows > tiling.rowTile) rows = tile(rows / 2, tiling.rowTile);
+    else if (keys > tiling.keyTile) keys = tile(keys / 2, tiling.keyTile);
+    else rows = tile(rows / 2, tiling.rowTile);
   return { heads: 1, rows, keys, count: all * Math.ceil(Nq / rows) * Math.ceil(Nk / keys) };
 }

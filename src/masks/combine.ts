@@ -1,6 +1,6 @@
 /** Masks joined: `and(causal(), slidingWindow(256, 0))`. */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { BoolExpression, type Mask, truth } from "./expression/expr.ts";
+import { BoolExpression, boolConst, type Mask } from "./expression/expr.ts";
 
 function check(what: string, mask: Mask): void {
   if (!(mask instanceof BoolExpression))
@@ -12,13 +12,13 @@ function check(what: string, mask: Mask): void {
 /** Attend where all masks do. */
 export function and(...masks: Mask[]): Mask {
   for (const m of masks) check("and", m);
-  return truth(true).and(...masks);
+  return boolConst(true).and(...masks);
 }
 
 /** Attend where any of the masks does. */
 export function or(...masks: Mask[]): Mask {
   for (const m of masks) check("or", m);
-  return truth(false).or(...masks);
+  return boolConst(false).or(...masks);
 }
 
 /** Attend where the mask does not. */

@@ -1,6 +1,6 @@
 /** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { type Mask, maskMod, table, truth } from "./expression/expr.ts";
+import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
 import { slidingWindow } from "./window.ts";
 
 /** The query or the key is one of `indices` (positions). */
@@ -13,7 +13,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
         `globalTokens: expected positions, integers from 0, got ${formatValue(x)}`,
         { got: x },
       );
-  if (list.length === 0) return truth(false);
+  if (list.length === 0) return boolConst(false);
   // One flag for each position up to the last global one, and a 0 behind it that every later position reads.
   const flags = new Int32Array(Math.max(...list) + 2);
   for (const x of list) flags[x] = 1;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DTypeError, type HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { tensor } from "../core/tensor.ts";
-import { textOf, truth } from "./expression/expr.ts";
+import { boolConst, textOf } from "./expression/expr.ts";
 import { compile } from "./expression/js.ts";
 import {
   and,
@@ -200,10 +200,10 @@ describe("and, or, not", () => {
     same(not(or()), () => true);
   });
   it("true and false are folded away", () => {
-    expect(textOf(and(truth(true), causal()))).toBe(textOf(causal()));
-    expect(textOf(or(causal(), truth(false)))).toBe(textOf(causal()));
-    expect(textOf(and(causal(), truth(false)))).toBe("false");
-    expect(textOf(or(causal(), truth(true)))).toBe("true");
+    expect(textOf(and(boolConst(true), causal()))).toBe(textOf(causal()));
+    expect(textOf(or(causal(), boolConst(false)))).toBe(textOf(causal()));
+    expect(textOf(and(causal(), boolConst(false)))).toBe("false");
+    expect(textOf(or(causal(), boolConst(true)))).toBe("true");
   });
   it("refuse what is no mask, by name", () => {
     refuses(OptionError, "mask", /and: expected masks such as causal\(\), got true/, () =>

@@ -1,6 +1,6 @@
 /** Sliding windows, whole or with gaps. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { type Mask, maskMod, truth } from "./expression/expr.ts";
+import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 
 /** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 leaves that side open. */
 export function slidingWindow(left: number, right: number): Mask {
@@ -15,7 +15,7 @@ export function slidingWindow(left: number, right: number): Mask {
         { got: n },
       );
   return maskMod(({ q, k }) =>
-    (left < 0 ? truth(true) : q.sub(k).le(left)).and(right < 0 ? truth(true) : k.sub(q).le(right)),
+    (left < 0 ? boolConst(true) : q.sub(k).le(left)).and(right < 0 ? boolConst(true) : k.sub(q).le(right)),
   );
 }
 
@@ -23,5 +23,5 @@ export function slidingWindow(left: number, right: number): Mask {
 export function dilated(n: number): Mask {
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
     throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
-  return n === 1 ? truth(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
+  return n === 1 ? boolConst(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
 }

@@ -34,7 +34,7 @@ export function forward(problem: Problem, out: Result): void {
           if (scores[k] === -Infinity) continue;
           const p = Math.exp(scores[k] - m);
           l += p;
-          const w = p * rows.kept(b, h, row, k);
+          const w = p * rows.dropoutFactor(b, h, row, k);
           const vAt = vHead + k * value.row;
           for (let e = 0; e < dv; e++) o[e] += w * readV(vAt + e * value.column);
         }
@@ -64,7 +64,7 @@ export function weights(
     for (const h of heads)
       for (const row of rows) {
         rowWeights(problem, h, lse(b, h, row), walker.scores(b, h, row, scores), scores, p);
-        for (let k = 0; k < Nk; k++, at++) write(at, p[k] * walker.kept(b, h, row, k));
+        for (let k = 0; k < Nk; k++, at++) write(at, p[k] * walker.dropoutFactor(b, h, row, k));
       }
 }
 
@@ -78,7 +78,7 @@ export const reference: Backend = {
     kernel: `reference ${problem.dtype} in float64 loops`,
     threads: 1,
     tasks: problem.shape.B * problem.shape.Hq,
-    blockRows: 1,
+    rowTile: 1,
     keyTile: problem.shape.Nk,
     splits: 1,
     stages: 1,

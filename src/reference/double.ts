@@ -13,7 +13,7 @@
  * part as constants: their own tables get no second gradient.
  */
 
-import { asInput, likeOutput } from "../backend/gradients.ts";
+import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
 import { formatTensor, ShapeError } from "../core/errors.ts";
@@ -70,7 +70,7 @@ export function attentionDoubleBackward(
   const gq = from(along("g.dQuery", g.dQuery, shape.query), dk);
   const gk = from(along("g.dKey", g.dKey, shape.key), dk);
   const gv = from(along("g.dValue", g.dValue, shape.value), dv);
-  const dOut = vectors(likeOutput(what, "dOutput", dOutput, problem), dv);
+  const dOut = vectors(checkOutputLike(what, "dOutput", dOutput, problem), dv);
   const rows = rowsOf(problem);
   const curve = curveOf(problem.score, offsets);
 
@@ -100,7 +100,7 @@ export function attentionDoubleBackward(
         let [delta, deltaDot] = [0, 0];
         const oDot = dDOutput.subarray(at * dv, (at + 1) * dv);
         for (const j of seen) {
-          const kept = rows.kept(b, h, i, j);
+          const kept = rows.dropoutFactor(b, h, i, j);
           const pDot = p[j] * (curve.slope(b, h, i, j, before[j]) * sDot[j] - mean);
           const [vj, vjDot] = [v(b, hk, j), gv(b, hk, j)];
           dp[j] = kept * dot(dO, vj);
@@ -128,10 +128,10 @@ export function attentionDoubleBackward(
       }
   const output = { ...shape.query, tensor: asTensor(what, dOutput) };
   return {
-    dDOutput: asInput(dDOutput, shape, output, Hq, Nq, dv),
-    dQuery: asInput(dQuery, shape, shape.query, Hq, Nq, dk),
-    dKey: asInput(dKey, shape, shape.key, Hkv, Nk, dk),
-    dValue: asInput(dValue, shape, shape.value, Hkv, Nk, dv),
+    dDOutput: reduceToInput(dDOutput, shape, output, Hq, Nq, dv),
+    dQuery: reduceToInput(dQuery, shape, shape.query, Hq, Nq, dk),
+    dKey: reduceToInput(dKey, shape, shape.key, Hkv, Nk, dk),
+    dValue: reduceToInput(dValue, shape, shape.value, Hkv, Nk, dv),
   };
 }
 

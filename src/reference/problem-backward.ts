@@ -9,7 +9,7 @@
  * without a value: its dp is 0. A row that sees nothing has no part in any gradient.
  */
 
-import type { Gradients, Upstream } from "../backend/contract.ts";
+import type { BackwardInputs, Gradients } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
@@ -19,7 +19,7 @@ import { type Cell, compile } from "../masks/expression/js.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
 /** Fills the gradients of Σ output·dOutput. */
-export function backward(problem: Problem, upstream: Upstream, gradients: Gradients): void {
+export function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv, query, key, value } = problem.shape;
   const rows = rowsOf(problem);
   const change = changeOf(problem, gradients);
@@ -45,7 +45,7 @@ export function backward(problem: Problem, upstream: Upstream, gradients: Gradie
           for (let j = 0; j < Nk; j++) {
             dp[j] = 0;
             if (scores[j] === -Infinity) continue;
-            kept[j] = rows.kept(b, h, row, j);
+            kept[j] = rows.dropoutFactor(b, h, row, j);
             v(b, hk, j, vj);
             for (let e = 0; e < dv; e++) dp[j] += doi[e] * vj[e];
             dp[j] *= kept[j];
@@ -97,9 +97,9 @@ function changeOf(
   const { tensors, offsets, score } = problem;
   const slopes = score && derivative(score);
   const byScore = slopes?.score && compile(slopes.score);
-  const tables = (slopes?.tables ?? []).flatMap(({ read, table, slope }) => {
+  const tables = (slopes?.tables ?? []).flatMap(({ read, table, partial }) => {
     const into = gradients.tables.get(table);
-    return into ? [{ into, at: indexOf(table, read), slope: compile(slope) }] : [];
+    return into ? [{ into, at: indexOf(table, read), slope: compile(partial) }] : [];
   });
   const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
   return (b, h, row, j, before, ds) => {

@@ -16,7 +16,7 @@ export interface RowWalker {
    */
   scores(b: number, h: number, row: number, scores: Float64Array, before?: Float64Array): number;
   /** Factor dropout puts on a cell: 0 or 1/(1 − p). */
-  kept(b: number, h: number, row: number, k: number): number;
+  dropoutFactor(b: number, h: number, row: number, k: number): number;
 }
 
 /** A walker over the rows of a problem. */
@@ -72,7 +72,7 @@ export function rowsOf(problem: Problem): RowWalker {
       }
       return m;
     },
-    kept(b, h, row, k) {
+    dropoutFactor(b, h, row, k) {
       if (problem.dropoutP === 0) return 1;
       const bits = cellBits(rowKey(headKey(problem.seed, b, h), row + offsets[b]), k);
       return bits >= threshold ? 1 / (1 - problem.dropoutP) : 0;

@@ -4,7 +4,7 @@
  * fits is one stage; a long one goes piece by piece, so that memory does not grow with N.
  */
 
-import type { Backend, Gradients, LseReader, Result, Upstream } from "../backend/contract.ts";
+import type { Backend, BackwardInputs, Gradients, LseReader, Result } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
 import type { Product } from "../backend/product.ts";
@@ -15,92 +15,110 @@ import { backward, refusesBackward } from "./backward/backward.ts";
 import { workspaceOf } from "./codegen/layout.ts";
 import { keyOf, packing, panelOf } from "./codegen/spec.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
-import { abandonEngine, currentLevel, type Engine, theEngine, whyNot } from "./engine/engine.ts";
+import { currentLevel, discardEngine, type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
 import type { Kernel } from "./engine/kernel-cache.ts";
 import { agrees, productsAgree } from "./engine/self-test.ts";
-import { ThreadLost } from "./engine/worker-pool.ts";
-import { Regions, writeCall } from "./forward/call.ts";
-import { type Piece, type Placed, placePieces, placeWhole } from "./forward/place.ts";
-import { type KernelLevel, type KeyRange, type Prepared, prepareCall } from "./forward/prepare.ts";
-import { collect } from "./forward/results.ts";
-import { attendTasks, packTasks, type Tasks } from "./forward/tasks.ts";
+import { WorkerLostError } from "./engine/worker-pool.ts";
+import { AllocationScope, writeCall } from "./forward/call.ts";
+import { type Placed, placeProblem, placeStages, type Stage } from "./forward/place.ts";
+import { type ForwardPlan, type KernelLevel, type KeyRange, planForward } from "./forward/prepare.ts";
+import { copyResultsOut } from "./forward/results.ts";
+import { buildAttentionTasks, buildPackTasks, type Tasks } from "./forward/tasks.ts";
 import { weights } from "./forward/weights.ts";
 import { matmul as multiply } from "./ops/matmul.ts";
-import { type Stream, stream } from "./ops/row-pipeline.ts";
+import { type RowPipeline, runPipeline } from "./ops/row-pipeline.ts";
 
 export { empty } from "./engine/resident.ts";
 export {
   type AdamWScalars,
-  adamwStream,
-  columnSumsStream,
-  crossEntropyStream,
+  adamwPipeline,
+  columnSumsPipeline,
+  crossEntropyPipeline,
   type MapName,
-  mapBackwardStream,
-  mapStream,
-  normBackwardStream,
-  normStream,
+  mapBackwardPipeline,
+  mapPipeline,
+  normBackwardPipeline,
+  normPipeline,
 } from "./ops/rowwise.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
-const LONE_WORK = 4e6;
+const MIN_PARALLEL_FLOPS = 4e6;
 
 /** Rows and keys that 32-bit integers count, with room for a tile behind the last. */
-const MOST_KEYS = 2 ** 31 - 2 ** 12;
+const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
 const levelNow = (): KernelLevel =>
   currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
 
 /** How many threads a job may use now; starts them where there is work for them. */
-function threadsFor(engine: Engine, work: number, alone: boolean): number {
+function threadsFor(engine: Engine, work: number, singleThreaded: boolean): number {
   const { threads } = settings();
-  if (alone || threads === 1 || work < LONE_WORK) return 1;
-  engine.threads.start(threads);
-  if (engine.threads.unavailable)
+  if (singleThreaded || threads === 1 || work < MIN_PARALLEL_FLOPS) return 1;
+  engine.pool.start(threads);
+  if (engine.pool.unavailable)
     warnOnce(
       "threads",
       "one thread only: there is no shared memory here (a page needs to be cross-origin isolated: headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp), or workers cannot start (a bundle needs worker.js of heed beside it); results are the same",
     );
-  return engine.threads.ready(threads);
+  return engine.pool.ready(threads);
 }
 
-function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, alone: boolean): void {
-  const prepared = prepareCall(engine, problem, level);
-  const { spec, how, cut } = prepared;
+function run(
+  engine: Engine,
+  problem: Problem,
+  out: Result,
+  level: KernelLevel,
+  singleThreaded: boolean,
+): void {
+  const prepared = planForward(engine, problem, level);
+  const { spec, tiling, staging } = prepared;
   const kernel = engine.kernels.get(spec);
   const packer = spec.kind === "forward" ? engine.kernels.get(packing(spec)) : undefined;
-  const threads = threadsFor(engine, prepared.work, alone);
-  engine.threads.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
-  const map = new TileMap(problem, how.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
-  const regions = new Regions(engine.memory);
-  const stageWork = prepared.work / Math.max(1, cut.count);
-  const go = (what: Kernel, tasks: Tasks, meanwhile?: () => void) =>
-    engine.threads.run(
+  const threads = threadsFor(engine, prepared.work, singleThreaded);
+  engine.pool.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
+  const map = new TileMap(problem, tiling.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
+  const regions = new AllocationScope(engine.memory);
+  const stageWork = prepared.work / Math.max(1, staging.count);
+  const runTasks = (what: Kernel, tasks: Tasks, overlap?: () => void) =>
+    engine.pool.run(
       what,
       tasks.at,
       tasks.size,
       tasks.count,
       threads,
       what === kernel ? stageWork / tasks.count : 0,
-      meanwhile,
+      overlap,
     );
   try {
-    if (cut.count <= 1) {
-      const placed = placeWhole(engine.memory, regions, problem, prepared, out);
+    if (staging.count <= 1) {
+      const placed = placeProblem(engine.memory, regions, problem, prepared, out);
       const call = writeCall(engine.memory, regions, problem, placed.strides);
-      placed.bringKeys();
+      placed.copyKeysIn();
       // The calling thread copies the queries and values in while the others pack the keys.
-      if (packer) go(packer, packTasks(engine.memory, regions, prepared, placed, threads), placed.bringRest);
-      else placed.bringRest();
-      go(kernel, attendTasks(engine.memory, regions, problem, prepared, placed, map, call, FULL));
-      collect(engine.memory, problem, prepared, placed, out);
+      if (packer)
+        runTasks(
+          packer,
+          buildPackTasks(engine.memory, regions, prepared, placed, threads),
+          placed.copyRestIn,
+        );
+      else placed.copyRestIn();
+      runTasks(
+        kernel,
+        buildAttentionTasks(engine.memory, regions, problem, prepared, placed, map, call, ALL_KEYS),
+      );
+      copyResultsOut(engine.memory, problem, prepared, placed, out);
       return;
     }
-    pieceByPiece(engine, problem, prepared, out, map, (placed, call, range, repack) => {
-      const scratch = new Regions(engine.memory);
+    runStages(engine, problem, prepared, out, map, (placed, call, range, repack) => {
+      const scratch = new AllocationScope(engine.memory);
       try {
-        if (packer && repack) go(packer, packTasks(engine.memory, scratch, prepared, placed, threads));
-        go(kernel, attendTasks(engine.memory, scratch, problem, prepared, placed, map, call, range));
+        if (packer && repack)
+          runTasks(packer, buildPackTasks(engine.memory, scratch, prepared, placed, threads));
+        runTasks(
+          kernel,
+          buildAttentionTasks(engine.memory, scratch, problem, prepared, placed, map, call, range),
+        );
       } finally {
         scratch.free();
       }
@@ -110,41 +128,41 @@ function run(engine: Engine, problem: Problem, out: Result, level: KernelLevel, 
   }
 }
 
-const FULL: KeyRange = { first: true, last: true };
+const ALL_KEYS: KeyRange = { first: true, last: true };
 
 /** Stages one after another: groups of heads, or ranges of rows and keys of one head. */
-function pieceByPiece(
+function runStages(
   engine: Engine,
   problem: Problem,
-  prepared: Prepared,
+  prepared: ForwardPlan,
   out: Result,
   map: TileMap,
   attend: (placed: Placed, call: number, range: KeyRange, repack: boolean) => void,
 ): void {
   const { B, Hkv, Nq, Nk } = problem.shape;
-  const { cut } = prepared;
-  const heads: Piece["heads"][number][] = [];
+  const { staging } = prepared;
+  const heads: Stage["heads"][number][] = [];
   for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
-  const regions = new Regions(engine.memory);
+  const regions = new AllocationScope(engine.memory);
   try {
-    const frame = placePieces(engine.memory, regions, problem, prepared);
+    const frame = placeStages(engine.memory, regions, problem, prepared);
     const call = writeCall(engine.memory, regions, problem, frame.strides);
-    for (let n = 0; n < heads.length; n += cut.heads)
-      for (let row = 0; row < Nq; row += cut.rows) {
-        const rows = [row, Math.min(Nq, row + cut.rows)] as const;
-        for (let key = 0; key === 0 || key < Nk; key += cut.keys) {
-          const keys = [key, Math.min(Nk, key + cut.keys)] as const;
+    for (let n = 0; n < heads.length; n += staging.heads)
+      for (let row = 0; row < Nq; row += staging.rows) {
+        const rows = [row, Math.min(Nq, row + staging.rows)] as const;
+        for (let key = 0; key === 0 || key < Nk; key += staging.keys) {
+          const keys = [key, Math.min(Nk, key + staging.keys)] as const;
           const range = { first: key === 0, last: keys[1] === Nk };
-          const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows, keys };
+          const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows, keys };
           // A range of keys that no row of the piece may see is not even copied.
           const needed =
             range.first ||
             range.last ||
-            piece.heads.some(({ b, hk }) => sees(problem, map, b, hk, rows, keys));
+            piece.heads.some(({ b, hk }) => anyVisible(problem, map, b, hk, rows, keys));
           if (!needed) continue;
           const { placed, fresh } = frame.fill(piece);
           attend(placed, call, range, fresh);
-          if (range.last) collect(engine.memory, problem, prepared, placed, out);
+          if (range.last) copyResultsOut(engine.memory, problem, prepared, placed, out);
         }
       }
   } finally {
@@ -152,7 +170,7 @@ function pieceByPiece(
   }
 }
 
-function sees(
+function anyVisible(
   problem: Problem,
   map: TileMap,
   b: number,
@@ -167,59 +185,60 @@ function sees(
 }
 
 /** Runs `work` on the engine; if a thread is lost in it, once more on a fresh engine with this thread alone. */
-function surviving(work: (engine: Engine, alone: boolean) => void): void {
-  const engine = theEngine();
+function retryOnWorkerLoss(work: (engine: Engine, alone: boolean) => void): void {
+  const engine = getEngine();
   try {
     work(engine as Engine, false);
   } catch (error) {
-    if (!(error instanceof ThreadLost)) throw error;
-    abandonEngine();
-    work(theEngine() as Engine, true);
+    if (!(error instanceof WorkerLostError)) throw error;
+    discardEngine();
+    work(getEngine() as Engine, true);
   }
 }
 
-let productsWiden: boolean | undefined;
+let wideProducts: boolean | undefined;
 
 /** The level products run at. Their wide kernel is tested before the first of them, so that who has none need not hold it. */
 function productLevel(engine: Engine): KernelLevel {
   const level = levelNow();
   if (level !== "wide") return level;
-  productsWiden ??= productsAgree((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
-  if (productsWiden) return level;
+  wideProducts ??= productsAgree((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
+  if (wideProducts) return level;
   warnOnce("wide products", 'simd: "wide" failed its self-test for matrix products, which run at "relaxed"');
   return "relaxed";
 }
 
 /** Fills the result of a float32 product; returns false where there is no engine for it. */
 export function matmul(product: Product): boolean {
-  if (product.dtype === "float64" || settings().simd === "reference" || whyNot() !== undefined) return false;
+  if (product.dtype === "float64" || settings().simd === "reference" || unavailableReason() !== undefined)
+    return false;
   const { batch, M, N, K } = product;
-  if (K === 0 || Math.max(M, N, K) > MOST_KEYS) return false;
+  if (K === 0 || Math.max(M, N, K) > MAX_KEYS) return false;
   if (batch * M * N === 0) return true;
   const progress = { collected: 0 };
   const work = 2 * batch * M * N * K;
-  surviving((engine, alone) =>
+  retryOnWorkerLoss((engine, alone) =>
     multiply(engine, product, productLevel(engine), threadsFor(engine, work, alone), progress),
   );
   return true;
 }
 
 /** Runs rowwise work; returns false where there is no engine for it. */
-export function flow(work: () => Stream): boolean {
-  if (settings().simd === "reference" || whyNot() !== undefined) return false;
+export function runRowPipeline(work: () => RowPipeline): boolean {
+  if (settings().simd === "reference" || unavailableReason() !== undefined) return false;
   const s = work();
   if (s.rows === 0) return true;
   const done = { rows: 0 };
-  surviving((engine, alone) =>
-    stream(engine, s, levelNow() !== "strict", threadsFor(engine, s.rows * s.rowWork, alone), done),
+  retryOnWorkerLoss((engine, alone) =>
+    runPipeline(engine, s, levelNow() !== "strict", threadsFor(engine, s.rows * s.rowWork, alone), done),
   );
   return true;
 }
 
 /** The arena for the results of a scope (core/arena.ts), where this process has an engine. */
-export function stepRoom(): EngineArena | undefined {
-  if (settings().simd === "reference" || whyNot() !== undefined) return undefined;
-  return engineArena(theEngine() as Engine);
+export function stepArena(): EngineArena | undefined {
+  if (settings().simd === "reference" || unavailableReason() !== undefined) return undefined;
+  return engineArena(getEngine() as Engine);
 }
 
 /**
@@ -227,10 +246,10 @@ export function stepRoom(): EngineArena | undefined {
  * of threads that are ready. Calls work without it; their first ones run on fewer threads.
  */
 export async function prepare(): Promise<number> {
-  const engine = theEngine();
+  const engine = getEngine();
   if (!engine || settings().simd === "reference") return 1;
   levelNow();
-  return engine.threads.whenReady(settings().threads, 10_000);
+  return engine.pool.whenReady(settings().threads, 10_000);
 }
 
 /** The backend: every option, float32 and 16-bit storage. */
@@ -238,7 +257,7 @@ export const wasm: Backend = {
   name: "wasm",
   refuses(problem) {
     if (settings().simd === "reference") return 'simd: "reference" was asked for';
-    const reason = whyNot();
+    const reason = unavailableReason();
     if (reason !== undefined) {
       warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
       return reason;
@@ -246,35 +265,39 @@ export const wasm: Backend = {
     if (problem.dtype === "float64") return "float64 computes in float64, which the kernels do not";
     if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
     const { Nq, Nk } = problem.shape;
-    if (Math.max(Nq, Nk) > MOST_KEYS) return `the kernels count rows and keys up to ${MOST_KEYS}`;
+    if (Math.max(Nq, Nk) > MAX_KEYS) return `the kernels count rows and keys up to ${MAX_KEYS}`;
     return undefined;
   },
   plan(problem): Plan {
-    const engine = theEngine() as Engine;
+    const engine = getEngine() as Engine;
     const level = levelNow();
-    const { spec, how, cut, costs } = prepareCall(engine, problem, level);
+    const { spec, tiling, staging, costs } = planForward(engine, problem, level);
     const { B, Hq, Hkv, G, Nq } = problem.shape;
     const blocks =
-      how.kind === "decode" ? (B * Hkv * G) / how.headsPerTask : B * Hq * Math.ceil(Nq / how.blockRows);
+      tiling.kind === "decode"
+        ? (B * Hkv * G) / tiling.headsPerTask
+        : B * Hq * Math.ceil(Nq / tiling.rowTile);
     const panel = spec.kind === "decode" ? 8 : panelOf(spec.tile);
-    const head = cut.keys * costs.key + G * cut.rows * (costs.row + cut.keys * costs.cell);
+    const head = staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell);
     return {
       backend: "wasm",
       level,
       kernel: keyOf(spec),
-      threads: engine.threads.unavailable ? 1 : settings().threads,
-      tasks: blocks * how.splits,
-      blockRows: how.blockRows,
-      keyTile: how.keyTile,
-      splits: how.splits,
-      stages: Math.max(1, cut.count),
-      bytes: Math.round(Math.min(cut.heads, B * Hkv) * head + workspaceOf(spec).size * settings().threads),
+      threads: engine.pool.unavailable ? 1 : settings().threads,
+      tasks: blocks * tiling.splits,
+      rowTile: tiling.rowTile,
+      keyTile: tiling.keyTile,
+      splits: tiling.splits,
+      stages: Math.max(1, staging.count),
+      bytes: Math.round(
+        Math.min(staging.heads, B * Hkv) * head + workspaceOf(spec).size * settings().threads,
+      ),
       ...(problem.mask
         ? {
             tiles: countTiles(
               problem,
-              how.kind === "decode" ? Math.max(1, Nq) : how.blockRows,
-              how.keyTile,
+              tiling.kind === "decode" ? Math.max(1, Nq) : tiling.rowTile,
+              tiling.keyTile,
               panel,
             ),
           }
@@ -291,7 +314,7 @@ export const wasm: Backend = {
         for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
       return;
     }
-    surviving((engine, alone) => run(engine, problem, out, levelNow(), alone));
+    retryOnWorkerLoss((engine, alone) => run(engine, problem, out, levelNow(), alone));
   },
   weights(
     problem: Problem,
@@ -303,15 +326,15 @@ export const wasm: Backend = {
     if (out.length === 0) return;
     const { shape } = problem;
     const work = 2 * shape.B * heads.length * rows.length * shape.Nk * shape.dk;
-    surviving((engine, alone) =>
+    retryOnWorkerLoss((engine, alone) =>
       weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
     );
   },
-  refusesBackward: (problem) => refusesBackward(theEngine() as Engine, problem, levelNow()),
-  backward(problem: Problem, upstream: Upstream, gradients: Gradients): void {
+  refusesBackward: (problem) => refusesBackward(getEngine() as Engine, problem, levelNow()),
+  backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
     const { B, Hq, Nq, Nk } = problem.shape;
     if (B * Hq * Nq * Nk === 0) return;
-    surviving((engine, alone) =>
+    retryOnWorkerLoss((engine, alone) =>
       backward(engine, problem, upstream, gradients, levelNow(), (work) => threadsFor(engine, work, alone)),
     );
   },

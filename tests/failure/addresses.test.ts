@@ -1,7 +1,7 @@
 /** Addresses are unsigned: the same bits where a call's regions lie below, across and above 2^31, up to the end of memory. */
 import { configure, maskMod, UnsupportedError } from "heed";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { abandonEngine, theEngine } from "../../src/wasm/engine/engine.ts";
+import { discardEngine, getEngine } from "../../src/wasm/engine/engine.ts";
 import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
 import { has, restore, use } from "../support/levels.ts";
 import { type Call, call, everyKind, filled, unlike } from "./calls.ts";
@@ -11,15 +11,15 @@ const before = configure();
 
 beforeEach(() => use(level, 1));
 afterAll(() => {
-  abandonEngine();
+  discardEngine();
   configure(before);
   restore();
 });
 
 /** A fresh engine whose next regions begin `below` bytes under an address, in memory full of NaN. */
 function engineBelow(address: number, below: number): EngineMemory {
-  abandonEngine();
-  const { memory } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+  discardEngine();
+  const { memory } = getEngine() as NonNullable<ReturnType<typeof getEngine>>;
   const next = memory.alloc(64);
   memory.free(next);
   memory.alloc(address - below - next - 256);
@@ -79,7 +79,7 @@ it("calls of every kind give the same bits past 2^31, on two threads too", () =>
     call("larger", { Nq: 300, Nk: 300, dk: 32 }),
     call("causal", { Nq: 300, Nk: 300, dk: 16 }, { isCausal: true }),
   ];
-  abandonEngine();
+  discardEngine();
   const want = calls.map(({ run }) => run());
   engineBelow(2 ** 31, 0);
   for (const threads of [1, 2]) {
@@ -106,6 +106,6 @@ it("at the end of memory a call fits, or is refused before it touches anything; 
     if (got) expect(unlike(got, want)).toBeUndefined();
     else expect(memory.resetPeak() - held).toBeLessThan(bytes);
   }
-  abandonEngine();
+  discardEngine();
   expect(unlike(one.run(), want)).toBeUndefined();
 });

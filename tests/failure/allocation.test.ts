@@ -4,7 +4,7 @@
  */
 import { configure, UnsupportedError } from "heed";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { theEngine } from "../../src/wasm/engine/engine.ts";
+import { getEngine } from "../../src/wasm/engine/engine.ts";
 import { EngineMemory } from "../../src/wasm/engine/memory.ts";
 import { has, LEVELS, restore, use } from "../support/levels.ts";
 import { everyKind, unlike } from "./calls.ts";
@@ -26,7 +26,7 @@ function refuse(k: number): () => number {
   return () => count;
 }
 
-const inUse = () => theEngine()?.memory.resetPeak() as number;
+const inUse = () => getEngine()?.memory.resetPeak() as number;
 
 for (const level of LEVELS.filter((level) => (level === "relaxed" || level === "strict") && has(level)))
   describe(level, () => {
@@ -69,10 +69,10 @@ it("a refused workspace leaves no size behind: a small call after a large one th
   use("strict", 1);
   const [small] = everyKind();
   const want = small.run();
-  const { memory, threads } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+  const { memory, pool } = getEngine() as NonNullable<ReturnType<typeof getEngine>>;
   const before = inUse();
   refuse(1);
-  expect(() => threads.reserve(2 ** 31, 1)).toThrow(UnsupportedError);
+  expect(() => pool.reserve(2 ** 31, 1)).toThrow(UnsupportedError);
   vi.restoreAllMocks();
   expect(unlike(small.run(), want)).toBeUndefined();
   expect(memory.resetPeak()).toBeLessThanOrEqual(before);

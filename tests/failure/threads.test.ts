@@ -6,9 +6,9 @@ import { Worker } from "node:worker_threads";
 import { configure, prepare } from "heed";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ModuleBuilder } from "../../src/wasm/assembler/index.ts";
-import { abandonEngine, theEngine } from "../../src/wasm/engine/engine.ts";
-import { WORDS } from "../../src/wasm/engine/worker.js";
-import { type Runnable, Threads } from "../../src/wasm/engine/worker-pool.ts";
+import { discardEngine, getEngine } from "../../src/wasm/engine/engine.ts";
+import { CONTROL } from "../../src/wasm/engine/worker.js";
+import { type Runnable, WorkerPool } from "../../src/wasm/engine/worker-pool.ts";
 import { has, restore, THREADS, use } from "../support/levels.ts";
 import { call, everyKind, filled, unlike } from "./calls.ts";
 
@@ -20,15 +20,15 @@ const big = call("full", { Hq: 8, Nq: 300, Nk: 300, dk: 32 });
 const want = big.run();
 const right = () => expect(unlike(big.run(), want)).toBeUndefined();
 
-const engine = () => theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+const engine = () => getEngine() as NonNullable<ReturnType<typeof getEngine>>;
 const workers = () =>
-  (engine().threads as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
+  (engine().pool as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
 
 /** Replaces what the next job runs; later jobs are as they are. */
 function meddle(change: (kernel: Runnable) => Runnable): { met: boolean } {
   const state = { met: false };
-  const jobs = Threads.prototype.run;
-  vi.spyOn(Threads.prototype, "run").mockImplementation(function (this: Threads, kernel, ...rest) {
+  const jobs = WorkerPool.prototype.run;
+  vi.spyOn(WorkerPool.prototype, "run").mockImplementation(function (this: WorkerPool, kernel, ...rest) {
     // Of the jobs that threads share the one of many tasks, so that each thread gets some.
     const [, , count, threads] = rest;
     if (state.met || count < 20 || threads < 2) return jobs.call(this, kernel, ...rest);
@@ -43,7 +43,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 afterAll(() => {
-  abandonEngine();
+  discardEngine();
   restore();
 });
 
@@ -69,7 +69,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
   const whole = async () => {
     expect(await prepare()).toBe(3);
     right();
-    expect(engine().threads.ready(3)).toBe(3);
+    expect(engine().pool.ready(3)).toBe(3);
   };
 
   it("ended while idle, or as it starts", async () => {
@@ -78,7 +78,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
     right();
     while (!workers()[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
     await whole();
-    abandonEngine();
+    discardEngine();
     right();
     workers()[1].terminate();
     right();
@@ -101,7 +101,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
         run: (task, workspace) => {
           if (done++ === after) {
             // Until both are at work (on a busy machine, a while).
-            for (let n = 0; n < 1e7 && Atomics.load(words, WORDS.active) < 2; n++);
+            for (let n = 0; n < 1e7 && Atomics.load(words, CONTROL.active) < 2; n++);
             for (const worker of workers()) {
               ended.push(worker);
               worker.terminate();
@@ -142,7 +142,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
   it("stalls", async () => {
     await prepare();
     const before = engine();
-    Atomics.add(new Int32Array(before.memory.memory.buffer, 0, 1024), WORDS.active, 1);
+    Atomics.add(new Int32Array(before.memory.memory.buffer, 0, 1024), CONTROL.active, 1);
     right();
     expect(engine()).not.toBe(before);
     await whole();
@@ -151,7 +151,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
   it("a job cut off from outside: the next call starts over", async () => {
     await prepare();
     const before = engine();
-    (before.threads as unknown as { running: boolean }).running = true;
+    (before.pool as unknown as { running: boolean }).running = true;
     right();
     expect(engine()).not.toBe(before);
     await whole();

@@ -100,7 +100,8 @@ function tryLevel(level: Level): LevelFinding {
     return { runs: false, why: `its results are wrong: off by ${check.worst} in row ${check.at.row}` };
   // A self-test that fails is only known once the call has run.
   const reached = explain(query, key, value).level;
-  if (reached !== level) return { runs: false, why: said ?? plan.because ?? `the engine took ${reached}` };
+  if (reached !== level)
+    return { runs: false, why: said ?? plan.fallbackReason ?? `the engine took ${reached}` };
   if (level === "reference") return { runs: true };
   const [q, k, v] = [4, 5, 6].map((seed) => seededTensor([1, 4, 512, 64], seed));
   const times = Array.from({ length: 9 }, () => {

@@ -52,7 +52,7 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
       if (scores[j] === -Infinity) continue;
       const p = Math.exp(scores[j] - m);
       l += p;
-      const w = p * walker.kept(b, h, row, j);
+      const w = p * walker.dropoutFactor(b, h, row, j);
       largest = Math.max(largest, Math.abs(scores[j]));
       let product = 0;
       const qAt = query.base[b] + h * query.head + row * query.row;

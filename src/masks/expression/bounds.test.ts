@@ -22,7 +22,7 @@ import {
   softcap,
   table,
 } from "../index.ts";
-import { type Box, bounder, classer } from "./bounds.ts";
+import { type Box, compileBounds, compileTileClassifier } from "./bounds.ts";
 import { type BoolExpression, type Expression, type NumberExpression, VARS } from "./expr.ts";
 import { compile } from "./js.ts";
 
@@ -69,7 +69,7 @@ function cells(box: Box, visit: (cell: Parameters<ReturnType<typeof compile>>[0]
 
 /** How often each class came, after checking it against every cell of `count` boxes. */
 function checkMask(mask: BoolExpression, count: number, seed: number) {
-  const classOf = classer(mask);
+  const classOf = compileTileClassifier(mask);
   const at = compile(mask);
   const r = random(seed);
   const seen = { skip: 0, full: 0, partial: 0 };
@@ -170,7 +170,7 @@ it("the usual masks are told apart, not all called partial", () => {
 });
 
 it("causal tiles of 16 × 16 are empty above the diagonal, partial on it, full below", () => {
-  const classOf = classer(causal());
+  const classOf = compileTileClassifier(causal());
   const box = { b0: 0, b1: 0, h0: 0, h1: 0, offset0: 0, offset1: 0 };
   for (let i = 0; i < 4; i++)
     for (let j = 0; j < 4; j++)
@@ -275,7 +275,7 @@ it("1,500 random numbers lie within their bounds", () => {
   const r = random(7);
   for (let n = 0; n < 1500; n++) {
     const x = randomNumber(r, r.int(1, 4));
-    const bound = bounder(x);
+    const bound = compileBounds(x);
     const at = compile(x);
     const box = randomBox(r);
     const { low, high, last } = bound(box);
@@ -290,7 +290,7 @@ it("1,500 random numbers lie within their bounds", () => {
 it("a score change of a visible score is unbounded, and its position part is bounded", () => {
   const whole = { b0: 0, b1: 0, h0: 0, h1: 1, i0: 0, i1: 9, k0: 0, k1: 9, offset0: 0, offset1: 0 };
   const of = (x: Expression) => {
-    const { low, high, last } = bounder(x)(whole);
+    const { low, high, last } = compileBounds(x)(whole);
     return [low[last], high[last]];
   };
   expect(of(alibi([0.5, 0.25]).expr)).toEqual([-Infinity, Infinity]);
@@ -305,7 +305,7 @@ it("a score change of a visible score is unbounded, and its position part is bou
 it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", () => {
   const flags = new Int32Array(50_000).fill(1);
   flags[37_777] = 0;
-  const classOf = classer(maskMod(({ k }) => table(flags).at(k).ne(0)));
+  const classOf = compileTileClassifier(maskMod(({ k }) => table(flags).at(k).ne(0)));
   const box = { b0: 0, b1: 0, h0: 0, h1: 0, i0: 0, i1: 0, offset0: 0, offset1: 0 };
   expect(classOf({ ...box, k0: 0, k1: 37_776 })).toBe("full");
   expect(classOf({ ...box, k0: 0, k1: 37_777 })).toBe("partial");
@@ -316,7 +316,7 @@ it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", (
 it("a table too long to look through is bounded as a whole: a 0 in its last run is not overlooked", () => {
   const flags = new Int32Array(200_001).fill(1);
   flags[200_000] = 0;
-  const classOf = classer(maskMod(({ k }) => table(flags).at(k).ne(0)));
+  const classOf = compileTileClassifier(maskMod(({ k }) => table(flags).at(k).ne(0)));
   const box = { b0: 0, b1: 0, h0: 0, h1: 0, i0: 0, i1: 0, offset0: 0, offset1: 0 };
   expect(classOf({ ...box, k0: 0, k1: 200_000 })).toBe("partial");
   expect(classOf({ ...box, k0: 150_000, k1: 199_999 })).toBe("full");

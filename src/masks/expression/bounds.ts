@@ -43,14 +43,14 @@ interface Step {
   readonly value: number;
   readonly name: VarName | "";
   /** Compares or joins floats: with NaN among them it may go either way. */
-  readonly unsure: boolean;
+  readonly nanSensitive: boolean;
   /** A table that holds NaN. */
   readonly stray: boolean;
   readonly look: ((low: Float64Array, high: Float64Array, at: number) => void) | undefined;
 }
 
 /** A function that bounds `expr` over a box and leaves the bounds in `low` and `high` of what it returns. */
-export function bounder(expr: Expression): (box: Box) => Slots {
+export function compileBounds(expr: Expression): (box: Box) => Slots {
   const rows = new Map<Expression, number>();
   const steps: Step[] = [];
   const place = (x: Expression): number => {
@@ -67,7 +67,7 @@ export function bounder(expr: Expression): (box: Box) => Slots {
       float: x.op === "float" ? x.args[0].type === "float" : x.type === "float",
       value: typeof x.value === "number" ? x.value : 0,
       name: x.op === "var" ? (x.value as VarName) : "",
-      unsure: x.type === "bool" && x.args[0]?.type === "float",
+      nanSensitive: x.type === "bool" && x.args[0]?.type === "float",
       stray: x.op === "table" && (x.value as Table).data.some((n: number) => n !== n),
       look: x.op === "table" ? lookUp(x.value as Table, args) : undefined,
     });
@@ -82,19 +82,19 @@ export function bounder(expr: Expression): (box: Box) => Slots {
     last,
   };
   // Only floats can be NaN; the usual masks have none, and skip the question.
-  const floats = steps.some((step) => step.float || step.unsure);
+  const floats = steps.some((step) => step.float || step.nanSensitive);
   return (box) => {
     for (let at = 0; at < steps.length; at++) {
       run(steps[at], at, box, slots.low, slots.high);
-      if (floats) stray(steps[at], at, slots);
+      if (floats) mayBeNaN(steps[at], at, slots);
     }
     return slots;
   };
 }
 
 /** A function that classes boxes for a mask. */
-export function classer(mask: BoolExpression): (box: Box) => TileClass {
-  const bound = bounder(mask);
+export function compileTileClassifier(mask: BoolExpression): (box: Box) => TileClass {
+  const bound = compileBounds(mask);
   return (box) => {
     const { low, high, last } = bound(box);
     return high[last] === 0 ? "skip" : low[last] === 1 ? "full" : "partial";
@@ -188,12 +188,12 @@ function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64A
 }
 
 /** Notes whether a float may be NaN over the box; a comparison of such floats may go either way, whatever their bounds say. */
-function stray(step: Step, at: number, { low, high, nan }: Slots): void {
+function mayBeNaN(step: Step, at: number, { low, high, nan }: Slots): void {
   const { a, b, c } = step;
   const from = (count: number) => nan[a] === 1 || (count > 1 && nan[b] === 1) || (count > 2 && nan[c] === 1);
   // ∞ − ∞, 0·∞ and ∞/∞: a float32 beyond 3.4e38 is infinite.
   const infinite = (n: number) => !(low[n] > -3e38 && high[n] < 3e38);
-  if (step.unsure) {
+  if (step.nanSensitive) {
     if (!from(2)) return;
     low[at] = 0;
     high[at] = 1;

@@ -24,7 +24,7 @@ function agrees(expr: NumberExpression): void {
   for (const cell of cells) {
     const at = (score: number) => f({ ...cell, score });
     expect(slope(cell)).toBeCloseTo((at(cell.score + step) - at(cell.score - step)) / (2 * step), 6);
-    for (const { table, slope } of tables) {
+    for (const { table, partial } of tables) {
       // The sum over a table's entries of the slope by each is what all of them moved at once make.
       const data = table.data as Float64Array;
       const shifted = (by: number) => {
@@ -35,9 +35,9 @@ function agrees(expr: NumberExpression): void {
         return y;
       };
       const reads = tables.filter((other) => other.table === table);
-      const sum = reads.reduce((total, one) => total + compile(one.slope)(cell), 0);
+      const sum = reads.reduce((total, one) => total + compile(one.partial)(cell), 0);
       expect(sum).toBeCloseTo((shifted(step) - shifted(-step)) / (2 * step), 6);
-      expect(Number.isFinite(compile(slope)(cell))).toBe(true);
+      expect(Number.isFinite(compile(partial)(cell))).toBe(true);
     }
   }
 }

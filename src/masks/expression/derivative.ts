@@ -18,18 +18,18 @@ import {
 } from "./expr.ts";
 
 /** A look-up in a table of floats and the derivative of the score by what it reads. */
-export interface TableSlope {
+export interface TableDerivative {
   /** The node that reads: its `args` say where. */
   readonly read: NumberExpression;
   readonly table: Table;
-  readonly slope: NumberExpression;
+  readonly partial: NumberExpression;
 }
 
 /** Derivatives of a score expression. */
 export interface Derivative {
   /** By the incoming score; undefined where the score is passed on as it is (slope 1). */
   readonly score?: NumberExpression;
-  readonly tables: readonly TableSlope[];
+  readonly tables: readonly TableDerivative[];
 }
 
 const ZERO = constant(0).toFloat();
@@ -49,9 +49,10 @@ export function derivative(expr: NumberExpression): Derivative {
       adjoints.set(argument, known ? known.add(part) : part);
     });
   }
-  const tables: TableSlope[] = [];
-  for (const [node, slope] of adjoints)
-    if (readsFloats(node)) tables.push({ read: node as NumberExpression, table: node.value as Table, slope });
+  const tables: TableDerivative[] = [];
+  for (const [node, partial] of adjoints)
+    if (readsFloats(node))
+      tables.push({ read: node as NumberExpression, table: node.value as Table, partial });
   const score = adjoints.get(VARS.score) ?? ZERO;
   return { ...(score !== ONE && { score }), tables };
 }

@@ -134,12 +134,12 @@ export class BoolExpression extends Expression {
     return others.reduce((a, b) => join("or", a, b), this as BoolExpression);
   }
   not(): BoolExpression {
-    if (this.op === "const") return truth(this.value === 0);
+    if (this.op === "const") return boolConst(this.value === 0);
     return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
   }
   /** `yes` where the statement holds, `no` elsewhere. */
   select(yes: Operand, no: Operand): NumberExpression {
-    const [a, b] = alike(lift(yes), lift(no));
+    const [a, b] = promoteTypes(lift(yes), lift(no));
     return new NumberExpression("select", a.type, [this, a, b]);
   }
 }
@@ -228,7 +228,7 @@ export function constant(value: number): NumberExpression {
 }
 
 /** The statement that always or never holds. */
-export function truth(value: boolean): BoolExpression {
+export function boolConst(value: boolean): BoolExpression {
   return new BoolExpression("const", "bool", [], value ? 1 : 0);
 }
 
@@ -240,7 +240,7 @@ export function table(
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)
-    : asTensor(name, listed(name, values as ArrayLike<number>));
+    : asTensor(name, tensorFromList(name, values as ArrayLike<number>));
   const numbers = source.toFloat64();
   const type = isFloat(source.dtype) ? "float" : "int";
   if (type === "int")
@@ -277,7 +277,7 @@ function isTensorLike(x: unknown): x is TensorLike {
 }
 
 /** A flat list of whole numbers is a table of integers, any other of floats. */
-function listed(name: string, values: ArrayLike<number>): TensorLike {
+function tensorFromList(name: string, values: ArrayLike<number>): TensorLike {
   if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
     throw new OptionError(
       "table",
@@ -311,17 +311,17 @@ export function asFloat(x: NumberExpression): NumberExpression {
     : new NumberExpression("float", "float", [x]);
 }
 
-function alike(a: NumberExpression, b: NumberExpression): [NumberExpression, NumberExpression] {
+function promoteTypes(a: NumberExpression, b: NumberExpression): [NumberExpression, NumberExpression] {
   return a.type === b.type ? [a, b] : [asFloat(a), asFloat(b)];
 }
 
 function binary(op: BinaryOp, a: NumberExpression, x: Operand): NumberExpression {
-  const [left, right] = alike(a, lift(x));
+  const [left, right] = promoteTypes(a, lift(x));
   return new NumberExpression(op, left.type, [left, right]);
 }
 
 function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolExpression {
-  return new BoolExpression(op, "bool", alike(a, b));
+  return new BoolExpression(op, "bool", promoteTypes(a, b));
 }
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {

@@ -48,7 +48,7 @@ function norm(
   weightLike: TensorLike | undefined,
   biasLike: TensorLike | undefined,
   eps: number,
-  centred: boolean,
+  centered: boolean,
 ): FloatTensor {
   const from = rows(what, x);
   const C = from.shape[from.shape.length - 1];
@@ -59,8 +59,8 @@ function norm(
   if (!(typeof eps === "number" && eps >= 0))
     throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
   const [input, w, b] = [numbersOf(from), weight && numbersOf(weight), bias && numbersOf(bias)];
-  const run = isWorthTheEngine(input) && onEngine(input, w, b, C, eps, centred);
-  const { output, backward } = run || inLoops(input, w, b, C, eps, centred);
+  const run = isWorthTheEngine(input) && onEngine(input, w, b, C, eps, centered);
+  const { output, backward } = run || inLoops(input, w, b, C, eps, centered);
   const y = made(output, from.shape);
   record({
     name: what,
@@ -89,11 +89,11 @@ function onEngine(
   b: Numbers | undefined,
   C: number,
   eps: number,
-  centred: boolean,
+  centered: boolean,
 ): Normed | undefined {
   const output = resultArray(input.length);
   const stats = resultArray((4 * input.length) / C);
-  const options = { C, centred, weight: w as Float32Array | undefined };
+  const options = { C, centered, weight: w as Float32Array | undefined };
   if (!engineNorm(input, output, stats, { ...options, bias: b as Float32Array | undefined, eps }))
     return undefined;
   return {
@@ -102,7 +102,7 @@ function onEngine(
       const dx = resultArray(input.length);
       const [dw, db] = [new Float64Array(C), new Float64Array(C)];
       if (!engineNormBackward(input, dy as Float32Array, stats, dx, dw, db, options))
-        return inLoops(input, w, b, C, eps, centred).backward(dy);
+        return inLoops(input, w, b, C, eps, centered).backward(dy);
       return { dx, dw, db };
     },
   };
@@ -115,7 +115,7 @@ function inLoops(
   b: Numbers | undefined,
   C: number,
   eps: number,
-  centred: boolean,
+  centered: boolean,
 ): Normed {
   const count = C === 0 ? 0 : input.length / C;
   const like = input instanceof Float64Array ? "float64" : "float32";
@@ -125,7 +125,7 @@ function inLoops(
   const inverses = new Float64Array(count);
   for (let row = 0, at = 0; row < count; row++, at += C) {
     let m = 0;
-    if (centred) {
+    if (centered) {
       for (let n = 0; n < C; n++) m += input[at + n];
       m /= C;
     }
@@ -151,7 +151,7 @@ function inLoops(
         dw[n] += dy[at + n] * hat;
         db[n] += dy[at + n];
       }
-      const [meanG, meanGx] = [centred ? sumG / C : 0, sumGx / C];
+      const [meanG, meanGx] = [centered ? sumG / C : 0, sumGx / C];
       for (let n = 0; n < C; n++)
         dx[at + n] = r * (dy[at + n] * (w ? w[n] : 1) - meanG - (input[at + n] - m) * r * meanGx);
     }

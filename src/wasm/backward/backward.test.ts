@@ -9,7 +9,7 @@ import { prepare } from "../../backends.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { and, causal, documents, maskMod, slidingWindow, softcap } from "../../masks/index.ts";
-import { theEngine } from "../engine/engine.ts";
+import { getEngine } from "../engine/engine.ts";
 
 afterAll(restore);
 beforeAll(async () => {
@@ -118,7 +118,7 @@ for (const level of ["wide", "relaxed", "strict"] as const)
         if (!want) held.set(options, (want = gradients(given, options)));
         use(level, 1);
         configure({ bytesPerThread: 2 ** 20 });
-        const memory = theEngine()?.memory;
+        const memory = getEngine()?.memory;
         const before = memory?.resetPeak() ?? 0;
         const got = gradients(given, options);
         expect((memory?.peak ?? 0) - before).toBeLessThan(1.6 * 2 ** 20);

@@ -3,7 +3,7 @@
  * tasks (backward-cut.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
  * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
  */
-import type { Gradients, Upstream } from "../../backend/contract.ts";
+import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { warnOnce } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
@@ -12,40 +12,47 @@ import { panelOf, type Storage } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { gradientsAgree } from "../engine/self-test.ts";
-import { Regions } from "../forward/call.ts";
-import type { Piece } from "../forward/place.ts";
+import { AllocationScope } from "../forward/call.ts";
+import type { Stage } from "../forward/place.ts";
 import type { KernelLevel } from "../forward/prepare.ts";
 import type { Tasks } from "../forward/tasks.ts";
-import { copyBytes, planSums } from "./bias-gradients.ts";
-import { cutBackward } from "./partition.ts";
-import { bringKeys, bringRows, type KeyStage, type Pass } from "./stage.ts";
+import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
+import { planBackward } from "./partition.ts";
+import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 
 /** Bytes that the copies of a table may take for one key head. */
-const MOST_COPIES = 2 ** 27;
+const MAX_COPY_BYTES = 2 ** 27;
 
 /** Why the backward kernels do not take a problem that the forward ones take. */
 export function refusesBackward(engine: Engine, problem: Problem, level: KernelLevel): string | undefined {
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   if (tables.length === 0) return undefined;
-  const plan = planSums(problem, {
+  const plan = planBiasGradients(problem, {
     masks: [],
     tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
   });
-  const { cut, rangeKeys } = cutBackward(problem, level, engine.memory.shared, "float32", "float32", plan);
-  const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, cut.keys) / rangeKeys);
-  if (bytes <= MOST_COPIES) return undefined;
-  return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MOST_COPIES}; a float mask of that shape needs none`;
+  const { staging, rangeKeys } = planBackward(
+    problem,
+    level,
+    engine.memory.shared,
+    "float32",
+    "float32",
+    plan,
+  );
+  const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, staging.keys) / rangeKeys);
+  if (bytes <= MAX_COPY_BYTES) return undefined;
+  return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
 }
 
-let wideAgrees: boolean | undefined;
+let wideMatches: boolean | undefined;
 
 /** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
 function levelFor(engine: Engine, level: KernelLevel): KernelLevel {
   if (level !== "wide") return level;
-  wideAgrees ??= gradientsAgree((problem, upstream, gradients, tried) =>
+  wideMatches ??= gradientsAgree((problem, upstream, gradients, tried) =>
     gradientsAt(engine, problem, upstream, gradients, tried, () => 1),
   );
-  if (wideAgrees) return level;
+  if (wideMatches) return level;
   warnOnce("wide backward", 'simd: "wide" failed its self-test for gradients; they run at "relaxed"');
   return "relaxed";
 }
@@ -54,7 +61,7 @@ function levelFor(engine: Engine, level: KernelLevel): KernelLevel {
 export function backward(
   engine: Engine,
   problem: Problem,
-  upstream: Upstream,
+  upstream: BackwardInputs,
   gradients: Gradients,
   level: KernelLevel,
   threadsFor: (work: number) => number,
@@ -65,7 +72,7 @@ export function backward(
 function gradientsAt(
   engine: Engine,
   problem: Problem,
-  upstream: Upstream,
+  upstream: BackwardInputs,
   gradients: Gradients,
   level: KernelLevel,
   threadsFor: (work: number) => number,
@@ -73,46 +80,46 @@ function gradientsAt(
   const { memory } = engine;
   const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
-  const made = cutBackward(
+  const plan = planBackward(
     problem,
     level,
     memory.shared,
     stored(upstream.dOutput),
     stored(upstream.output),
-    planSums(problem, gradients),
+    planBiasGradients(problem, gradients),
   );
-  const { spec, cut } = made;
+  const { spec, staging } = plan;
   // Added to below, and a call whose thread was lost begins again.
   for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
     sum?.fill(0);
   const kernel = engine.kernels.get(spec);
-  const packKeys = engine.kernels.get(made.packKeys);
-  const packValues = engine.kernels.get(made.packValues);
-  const threads = threadsFor(made.work);
-  engine.threads.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
+  const packKeys = engine.kernels.get(plan.packKeys);
+  const packValues = engine.kernels.get(plan.packValues);
+  const threads = threadsFor(plan.work);
+  engine.pool.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
   const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
-  const taskWork = 10 * made.rangeRows * G * made.rangeKeys * Math.max(dk, dv);
+  const taskWork = 10 * plan.rangeRows * G * plan.rangeKeys * Math.max(dk, dv);
   const deltas = gradients.sinks && new Float32Array(B * problem.shape.Hq * Nq);
-  const pass: Pass = { memory, problem, made, upstream, gradients, map, deltas };
-  const run = (what: Kernel, tasks: Tasks, meanwhile?: () => void) => {
+  const pass: Pass = { memory, problem, plan, upstream, gradients, map, deltas };
+  const run = (what: Kernel, tasks: Tasks, overlap?: () => void) => {
     const work = what === kernel ? taskWork : 0;
-    engine.threads.run(what, tasks.at, tasks.size, tasks.count, threads, work, meanwhile);
+    engine.pool.run(what, tasks.at, tasks.size, tasks.count, threads, work, overlap);
   };
   const pack = ({ packs }: KeyStage) => {
     run(packKeys, packs.keys);
     run(packValues, packs.values);
   };
 
-  const heads: Piece["heads"][number][] = [];
+  const heads: Stage["heads"][number][] = [];
   for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
-  const opened: Regions[] = [];
+  const opened: AllocationScope[] = [];
   const open = () => {
-    const regions = new Regions(memory);
+    const regions = new AllocationScope(memory);
     opened.push(regions);
     return regions;
   };
   try {
-    if (cut.rows < Nq || cut.keys < Nk) for (const head of heads) inPieces(head);
+    if (staging.rows < Nq || staging.keys < Nk) for (const head of heads) inPieces(head);
     else inStages();
   } finally {
     for (const regions of opened) regions.free();
@@ -120,16 +127,16 @@ function gradientsAt(
   if (deltas) addSinks(problem, upstream, deltas, gradients.sinks as Float64Array);
 
   /** One head in pieces: a part of its keys, all rows against it. */
-  function inPieces(head: Piece["heads"][number]): void {
-    for (let key = 0; key < Nk; key += cut.keys) {
-      const piece: Piece = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + cut.keys)] };
+  function inPieces(head: Stage["heads"][number]): void {
+    for (let key = 0; key < Nk; key += staging.keys) {
+      const piece: Stage = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + staging.keys)] };
       const held = open();
-      const keys = bringKeys(pass, held, piece);
+      const keys = stageKeys(pass, held, piece);
       pack(keys);
-      for (let row = 0; row < Nq; row += cut.rows) {
+      for (let row = 0; row < Nq; row += staging.rows) {
         const heldRows = open();
-        const part = { ...piece, rows: [row, Math.min(Nq, row + cut.rows)] as const };
-        const rows = bringRows(pass, heldRows, part, keys.placed);
+        const part = { ...piece, rows: [row, Math.min(Nq, row + staging.rows)] as const };
+        const rows = stageRows(pass, heldRows, part, keys.placed);
         for (const tasks of rows.waves) run(kernel, tasks);
         rows.collect();
         heldRows.free();
@@ -142,10 +149,10 @@ function gradientsAt(
   /** Some heads at a time. While threads compute them, the calling thread collects the last ones and brings the next in. */
   function inStages(): void {
     const bring = (n: number) => {
-      const piece: Piece = { heads: heads.slice(n, n + cut.heads), rows: [0, Nq], keys: [0, Nk] };
+      const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };
       const regions = open();
-      const keys = bringKeys(pass, regions, piece);
-      return { regions, keys, rows: bringRows(pass, regions, piece, keys.placed) };
+      const keys = stageKeys(pass, regions, piece);
+      return { regions, keys, rows: stageRows(pass, regions, piece, keys.placed) };
     };
     const collect = ({ regions, keys, rows }: ReturnType<typeof bring>) => {
       rows.collect();
@@ -154,15 +161,15 @@ function gradientsAt(
     };
     let next: ReturnType<typeof bring> | undefined;
     let last: typeof next;
-    for (let n = 0; n < heads.length; n += cut.heads) {
+    for (let n = 0; n < heads.length; n += staging.heads) {
       const now = next ?? bring(n);
       next = undefined;
-      const after = n + cut.heads;
+      const after = n + staging.heads;
       pack(now.keys);
       now.rows.waves.forEach((tasks, wave, { length }) =>
         run(kernel, tasks, () => {
           if (wave === 0 && last) collect(last);
-          if (made.overlaps && wave === length - 1 && after < heads.length) next = bring(after);
+          if (plan.overlaps && wave === length - 1 && after < heads.length) next = bring(after);
         }),
       );
       last = now;
@@ -174,7 +181,7 @@ function gradientsAt(
 }
 
 /** A sink is one more score without a value: its dp is 0, so its gradient is −Σ e^(sink − lse)·δ over the rows. */
-function addSinks(problem: Problem, { lse }: Upstream, deltas: Float32Array, into: Float64Array): void {
+function addSinks(problem: Problem, { lse }: BackwardInputs, deltas: Float32Array, into: Float64Array): void {
   const { B, Hq, Nq } = problem.shape;
   const sinks = problem.sinks as Float64Array;
   for (let b = 0, n = 0; b < B; b++)

@@ -10,7 +10,7 @@ import { prepare } from "../../backends.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { alibi, causal, relativeBias, scoreMod, softcap, table } from "../../masks/index.ts";
-import { theEngine } from "../engine/engine.ts";
+import { getEngine } from "../engine/engine.ts";
 import { refusesBackward } from "./backward.ts";
 
 afterAll(restore);
@@ -133,7 +133,7 @@ describe.each(Object.entries(CASES))("%s", (_, options) => {
 });
 
 it("a table whose copies would not fit is refused in words, and so goes to the reference", () => {
-  const engine = theEngine();
+  const engine = getEngine();
   if (!engine) return;
   const large = table(normal(100), { name: "large" });
   const problem = (index: "row" | "cell") => {

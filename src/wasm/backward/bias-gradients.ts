@@ -6,21 +6,21 @@
  */
 import type { Gradients, MaskGradient } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { derivative, type TableSlope } from "../../masks/expression/derivative.ts";
+import { derivative, type TableDerivative } from "../../masks/expression/derivative.ts";
 import type { NumberExpression } from "../../masks/expression/expr.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
 import { perRow } from "../codegen/score.ts";
-import { roundUp, type Sums, targetsOf } from "../codegen/spec.ts";
+import { type BiasGradients, roundUp, targetsOf } from "../codegen/spec.ts";
 import type { EngineMemory } from "../engine/memory.ts";
-import type { Regions } from "../forward/call.ts";
-import type { Piece } from "../forward/place.ts";
+import type { AllocationScope } from "../forward/call.ts";
+import type { Stage } from "../forward/place.ts";
 
 /** What a pass has to sum. */
-export interface SumPlan {
-  readonly sums: Sums;
+export interface BiasGradientPlan {
+  readonly sums: BiasGradients;
   /** Tables of which an entry is one for a whole row, in the order of the rows that have a slope. */
-  readonly byRow: readonly TableSlope[];
-  readonly byCell: readonly TableSlope[];
+  readonly byRow: readonly TableDerivative[];
+  readonly byCell: readonly TableDerivative[];
 }
 
 type Target = "cells" | "columns" | "rows";
@@ -28,20 +28,20 @@ type Target = "cells" | "columns" | "rows";
 /** What a mask's gradient is made from: a stride of 0 says along which axes it was broadcast. */
 const targetOf = (g: MaskGradient): Target => (g.column === 0 ? "rows" : g.row === 0 ? "columns" : "cells");
 
-const bytesOf = ({ table }: TableSlope): number => 8 * table.data.length;
+const bytesOf = ({ table }: TableDerivative): number => 8 * table.data.length;
 
 /** The sums that the wanted gradients need; undefined where there are none. */
-export function planSums(
+export function planBiasGradients(
   problem: Problem,
   gradients: Pick<Gradients, "masks" | "tables">,
-): SumPlan | undefined {
+): BiasGradientPlan | undefined {
   const targets = gradients.masks.flatMap((g) => (g ? [targetOf(g)] : []));
   const slopes = gradients.tables.size > 0 && problem.score ? derivative(problem.score).tables : [];
   const wanted = slopes.filter(({ table }) => gradients.tables.has(table));
   if (targets.length + wanted.length === 0) return undefined;
   const byRow = wanted.filter(({ read }) => perRow(read));
   const byCell = wanted.filter(({ read }) => !perRow(read));
-  const rows: (NumberExpression | undefined)[] = byRow.map(({ slope }) => slope);
+  const rows: (NumberExpression | undefined)[] = byRow.map(({ partial }) => partial);
   if (targets.includes("rows")) rows.push(undefined);
   const name = [
     ...new Set(targets),
@@ -59,11 +59,11 @@ export function planSums(
 }
 
 /** Bytes of the tables' copies for one range of keys of one key head. */
-export const copyBytes = (plan: SumPlan | undefined): number =>
+export const copyBytes = (plan: BiasGradientPlan | undefined): number =>
   plan ? plan.byCell.reduce((n, x) => n + bytesOf(x), 0) : 0;
 
 /** The sums of a stage in the engine's memory. */
-export interface PlacedSums {
+export interface PlacedBiasGradients {
   readonly targets: number;
   /** Address of the first row of the first head of a task, bytes from head to head and from row to row, of every target. */
   words(b: number, hk: number, s: number, row: number, key: number): number[];
@@ -72,15 +72,15 @@ export interface PlacedSums {
 }
 
 /** Room for the sums of a stage, all zero. */
-export function placeSums(
+export function placeBiasGradients(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  plan: SumPlan,
-  piece: Piece,
+  plan: BiasGradientPlan,
+  piece: Stage,
   keyRanges: number,
   strip: number,
-): PlacedSums {
+): PlacedBiasGradients {
   const { G } = problem.shape;
   const { sums, byRow, byCell } = plan;
   const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];

@@ -7,7 +7,7 @@
 
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
-import { type Costs, type Stages, stages } from "../../backend/tiling.ts";
+import { type Costs, planStaging, type StagingPlan } from "../../backend/tiling.ts";
 import { derivative } from "../../masks/expression/derivative.ts";
 import { paddedKey, paddedValue } from "../codegen/layout.ts";
 import {
@@ -20,14 +20,14 @@ import {
   type Storage,
   stripOf,
 } from "../codegen/spec.ts";
-import { insideTables, specOf } from "../forward/call.ts";
+import { inBoundsLookups, specOf } from "../forward/call.ts";
 import type { KernelLevel } from "../forward/prepare.ts";
-import { copyBytes, type SumPlan } from "./bias-gradients.ts";
+import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
-const FEW_TASKS = 8;
-const LEAST_RANGE = 192;
-const MOST_ROWS = 256;
+const MIN_TASKS = 8;
+const MIN_RANGE = 192;
+const MAX_ROWS = 256;
 /** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
 const RANGE_BYTES = 512 * 1024;
 /** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
@@ -35,7 +35,7 @@ const TASKS_PER_THREAD = 4;
 const STAGE_BYTES = 2 ** 21;
 
 /** A backward pass before anything is in the engine's memory. */
-export interface BackwardCut {
+export interface BackwardPlan {
   readonly spec: Spec;
   /** Packs keys into panels and, where the product needs it, into rows; packs values into panels. */
   readonly packKeys: Spec;
@@ -44,21 +44,21 @@ export interface BackwardCut {
   readonly copyKeys: boolean;
   readonly rangeRows: number;
   readonly rangeKeys: number;
-  readonly cut: Stages;
+  readonly staging: StagingPlan;
   /** True where two stages are in memory at once, one computed while the other is brought in. */
   readonly overlaps: boolean;
   /** Gradients of what was added to the scores. */
-  readonly sums?: SumPlan;
+  readonly sums?: BiasGradientPlan;
   /** Operations of the whole pass. */
   readonly work: number;
 }
 
 /** Tasks of one head in a wave. */
-const tasksOf = ({ shape }: Problem, range: { blockRows: number; keyTile: number }): number =>
-  Math.min(Math.ceil(shape.Nq / range.blockRows), Math.ceil(shape.Nk / range.keyTile));
+const tasksOf = ({ shape }: Problem, range: { rowTile: number; keyTile: number }): number =>
+  Math.min(Math.ceil(shape.Nq / range.rowTile), Math.ceil(shape.Nk / range.keyTile));
 
 /** How many whole heads are staged together: enough for the threads, few enough that copies go on beside the work. */
-function together(
+function stageWholeHeads(
   problem: Problem,
   costs: Costs,
   bytesPerThread: number,
@@ -76,14 +76,14 @@ function together(
 }
 
 /** Plans a backward pass for the kernels. */
-export function cutBackward(
+export function planBackward(
   problem: Problem,
   level: KernelLevel,
   shared: boolean,
   dOutput: Storage,
   output: Storage,
-  sums: SumPlan | undefined,
-): BackwardCut {
+  sums: BiasGradientPlan | undefined,
+): BackwardPlan {
   const { shape } = problem;
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;
   // As a forward call of many rows: there is no decode kernel backwards.
@@ -93,20 +93,20 @@ export function cutBackward(
   const strip = stripOf(tile);
   const most = Math.max(dk, dv);
   const keyTile = strip * Math.max(1, Math.round((most > 160 ? 48 : most > 64 ? 96 : 192) / strip));
-  const blockRows = tile.rows * Math.round(48 / tile.rows);
-  const slope = problem.score && derivative(problem.score).score;
+  const rowTile = tile.rows * Math.round(48 / tile.rows);
+  const scoreDerivative = problem.score && derivative(problem.score).score;
   const plain: Spec = {
     ...forward,
     kind: "backward",
     wide: level === "wide",
     keyTile,
-    blockRows,
+    rowTile,
     output,
     dOutput,
-    slope,
-    sums: sums?.sums,
+    scoreDerivative,
+    biasGradients: sums?.sums,
   };
-  const spec: Spec = { ...plain, inside: insideTables(problem, expressionsOf(plain)) };
+  const spec: Spec = { ...plain, inBounds: inBoundsLookups(problem, expressionsOf(plain)) };
   const copyKeys = spec.key !== "float32" || dk % panelOf(tile) !== 0;
 
   const costs: Costs = {
@@ -116,7 +116,7 @@ export function cutBackward(
       4 * (dk + dv + paddedKey(spec) + paddedValue(spec)) +
       (copyKeys ? 4 * paddedKey(spec) : 0) +
       (sums?.sums.columns ? 4 * G : 0) +
-      copyBytes(sums) / LEAST_RANGE,
+      copyBytes(sums) / MIN_RANGE,
     row:
       dk * BYTES_OF[spec.query] +
       dv * (BYTES_OF[dOutput] + BYTES_OF[output]) +
@@ -130,19 +130,19 @@ export function cutBackward(
   const { bytesPerThread, threads } = settings();
   const headBytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
   const heads = Math.max(1, Math.min(B * Hkv, Math.floor(bytesPerThread / headBytes)));
-  const parts = Math.max(1, Math.min(FEW_TASKS / heads, Math.max(Nq, Nk) / LEAST_RANGE));
+  const parts = Math.max(1, Math.min(MIN_TASKS / heads, Math.max(Nq, Nk) / MIN_RANGE));
   const keyBytes = 4 * (dk + dv + 2 * paddedKey(spec) + paddedValue(spec));
   const cached = Math.max(keyTile, Math.floor(RANGE_BYTES / Math.max(1, keyBytes) / keyTile) * keyTile);
   const range = (n: number, step: number, largest: number) =>
     Math.min(roundUp(largest, step), roundUp(Math.ceil(Math.max(1, n) / parts), step));
   const rangeKeys = range(Nk, keyTile, cached);
-  const rangeRows = range(Nq, blockRows, MOST_ROWS);
+  const rangeRows = range(Nq, rowTile, MAX_ROWS);
 
-  const how = { blockRows: rangeRows, keyTile: rangeKeys, splits: 1 };
-  const one = stages(problem, how, costs, bytesPerThread);
+  const ranges = { rowTile: rangeRows, keyTile: rangeKeys, splits: 1 };
+  const one = planStaging(problem, ranges, costs, bytesPerThread);
   const whole = one.rows === Nq && one.keys === Nk;
-  const { overlaps, ...cut } = whole
-    ? { ...one, ...together(problem, costs, bytesPerThread, threads, tasksOf(problem, how)) }
+  const { overlaps, ...staging } = whole
+    ? { ...one, ...stageWholeHeads(problem, costs, bytesPerThread, threads, tasksOf(problem, ranges)) }
     : { ...one, overlaps: false };
   return {
     spec,
@@ -152,7 +152,7 @@ export function cutBackward(
     sums,
     rangeRows,
     rangeKeys,
-    cut,
+    staging,
     overlaps,
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
   };

@@ -3,25 +3,25 @@
  * staged and their rows are whole, gathered otherwise; gradients dense, in whole panels.
  */
 
-import type { Upstream } from "../../backend/contract.ts";
+import type { BackwardInputs } from "../../backend/contract.ts";
 import type { MaskTensor, Problem } from "../../backend/problem.ts";
 import type { Operand } from "../../core/shape.ts";
 import { paddedKey, paddedValue } from "../codegen/layout.ts";
 import { BYTES_OF, roundUp, type Storage, stripOf } from "../codegen/spec.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import {
-  bringWhole,
+  copiedAt,
+  copyIn,
   extentOf,
   maskRowBytes,
-  resident,
+  residentOperand,
   type Staged,
   stageMask,
   stageRows,
-  wholeAt,
 } from "../engine/transfer.ts";
-import type { Regions } from "../forward/call.ts";
-import type { Piece } from "../forward/place.ts";
-import type { BackwardCut } from "./partition.ts";
+import type { AllocationScope } from "../forward/call.ts";
+import type { Stage } from "../forward/place.ts";
+import type { BackwardPlan } from "./partition.ts";
 
 /** A head of a batch entry. */
 interface Head {
@@ -64,7 +64,7 @@ export interface PlacedMask {
 /** Rows `from` … `to` of the heads: where they are, or copied. `entries`: whole batch entries, all heads and rows. */
 function placeOperand(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   x: Operand,
   heads: readonly Head[],
   [from, to]: readonly [number, number],
@@ -72,7 +72,7 @@ function placeOperand(
   entries: { first: number; count: number; heads: number } | undefined,
   number: HeadNumber,
 ): Staged {
-  const there = resident(memory, x);
+  const there = residentOperand(memory, x);
   if (there) return there;
   const bytes = BYTES_OF[x.tensor.dtype as Storage];
   if (entries && columns > 0 && to > from) {
@@ -80,8 +80,8 @@ function placeOperand(
     const extent = extentOf(part, entries.heads, to - from, columns);
     if (extent) {
       const target = regions.alloc((extent.to - extent.from) * bytes);
-      bringWhole(memory, x, extent, target);
-      return wholeAt(x, extent, target);
+      copyIn(memory, x, extent, target);
+      return copiedAt(x, extent, target);
     }
   }
   const row = columns * bytes;
@@ -104,17 +104,17 @@ function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
 }
 
 /** Room for so many bytes a head. */
-function perHead(regions: Regions, heads: readonly Head[], bytes: number, number: HeadNumber) {
+function perHead(regions: AllocationScope, heads: readonly Head[], bytes: number, number: HeadNumber) {
   const base = regions.alloc(heads.length * bytes);
   return (b: number, h: number) => base + number(b, h) * bytes;
 }
 
-const keyHeads = (piece: Piece): Head[] => piece.heads.map(({ b, hk }) => ({ b, h: hk }));
-const queryHeads = (piece: Piece, G: number): Head[] =>
+const keyHeads = (piece: Stage): Head[] => piece.heads.map(({ b, hk }) => ({ b, h: hk }));
+const queryHeads = (piece: Stage, G: number): Head[] =>
   piece.heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
 
 /** The batch entries of a piece, where it is whole ones and nothing else. */
-function entriesOf(problem: Problem, piece: Piece): { first: number; count: number } | undefined {
+function entriesOf(problem: Problem, piece: Stage): { first: number; count: number } | undefined {
   const { Hkv } = problem.shape;
   const first = piece.heads[0];
   if (piece.heads.length % Hkv !== 0 || first.hk !== 0) return undefined;
@@ -124,10 +124,10 @@ function entriesOf(problem: Problem, piece: Piece): { first: number; count: numb
 /** Brings the keys and values of a piece in. */
 export function placeKeys(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  made: BackwardCut,
-  piece: Piece,
+  plan: BackwardPlan,
+  piece: Stage,
 ): PlacedKeys {
   const { key, value, Hkv, Nk, dk, dv } = problem.shape;
   const heads = keyHeads(piece);
@@ -135,29 +135,29 @@ export function placeKeys(
   const [k0, k1] = piece.keys;
   const whole = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
   const entries = whole && { ...whole, heads: Hkv };
-  const keys = roundUp(k1 - k0, stripOf(made.spec.tile));
+  const keys = roundUp(k1 - k0, stripOf(plan.spec.tile));
   const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
-  const rows = made.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(made.spec), number) : undefined;
+  const rows = plan.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(plan.spec), number) : undefined;
   return {
     key: staged,
     value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries, number),
     packedKey: perHead(regions, heads, 4 * keys * dk, number),
     packedValue: perHead(regions, heads, 4 * keys * dv, number),
     keyRows: rows ?? ((b, hk) => staged.at(b, hk, k0)),
-    keyRow: rows ? 4 * paddedKey(made.spec) : staged.row,
-    dKey: perHead(regions, heads, 4 * keys * paddedKey(made.spec), number),
-    dValue: perHead(regions, heads, 4 * keys * paddedValue(made.spec), number),
+    keyRow: rows ? 4 * paddedKey(plan.spec) : staged.row,
+    dKey: perHead(regions, heads, 4 * keys * paddedKey(plan.spec), number),
+    dValue: perHead(regions, heads, 4 * keys * paddedValue(plan.spec), number),
   };
 }
 
 /** Brings the rows of a piece in: queries, the output and its gradient, lse. */
 export function placeRows(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  made: BackwardCut,
-  upstream: Upstream,
-  piece: Piece,
+  plan: BackwardPlan,
+  upstream: BackwardInputs,
+  piece: Stage,
 ): PlacedRows {
   const { query, Hq, G, Nq, dk, dv } = problem.shape;
   const heads = queryHeads(piece, G);
@@ -170,7 +170,7 @@ export function placeRows(
   const lseHead = 4 * (r1 - r0);
   const lse = perHead(regions, heads, lseHead, number);
   const delta = perHead(regions, heads, lseHead, number);
-  const dQueryHead = 4 * roundUp(r1 - r0, made.spec.tile.rows) * paddedKey(made.spec);
+  const dQueryHead = 4 * roundUp(r1 - r0, plan.spec.tile.rows) * paddedKey(plan.spec);
   const placed = {
     query: place(query, dk),
     dOutput: place(upstream.dOutput, dv),
@@ -193,9 +193,9 @@ export function placeRows(
 /** Brings the cells of the mask tensors in; heads and batch entries that share their cells share the copy. */
 export function placeMasks(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  piece: Piece,
+  piece: Stage,
 ): PlacedMask[] {
   const heads = queryHeads(piece, problem.shape.G);
   const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];

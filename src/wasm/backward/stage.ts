@@ -1,27 +1,27 @@
 /**
- * A stage of the backward pass in the engine's memory: some heads' keys, then rows against them; brought in, made into
+ * A stage of the backward pass in the engine's memory: some heads' keys, then rows against them; brought in, plan into
  * tasks, and collected: gradients copied out, sums added up.
  */
-import type { Gradients, Upstream } from "../../backend/contract.ts";
+import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
 import type { TileMap } from "../../backend/tiles.ts";
 import { paddedKey, paddedValue } from "../codegen/layout.ts";
 import { expressionsOf, stripOf } from "../codegen/spec.ts";
 import type { EngineMemory } from "../engine/memory.ts";
-import { type Regions, type Strides, writeCall } from "../forward/call.ts";
-import type { Piece } from "../forward/place.ts";
+import { type AllocationScope, type Strides, writeCall } from "../forward/call.ts";
+import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
-import { placeSums } from "./bias-gradients.ts";
-import type { BackwardCut } from "./partition.ts";
+import { placeBiasGradients } from "./bias-gradients.ts";
+import type { BackwardPlan } from "./partition.ts";
 import { type PlacedKeys, placeKeys, placeMasks, placeRows } from "./place.ts";
-import { backwardTasks, packTasks } from "./tasks.ts";
+import { buildBackwardTasks, buildPackTasks } from "./tasks.ts";
 
 /** One backward call. */
 export interface Pass {
   readonly memory: EngineMemory;
   readonly problem: Problem;
-  readonly made: BackwardCut;
-  readonly upstream: Upstream;
+  readonly plan: BackwardPlan;
+  readonly upstream: BackwardInputs;
   readonly gradients: Gradients;
   readonly map: TileMap;
   /** δ of every row [B, Hq, Nq], where sinks need it: a row has it from any stage that saw some of its keys. */
@@ -47,41 +47,54 @@ const NO_STRIDES: Strides = {
 }; // biome-ignore format: one list
 
 /** Brings the keys and values of a piece in. */
-export function bringKeys(
-  { memory, problem, made, gradients }: Pass,
-  regions: Regions,
-  piece: Piece,
+export function stageKeys(
+  { memory, problem, plan, gradients }: Pass,
+  regions: AllocationScope,
+  piece: Stage,
 ): KeyStage {
   const { Hkv, Nk, dk, dv } = problem.shape;
-  const placed = placeKeys(memory, regions, problem, made, piece);
+  const placed = placeKeys(memory, regions, problem, plan, piece);
   const [k0, k1] = piece.keys;
   const [keys, values] = [dk, dv].map((columns) => ({ rows: k1 - k0, columns }));
   return {
     placed,
-    packs: packTasks(memory, regions, problem, made, piece, placed),
+    packs: buildPackTasks(memory, regions, problem, plan, piece, placed),
     collect() {
       for (const { b, hk } of piece.heads) {
         const first = (b * Hkv + hk) * Nk + k0;
-        takeOut(memory, placed.dKey(b, hk), paddedKey(made.spec), gradients.dKey, first * dk, keys);
-        takeOut(memory, placed.dValue(b, hk), paddedValue(made.spec), gradients.dValue, first * dv, values);
+        copyRowsOut(memory, placed.dKey(b, hk), paddedKey(plan.spec), gradients.dKey, first * dk, keys);
+        copyRowsOut(
+          memory,
+          placed.dValue(b, hk),
+          paddedValue(plan.spec),
+          gradients.dValue,
+          first * dv,
+          values,
+        );
       }
     },
   };
 }
 
 /** Brings the rows of a piece in and writes its tasks. */
-export function bringRows(pass: Pass, regions: Regions, piece: Piece, placedKeys: PlacedKeys): RowStage {
-  const { memory, problem, made, upstream, gradients, map, deltas } = pass;
+export function stageRows(
+  pass: Pass,
+  regions: AllocationScope,
+  piece: Stage,
+  placedKeys: PlacedKeys,
+): RowStage {
+  const { memory, problem, plan, upstream, gradients, map, deltas } = pass;
   const { Hq, G, Nq, dk } = problem.shape;
-  const { spec, rangeKeys } = made;
+  const { spec, rangeKeys } = plan;
   const [r0, r1] = piece.rows;
   const [k0, k1] = piece.keys;
-  const placedRows = placeRows(memory, regions, problem, made, upstream, piece);
+  const placedRows = placeRows(memory, regions, problem, plan, upstream, piece);
   const masks = placeMasks(memory, regions, problem, piece);
   const strides = { ...NO_STRIDES, tensorRows: masks.map((x) => x.row) };
   const call = writeCall(memory, regions, problem, strides, expressionsOf(spec));
   const ranges = Math.ceil((k1 - k0) / rangeKeys);
-  const sums = made.sums && placeSums(memory, regions, problem, made.sums, piece, ranges, stripOf(spec.tile));
+  const sums =
+    plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, piece, ranges, stripOf(spec.tile));
   const [newRows, newKeys] = [k0 === 0, r0 === 0];
   const size = { rows: r1 - r0, columns: dk };
   const eachHead = (visit: (b: number, h: number, row: number) => void) => {
@@ -90,15 +103,15 @@ export function bringRows(pass: Pass, regions: Regions, piece: Piece, placedKeys
   };
   if (!newRows)
     eachHead((b, h, row) =>
-      bringBack(memory, gradients.dQuery, row * dk, placedRows.dQuery(b, h), paddedKey(spec), size),
+      copyRowsIn(memory, gradients.dQuery, row * dk, placedRows.dQuery(b, h), paddedKey(spec), size),
     );
   const stage = { ...piece, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
   return {
-    waves: backwardTasks(memory, regions, problem, made, map, stage),
+    waves: buildBackwardTasks(memory, regions, problem, plan, map, stage),
     collect() {
       sums?.collect(gradients);
       eachHead((b, h, row) => {
-        takeOut(memory, placedRows.dQuery(b, h), paddedKey(spec), gradients.dQuery, row * dk, size);
+        copyRowsOut(memory, placedRows.dQuery(b, h), paddedKey(spec), gradients.dQuery, row * dk, size);
         const at = placedRows.delta(b, h) / 4;
         if (deltas)
           memory.f32.subarray(at, at + r1 - r0).forEach((delta, n) => {
@@ -115,7 +128,7 @@ interface Size {
 }
 
 /** Copies rows, `stride` numbers apart in the engine's memory, out. */
-function takeOut(
+function copyRowsOut(
   memory: EngineMemory,
   address: number,
   stride: number,
@@ -132,7 +145,7 @@ function takeOut(
 }
 
 /** Copies them back in. */
-function bringBack(
+function copyRowsIn(
   memory: EngineMemory,
   from: Gradients["dQuery"],
   first: number,

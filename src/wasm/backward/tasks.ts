@@ -3,22 +3,30 @@
 import type { Problem } from "../../backend/problem.ts";
 import type { KeyRun, TileMap } from "../../backend/tiles.ts";
 import { headKey } from "../../core/random.ts";
-import { BACKWARD, NEW_KEYS, NEW_ROWS, PACK, paddedKey, paddedValue, runWords } from "../codegen/layout.ts";
+import {
+  BackwardStruct,
+  NEW_KEYS,
+  NEW_ROWS,
+  PackStruct,
+  paddedKey,
+  paddedValue,
+  runWords,
+} from "../codegen/layout.ts";
 import { stripOf } from "../codegen/spec.ts";
 import type { EngineMemory } from "../engine/memory.ts";
-import type { Regions } from "../forward/call.ts";
-import type { Piece } from "../forward/place.ts";
+import type { AllocationScope } from "../forward/call.ts";
+import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
-import type { PlacedSums } from "./bias-gradients.ts";
-import type { BackwardCut } from "./partition.ts";
+import type { PlacedBiasGradients } from "./bias-gradients.ts";
+import type { BackwardPlan } from "./partition.ts";
 import type { PlacedKeys, PlacedMask, PlacedRows } from "./place.ts";
 
 /** What a stage's tasks are written from. */
-export interface BackwardStage extends Piece {
+export interface BackwardStage extends Stage {
   readonly placedKeys: PlacedKeys;
   readonly placedRows: PlacedRows;
   readonly masks: readonly PlacedMask[];
-  readonly sums?: PlacedSums;
+  readonly sums?: PlacedBiasGradients;
   readonly call: number;
   /** True where the rows of dQ, the keys of dK and dV start at 0 with this stage. */
   readonly newRows: boolean;
@@ -26,21 +34,21 @@ export interface BackwardStage extends Piece {
 }
 
 /** Tasks that pack the keys of a stage, and its values: a head each, or parts of heads. */
-export function packTasks(
+export function buildPackTasks(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  made: BackwardCut,
-  piece: Piece,
+  plan: BackwardPlan,
+  piece: Stage,
   placed: PlacedKeys,
 ): { keys: Tasks; values: Tasks } {
   const { dk, dv } = problem.shape;
   const [k0, k1] = piece.keys;
   const lists: [number[], number[]] = [[], []];
   for (const { b, hk } of piece.heads)
-    for (let key = k0; key < k1; key += made.rangeKeys) {
-      const count = Math.min(made.rangeKeys, k1 - key);
-      const rows = made.copyKeys ? placed.keyRows(b, hk) + (key - k0) * placed.keyRow : 0;
+    for (let key = k0; key < k1; key += plan.rangeKeys) {
+      const count = Math.min(plan.rangeKeys, k1 - key);
+      const rows = plan.copyKeys ? placed.keyRows(b, hk) + (key - k0) * placed.keyRow : 0;
       const at = placed.key.at(b, hk, key);
       const target = dk === 0 ? 0 : placed.packedKey(b, hk) + (key - k0) * dk * 4;
       lists[0].push(at, placed.key.row, count, target, at, placed.key.row, rows, 0);
@@ -50,7 +58,7 @@ export function packTasks(
   const [keys, values] = lists.map((list) => {
     const at = regions.alloc(4 * list.length);
     memory.i32.set(list, at / 4);
-    return { at, size: PACK.size, count: list.length / (PACK.size / 4) };
+    return { at, size: PackStruct.size, count: list.length / (PackStruct.size / 4) };
   });
   return { keys, values };
 }
@@ -88,18 +96,18 @@ interface StageRuns {
 /** Finds the runs of every block once, and cuts them at the ranges of keys. */
 function placeRuns(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  made: BackwardCut,
+  plan: BackwardPlan,
   map: TileMap,
-  stage: Piece,
+  stage: Stage,
 ): StageRuns {
   const { G, Hkv } = problem.shape;
-  const { spec, rangeRows, rangeKeys } = made;
+  const { spec, rangeRows, rangeKeys } = plan;
   const strip = stripOf(spec.tile);
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
-  const blocks = Math.ceil((r1 - r0) / spec.blockRows);
-  const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.blockRows];
+  const blocks = Math.ceil((r1 - r0) / spec.rowTile);
+  const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.rowTile];
   const gs = map.perHead ? G : 1;
   const words: number[] = [];
   const rowRanges = Math.ceil(blocks / perRange);
@@ -113,9 +121,9 @@ function placeRuns(
     const sizes = new Float64Array(ranges * rowRanges);
     for (let block = 0; block < blocks; block++)
       for (let g = 0; g < gs; g++) {
-        const row = r0 + block * spec.blockRows;
+        const row = r0 + block * spec.rowTile;
         const cut: KeyRun[][] = Array.from({ length: ranges }, () => []);
-        for (const run of map.runs(b, hk * G + g, row, Math.min(r1, row + spec.blockRows), k0, k1))
+        for (const run of map.runs(b, hk * G + g, row, Math.min(r1, row + spec.rowTile), k0, k1))
           for (let from = run.from; from < run.to; ) {
             const s = Math.floor((from - k0) / rangeKeys);
             const to = Math.min(run.to, k0 + (s + 1) * rangeKeys);
@@ -153,22 +161,22 @@ function placeRuns(
 }
 
 /** The tasks of a stage, a list a wave. */
-export function backwardTasks(
+export function buildBackwardTasks(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  made: BackwardCut,
+  plan: BackwardPlan,
   map: TileMap,
   stage: BackwardStage,
 ): Tasks[] {
-  const { spec, rangeRows, rangeKeys } = made;
+  const { spec, rangeRows, rangeKeys } = plan;
   const { G } = problem.shape;
   const { placedKeys, placedRows, masks, sums } = stage;
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
-  const runs = placeRuns(memory, regions, problem, made, map, stage);
+  const runs = placeRuns(memory, regions, problem, plan, map, stage);
   const most = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
-  const at = regions.alloc(most * BACKWARD.size);
+  const at = regions.alloc(most * BackwardStruct.size);
   const dropsAt = regions.alloc(4 * stage.heads.length * G);
   const targets = sums ? sums.targets : 0;
   const sumsAt = regions.alloc(Math.max(4, 12 * targets * most));
@@ -200,55 +208,55 @@ export function backwardTasks(
     for (const { b, hk, n, s, r, flags } of wave) {
       const [row, key] = [r0 + r * rangeRows, k0 + s * rangeKeys];
       const h = hk * G;
-      const task = (at + count * BACKWARD.size) / 4;
+      const task = (at + count * BackwardStruct.size) / 4;
       const set = (word: number, value: number) => {
         i32[task + word / 4] = value;
       };
-      set(BACKWARD.call, stage.call);
-      set(BACKWARD.query, placedRows.query.at(b, h, row));
-      set(BACKWARD.queryRow, placedRows.query.row);
-      set(BACKWARD.queryHead, placedRows.query.head);
-      set(BACKWARD.dOutput, placedRows.dOutput.at(b, h, row));
-      set(BACKWARD.dOutputRow, placedRows.dOutput.row);
-      set(BACKWARD.dOutputHead, placedRows.dOutput.head);
-      set(BACKWARD.output, placedRows.output.at(b, h, row));
-      set(BACKWARD.outputRow, placedRows.output.row);
-      set(BACKWARD.outputHead, placedRows.output.head);
-      set(BACKWARD.lse, placedRows.lse(b, h) + 4 * (row - r0));
-      set(BACKWARD.delta, placedRows.delta(b, h) + 4 * (row - r0));
-      set(BACKWARD.lseHead, placedRows.lseHead);
-      set(BACKWARD.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
-      set(BACKWARD.dQueryHead, placedRows.dQueryHead);
-      set(BACKWARD.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
-      set(BACKWARD.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
-      set(BACKWARD.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
-      set(BACKWARD.keyRow, placedKeys.keyRow);
-      set(BACKWARD.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
-      set(BACKWARD.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
-      set(BACKWARD.rows, Math.min(r1, row + rangeRows) - row);
-      set(BACKWARD.row0, row);
-      set(BACKWARD.heads, G);
-      set(BACKWARD.head, h);
-      set(BACKWARD.batch, b);
-      set(BACKWARD.offset, problem.offsets[b]);
-      set(BACKWARD.keyBase, key);
-      set(BACKWARD.keys, Math.min(k1, key + rangeKeys) - key);
-      set(BACKWARD.index, runs.index(b, hk, s, r));
-      set(BACKWARD.indexBlock, runs.blockBytes);
-      set(BACKWARD.indexHead, runs.headBytes);
-      set(BACKWARD.dropKeys, dropsAt + 4 * n * G);
-      set(BACKWARD.flags, flags);
+      set(BackwardStruct.call, stage.call);
+      set(BackwardStruct.query, placedRows.query.at(b, h, row));
+      set(BackwardStruct.queryRow, placedRows.query.row);
+      set(BackwardStruct.queryHead, placedRows.query.head);
+      set(BackwardStruct.dOutput, placedRows.dOutput.at(b, h, row));
+      set(BackwardStruct.dOutputRow, placedRows.dOutput.row);
+      set(BackwardStruct.dOutputHead, placedRows.dOutput.head);
+      set(BackwardStruct.output, placedRows.output.at(b, h, row));
+      set(BackwardStruct.outputRow, placedRows.output.row);
+      set(BackwardStruct.outputHead, placedRows.output.head);
+      set(BackwardStruct.lse, placedRows.lse(b, h) + 4 * (row - r0));
+      set(BackwardStruct.delta, placedRows.delta(b, h) + 4 * (row - r0));
+      set(BackwardStruct.lseHead, placedRows.lseHead);
+      set(BackwardStruct.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
+      set(BackwardStruct.dQueryHead, placedRows.dQueryHead);
+      set(BackwardStruct.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
+      set(BackwardStruct.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
+      set(BackwardStruct.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
+      set(BackwardStruct.keyRow, placedKeys.keyRow);
+      set(BackwardStruct.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
+      set(BackwardStruct.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
+      set(BackwardStruct.rows, Math.min(r1, row + rangeRows) - row);
+      set(BackwardStruct.row0, row);
+      set(BackwardStruct.heads, G);
+      set(BackwardStruct.head, h);
+      set(BackwardStruct.batch, b);
+      set(BackwardStruct.offset, problem.offsets[b]);
+      set(BackwardStruct.keyBase, key);
+      set(BackwardStruct.keys, Math.min(k1, key + rangeKeys) - key);
+      set(BackwardStruct.index, runs.index(b, hk, s, r));
+      set(BackwardStruct.indexBlock, runs.blockBytes);
+      set(BackwardStruct.indexHead, runs.headBytes);
+      set(BackwardStruct.dropKeys, dropsAt + 4 * n * G);
+      set(BackwardStruct.flags, flags);
       masks.forEach((mask, m) => {
         const bytes = problem.tensors[m].kind === "bool" ? 1 : 4;
-        set(BACKWARD.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
-        set(BACKWARD.tensorHead + 4 * m, mask.head);
+        set(BackwardStruct.tensor + 4 * m, mask.at(b, h) + (row - r0) * mask.row + (key - k0) * bytes);
+        set(BackwardStruct.tensorHead + 4 * m, mask.head);
       });
       const sumWords = sumsAt + 12 * targets * count;
-      set(BACKWARD.sums, sumWords);
+      set(BackwardStruct.sums, sumWords);
       if (sums) i32.set(sums.words(b, hk, s, row, key), sumWords / 4);
       count++;
     }
-    lists.push({ at: at + first * BACKWARD.size, size: BACKWARD.size, count: count - first });
+    lists.push({ at: at + first * BackwardStruct.size, size: BackwardStruct.size, count: count - first });
   }
   return lists;
 }

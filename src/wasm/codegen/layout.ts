@@ -8,7 +8,7 @@ import { panelOf, roundUp, type Spec, targetsOf } from "./spec.ts";
 export const CONSTANTS_AT = 4096;
 
 /** Words one call shares. */
-export const CALL = {
+export const CallStruct = {
   /** Factor of Q. */
   scale: 0,
   /** Keys in all; columns from here on are padding. */
@@ -37,7 +37,7 @@ export const CALL = {
 } as const;
 
 /** Words of one task. */
-export const TASK = {
+export const TaskStruct = {
   call: 0,
   query: 4,
   key: 8,
@@ -66,7 +66,7 @@ export const TASK = {
 } as const;
 
 /** Words of a task of the backward kernel: rows × keys of one key head, all query heads of its group. */
-export const BACKWARD = {
+export const BackwardStruct = {
   call: 0,
   /** First row of the first head, bytes from row to row and from head to head. */
   query: 4,
@@ -120,7 +120,7 @@ export const NEW_ROWS = 1;
 export const NEW_KEYS = 2;
 
 /** Words of a pack task: rows of K into panels, rows of V into padded rows. */
-export const PACK = {
+export const PackStruct = {
   source: 0,
   row: 4,
   keys: 8,
@@ -136,7 +136,7 @@ export const FIRST = 1;
 export const LAST = 2;
 
 /** A run of keys: first key, end key, kind, and the keys between which the mask has to be asked. */
-export const RUN = {
+export const RunStruct = {
   full: 0,
   partial: 1,
   from: 0,
@@ -155,7 +155,7 @@ export interface Workspace {
   readonly queries: number;
   readonly scores: number;
   /** Scores before exp, kept where a value under a mask is not finite. */
-  readonly kept: number;
+  readonly rawScores: number;
   /** One row of sums for that case. */
   readonly sums: number;
   readonly output: number;
@@ -163,7 +163,7 @@ export interface Workspace {
 }
 
 /** Rows of a block rounded up to whole register tiles. */
-export const paddedRows = (spec: Spec): number => roundUp(spec.blockRows, spec.tile.rows);
+export const paddedRows = (spec: Spec): number => roundUp(spec.rowTile, spec.tile.rows);
 
 /** Value columns rounded up to whole panels. */
 export const paddedValue = (spec: Spec): number =>
@@ -183,9 +183,9 @@ export interface BackwardSpace {
   /** Scores, then weights. */
   readonly scores: number;
   /** do·v, then the gradient of the scores. */
-  readonly slopes: number;
+  readonly dScores: number;
   /** Which cells may be seen, of a masked tile. */
-  readonly kept: number;
+  readonly visible: number;
   readonly sums: number;
   readonly size: number;
 }
@@ -201,13 +201,13 @@ export function backwardSpaceOf(spec: Spec): BackwardSpace {
   };
   const tile = rows * spec.keyTile * 4;
   return {
-    task: take(TASK.size + 8 * (spec.sums ? targetsOf(spec.sums) : 0)),
+    task: take(TaskStruct.size + 8 * (spec.biasGradients ? targetsOf(spec.biasGradients) : 0)),
     stats: take(2 * statStride(spec)),
     queries: take(rows * paddedKey(spec) * 4),
     dOutput: take(rows * paddedValue(spec) * 4),
     scores: take(tile),
-    slopes: take(tile),
-    kept: take(tile),
+    dScores: take(tile),
+    visible: take(tile),
     sums: take(4 * Math.max(paddedKey(spec), paddedValue(spec))),
     size: at + 64,
   };
@@ -229,7 +229,7 @@ export function workspaceOf(spec: Spec): Workspace {
     stats: take(3 * roundUp(rows, 4) * 4),
     queries: take(rows * roundUp(spec.dk, 4) * 4 + 16),
     scores: take(scores),
-    kept: take(spec.mask || spec.tensors.length ? scores : 0),
+    rawScores: take(spec.mask || spec.tensors.length ? scores : 0),
     sums: take(paddedValue(spec) * 4),
     output: take(rows * paddedValue(spec) * 4),
     size: at + 64,
@@ -250,7 +250,7 @@ export function runWords(
   return runs.flatMap(({ from, to, masked }) => [
     from,
     to,
-    masked ? RUN.partial : RUN.full,
+    masked ? RunStruct.partial : RunStruct.full,
     ...(masked ?? [to, from]),
   ]);
 }

@@ -15,7 +15,7 @@ import {
   type V128Value,
   v128,
 } from "../assembler/index.ts";
-import { CALL } from "./layout.ts";
+import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
 
 /** Where each constant and table of the expressions lies in the pool; written there by `fillPool`. */
@@ -162,7 +162,7 @@ export class RowCompiler {
   }
 
   private lengthOf(t: Table, axis: number): V128Value {
-    return v128.load32_splat(this.vars.call, CALL.pool + 4 * (this.wordOf(t) + 1 + axis));
+    return v128.load32_splat(this.vars.call, CallStruct.pool + 4 * (this.wordOf(t) + 1 + axis));
   }
 
   /** An index pulled to the nearest edge of its axis. */
@@ -180,7 +180,7 @@ export class RowCompiler {
   }
 
   private constantAt(x: Expression): V128Value {
-    return v128.load32_splat(this.vars.call, CALL.pool + 4 * this.pool.constants.indexOf(x));
+    return v128.load32_splat(this.vars.call, CallStruct.pool + 4 * this.pool.constants.indexOf(x));
   }
 
   private node(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
@@ -240,7 +240,7 @@ export class RowCompiler {
 
   private lookUp(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
     const { f, vars } = this;
-    const base = i32.load(vars.call, CALL.pool + 4 * this.wordOf(x.value as Table));
+    const base = i32.load(vars.call, CallStruct.pool + 4 * this.wordOf(x.value as Table));
     // Columns behind the last key are computed too (and masked): a gather there must not leave the table, a whole vector
     // may, by a few numbers.
     const last = x.args.length - 1;

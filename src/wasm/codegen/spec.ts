@@ -23,7 +23,7 @@ export interface Tile {
 }
 
 /** Which gradients a backward kernel gives of what was added to the scores; kernels/sums.ts. */
-export interface Sums {
+export interface BiasGradients {
   /** What is summed, tables of the score numbered: `cells`, `columns`, `rows`, `rows 0`, `cells 1`, joined by +. */
   readonly name: string;
   /** Of every cell, of some float mask. */
@@ -33,7 +33,7 @@ export interface Sums {
   /** Summed over keys: of a float mask (undefined), or times the slope by a table entry that is one for the row. */
   readonly rows: readonly (NumberExpression | undefined)[];
   /** Into a table that is read cell by cell. */
-  readonly tables: readonly { readonly read: NumberExpression; readonly slope: NumberExpression }[];
+  readonly tables: readonly { readonly read: NumberExpression; readonly partial: NumberExpression }[];
 }
 
 /** All that a kernel's code depends on. */
@@ -47,7 +47,7 @@ export interface Spec {
   readonly dk: number;
   readonly dv: number;
   /** Query rows of a task, keys of a tile. */
-  readonly blockRows: number;
+  readonly rowTile: number;
   readonly keyTile: number;
   readonly query: Storage;
   readonly key: Storage;
@@ -55,7 +55,7 @@ export interface Spec {
   readonly mask?: BoolExpression;
   readonly score?: NumberExpression;
   /** Table look-ups proved to stay inside their tables: read without a clamp, along k as whole vectors. */
-  readonly inside: ReadonlySet<Expression>;
+  readonly inBounds: ReadonlySet<Expression>;
   readonly tensors: readonly ("bool" | "float")[];
   readonly dropout: boolean;
   readonly shared: boolean;
@@ -63,26 +63,28 @@ export interface Spec {
   readonly output?: Storage;
   readonly dOutput?: Storage;
   /** Of a backward kernel: the derivative of the score change by the score, where it is not 1. */
-  readonly slope?: NumberExpression;
-  readonly sums?: Sums;
+  readonly scoreDerivative?: NumberExpression;
+  readonly biasGradients?: BiasGradients;
 }
 
 /** How many places sums go to. */
-export const targetsOf = (sums: Sums): number =>
+export const targetsOf = (sums: BiasGradients): number =>
   (sums.cells ? 1 : 0) + (sums.columns ? 1 : 0) + sums.rows.length + sums.tables.length;
 
 /** The slopes of a kernel's sums: of its rows, then of its tables. */
-export const slopesOf = (sums: Sums): readonly (NumberExpression | undefined)[] => [
+export const scoreModDerivatives = (sums: BiasGradients): readonly (NumberExpression | undefined)[] => [
   ...sums.rows,
-  ...sums.tables.map((x) => x.slope),
+  ...sums.tables.map((x) => x.partial),
 ];
 
 /** Every expression of a kernel, in the order in which its pool of constants and tables lies. */
 export const expressionsOf = (spec: Spec): readonly (Expression | undefined)[] => [
   spec.mask,
   spec.score,
-  spec.slope,
-  ...(spec.sums ? [...slopesOf(spec.sums), ...spec.sums.tables.map((x) => x.read)] : []),
+  spec.scoreDerivative,
+  ...(spec.biasGradients
+    ? [...scoreModDerivatives(spec.biasGradients), ...spec.biasGradients.tables.map((x) => x.read)]
+    : []),
 ];
 
 /** The kernel that packs keys and values for another: it has no mask, no score, no rows. */
@@ -91,13 +93,13 @@ export const packing = (spec: Spec): Spec => ({
   kind: "pack",
   mask: undefined,
   score: undefined,
-  slope: undefined,
+  scoreDerivative: undefined,
   tensors: [],
   dropout: false,
-  inside: new Set(),
+  inBounds: new Set(),
   output: undefined,
   dOutput: undefined,
-  sums: undefined,
+  biasGradients: undefined,
 });
 
 /** Columns of one register tile: keys of a packed panel. */
@@ -125,13 +127,13 @@ export function keyOf(spec: Spec): string {
     `${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"}`,
     `${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""}`,
     spec.dk === spec.dv ? `d${spec.dk}` : `d${spec.dk}/${spec.dv}`,
-    `q${spec.blockRows} k${spec.keyTile}`,
+    `q${spec.rowTile} k${spec.keyTile}`,
     storage,
   ];
-  const mark = marks(spec.inside);
+  const mark = marks(spec.inBounds);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
   // Slopes follow from the score; which of them are summed is in the name.
-  if (spec.sums) parts.push(`sums ${spec.sums.name}`);
+  if (spec.biasGradients) parts.push(`sums ${spec.biasGradients.name}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push("dropout");

@@ -5,7 +5,7 @@
  */
 import type { Arena } from "../../core/arena.ts";
 import type { Engine } from "./engine.ts";
-import { claim } from "./transfer.ts";
+import { registerBuffer } from "./transfer.ts";
 
 /** Elements after every array that a kernel may write, because it works on whole vectors. */
 const PADDING = 16;
@@ -61,7 +61,7 @@ export class EngineArena implements Arena {
     const { buffer } = memory.memory;
     if (!this.#buffers.has(buffer)) {
       this.#buffers.add(buffer);
-      claim(buffer, memory);
+      registerBuffer(buffer, memory);
     }
     const data = new Float32Array(buffer, at + this.#used, length);
     this.#used += bytes;

@@ -3,41 +3,41 @@
 import type { Level } from "../../backend/plan.ts";
 import { levelWasAsked, settings, warnOnce } from "../../backend/settings.ts";
 import { ModuleBuilder } from "../assembler/index.ts";
-import { allowRelaxed, allowWide, hasRelaxed, hasSharedMemory, hasSimd } from "./features.ts";
+import { enableRelaxedSimd, enableRevectorizer, hasRelaxed, hasSharedMemory, hasSimd } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
-import { Threads } from "./worker-pool.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 /** Memory, kernels and threads that belong together. */
 export interface Engine {
   readonly memory: EngineMemory;
   readonly kernels: KernelCache;
-  readonly threads: Threads;
+  readonly pool: WorkerPool;
 }
 
 let engine: Engine | undefined;
-let missing: string | undefined;
+let unavailable: string | undefined;
 let levels: { relaxed: boolean; shared: boolean } | undefined;
 let wide: boolean | undefined;
 
-/** The engine, made at first use; undefined where WebAssembly cannot run here, with the reason in `whyNot`. */
-export function theEngine(): Engine | undefined {
-  if (engine || missing !== undefined) return engine;
-  missing = reasonAgainst();
-  if (missing !== undefined) return undefined;
+/** The engine, made at first use; undefined where WebAssembly cannot run here, with the reason in `unavailableReason`. */
+export function getEngine(): Engine | undefined {
+  if (engine || unavailable !== undefined) return engine;
+  unavailable = findUnavailableReason();
+  if (unavailable !== undefined) return undefined;
   levels = { relaxed: hasRelaxed(), shared: hasSharedMemory() };
   const memory = new EngineMemory(levels.shared);
-  engine = { memory, kernels: new KernelCache(memory), threads: new Threads(memory) };
+  engine = { memory, kernels: new KernelCache(memory), pool: new WorkerPool(memory) };
   return engine;
 }
 
 /** Why there is no engine here. */
-export function whyNot(): string | undefined {
-  theEngine();
-  return missing;
+export function unavailableReason(): string | undefined {
+  getEngine();
+  return unavailable;
 }
 
-function reasonAgainst(): string | undefined {
+function findUnavailableReason(): string | undefined {
   if (typeof WebAssembly !== "object") return "this engine has no WebAssembly";
   if (!hasSimd()) return "this engine has no WebAssembly SIMD";
   try {
@@ -50,21 +50,21 @@ function reasonAgainst(): string | undefined {
 }
 
 /** Gives the engine up after a thread was lost: its memory may still be written to. The next call makes a new one. */
-export function abandonEngine(): void {
-  engine?.threads.end();
+export function discardEngine(): void {
+  engine?.pool.end();
   engine = undefined;
 }
 
 /** The level a call runs at: the one configured, or the nearest this engine has. */
 export function currentLevel(selfTest: (engine: Engine) => boolean): Exclude<Level, "reference"> {
-  const made = theEngine();
+  const made = getEngine();
   const asked = settings().simd;
   if (!made || asked === "reference" || asked === "strict") return "strict";
   if (asked === "wide") {
     if (wide === undefined) {
       // Set before the test runs, because the test itself asks for a level.
       wide = false;
-      wide = levels?.relaxed === true && allowWide() && selfTest(made);
+      wide = levels?.relaxed === true && enableRevectorizer() && selfTest(made);
     }
     if (wide) return "wide";
     warnOnce(
@@ -72,7 +72,7 @@ export function currentLevel(selfTest: (engine: Engine) => boolean): Exclude<Lev
       'simd: "wide" needs V8 13 or later in Node (24 and up) and its self-test; running at the next level',
     );
   }
-  if (levels && !levels.relaxed && levelWasAsked() && allowRelaxed()) levels.relaxed = hasRelaxed();
+  if (levels && !levels.relaxed && levelWasAsked() && enableRelaxedSimd()) levels.relaxed = hasRelaxed();
   if (levels?.relaxed) return "relaxed";
   if (levelWasAsked()) warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
   return "strict";

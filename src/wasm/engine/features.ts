@@ -52,26 +52,26 @@ export function v8Version(): [number, number] | undefined {
 /** V8 before 13 hoists loads above all arithmetic and spills larger tiles. */
 const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
 
-let widened = false;
+let revectorizerEnabled = false;
 
 /**
  * Switches V8's 128 → 256-bit revectoriser on, for this process and from now on: an experimental flag, in V8 since
  * 12.x and of use from 13 (Node 24). Returns false where it cannot be set.
  */
-export function allowWide(): boolean {
-  if (widened) return true;
+export function enableRevectorizer(): boolean {
+  if (revectorizerEnabled) return true;
   if (isOldV8() || !nodeProcess()?.versions?.node) return false;
   const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
     | { setFlagsFromString(flag: string): void }
     | undefined;
   if (!v8) return false;
   v8.setFlagsFromString("--experimental-wasm-revectorize");
-  widened = true;
+  revectorizerEnabled = true;
   return true;
 }
 
 const LETTERS = "a".repeat(256);
-const ROOM = new Uint8Array(LETTERS.length);
+const ENCODED = new Uint8Array(LETTERS.length);
 let encoder: TextEncoder | undefined;
 
 /**
@@ -79,14 +79,14 @@ let encoder: TextEncoder | undefined;
  * every old SSE instruction then waits for them, and Math.exp takes 200 ns instead of 10 (measured, Node 24). V8 has no
  * way to say vzeroupper; Node's encoder of plain ASCII is compiled for AVX and ends with one (0.1 µs).
  */
-export function leaveWide(): void {
-  if (!widened) return;
+export function clearUpperYmm(): void {
+  if (!revectorizerEnabled) return;
   encoder ??= new TextEncoder();
-  encoder.encodeInto(LETTERS, ROOM);
+  encoder.encodeInto(LETTERS, ENCODED);
 }
 
 /** Switches relaxed SIMD on where it is behind a flag (Node 20), for this process; only where the caller asked for it. */
-export function allowRelaxed(): boolean {
+export function enableRelaxedSimd(): boolean {
   const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
     | { setFlagsFromString(flag: string): void }
     | undefined;

@@ -22,8 +22,8 @@ import {
   softcap,
   table,
 } from "../../masks/index.ts";
-import { planSums } from "../backward/bias-gradients.ts";
-import { cutBackward } from "../backward/partition.ts";
+import { planBiasGradients } from "../backward/bias-gradients.ts";
+import { planBackward } from "../backward/partition.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
 import { specOf } from "../forward/call.ts";
 import { hasRelaxed } from "./features.ts";
@@ -61,12 +61,12 @@ function backwardFor(sizes: Sizes, options: AttentionOptions, level: Level = "re
   const problem = problemFor(sizes, options);
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   const masks = problem.tensors.map((t) => ({ ...t, data: new Float64Array(0) }));
-  const all = planSums(problem, {
+  const all = planBiasGradients(problem, {
     masks: masks.map((t) => (t.kind === "float" ? t : undefined)),
     tables: new Map(tables.map((t) => [t, new Float64Array(0)])),
   });
   return [all, undefined].map(
-    (sums) => cutBackward(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
+    (sums) => planBackward(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
   );
 }
 
@@ -114,7 +114,7 @@ function kinds(spec: Spec): Spec[] {
     score: undefined,
     tensors: [],
     dropout: false,
-    inside: new Set(),
+    inBounds: new Set(),
   };
   return [spec, { ...spec, kind: "weights" }, pack];
 }

@@ -17,7 +17,7 @@ export interface Kernel extends Runnable {
 }
 
 /** Kernels kept before the longest unused goes. */
-const KEPT = 256;
+const MAX_KERNELS = 256;
 let count = 0;
 
 /** The code of a kernel, as a module. */
@@ -61,7 +61,7 @@ export class KernelCache {
       });
       const run = instance.exports.run as Kernel["run"];
       kernel = { key, id: ++count, code, workspaceBytes, run };
-      if (this.kernels.size >= KEPT) this.kernels.delete(this.kernels.keys().next().value as string);
+      if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);
     }
     this.kernels.set(key, kernel);
     return kernel;

@@ -8,9 +8,9 @@ import { writeConstants } from "../codegen/math.ts";
 
 const PAGE = 65536;
 /** Control words live below the constants; the heap begins behind them. */
-const HEAP = CONSTANTS_AT + 4096;
+const HEAP_START = CONSTANTS_AT + 4096;
 /** Kernels may read a few vectors behind a table or a row. */
-const SLACK = 256;
+const READ_PADDING = 256;
 
 /** Linear memory with an allocator. Addresses and sizes are multiples of 64 bytes. */
 export class EngineMemory {
@@ -43,7 +43,7 @@ export class EngineMemory {
       }
     this.memory = made;
     this.maximum = maximum * PAGE;
-    this.gaps = [{ at: HEAP, size: 16 * PAGE - HEAP }];
+    this.gaps = [{ at: HEAP_START, size: 16 * PAGE - HEAP_START }];
     writeConstants(this.memory.buffer);
   }
 
@@ -76,7 +76,7 @@ export class EngineMemory {
 
   /** Address of a new region of at least `bytes`, not cleared. */
   alloc(bytes: number): number {
-    const size = Math.ceil((bytes + SLACK) / 64) * 64;
+    const size = Math.ceil((bytes + READ_PADDING) / 64) * 64;
     let n = this.gaps.findIndex((gap) => gap.size >= size);
     if (n < 0) {
       this.grow(size);

@@ -6,7 +6,7 @@ import { scaledDotProductAttention } from "../../attention.ts";
 import { configure } from "../../backend/settings.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { abandonEngine, theEngine } from "./engine.ts";
+import { discardEngine, getEngine } from "./engine.ts";
 import { empty } from "./resident.ts";
 
 setFlagsFromString("--expose-gc");
@@ -17,7 +17,7 @@ afterAll(() => {
   configure(settings);
 });
 
-const engine = () => theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+const engine = () => getEngine() as NonNullable<ReturnType<typeof getEngine>>;
 
 /** Collects until bytes in use are back at `bytes`, or long enough. */
 async function collected(bytes: number): Promise<number> {
@@ -56,7 +56,7 @@ it("a call takes keys and values where they lie: next to no memory more, and the
   expect(engine().memory.peak - again).toBeLessThan(64 * 1024);
   engine().memory.free(filler);
   // After the engine was given up the tensor is read as any other.
-  abandonEngine();
+  discardEngine();
   expect(scaledDotProductAttention(q, K, V).output.data).toEqual(want.output.data);
 });
 

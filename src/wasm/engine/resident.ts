@@ -6,8 +6,8 @@
 import { warnOnce } from "../../backend/settings.ts";
 import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
 import { checkShape, sizeOf, Tensor } from "../../core/tensor.ts";
-import { type Engine, theEngine, whyNot } from "./engine.ts";
-import { claim } from "./transfer.ts";
+import { type Engine, getEngine, unavailableReason } from "./engine.ts";
+import { registerBuffer } from "./transfer.ts";
 
 const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
 
@@ -21,12 +21,12 @@ export function empty<D extends DType = "float32">(
   dtype: D = "float32" as D,
 ): Tensor<D> {
   checkShape("empty", shape);
-  const engine = theEngine();
+  const engine = getEngine();
   if (!engine?.memory.shared || dtype === "int64") {
     if (dtype !== "int64")
       warnOnce(
         "empty",
-        `empty: ${whyNot() ?? "there is no shared memory here"}; the tensor is an ordinary one, and each call copies it`,
+        `empty: ${unavailableReason() ?? "there is no shared memory here"}; the tensor is an ordinary one, and each call copies it`,
       );
     return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
   }
@@ -41,7 +41,7 @@ export function empty<D extends DType = "float32">(
   const buffer = structuredClone(engine.memory.memory.buffer);
   const data = new Class(buffer, at, size);
   (data as Float32Array).fill(0);
-  claim(buffer, engine.memory);
+  registerBuffer(buffer, engine.memory);
   returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
     owner.memory.free(region),
   );

@@ -3,7 +3,7 @@
  * the 128-bit kernel's bit for bit, over enough calls for the optimising compiler to have replaced the first code.
  */
 
-import type { Gradients, Result, Upstream } from "../../backend/contract.ts";
+import type { BackwardInputs, Gradients, Result } from "../../backend/contract.ts";
 import { type Problem, resolve } from "../../backend/problem.ts";
 import { type Product, resolveProduct } from "../../backend/product.ts";
 import { operandOf } from "../../core/shape.ts";
@@ -43,7 +43,12 @@ export function agrees(forward: (problem: Problem, out: Result, level: "wide" | 
 
 /** True where wide and relaxed backward kernels agree to the bit, over a tile and a part of one. */
 export function gradientsAgree(
-  backward: (problem: Problem, upstream: Upstream, gradients: Gradients, level: "wide" | "relaxed") => void,
+  backward: (
+    problem: Problem,
+    upstream: BackwardInputs,
+    gradients: Gradients,
+    level: "wide" | "relaxed",
+  ) => void,
 ): boolean {
   const [N, d] = [224, 48];
   const [q, k, v, dOutput, output] = [1, 2, 3, 4, 5].map((salt) => numbers(salt, [N, d]));

@@ -21,7 +21,7 @@ import {
   softcap,
 } from "../../masks/index.ts";
 import { wasm } from "../backend.ts";
-import { abandonEngine, theEngine } from "./engine.ts";
+import { discardEngine, getEngine } from "./engine.ts";
 import { EngineMemory } from "./memory.ts";
 import { empty } from "./resident.ts";
 
@@ -31,8 +31,8 @@ vi.mock("../../backend/tiling.ts", async (original) => {
   const choose = await original<typeof import("../../backend/tiling.ts")>();
   return {
     ...choose,
-    stages(...[problem, how, costs, budget]: Parameters<typeof choose.stages>) {
-      const made = choose.stages(problem, how, costs, cutting.budget ?? budget);
+    planStaging(...[problem, tiling, costs, budget]: Parameters<typeof choose.planStaging>) {
+      const made = choose.planStaging(problem, tiling, costs, cutting.budget ?? budget);
       cutting.count = made.count;
       return made;
     },
@@ -45,7 +45,7 @@ afterEach(() => {
   vi.restoreAllMocks();
   configure(settings);
 });
-afterAll(() => theEngine()?.threads.end());
+afterAll(() => getEngine()?.pool.end());
 
 const levels = LEVELS.filter((level) => level !== "reference" && has(level));
 
@@ -235,7 +235,7 @@ describe("regions of a call", () => {
       const one = drawn(seed);
       // A fresh engine: its workspaces are regions of the size that this call asks for.
       held.clear();
-      abandonEngine();
+      discardEngine();
       for (const budget of [2 ** 40, 2 ** 14]) {
         cutting.budget = budget;
         const results = [0xff, 0x00].map((byte) => {
@@ -243,11 +243,11 @@ describe("regions of a call", () => {
           return forward(one);
         });
         same(results[1], results[0], `${one.name}, memory full of NaN before`);
-        const { memory } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+        const { memory } = getEngine() as NonNullable<ReturnType<typeof getEngine>>;
         for (const at of held.keys()) check(memory, at);
       }
     }
-    abandonEngine();
+    discardEngine();
   });
 });
 
@@ -256,7 +256,7 @@ describe("memory in use at once", () => {
     for (const MiB of [1, 4, 12])
       it(`stays within ${threads} × ${MiB} MiB and its workspaces, from N = 512 to 8192`, () => {
         configure({ simd: levels[0], threads, bytesPerThread: MiB * 2 ** 20 });
-        const { memory } = theEngine() as NonNullable<ReturnType<typeof theEngine>>;
+        const { memory } = getEngine() as NonNullable<ReturnType<typeof getEngine>>;
         for (const N of [512, 2048, 4096, 8192])
           for (const options of [
             { attnMask: slidingWindow(64, 64) },

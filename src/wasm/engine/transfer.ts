@@ -22,7 +22,7 @@ function bitsOf(data: ArrayBufferView & { length: number }): Float32Array | Uint
 }
 
 /** The operand where it is, if that is the engine's memory and its rows are whole. */
-export function resident(memory: EngineMemory, x: Operand): Staged | undefined {
+export function residentOperand(memory: EngineMemory, x: Operand): Staged | undefined {
   const start = addressOf(memory, x.tensor.data);
   if (start === undefined || x.column !== 1) return undefined;
   const bytes = BYTES[x.tensor.dtype];
@@ -41,11 +41,12 @@ export const addressOf = (
   buffer === memory.memory.buffer || (memory.shared && isSameMemory(buffer, memory)) ? byteOffset : undefined;
 
 /** Buffers of one shared memory made before and after it grew are different objects over the same bytes. */
-const ours = new WeakMap<ArrayBufferLike, EngineMemory>();
-export function claim(buffer: ArrayBufferLike, memory: EngineMemory): void {
-  ours.set(buffer, memory);
+const engineBuffers = new WeakMap<ArrayBufferLike, EngineMemory>();
+export function registerBuffer(buffer: ArrayBufferLike, memory: EngineMemory): void {
+  engineBuffers.set(buffer, memory);
 }
-const isSameMemory = (buffer: ArrayBufferLike, memory: EngineMemory): boolean => ours.get(buffer) === memory;
+const isSameMemory = (buffer: ArrayBufferLike, memory: EngineMemory): boolean =>
+  engineBuffers.get(buffer) === memory;
 
 /** Elements from the first to behind the last that an operand touches, or undefined where they lie too far apart to copy as they are. */
 export function extentOf(
@@ -65,7 +66,7 @@ export function extentOf(
 }
 
 /** Copies an extent to `target`. */
-export function bringWhole(
+export function copyIn(
   memory: EngineMemory,
   x: Operand,
   extent: { from: number; to: number },
@@ -78,7 +79,7 @@ export function bringWhole(
 }
 
 /** Where an operand lies whose extent is at `target`. */
-export function wholeAt(x: Operand, extent: { from: number }, target: number): Staged {
+export function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
   const bytes = BYTES[x.tensor.dtype];
   return {
     at: (b, h, n) => target + (x.base[b] - extent.from + h * x.head + n * x.row) * bytes,

@@ -3,17 +3,17 @@ import { afterEach, describe, expect, it } from "vitest";
 import { i32, ModuleBuilder } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "../codegen/layout.ts";
 import { EngineMemory } from "./memory.ts";
-import { WORDS } from "./worker.js";
-import { type Runnable, ThreadLost, Threads } from "./worker-pool.ts";
+import { CONTROL } from "./worker.js";
+import { type Runnable, WorkerLostError, WorkerPool } from "./worker-pool.ts";
 
-const pools: Threads[] = [];
+const pools: WorkerPool[] = [];
 afterEach(() => {
   for (const pool of pools.splice(0)) pool.end();
 });
 
-function poolOf(shared = true): { memory: EngineMemory; threads: Threads; words: Int32Array } {
+function poolOf(shared = true): { memory: EngineMemory; threads: WorkerPool; words: Int32Array } {
   const memory = new EngineMemory(shared);
-  const threads = new Threads(memory);
+  const threads = new WorkerPool(memory);
   pools.push(threads);
   return { memory, threads, words: new Int32Array(memory.memory.buffer, 0, 1024) };
 }
@@ -59,7 +59,7 @@ function tasksOf(memory: EngineMemory, count: number) {
 
 describe("the words that threads share", () => {
   it("are below the kernels' constants, and none is another's, for 64 threads", () => {
-    const { ready, workspace, ...single } = WORDS;
+    const { ready, workspace, ...single } = CONTROL;
     const taken = [...Object.values(single)];
     for (let i = 0; i < 63; i++) taken.push(ready + i, workspace + i);
     expect(new Set(taken).size).toBe(taken.length);
@@ -142,7 +142,7 @@ describe("a thread is lost:", () => {
     expect(() => {
       // A thread may sleep through a short job.
       for (let n = 0; n < 50; n++) threads.run(kernel(memory, { trap: true, spin: 10_000 }), at, 8, 2000, 3);
-    }).toThrow(ThreadLost);
+    }).toThrow(WorkerLostError);
   });
 
   it("one that never comes back from a task, and the pool asks for a new start from then on", async () => {
@@ -150,9 +150,9 @@ describe("a thread is lost:", () => {
     await threads.whenReady(2, 20_000);
     threads.reserve(64, 2);
     const { at } = tasksOf(memory, 20);
-    Atomics.add(words, WORDS.active, 1);
+    Atomics.add(words, CONTROL.active, 1);
     expect(() => threads.run(kernel(memory), at, 8, 20, 2)).toThrow("a thread did not finish its task");
-    Atomics.sub(words, WORDS.active, 1);
+    Atomics.sub(words, CONTROL.active, 1);
     expect(() => threads.run(kernel(memory), at, 8, 20, 2)).toThrow("an earlier job was cut off");
     expect(() => threads.run(kernel(memory), at, 8, 20, 1)).toThrow("an earlier job was cut off");
   });
@@ -168,7 +168,7 @@ describe("a thread is lost:", () => {
     expect(done()).toEqual(new Array(100).fill(1));
     while (!workers[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await threads.whenReady(3, 20_000)).toBe(3);
-    expect(Atomics.load(words, WORDS.active)).toBe(0);
+    expect(Atomics.load(words, CONTROL.active)).toBe(0);
     const next = tasksOf(memory, 100);
     threads.run(kernel(memory), next.at, 8, 100, 3);
     expect(next.done()).toEqual(new Array(100).fill(1));

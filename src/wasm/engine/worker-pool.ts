@@ -6,9 +6,9 @@
  * A worker that dies in the middle of a task is noticed by its silence: the job is given up, and the engine that owns
  * this pool starts over with a fresh memory and runs the call alone (backend.ts).
  */
-import { leaveWide } from "./features.ts";
+import { clearUpperYmm } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
-import { THREAD, WORDS } from "./worker.js";
+import { CONTROL, THREAD } from "./worker.js";
 
 /** What `run` needs of a kernel. */
 export interface Runnable {
@@ -18,7 +18,7 @@ export interface Runnable {
 }
 
 /** A thread was lost while it held a task. */
-export class ThreadLost extends Error {}
+export class WorkerLostError extends Error {}
 
 interface Handle {
   terminate(): void;
@@ -26,18 +26,18 @@ interface Handle {
 }
 
 /** Least time without progress after which a thread counts as lost, and the multiple of a task's usual time. */
-const PATIENCE_MS = 1000;
-const PATIENCE_TASKS = 40;
+const STALL_TIMEOUT_MS = 1000;
+const STALL_TASKS = 40;
 /** Operations a millisecond that the slowest machine does: a task larger than this times PATIENCE_MS gets more time. */
-const SLOWEST = 5e5;
+const MIN_OPS_PER_MS = 5e5;
 /** Failures in a row, of workers as they start or of jobs, after which this process goes on with one thread. */
-const FAILURES = 4;
+const MAX_FAILURES = 4;
 let failures = 0;
 /** Room for one kernel's code: 6 to 15 KB in all that was tried; a larger one runs on the calling thread. */
 const CODE_BYTES = 256 * 1024;
 
 /** The pool. Without shared memory it is the calling thread alone. */
-export class Threads {
+export class WorkerPool {
   private readonly memory: EngineMemory;
   private readonly words: Int32Array<ArrayBufferLike>;
   private readonly workers: (Handle | undefined)[] = [];
@@ -61,18 +61,18 @@ export class Threads {
   ready(limit: number): number {
     let n = 1;
     for (let i = 0; i < this.workers.length && n < limit; i++)
-      if (this.workers[i] && !this.workers[i]?.dead && Atomics.load(this.words, WORDS.ready + i) === 1) n++;
+      if (this.workers[i] && !this.workers[i]?.dead && Atomics.load(this.words, CONTROL.ready + i) === 1) n++;
     return n;
   }
 
   /** Starts workers until `count` threads are there or on their way. They come into play when they are ready. */
   start(count: number): void {
-    if (failures >= FAILURES) this.broken = true;
+    if (failures >= MAX_FAILURES) this.broken = true;
     if (this.unavailable) return;
     for (let i = 0; i < Math.min(count, 64) - 1; i++)
       if (!this.workers[i] || this.workers[i]?.dead) {
-        Atomics.store(this.words, WORDS.ready + i, 0);
-        const isReady = () => Atomics.load(this.words, WORDS.ready + i) === 1;
+        Atomics.store(this.words, CONTROL.ready + i, 0);
+        const isReady = () => Atomics.load(this.words, CONTROL.ready + i) === 1;
         this.workers[i] = spawn(this.memory.memory, i, isReady);
         if (!this.workers[i]) {
           this.broken = true;
@@ -111,7 +111,7 @@ export class Threads {
     if (!this.mainWorkspace) this.mainWorkspace = this.memory.alloc(size);
     for (let i = this.workspaces.length; i < threads - 1; i++) {
       this.workspaces.push(this.memory.alloc(size));
-      this.words[WORDS.workspace + i] = this.workspaces[i];
+      this.words[CONTROL.workspace + i] = this.workspaces[i];
     }
     this.workspaceBytes = size;
   }
@@ -119,7 +119,7 @@ export class Threads {
   /**
    * Runs `count` tasks of `size` bytes from `tasks` on with at most `threads` threads; returns when all are done.
    * `work` is about the operations of the largest task: long tasks are waited for longer. The calling thread does
-   * `meanwhile` first, while the others have begun.
+   * `overlap` first, while the others have begun.
    */
   run(
     kernel: Runnable,
@@ -128,14 +128,14 @@ export class Threads {
     count: number,
     threads: number,
     work = 0,
-    meanwhile?: () => void,
+    overlap?: () => void,
   ): void {
     // Only an end from outside (a time limit of the host's, the stack's) leaves a job open; its threads may still write.
-    if (this.running) throw new ThreadLost("an earlier job was cut off");
+    if (this.running) throw new WorkerLostError("an earlier job was cut off");
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
-      meanwhile?.();
+      overlap?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
-      leaveWide();
+      clearUpperYmm();
       return;
     }
     const { words } = this;
@@ -143,60 +143,60 @@ export class Threads {
       this.memory.u8.set(kernel.code, this.codeAt);
       this.codeOf = kernel.id;
     }
-    words[WORDS.kernel] = kernel.id;
-    words[WORDS.kernelAt] = this.codeAt;
-    words[WORDS.kernelBytes] = kernel.code.length;
-    words[WORDS.tasks] = tasks;
-    words[WORDS.taskSize] = size;
-    words[WORDS.count] = count;
-    Atomics.store(words, WORDS.failed, 0);
-    Atomics.store(words, WORDS.wanted, threads - 1);
+    words[CONTROL.kernel] = kernel.id;
+    words[CONTROL.kernelAt] = this.codeAt;
+    words[CONTROL.kernelBytes] = kernel.code.length;
+    words[CONTROL.tasks] = tasks;
+    words[CONTROL.taskSize] = size;
+    words[CONTROL.count] = count;
+    Atomics.store(words, CONTROL.failed, 0);
+    Atomics.store(words, CONTROL.wanted, threads - 1);
     this.running = true;
     // From this store on tasks can be taken: everything above is written.
-    Atomics.store(words, WORDS.tickets, count);
-    Atomics.add(words, WORDS.epoch, 1);
-    Atomics.notify(words, WORDS.epoch);
+    Atomics.store(words, CONTROL.tickets, count);
+    Atomics.add(words, CONTROL.epoch, 1);
+    Atomics.notify(words, CONTROL.epoch);
     let start = 0;
-    let mine = 0;
+    let completed = 0;
     try {
-      meanwhile?.();
+      overlap?.();
       start = performance.now();
       for (;;) {
-        const left = Atomics.sub(words, WORDS.tickets, 1);
+        const left = Atomics.sub(words, CONTROL.tickets, 1);
         if (left <= 0) break;
         kernel.run(tasks + (count - left) * size, this.mainWorkspace);
-        mine++;
+        completed++;
       }
     } catch (error) {
       // No further task is taken, and those begun are waited for: the caller gives their memory back.
-      Atomics.store(words, WORDS.tickets, 0);
-      this.finish(work / SLOWEST);
+      Atomics.store(words, CONTROL.tickets, 0);
+      this.finish(work / MIN_OPS_PER_MS);
       throw error;
     }
-    const taskMs = mine === 0 ? 0 : (performance.now() - start) / mine;
-    leaveWide();
-    this.finish(Math.max(PATIENCE_TASKS * taskMs, work / SLOWEST));
+    const taskMs = completed === 0 ? 0 : (performance.now() - start) / completed;
+    clearUpperYmm();
+    this.finish(Math.max(STALL_TASKS * taskMs, work / MIN_OPS_PER_MS));
   }
 
   /** Waits for the threads that still hold a task, at most so long or PATIENCE_MS. */
-  private finish(mostMs: number): void {
+  private finish(expectedMs: number): void {
     const { words } = this;
-    for (let n = 0; n < 50000; n++) if (Atomics.load(words, WORDS.active) === 0) break;
-    const patience = Math.max(PATIENCE_MS, mostMs);
+    for (let n = 0; n < 50000; n++) if (Atomics.load(words, CONTROL.active) === 0) break;
+    const timeoutMs = Math.max(STALL_TIMEOUT_MS, expectedMs);
     const start = performance.now();
     for (;;) {
-      const active = Atomics.load(words, WORDS.active);
+      const active = Atomics.load(words, CONTROL.active);
       if (active === 0) break;
-      if (performance.now() - start > patience) {
+      if (performance.now() - start > timeoutMs) {
         failures++;
-        throw new ThreadLost("a thread did not finish its task");
+        throw new WorkerLostError("a thread did not finish its task");
       }
       // A page's main thread may not wait; it looks again. What is left is at most one task a thread.
-      if (mayWait()) Atomics.wait(words, WORDS.active, active, 20);
+      if (canBlock()) Atomics.wait(words, CONTROL.active, active, 20);
     }
-    if (Atomics.load(words, WORDS.failed) !== 0) {
+    if (Atomics.load(words, CONTROL.failed) !== 0) {
       failures++;
-      throw new ThreadLost("a thread failed in its task");
+      throw new WorkerLostError("a thread failed in its task");
     }
     this.running = false;
     failures = 0;
@@ -213,7 +213,7 @@ export class Threads {
   }
 }
 
-function mayWait(): boolean {
+function canBlock(): boolean {
   return typeof (globalThis as { document?: unknown }).document === "undefined";
 }
 

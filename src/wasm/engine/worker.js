@@ -8,9 +8,9 @@
  * Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads.
  * @type {Record<string, number>}
  */
-export const WORDS = {
+export const CONTROL = {
   epoch: 16,
-  tickets: 17,
+  remaining: 17,
   active: 18,
   failed: 19,
   wanted: 20,
@@ -30,7 +30,7 @@ export const THREAD = "heed thread";
 /** Loads of the epoch before sleeping: about 0.3 ms (measured), so that calls in a row wake nobody. */
 const SPIN = 20000;
 /** Kernels kept; the main thread keeps as many. */
-const KEPT = 256;
+const MAX_KERNELS = 256;
 
 /**
  * @param {WebAssembly.Memory} memory
@@ -41,42 +41,42 @@ function serve(memory, index) {
   const words = new Int32Array(memory.buffer, 0, 1024);
   /** @type {Map<number, (task: number, workspace: number) => void>} */
   const kernels = new Map();
-  let seen = 0;
-  Atomics.store(words, WORDS.ready + index, 1);
+  let lastEpoch = 0;
+  Atomics.store(words, CONTROL.ready + index, 1);
   for (;;) {
-    for (let n = 0; n < SPIN && Atomics.load(words, WORDS.epoch) === seen; n++);
-    while (Atomics.load(words, WORDS.epoch) === seen) Atomics.wait(words, WORDS.epoch, seen);
-    seen = Atomics.load(words, WORDS.epoch);
-    Atomics.add(words, WORDS.active, 1);
+    for (let n = 0; n < SPIN && Atomics.load(words, CONTROL.epoch) === lastEpoch; n++);
+    while (Atomics.load(words, CONTROL.epoch) === lastEpoch) Atomics.wait(words, CONTROL.epoch, lastEpoch);
+    lastEpoch = Atomics.load(words, CONTROL.epoch);
+    Atomics.add(words, CONTROL.active, 1);
     // Tickets first: where some are left, the job cannot end before this thread does, so all words are this job's.
-    if (Atomics.load(words, WORDS.tickets) > 0 && index < Atomics.load(words, WORDS.wanted)) {
+    if (Atomics.load(words, CONTROL.tickets) > 0 && index < Atomics.load(words, CONTROL.wanted)) {
       try {
-        const count = words[WORDS.count];
-        const id = words[WORDS.kernel];
+        const count = words[CONTROL.count];
+        const id = words[CONTROL.kernel];
         let run = kernels.get(id);
         if (!run) {
-          const at = words[WORDS.kernelAt];
-          const bytes = new Uint8Array(memory.buffer).slice(at, at + words[WORDS.kernelBytes]);
+          const at = words[CONTROL.kernelAt];
+          const bytes = new Uint8Array(memory.buffer).slice(at, at + words[CONTROL.kernelBytes]);
           const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory } });
           run = /** @type {(task: number, workspace: number) => void} */ (instance.exports.run);
-          if (kernels.size >= KEPT) kernels.delete(kernels.keys().next().value ?? 0);
+          if (kernels.size >= MAX_KERNELS) kernels.delete(kernels.keys().next().value ?? 0);
           kernels.set(id, run);
         }
         const [tasks, size, workspace] = [
-          words[WORDS.tasks],
-          words[WORDS.taskSize],
-          words[WORDS.workspace + index],
+          words[CONTROL.tasks],
+          words[CONTROL.taskSize],
+          words[CONTROL.workspace + index],
         ];
         for (;;) {
-          const left = Atomics.sub(words, WORDS.tickets, 1);
+          const left = Atomics.sub(words, CONTROL.tickets, 1);
           if (left <= 0) break;
           run(tasks + (count - left) * size, workspace);
         }
       } catch {
-        Atomics.store(words, WORDS.failed, 1);
+        Atomics.store(words, CONTROL.failed, 1);
       }
     }
-    if (Atomics.sub(words, WORDS.active, 1) === 1) Atomics.notify(words, WORDS.active);
+    if (Atomics.sub(words, CONTROL.active, 1) === 1) Atomics.notify(words, CONTROL.active);
   }
 }
 

@@ -4,32 +4,32 @@
 
 import type { Level } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { type Cut, cut, type Machine } from "../../backend/tiling.ts";
+import { chooseTiling, type Machine, type Tiling } from "../../backend/tiling.ts";
 import { dropoutThreshold } from "../../core/random.ts";
 import type { Operand } from "../../core/shape.ts";
-import { bounder } from "../../masks/expression/bounds.ts";
+import { compileBounds } from "../../masks/expression/bounds.ts";
 import { type Expression, type Table, VARS } from "../../masks/expression/expr.ts";
-import { CALL } from "../codegen/layout.ts";
+import { CallStruct } from "../codegen/layout.ts";
 import { fillPool, poolOf, poolWords } from "../codegen/score.ts";
 import { panelOf, type Spec, type Storage } from "../codegen/spec.ts";
 import { tileFor } from "../engine/features.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 
 /** Regions of a call, given back together. */
-export class Regions {
+export class AllocationScope {
   private readonly memory: EngineMemory;
-  private readonly held: number[] = [];
+  private readonly addresses: number[] = [];
   constructor(memory: EngineMemory) {
     this.memory = memory;
   }
   alloc(bytes: number): number {
     const at = this.memory.alloc(bytes);
-    this.held.push(at);
+    this.addresses.push(at);
     return at;
   }
   free(): void {
-    for (const at of this.held) this.memory.free(at);
-    this.held.length = 0;
+    for (const at of this.addresses) this.memory.free(at);
+    this.addresses.length = 0;
   }
 }
 
@@ -38,42 +38,42 @@ export function specOf(
   problem: Problem,
   level: Exclude<Level, "reference">,
   shared: boolean,
-): { spec: Spec; how: Cut } {
+): { spec: Spec; tiling: Tiling } {
   const tile = tileFor(level);
   const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
-  const how = cut(problem, machine);
+  const tiling = chooseTiling(problem, machine);
   const { shape } = problem;
   const storage = (x: Operand) => x.tensor.dtype as Storage;
   const spec: Spec = {
-    kind: how.kind,
+    kind: tiling.kind,
     fused: level !== "strict",
     // The decode kernel is bound by memory: 256 bits bring it nothing, so it is written one way.
-    wide: level === "wide" && how.kind === "forward",
-    tile: how.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
+    wide: level === "wide" && tiling.kind === "forward",
+    tile: tiling.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
     dk: shape.dk,
     dv: shape.dv,
-    blockRows: how.blockRows,
-    keyTile: how.keyTile,
+    rowTile: tiling.rowTile,
+    keyTile: tiling.keyTile,
     query: storage(shape.query),
     key: storage(shape.key),
     value: storage(shape.value),
     mask: problem.mask,
     score: problem.score,
-    inside: insideTables(problem, [problem.mask, problem.score]),
+    inBounds: inBoundsLookups(problem, [problem.mask, problem.score]),
     tensors: problem.tensors.map((t) => t.kind),
     dropout: problem.dropoutP > 0,
     shared,
   };
-  return { spec, how };
+  return { spec, tiling };
 }
 
 /** Table look-ups whose indices cannot leave the table, whatever the cell. */
-export function insideTables(
+export function inBoundsLookups(
   problem: Problem,
   expressions: readonly (Expression | undefined)[],
 ): Set<Expression> {
   const { B, Hq, Nq, Nk } = problem.shape;
-  const inside = new Set<Expression>();
+  const inBounds = new Set<Expression>();
   const box = {
     b0: 0,
     b1: B - 1,
@@ -91,15 +91,15 @@ export function insideTables(
     if (x.op === "table") {
       const t = x.value as Table;
       const fits = x.args.every((index, axis) => {
-        const { low, high, last } = bounder(index)(box);
+        const { low, high, last } = compileBounds(index)(box);
         return low[last] >= 0 && high[last] < t.shape[axis];
       });
-      if (fits) inside.add(x);
+      if (fits) inBounds.add(x);
     }
     x.args.forEach(visit);
   };
   for (const x of expressions) if (x) visit(x);
-  return inside;
+  return inBounds;
 }
 
 /** Byte strides a call's words hold. */
@@ -118,13 +118,13 @@ export interface Strides {
 /** Writes the words of a call and the pool of its expressions; returns where they are. */
 export function writeCall(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
   strides: Strides,
   expressions: readonly (Expression | undefined)[] = [problem.mask, problem.score],
 ): number {
   const pool = poolOf(expressions);
-  const at = regions.alloc(CALL.pool + 4 * poolWords(pool));
+  const at = regions.alloc(CallStruct.pool + 4 * poolWords(pool));
   const tables = new Map<Table, number>();
   for (const t of pool.tables) {
     const address = regions.alloc(4 * t.data.length);
@@ -143,24 +143,30 @@ export function writeCall(
     problem.tensors.every((t) => t.kind === "bool") &&
     size >= 2 ** -16 &&
     size <= 2 ** 16;
-  f32[word(CALL.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
-  f32[word(CALL.unit)] = plain ? size : 1;
-  f32[word(CALL.exponent)] = (plain ? size : 1) * Math.LOG2E;
-  f32[word(CALL.factor)] = problem.scale;
-  i32[word(CALL.keys)] = problem.shape.Nk;
-  i32[word(CALL.queryRow)] = strides.queryRow;
-  i32[word(CALL.keyRow)] = strides.keyRow;
-  i32[word(CALL.valueRow)] = strides.valueRow;
-  i32[word(CALL.outRow)] = strides.outRow;
-  i32[word(CALL.queryHead)] = strides.queryHead;
-  i32[word(CALL.outHead)] = strides.outHead;
-  i32[word(CALL.lseHead)] = strides.lseHead;
-  i32[word(CALL.headRows)] = strides.headRows;
-  i32[word(CALL.dropThreshold)] = dropoutThreshold(problem.dropoutP) | 0;
-  f32[word(CALL.dropScale)] = 1 / (1 - problem.dropoutP);
+  f32[word(CallStruct.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
+  f32[word(CallStruct.unit)] = plain ? size : 1;
+  f32[word(CallStruct.exponent)] = (plain ? size : 1) * Math.LOG2E;
+  f32[word(CallStruct.factor)] = problem.scale;
+  i32[word(CallStruct.keys)] = problem.shape.Nk;
+  i32[word(CallStruct.queryRow)] = strides.queryRow;
+  i32[word(CallStruct.keyRow)] = strides.keyRow;
+  i32[word(CallStruct.valueRow)] = strides.valueRow;
+  i32[word(CallStruct.outRow)] = strides.outRow;
+  i32[word(CallStruct.queryHead)] = strides.queryHead;
+  i32[word(CallStruct.outHead)] = strides.outHead;
+  i32[word(CallStruct.lseHead)] = strides.lseHead;
+  i32[word(CallStruct.headRows)] = strides.headRows;
+  i32[word(CallStruct.dropThreshold)] = dropoutThreshold(problem.dropoutP) | 0;
+  f32[word(CallStruct.dropScale)] = 1 / (1 - problem.dropoutP);
   strides.tensorRows.forEach((bytes, n) => {
-    i32[word(CALL.tensorRow) + n] = bytes;
+    i32[word(CallStruct.tensorRow) + n] = bytes;
   });
-  fillPool(pool, at + CALL.pool, i32 as Int32Array, f32 as Float32Array, (t) => tables.get(t) as number);
+  fillPool(
+    pool,
+    at + CallStruct.pool,
+    i32 as Int32Array,
+    f32 as Float32Array,
+    (t) => tables.get(t) as number,
+  );
   return at;
 }

@@ -10,27 +10,27 @@ import { paddedValue, stateBytes } from "../codegen/layout.ts";
 import { BYTES_OF, panelOf, roundUp } from "../codegen/spec.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import {
-  bringWhole,
+  copiedAt,
+  copyIn,
   extentOf,
   maskRowBytes,
-  resident,
+  residentOperand,
   type Staged,
   stageMask,
   stageRows,
-  wholeAt,
 } from "../engine/transfer.ts";
-import type { Regions, Strides } from "./call.ts";
-import type { Prepared } from "./prepare.ts";
+import type { AllocationScope, Strides } from "./call.ts";
+import type { ForwardPlan } from "./prepare.ts";
 
 /** Heads, rows and keys in the engine's memory together. */
-export interface Piece {
+export interface Stage {
   readonly heads: readonly { readonly b: number; readonly hk: number }[];
   readonly rows: readonly [number, number];
   readonly keys: readonly [number, number];
 }
 
 /** A piece in place: byte addresses by absolute batch entry, head, row and key. */
-export interface Placed extends Piece {
+export interface Placed extends Stage {
   readonly query: (b: number, h: number, row: number) => number;
   readonly key: (b: number, hk: number, key: number) => number;
   readonly value: (b: number, hk: number, key: number) => number;
@@ -45,15 +45,15 @@ export interface Placed extends Piece {
   readonly sinks: number;
   readonly strides: Strides;
   /** True where `out` has the result's own layout, one block to copy. */
-  readonly whole: boolean;
+  readonly contiguous: boolean;
   /** Bytes from the first output (and lse) of one split to that of the next. */
   readonly splitBytes: number;
 }
 
-const NOWHERE = () => 0;
+const NULL_ADDRESS = () => 0;
 
 /** Sinks as float32; 0 where there are none. */
-function placeSinks(memory: EngineMemory, regions: Regions, problem: Problem): number {
+function placeSinks(memory: EngineMemory, regions: AllocationScope, problem: Problem): number {
   if (!problem.sinks) return 0;
   const at = regions.alloc(4 * problem.sinks.length);
   memory.f32.set(problem.sinks, at / 4);
@@ -61,22 +61,22 @@ function placeSinks(memory: EngineMemory, regions: Regions, problem: Problem): n
 }
 
 /** A problem in place, its numbers to be brought: keys (and values that are packed) first, the rest while those are packed. */
-export interface PlacedWhole extends Placed {
-  readonly bringKeys: () => void;
-  readonly bringRest: () => void;
+export interface PlacedProblem extends Placed {
+  readonly copyKeysIn: () => void;
+  readonly copyRestIn: () => void;
 }
 
 /** Places a problem that fits: operands as they lie if their rows are whole, the output in its own layout. */
-export function placeWhole(
+export function placeProblem(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  prepared: Prepared,
+  prepared: ForwardPlan,
   out: Result,
-): PlacedWhole {
+): PlacedProblem {
   const { shape } = problem;
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
-  const { spec, how } = prepared;
+  const { spec, tiling } = prepared;
   const [early, late]: (() => void)[][] = [[], []];
   const place = (
     x: Operand,
@@ -86,13 +86,13 @@ export function placeWhole(
     bytes: number,
     when: (() => void)[],
   ): Staged => {
-    const there = resident(memory, x);
+    const there = residentOperand(memory, x);
     if (there) return there;
     const extent = columns === 0 ? undefined : extentOf(x, heads, rows, columns);
     if (extent) {
       const target = regions.alloc((extent.to - extent.from) * bytes);
-      when.push(() => bringWhole(memory, x, extent, target));
-      return wholeAt(x, extent, target);
+      when.push(() => copyIn(memory, x, extent, target));
+      return copiedAt(x, extent, target);
     }
     const head = rows * columns * bytes;
     const at = regions.alloc(B * heads * head);
@@ -115,8 +115,8 @@ export function placeWhole(
 
   const splitOut = 4 * B * Hq * Nq * dv;
   const splitLse = 4 * B * Hq * Nq;
-  const outAt = regions.alloc(how.splits * splitOut);
-  const lseAt = regions.alloc(how.splits * splitLse);
+  const outAt = regions.alloc(tiling.splits * splitOut);
+  const lseAt = regions.alloc(tiling.splits * splitLse);
 
   const masks = problem.tensors.map((t) => {
     // Heads and batch entries that share their cells share the copy.
@@ -144,11 +144,11 @@ export function placeWhole(
     query: query.at,
     key: key.at,
     value: value.at,
-    packedKey: packed ? (b, hk) => packedAt + (b * Hkv + hk) * packedHead : NOWHERE,
-    packedValue: prepared.packValues ? (b, hk) => valueAt + (b * Hkv + hk) * valueHead : NOWHERE,
+    packedKey: packed ? (b, hk) => packedAt + (b * Hkv + hk) * packedHead : NULL_ADDRESS,
+    packedValue: prepared.packValues ? (b, hk) => valueAt + (b * Hkv + hk) * valueHead : NULL_ADDRESS,
     out: (b, h, row, split) => outAt + split * splitOut + 4 * (b * out.batch + h * out.head + row * out.row),
     lse: (b, h, row, split) => lseAt + split * splitLse + 4 * ((b * Hq + h) * Nq + row),
-    state: NOWHERE,
+    state: NULL_ADDRESS,
     tensor: (n, b, h, row) => masks[n].at(b, h, row),
     sinks: placeSinks(memory, regions, problem),
     strides: {
@@ -162,33 +162,33 @@ export function placeWhole(
       headRows: Nq,
       tensorRows: masks.map((m) => m.row),
     },
-    whole: true,
+    contiguous: true,
     splitBytes: splitOut,
-    bringKeys: () => early.forEach((bring) => bring()),
-    bringRest: () => late.forEach((bring) => bring()),
+    copyKeysIn: () => early.forEach((bring) => bring()),
+    copyRestIn: () => late.forEach((bring) => bring()),
   };
 }
 
 /** A frame for pieces: regions for the largest piece, filled again for each. `fresh` is true where keys were brought in anew. */
-export interface Frame {
+export interface StagingBuffers {
   readonly strides: Strides;
-  fill(piece: Piece): { placed: Placed; fresh: boolean };
+  fill(piece: Stage): { placed: Placed; fresh: boolean };
 }
 
 /** Regions for pieces of the size the plan cut. */
-export function placePieces(
+export function placeStages(
   memory: EngineMemory,
-  regions: Regions,
+  regions: AllocationScope,
   problem: Problem,
-  prepared: Prepared,
-): Frame {
+  prepared: ForwardPlan,
+): StagingBuffers {
   const { shape } = problem;
   const { G, Nk, dk, dv } = shape;
-  const { spec, how, cut } = prepared;
-  const units = Math.min(cut.heads, shape.B * shape.Hkv);
-  const [rows, keys] = [Math.min(cut.rows, shape.Nq), Math.min(cut.keys, Nk)];
+  const { spec, tiling, staging } = prepared;
+  const units = Math.min(staging.heads, shape.B * shape.Hkv);
+  const [rows, keys] = [Math.min(staging.rows, shape.Nq), Math.min(staging.keys, Nk)];
   const operand = (x: Operand, heads: number, count: number, columns: number, bytes: number) => {
-    const there = resident(memory, x);
+    const there = residentOperand(memory, x);
     const head = count * columns * bytes;
     return { there, head, row: there?.row ?? columns * bytes, at: there ? 0 : regions.alloc(heads * head) };
   };
@@ -203,9 +203,9 @@ export function placePieces(
   const outHead = 4 * rows * dv;
   const splitOut = units * G * outHead;
   const splitLse = units * G * rows * 4;
-  const outAt = regions.alloc(how.splits * splitOut);
-  const lseAt = regions.alloc(how.splits * splitLse);
-  const blocks = Math.ceil(rows / how.blockRows);
+  const outAt = regions.alloc(tiling.splits * splitOut);
+  const lseAt = regions.alloc(tiling.splits * splitLse);
+  const blocks = Math.ceil(rows / tiling.rowTile);
   const stateAt = keys < Nk ? regions.alloc(units * G * blocks * stateBytes(spec)) : 0;
   const masks = problem.tensors.map((t) => {
     const rowBytes = maskRowBytes(t, keys);
@@ -273,17 +273,17 @@ export function placePieces(
         query: from(query, r0, headAt),
         key: from(key, k0, at),
         value: from(value, k0, at),
-        packedKey: packed ? (b, hk) => packedAt + at(b, hk) * packedHead : NOWHERE,
-        packedValue: prepared.packValues ? (b, hk) => valueAt + at(b, hk) * valueHead : NOWHERE,
+        packedKey: packed ? (b, hk) => packedAt + at(b, hk) * packedHead : NULL_ADDRESS,
+        packedValue: prepared.packValues ? (b, hk) => valueAt + at(b, hk) * valueHead : NULL_ADDRESS,
         out: (b, h, row, split) => outAt + split * splitOut + headAt(b, h) * outHead + (row - r0) * 4 * dv,
         lse: (b, h, row, split) => lseAt + split * splitLse + (headAt(b, h) * rows + row - r0) * 4,
         state: stateAt
           ? (b, h, block) => stateAt + (headAt(b, h) * blocks + block) * stateBytes(spec)
-          : NOWHERE,
+          : NULL_ADDRESS,
         tensor: (n, b, h, row) => masks[n].at + headAt(b, h) * masks[n].head + (row - r0) * masks[n].row,
         sinks,
         strides,
-        whole: false,
+        contiguous: false,
         splitBytes: splitOut,
       };
       return { placed, fresh };

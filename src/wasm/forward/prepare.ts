@@ -3,23 +3,23 @@
 import type { Level } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
-import { type Costs, type Cut, type Stages, stages } from "../../backend/tiling.ts";
+import { type Costs, planStaging, type StagingPlan, type Tiling } from "../../backend/tiling.ts";
 import { paddedValue, stateBytes, workspaceOf } from "../codegen/layout.ts";
 import { BYTES_OF, panelOf, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
-import { resident } from "../engine/transfer.ts";
+import { residentOperand } from "../engine/transfer.ts";
 import { specOf } from "./call.ts";
 
 /** Levels that have kernels. */
 export type KernelLevel = Exclude<Level, "reference">;
 
 /** What a forward call is made of before anything is staged. */
-export interface Prepared {
+export interface ForwardPlan {
   readonly spec: Spec;
-  readonly how: Cut;
+  readonly tiling: Tiling;
   readonly packValues: boolean;
   readonly costs: Costs;
-  readonly cut: Stages;
+  readonly staging: StagingPlan;
   readonly work: number;
 }
 
@@ -30,14 +30,14 @@ export interface KeyRange {
 }
 
 /** Plans a problem for the kernels. */
-export function prepareCall(engine: Engine, problem: Problem, level: KernelLevel): Prepared {
-  const { spec, how } = specOf(problem, level, engine.memory.shared);
+export function planForward(engine: Engine, problem: Problem, level: KernelLevel): ForwardPlan {
+  const { spec, tiling } = specOf(problem, level, engine.memory.shared);
   const { shape } = problem;
   const packed = spec.kind === "forward";
   // Values are used as they lie unless the product needs them widened or padded.
   const packValues = packed && (spec.value !== "float32" || spec.dv % panelOf(spec.tile) !== 0);
   const at = (x: typeof shape.key, columns: number, bytes: number) =>
-    resident(engine.memory, x) ? 0 : columns * bytes;
+    residentOperand(engine.memory, x) ? 0 : columns * bytes;
   const costs: Costs = {
     key:
       at(shape.key, shape.dk, BYTES_OF[spec.key]) +
@@ -48,10 +48,10 @@ export function prepareCall(engine: Engine, problem: Problem, level: KernelLevel
       at(shape.query, shape.dk, BYTES_OF[spec.query]) +
       4 * shape.dv +
       4 +
-      Math.ceil(stateBytes(spec) / spec.blockRows),
+      Math.ceil(stateBytes(spec) / spec.rowTile),
     cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
   };
   const budget = Math.max(2 ** 20, (settings().bytesPerThread - workspaceOf(spec).size) * settings().threads);
   const work = 4 * shape.B * shape.Hq * shape.Nq * shape.Nk * Math.max(shape.dk, shape.dv);
-  return { spec, how, packValues, costs, cut: stages(problem, how, costs, budget), work };
+  return { spec, tiling, packValues, costs, staging: planStaging(problem, tiling, costs, budget), work };
 }

@@ -5,23 +5,23 @@ import type { Problem } from "../../backend/problem.ts";
 import { arrayName, narrow } from "../../core/dtype.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import type { Placed } from "./place.ts";
-import type { Prepared } from "./prepare.ts";
+import type { ForwardPlan } from "./prepare.ts";
 
 /** Copies the output and lse of a stage out. */
-export function collect(
+export function copyResultsOut(
   memory: EngineMemory,
   problem: Problem,
-  prepared: Prepared,
+  prepared: ForwardPlan,
   placed: Placed,
   out: Result,
 ): void {
   const { shape } = problem;
   const { G, Nq, Hq, dv } = shape;
-  const { splits } = prepared.how;
+  const { splits } = prepared.tiling;
   const { f32 } = memory;
   const [r0, r1] = placed.rows;
-  if (splits > 1) merge(f32, prepared, placed, problem);
-  if (placed.whole) {
+  if (splits > 1) mergeSplits(f32, prepared, placed, problem);
+  if (placed.contiguous) {
     const at = placed.out(0, 0, 0, 0) / 4;
     put(problem, out, 0, f32.subarray(at, at + shape.B * Hq * Nq * dv));
     const lse = placed.lse(0, 0, 0, 0) / 4;
@@ -49,9 +49,9 @@ function put(problem: Problem, out: Result, start: number, values: Float32Array)
 }
 
 /** Joins the parts of each row into the first: mergeStates' rule, over what the kernels left. */
-function merge(f32: Float32Array, prepared: Prepared, placed: Placed, problem: Problem): void {
+function mergeSplits(f32: Float32Array, prepared: ForwardPlan, placed: Placed, problem: Problem): void {
   const { G, dv } = problem.shape;
-  const { splits } = prepared.how;
+  const { splits } = prepared.tiling;
   for (const { b, hk } of placed.heads)
     for (let h = hk * G; h < (hk + 1) * G; h++)
       for (let row = placed.rows[0]; row < placed.rows[1]; row++) {

@@ -10,14 +10,14 @@ import { settings } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
 import { arrayName, narrow, type TypedData } from "../../core/dtype.ts";
 import { headKey } from "../../core/random.ts";
-import { FIRST, LAST, PACK, runWords, TASK } from "../codegen/layout.ts";
+import { FIRST, LAST, PackStruct, runWords, TaskStruct } from "../codegen/layout.ts";
 import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
 import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
-import { Regions, specOf, writeCall } from "./call.ts";
+import { AllocationScope, specOf, writeCall } from "./call.ts";
 
 /** Consecutive rows that one task computes. */
-interface Block {
+interface RowTile {
   readonly row: number;
   readonly count: number;
   /** Place of the first row among those asked for. */
@@ -46,7 +46,7 @@ export function weights(
   const spec: Spec = { ...forward.spec, kind: "weights" };
   const kernel = engine.kernels.get(spec);
   const packer = engine.kernels.get(packing(spec));
-  engine.threads.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
+  engine.pool.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
   const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
 
   const outRow = roundUp(Nk, panelOf(spec.tile)) * 4;
@@ -54,21 +54,21 @@ export function weights(
   const rowBytes = outRow + dk * BYTES_OF[spec.query] + 4 + cells;
   const budget = settings().bytesPerThread * settings().threads;
   // A batch is whole blocks that fit the budget: at least one.
-  const perBatch = Math.max(1, Math.floor(budget / 2 / (rowBytes * spec.blockRows)));
-  const blocks = blocksOf(rows, spec.blockRows);
+  const perBatch = Math.max(1, Math.floor(budget / 2 / (rowBytes * spec.rowTile)));
+  const blocks = blocksOf(rows, spec.rowTile);
   const batch = Math.min(blocks.length, perBatch);
 
-  const regions = new Regions(memory);
+  const regions = new AllocationScope(memory);
   try {
     const rawKeys = regions.alloc(Nk * dk * BYTES_OF[spec.key]);
     const packed = regions.alloc(roundUp(Nk, panelOf(spec.tile)) * dk * 4);
-    const queryAt = regions.alloc(batch * spec.blockRows * dk * BYTES_OF[spec.query]);
-    const lseAt = regions.alloc(batch * spec.blockRows * 4);
-    const outAt = regions.alloc(batch * spec.blockRows * outRow);
+    const queryAt = regions.alloc(batch * spec.rowTile * dk * BYTES_OF[spec.query]);
+    const lseAt = regions.alloc(batch * spec.rowTile * 4);
+    const outAt = regions.alloc(batch * spec.rowTile * outRow);
     const masks = problem.tensors.map((t) => ({
       t,
       bytes: maskRowBytes(t, Nk),
-      at: regions.alloc(batch * spec.blockRows * maskRowBytes(t, Nk)),
+      at: regions.alloc(batch * spec.rowTile * maskRowBytes(t, Nk)),
     }));
     const call = writeCall(memory, regions, problem, {
       queryRow: dk * BYTES_OF[spec.query],
@@ -81,8 +81,8 @@ export function weights(
       headRows: 0,
       tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
     });
-    const taskAt = regions.alloc(batch * TASK.size);
-    const packAt = regions.alloc(PACK.size);
+    const taskAt = regions.alloc(batch * TaskStruct.size);
+    const packAt = regions.alloc(PackStruct.size);
     let packedHead = -1;
     for (let b = 0; b < B; b++)
       heads.forEach((h, headIndex) => {
@@ -91,15 +91,15 @@ export function weights(
           packedHead = b * shape.Hkv + hk;
           stageRows(memory, shape.key, b, hk, 0, Nk, dk, rawKeys);
           memory.i32.set([rawKeys, dk * BYTES_OF[spec.key], Nk, packed, 0, 0, 0, 0], packAt / 4);
-          engine.threads.run(packer, packAt, PACK.size, 1, 1);
+          engine.pool.run(packer, packAt, PackStruct.size, 1, 1);
         }
         for (let first = 0; first < blocks.length; first += batch) {
           const part = blocks.slice(first, first + batch);
-          const scratch = new Regions(memory);
+          const scratch = new AllocationScope(memory);
           try {
-            memory.u8.fill(0, outAt, outAt + part.length * spec.blockRows * outRow);
+            memory.u8.fill(0, outAt, outAt + part.length * spec.rowTile * outRow);
             part.forEach((block, n) => {
-              const row0 = n * spec.blockRows;
+              const row0 = n * spec.rowTile;
               stageRows(
                 memory,
                 shape.query,
@@ -128,38 +128,38 @@ export function weights(
               const runsAt = scratch.alloc(4 * Math.max(1, words.length));
               const { i32 } = memory;
               i32.set(words, runsAt / 4);
-              const task = (taskAt + n * TASK.size) / 4;
+              const task = (taskAt + n * TaskStruct.size) / 4;
               const set = (word: number, value: number) => {
                 i32[task + word / 4] = value;
               };
-              set(TASK.call, call);
-              set(TASK.query, queryAt + row0 * dk * BYTES_OF[spec.query]);
-              set(TASK.key, packed);
-              set(TASK.value, 0);
-              set(TASK.out, outAt + row0 * outRow);
-              set(TASK.lse, lseAt + row0 * 4);
-              set(TASK.rows, block.count);
-              set(TASK.row0, block.row);
-              set(TASK.offset, problem.offsets[b]);
-              set(TASK.batch, b);
-              set(TASK.head, h);
-              set(TASK.runs, runsAt);
-              set(TASK.runCount, runs.length);
-              set(TASK.flags, FIRST | LAST);
-              set(TASK.sinks, 0);
-              set(TASK.state, 0);
-              set(TASK.dropKey, headKey(problem.seed, b, h));
-              set(TASK.keyBase, 0);
-              masks.forEach(({ bytes, at }, m) => set(TASK.tensor + 4 * m, at + row0 * bytes));
+              set(TaskStruct.call, call);
+              set(TaskStruct.query, queryAt + row0 * dk * BYTES_OF[spec.query]);
+              set(TaskStruct.key, packed);
+              set(TaskStruct.value, 0);
+              set(TaskStruct.out, outAt + row0 * outRow);
+              set(TaskStruct.lse, lseAt + row0 * 4);
+              set(TaskStruct.rows, block.count);
+              set(TaskStruct.row0, block.row);
+              set(TaskStruct.offset, problem.offsets[b]);
+              set(TaskStruct.batch, b);
+              set(TaskStruct.head, h);
+              set(TaskStruct.runs, runsAt);
+              set(TaskStruct.runCount, runs.length);
+              set(TaskStruct.flags, FIRST | LAST);
+              set(TaskStruct.sinks, 0);
+              set(TaskStruct.state, 0);
+              set(TaskStruct.dropKey, headKey(problem.seed, b, h));
+              set(TaskStruct.keyBase, 0);
+              masks.forEach(({ bytes, at }, m) => set(TaskStruct.tensor + 4 * m, at + row0 * bytes));
             });
-            engine.threads.run(kernel, taskAt, TASK.size, part.length, threads);
+            engine.pool.run(kernel, taskAt, TaskStruct.size, part.length, threads);
           } finally {
             scratch.free();
           }
           const { f32 } = memory;
           part.forEach((block, n) => {
             for (let r = 0; r < block.count; r++) {
-              const at = (outAt + (n * spec.blockRows + r) * outRow) / 4;
+              const at = (outAt + (n * spec.rowTile + r) * outRow) / 4;
               const to = ((b * heads.length + headIndex) * rows.length + block.index + r) * Nk;
               const row = f32.subarray(at, at + Nk);
               if (problem.dropoutP === 0) settle(row, lse(b, h, block.row + r), problem.sinks?.[h]);
@@ -190,8 +190,8 @@ function settle(row: Float32Array, lse: number, sink: number | undefined): void 
 }
 
 /** Rows asked for as runs of consecutive ones, cut to the kernel's block. */
-function blocksOf(rows: readonly number[], most: number): Block[] {
-  const blocks: Block[] = [];
+function blocksOf(rows: readonly number[], most: number): RowTile[] {
+  const blocks: RowTile[] = [];
   for (let index = 0; index < rows.length; ) {
     let count = 1;
     while (count < most && index + count < rows.length && rows[index + count] === rows[index] + count)

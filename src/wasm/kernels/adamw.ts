@@ -6,25 +6,24 @@
  * with rate = lr/(1 − β₁ᵗ) and root = 1/√(1 − β₂ᵗ).
  */
 import { f32x4, i32, v128 } from "../assembler/index.ts";
-import { type StreamSpec, streamKernel } from "./row-pipeline.ts";
+import { type PipelineSpec, pipelineKernel } from "./row-pipeline.ts";
 
 /** Scalars of a step, in the order the kernel reads them. */
 export const ADAMW = ["scale", "b1", "rest1", "b2", "rest2", "keep", "rate", "root", "eps"] as const;
 
 /** Arrays w, g, m, v, and where w, m and v go; the scalars. */
-export function adamwKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
-  return streamKernel(spec, 8, (f, { madd }, rows, _, [w, g, m, v, toW, toM, toV, scalars]) => {
-    const [scale, b1, rest1, b2, rest2, keep, rate, root, eps] = ADAMW.map((_, n) =>
-      f.let(v128.load32_splat(scalars, 4 * n)),
-    );
+export function adamwKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, 8, (f, { madd }, rows, _, [w, g, m, v, toW, toM, toV, scalars]) => {
+    const [scale, b1, oneMinusBeta1, b2, oneMinusBeta2, weightDecayFactor, rate, biasCorrection2, eps] =
+      ADAMW.map((_, n) => f.let(v128.load32_splat(scalars, 4 * n)));
     const end = f.int(i32.add(w, i32.shl(i32.div_s(i32.add(rows, 3), 4), 4)));
     f.repeat(() => {
-      const slope = f.let(f32x4.mul(v128.load(g), scale));
-      const first = f.let(madd(v128.load(m), b1, f32x4.mul(slope, rest1)));
-      const second = f.let(madd(v128.load(v), b2, f32x4.mul(f32x4.mul(slope, slope), rest2)));
-      const below = madd(f32x4.sqrt(second), root, eps);
+      const gradient = f.let(f32x4.mul(v128.load(g), scale));
+      const first = f.let(madd(v128.load(m), b1, f32x4.mul(gradient, oneMinusBeta1)));
+      const second = f.let(madd(v128.load(v), b2, f32x4.mul(f32x4.mul(gradient, gradient), oneMinusBeta2)));
+      const below = madd(f32x4.sqrt(second), biasCorrection2, eps);
       const change = f32x4.div(f32x4.mul(first, rate), below);
-      f.storeVector(toW, f32x4.sub(f32x4.mul(v128.load(w), keep), change));
+      f.storeVector(toW, f32x4.sub(f32x4.mul(v128.load(w), weightDecayFactor), change));
       f.storeVector(toM, first);
       f.storeVector(toV, second);
       for (const at of [w, g, m, v, toW, toM, toV]) f.step(at, 16);

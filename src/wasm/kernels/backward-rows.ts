@@ -19,28 +19,39 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { BACKWARD, backwardSpaceOf, CALL, paddedKey, paddedValue, statStride } from "../codegen/layout.ts";
+import {
+  BackwardStruct,
+  backwardSpaceOf,
+  CallStruct,
+  paddedKey,
+  paddedValue,
+  statStride,
+} from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
 import { BYTES_OF, type Spec, type Storage } from "../codegen/spec.ts";
-import { clear, copyRow } from "./row-block.ts";
+import { clear, copyRow } from "./row-tile.ts";
 
 /**
  * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
  * δ. A row that sees nothing is zero, whatever it held; so are the rows that fill the last strip.
  */
-export function bringRows(module: ModuleBuilder, spec: Spec): Func {
+export function loadRows(module: ModuleBuilder, spec: Spec): Func {
   const space = backwardSpaceOf(spec);
   const [keyColumns, valueColumns] = [paddedKey(spec), paddedValue(spec)];
   return module.func("bring", ["i32", "i32", "i32", "i32", "i32"], (f, task, ws, block, g, rows) => {
     const word = (at: number): I32Value => i32.load(task, at);
-    const call = f.int(word(BACKWARD.call));
+    const call = f.int(word(BackwardStruct.call));
     const place = (first: number, row: I32Value | number, head: number) =>
       f.int(i32.add(word(first), i32.add(i32.mul(block, row), i32.mul(g, word(head)))));
-    const query = place(BACKWARD.query, word(BACKWARD.queryRow), BACKWARD.queryHead);
-    const dOutput = place(BACKWARD.dOutput, word(BACKWARD.dOutputRow), BACKWARD.dOutputHead);
-    const output = place(BACKWARD.output, word(BACKWARD.outputRow), BACKWARD.outputHead);
-    const lse = place(BACKWARD.lse, 4, BACKWARD.lseHead);
-    const delta = place(BACKWARD.delta, 4, BACKWARD.lseHead);
+    const query = place(BackwardStruct.query, word(BackwardStruct.queryRow), BackwardStruct.queryHead);
+    const dOutput = place(
+      BackwardStruct.dOutput,
+      word(BackwardStruct.dOutputRow),
+      BackwardStruct.dOutputHead,
+    );
+    const output = place(BackwardStruct.output, word(BackwardStruct.outputRow), BackwardStruct.outputHead);
+    const lse = place(BackwardStruct.lse, 4, BackwardStruct.lseHead);
+    const delta = place(BackwardStruct.delta, 4, BackwardStruct.lseHead);
     const q = f.int(i32.add(ws, space.queries));
     const dO = f.int(i32.add(ws, space.dOutput));
     const stats = f.int(i32.add(ws, space.stats));
@@ -61,15 +72,15 @@ export function bringRows(module: ModuleBuilder, spec: Spec): Func {
             empty(dO, 4 * valueColumns);
           },
           () => {
-            const scale = v128.load32_splat(call, CALL.scale);
+            const scale = v128.load32_splat(call, CallStruct.scale);
             copyRow(f, m, spec.query, spec.dk, query, q, (x) => f32x4.mul(x, scale));
             copyRow(f, m, spec.dOutput as Storage, spec.dv, dOutput, dO);
             for (let d = spec.dk; d < keyColumns; d++) f.store("f32.store", q, 0, 4 * d);
             for (let e = spec.dv; e < valueColumns; e++) f.store("f32.store", dO, 0, 4 * e);
           },
         );
-        f.step(query, word(BACKWARD.queryRow));
-        f.step(dOutput, word(BACKWARD.dOutputRow));
+        f.step(query, word(BackwardStruct.queryRow));
+        f.step(dOutput, word(BackwardStruct.dOutputRow));
         for (const x of [lse, stats]) f.step(x, 4);
         f.step(q, 4 * keyColumns);
         f.step(dO, 4 * valueColumns);
@@ -83,7 +94,7 @@ export function bringRows(module: ModuleBuilder, spec: Spec): Func {
 
       f.set(dO, i32.add(ws, space.dOutput));
       f.set(stats, i32.add(ws, space.stats));
-      const outputRow = f.int(word(BACKWARD.outputRow));
+      const outputRow = f.int(word(BackwardStruct.outputRow));
       const last = f.int(i32.sub(rows, 1));
       f.count(r, 0, rows, 4, () => {
         // Four rows at a time; behind the last, the last once more.

@@ -12,23 +12,23 @@
  */
 import { callValue, type I32Value, i32, type Local, ModuleBuilder } from "../assembler/index.ts";
 import {
-  BACKWARD,
+  BackwardStruct,
   backwardSpaceOf,
-  CALL,
+  CallStruct,
   NEW_KEYS,
   NEW_ROWS,
   paddedKey,
   paddedValue,
-  TASK,
+  TaskStruct,
 } from "../codegen/layout.ts";
 import { panelOf, type Spec, stripOf, targetsOf } from "../codegen/spec.ts";
-import { bringRows } from "./backward-rows.ts";
+import { loadRows } from "./backward-rows.ts";
 import { targetWord } from "./bias-gradients.ts";
 import { memoryImport } from "./forward.ts";
-import { type Increase, increase, increaseKept } from "./matmul-accumulate.ts";
+import { accumulateProduct, accumulateVisibleProduct, type ProductUpdate } from "./matmul-accumulate.ts";
 import { finite, scores } from "./products.ts";
-import { clear, eachTile, maskSpan, scanTensors } from "./row-block.ts";
-import { slopes } from "./softmax-backward.ts";
+import { clear, eachTile, maskSpan, scanTensors } from "./row-tile.ts";
+import { backwardSoftmax } from "./softmax-backward.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
 export const upTo = (n: I32Value, step: number): I32Value =>
@@ -45,35 +45,35 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
 
   const product = scores(module, spec, { name: "scores", depth: spec.dk, row: 4 * keyColumns });
   const valueProduct = scores(module, spec, { name: "weights", depth: spec.dv, row: 4 * valueColumns });
-  const plainSlopes = slopes(module, spec, false);
+  const plainSlopes = backwardSoftmax(module, spec, false);
   // A last tile that ends between strips is masked too, so every kernel has the masked path.
-  const maskedSlopes = slopes(module, spec, true);
-  const sums: readonly Increase[] = [
+  const maskedSlopes = backwardSoftmax(module, spec, true);
+  const sums: readonly ProductUpdate[] = [
     { name: "dValue", transposed: true, columns: valueColumns },
-    { name: "dKey", transposed: true, columns: keyColumns, factor: CALL.unit },
-    { name: "dQuery", transposed: false, columns: keyColumns, factor: CALL.factor },
+    { name: "dKey", transposed: true, columns: keyColumns, factor: CallStruct.unit },
+    { name: "dQuery", transposed: false, columns: keyColumns, factor: CallStruct.factor },
   ];
-  const [dValue, dKey, dQuery] = sums.map((of) => increase(module, spec, of));
-  const careful = selective && {
-    sums: sums.map((of) => increaseKept(module, spec, of)),
+  const [dValue, dKey, dQuery] = sums.map((of) => accumulateProduct(module, spec, of));
+  const nanSafe = selective && {
+    sums: sums.map((of) => accumulateVisibleProduct(module, spec, of)),
     keys: finite(module, spec, "finiteKeys", keyColumns),
     values: finite(module, spec, "finiteValues", valueColumns),
   };
-  const bring = bringRows(module, spec);
+  const bring = loadRows(module, spec);
 
   module.func(
     "run",
     ["i32", "i32"],
     (f, task, ws) => {
       const word = (at: number): I32Value => i32.load(task, at);
-      const call = f.int(word(BACKWARD.call));
+      const call = f.int(word(BackwardStruct.call));
       const unit = f.int(i32.add(ws, space.task));
       const [queries, dOutput, s, ds, kept, stats, scratch] = [
         space.queries,
         space.dOutput,
         space.scores,
-        space.slopes,
-        space.kept,
+        space.dScores,
+        space.visible,
         space.stats,
         space.sums,
       ].map((at) => f.int(i32.add(ws, at)));
@@ -81,22 +81,22 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
       const set = (at: number, value: I32Value) => f.store("i32.store", unit, value, at);
 
       begin();
-      f.count(block, 0, word(BACKWARD.rows), spec.blockRows, () => {
-        f.set(rows, i32.sub(word(BACKWARD.rows), block));
-        f.when(i32.gt_s(rows, spec.blockRows), () => f.set(rows, spec.blockRows));
-        f.count(g, 0, word(BACKWARD.heads), 1, () => {
-          const down = i32.mul(i32.div_s(block, spec.blockRows), word(BACKWARD.indexBlock));
-          const across = i32.mul(g, word(BACKWARD.indexHead));
-          const entry = f.int(i32.add(word(BACKWARD.index), i32.add(down, across)));
+      f.count(block, 0, word(BackwardStruct.rows), spec.rowTile, () => {
+        f.set(rows, i32.sub(word(BackwardStruct.rows), block));
+        f.when(i32.gt_s(rows, spec.rowTile), () => f.set(rows, spec.rowTile));
+        f.count(g, 0, word(BackwardStruct.heads), 1, () => {
+          const down = i32.mul(i32.div_s(block, spec.rowTile), word(BackwardStruct.indexBlock));
+          const across = i32.mul(g, word(BackwardStruct.indexHead));
+          const entry = f.int(i32.add(word(BackwardStruct.index), i32.add(down, across)));
           f.when(i32.load(entry, 4), () => {
             describe(entry);
-            f.set(dq, i32.add(word(BACKWARD.dQuery), i32.mul(g, word(BACKWARD.dQueryHead))));
+            f.set(dq, i32.add(word(BackwardStruct.dQuery), i32.mul(g, word(BackwardStruct.dQueryHead))));
             f.set(dq, i32.add(dq, i32.mul(block, 4 * keyColumns)));
             f.call(bring, task, ws, block, g, rows);
-            if (careful) {
+            if (nanSafe) {
               const clean = i32.and(
-                callValue(careful.keys, queries, 4 * keyColumns, rows),
-                callValue(careful.values, dOutput, 4 * valueColumns, rows),
+                callValue(nanSafe.keys, queries, 4 * keyColumns, rows),
+                callValue(nanSafe.values, dOutput, 4 * valueColumns, rows),
               );
               f.set(dirty, i32.eqz(clean));
             }
@@ -107,43 +107,44 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
 
       /** What the whole task shares, and gradients that start here. */
       function begin(): void {
-        set(TASK.call, call);
-        set(TASK.batch, word(BACKWARD.batch));
-        set(TASK.offset, word(BACKWARD.offset));
-        set(TASK.keyBase, word(BACKWARD.keyBase));
+        set(TaskStruct.call, call);
+        set(TaskStruct.batch, word(BackwardStruct.batch));
+        set(TaskStruct.offset, word(BackwardStruct.offset));
+        set(TaskStruct.keyBase, word(BackwardStruct.keyBase));
         const at = f.local("i32");
-        f.when(i32.and(word(BACKWARD.flags), NEW_ROWS), () => {
-          f.count(g, 0, word(BACKWARD.heads), 1, () => {
-            f.set(at, i32.add(word(BACKWARD.dQuery), i32.mul(g, word(BACKWARD.dQueryHead))));
-            clear(f, at, i32.mul(upTo(word(BACKWARD.rows), tile.rows), 4 * keyColumns));
+        f.when(i32.and(word(BackwardStruct.flags), NEW_ROWS), () => {
+          f.count(g, 0, word(BackwardStruct.heads), 1, () => {
+            f.set(at, i32.add(word(BackwardStruct.dQuery), i32.mul(g, word(BackwardStruct.dQueryHead))));
+            clear(f, at, i32.mul(upTo(word(BackwardStruct.rows), tile.rows), 4 * keyColumns));
           });
         });
-        f.when(i32.and(word(BACKWARD.flags), NEW_KEYS), () => {
-          const keys = f.int(upTo(word(BACKWARD.keys), strip));
-          f.set(at, word(BACKWARD.dKey));
+        f.when(i32.and(word(BackwardStruct.flags), NEW_KEYS), () => {
+          const keys = f.int(upTo(word(BackwardStruct.keys), strip));
+          f.set(at, word(BackwardStruct.dKey));
           clear(f, at, i32.mul(keys, 4 * keyColumns));
-          f.set(at, word(BACKWARD.dValue));
+          f.set(at, word(BackwardStruct.dValue));
           clear(f, at, i32.mul(keys, 4 * valueColumns));
         });
       }
 
       /** The block and head at hand in the words of a forward task, which masks and score changes read. */
       function describe(entry: Local<"i32">): void {
-        set(TASK.rows, rows);
-        set(TASK.row0, i32.add(word(BACKWARD.row0), block));
-        set(TASK.head, i32.add(word(BACKWARD.head), g));
-        set(TASK.runs, i32.load(entry));
-        set(TASK.runCount, i32.load(entry, 4));
-        if (spec.dropout) set(TASK.dropKey, i32.load(i32.add(word(BACKWARD.dropKeys), i32.shl(g, 2))));
-        for (let n = 0; spec.sums && n < targetsOf(spec.sums); n++) {
-          const [at, head, row] = [0, 4, 8].map((byte) => i32.load(word(BACKWARD.sums), 12 * n + byte));
+        set(TaskStruct.rows, rows);
+        set(TaskStruct.row0, i32.add(word(BackwardStruct.row0), block));
+        set(TaskStruct.head, i32.add(word(BackwardStruct.head), g));
+        set(TaskStruct.runs, i32.load(entry));
+        set(TaskStruct.runCount, i32.load(entry, 4));
+        if (spec.dropout)
+          set(TaskStruct.dropKey, i32.load(i32.add(word(BackwardStruct.dropKeys), i32.shl(g, 2))));
+        for (let n = 0; spec.biasGradients && n < targetsOf(spec.biasGradients); n++) {
+          const [at, head, row] = [0, 4, 8].map((byte) => i32.load(word(BackwardStruct.sums), 12 * n + byte));
           set(targetWord(n), i32.add(at, i32.add(i32.mul(g, head), i32.mul(block, row))));
           set(targetWord(n) + 4, row);
         }
         spec.tensors.forEach((_, n) => {
-          const down = i32.mul(block, i32.load(call, CALL.tensorRow + 4 * n));
-          const across = i32.mul(g, word(BACKWARD.tensorHead + 4 * n));
-          set(TASK.tensor + 4 * n, i32.add(word(BACKWARD.tensor + 4 * n), i32.add(down, across)));
+          const down = i32.mul(block, i32.load(call, CallStruct.tensorRow + 4 * n));
+          const across = i32.mul(g, word(BackwardStruct.tensorHead + 4 * n));
+          set(TaskStruct.tensor + 4 * n, i32.add(word(BackwardStruct.tensor + 4 * n), i32.add(down, across)));
         });
       }
 
@@ -156,18 +157,18 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         const columns = f.int(upTo(i32.mul(strips, tile.rows), 8));
         const groups = f.int(i32.div_s(i32.add(rows, tile.rows - 1), tile.rows));
         const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
-        const from = f.int(i32.sub(key, word(BACKWARD.keyBase)));
+        const from = f.int(i32.sub(key, word(BackwardStruct.keyBase)));
         f.block((leave) => {
           if (spec.tensors.length > 0) {
             const scan = scanTensors(f, spec, unit, call, rows, key, end);
             leave(i32.eqz(scan.some));
             f.set(masked, i32.or(masked, i32.eqz(scan.all)));
           }
-          const k = i32.add(word(BACKWARD.key), i32.mul(from, 4 * spec.dk));
+          const k = i32.add(word(BackwardStruct.key), i32.mul(from, 4 * spec.dk));
           f.call(product, queries, k, s, panels, groups);
-          const v = i32.add(word(BACKWARD.value), i32.mul(from, 4 * spec.dv));
+          const v = i32.add(word(BackwardStruct.value), i32.mul(from, 4 * spec.dv));
           f.call(valueProduct, dOutput, v, ds, panels, groups);
-          const row0 = i32.load(unit, TASK.row0);
+          const row0 = i32.load(unit, TaskStruct.row0);
           const operands = [unit, s, ds, kept, stats, rows, row0, key, columns] as const;
           f.when(
             masked,
@@ -177,25 +178,25 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
             },
             () => f.call(plainSlopes, ...operands, 0, 0),
           );
-          const keyRow = f.int(word(BACKWARD.keyRow));
-          const keyRows = f.int(i32.add(word(BACKWARD.keyRows), i32.mul(from, keyRow)));
-          const dv = f.int(i32.add(word(BACKWARD.dValue), i32.mul(from, 4 * valueColumns)));
-          const dk = f.int(i32.add(word(BACKWARD.dKey), i32.mul(from, 4 * keyColumns)));
+          const keyRow = f.int(word(BackwardStruct.keyRow));
+          const keyRows = f.int(i32.add(word(BackwardStruct.keyRows), i32.mul(from, keyRow)));
+          const dv = f.int(i32.add(word(BackwardStruct.dValue), i32.mul(from, 4 * valueColumns)));
+          const dk = f.int(i32.add(word(BackwardStruct.dKey), i32.mul(from, 4 * keyColumns)));
           const fast = () => {
             f.call(dValue, s, dOutput, 4 * valueColumns, dv, call, rows, strips);
             f.call(dKey, ds, queries, 4 * keyColumns, dk, call, rows, strips);
             f.call(dQuery, ds, keyRows, keyRow, dq, call, width, groups);
           };
-          if (!careful) return fast();
+          if (!nanSafe) return fast();
           // Only a masked tile whose operands are not all finite takes the slow road.
           const slow = f.int(0);
           f.when(masked, () =>
-            f.set(slow, i32.or(dirty, i32.eqz(callValue(careful.keys, keyRows, keyRow, width)))),
+            f.set(slow, i32.or(dirty, i32.eqz(callValue(nanSafe.keys, keyRows, keyRow, width)))),
           );
           f.when(
             slow,
             () => {
-              const [kv, kk, kq] = careful.sums;
+              const [kv, kk, kq] = nanSafe.sums;
               f.call(kv, s, kept, dOutput, 4 * valueColumns, dv, call, rows, width, scratch);
               f.call(kk, ds, kept, queries, 4 * keyColumns, dk, call, rows, width, scratch);
               f.call(kq, ds, kept, keyRows, keyRow, dq, call, width, rows, scratch);

@@ -20,22 +20,22 @@ import {
   type V128Value,
   v128,
 } from "../assembler/index.ts";
-import { TASK } from "../codegen/layout.ts";
+import { TaskStruct } from "../codegen/layout.ts";
 import type { Arithmetic } from "../codegen/math.ts";
-import { type Sums, targetsOf } from "../codegen/spec.ts";
+import { type BiasGradients, targetsOf } from "../codegen/spec.ts";
 
 /** A walk over the targets of a row. */
 export class RowSums {
   private readonly f: FunctionBuilder;
   private readonly task: I32Value;
-  private readonly sums: Sums;
+  private readonly sums: BiasGradients;
   /** Where the row at hand goes, of every target. */
   private readonly rowAt: readonly Local<"i32">[];
   private readonly cellAt: Local<"i32">;
   private readonly columnAt: Local<"i32">;
   private readonly held: readonly (readonly Local<"v128">[])[];
 
-  constructor(f: FunctionBuilder, task: I32Value, sums: Sums) {
+  constructor(f: FunctionBuilder, task: I32Value, sums: BiasGradients) {
     this.f = f;
     this.task = task;
     this.sums = sums;
@@ -61,7 +61,7 @@ export class RowSums {
   begin(key: I32Value, begin: I32Value): void {
     const { f, sums } = this;
     if (!sums.cells && !sums.columns) return;
-    const column = i32.sub(i32.add(key, begin), i32.load(this.task, TASK.keyBase));
+    const column = i32.sub(i32.add(key, begin), i32.load(this.task, TaskStruct.keyBase));
     const across = f.int(i32.shl(column, 2));
     if (sums.cells) f.set(this.cellAt, i32.add(this.rowAt[0], across));
     if (sums.columns) f.set(this.columnAt, i32.add(this.rowAt[this.columnsTarget], across));
@@ -129,4 +129,4 @@ export class RowSums {
 }
 
 /** Offset from a task of the words of target n: its address and the bytes from row to row. */
-export const targetWord = (n: number): number => TASK.size + 8 * n;
+export const targetWord = (n: number): number => TaskStruct.size + 8 * n;

@@ -9,11 +9,11 @@
  */
 import { f32x4, i32, v128, ZERO } from "../assembler/index.ts";
 import { exp2Each, log } from "../codegen/math.ts";
-import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./row-pipeline.ts";
+import { each, eachVector, loads, type PipelineSpec, pipelineKernel, stores, total } from "./row-pipeline.ts";
 
 /** Arrays logits, targets (int32), slopes, losses (two numbers a row); scalars: the weight. */
-export function crossEntropyKernel(spec: StreamSpec): Uint8Array<ArrayBuffer> {
-  return streamKernel(spec, 5, (f, m, rows, count, [x, targets, slopes, losses, scalars]) => {
+export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, 5, (f, m, rows, count, [x, targets, slopes, losses, scalars]) => {
     const vectors = f.int(i32.shr_s(i32.add(count, 3), 2));
     const bytes = f.int(i32.shl(vectors, 4));
     const four = [0, 1, 2, 3].map(() => f.local("v128"));

@@ -15,22 +15,22 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { CALL, paddedValue, statStride, TASK, workspaceOf } from "../codegen/layout.ts";
+import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
 import type { Spec, Storage } from "../codegen/spec.ts";
 import { memoryImport } from "./forward.ts";
 import { queryRowBytes } from "./products.ts";
 import {
   beginState,
-  bringQueries,
   eachTile,
   endState,
   finishRows,
+  loadQueries,
   maskSpan,
   scanTensors,
   sinkRows,
-} from "./row-block.ts";
-import { exponentials, maxima, totalsByRow } from "./softmax.ts";
+} from "./row-tile.ts";
+import { exponentiate, updateRowMax, updateRowSumByRow } from "./softmax.ts";
 
 /** Vectors of a row of output that stay in registers over a chunk of keys. */
 const HELD = 8;
@@ -186,24 +186,24 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
         { result: "i32" },
       )
     : undefined;
-  const plainMaxima = maxima(module, spec, false);
-  const maskedMaxima = maxima(module, spec, true);
-  const exponent = exponentials(module, spec);
-  const total = spec.dropout ? undefined : totalsByRow(module, spec);
+  const plainMaxima = updateRowMax(module, spec, false);
+  const maskedMaxima = updateRowMax(module, spec, true);
+  const exponent = exponentiate(module, spec);
+  const total = spec.dropout ? undefined : updateRowSumByRow(module, spec);
 
   module.func(
     "run",
     ["i32", "i32"],
     (f, task, ws) => {
-      const call = f.int(i32.load(task, TASK.call));
-      const rows = f.int(i32.load(task, TASK.rows));
-      const headRows = f.int(i32.load(call, CALL.headRows));
+      const call = f.int(i32.load(task, TaskStruct.call));
+      const rows = f.int(i32.load(task, TaskStruct.rows));
+      const headRows = f.int(i32.load(call, CallStruct.headRows));
       const heads = f.int(i32.div_s(rows, headRows));
-      const row0 = f.int(i32.load(task, TASK.row0));
-      const keyBase = f.int(i32.load(task, TASK.keyBase));
-      const head = f.int(i32.load(task, TASK.head));
-      const kRow = f.int(i32.load(call, CALL.keyRow));
-      const vRow = f.int(i32.load(call, CALL.valueRow));
+      const row0 = f.int(i32.load(task, TaskStruct.row0));
+      const keyBase = f.int(i32.load(task, TaskStruct.keyBase));
+      const head = f.int(i32.load(task, TaskStruct.head));
+      const kRow = f.int(i32.load(call, CallStruct.keyRow));
+      const vRow = f.int(i32.load(call, CallStruct.valueRow));
       const scratch = f.int(i32.add(ws, space.scratch));
       const s = f.int(i32.add(ws, space.scores));
       const stats = f.int(i32.add(ws, space.stats));
@@ -212,16 +212,16 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
       const r = f.local("i32");
       const rowBytes = spec.keyTile * 4;
 
-      const source = f.int(i32.load(task, TASK.query));
+      const source = f.int(i32.load(task, TaskStruct.query));
       const target = f.int(queries);
       const from = f.local("i32");
       f.count(g, 0, heads, 1, () => {
-        f.set(from, i32.add(source, i32.mul(g, i32.load(call, CALL.queryHead))));
-        bringQueries(f, spec, call, from, target, headRows);
+        f.set(from, i32.add(source, i32.mul(g, i32.load(call, CallStruct.queryHead))));
+        loadQueries(f, spec, call, from, target, headRows);
       });
       beginState(f, spec, space, task, ws);
-      const sinks = f.int(i32.load(task, TASK.sinks));
-      f.when(i32.and(i32.ne(sinks, 0), i32.and(i32.load(task, TASK.flags), 1)), () =>
+      const sinks = f.int(i32.load(task, TaskStruct.sinks));
+      f.when(i32.and(i32.ne(sinks, 0), i32.and(i32.load(task, TaskStruct.flags), 1)), () =>
         f.count(g, 0, heads, 1, () =>
           sinkRows(f, spec, space, ws, i32.add(sinks, i32.shl(g, 2)), f.int(i32.mul(g, headRows)), headRows),
         ),
@@ -237,8 +237,8 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             leave(i32.eqz(scan.some));
             f.set(masked, i32.or(masked, i32.eqz(scan.all)));
           }
-          const k = f.int(i32.add(i32.load(task, TASK.key), i32.mul(i32.sub(key, keyBase), kRow)));
-          const v = f.int(i32.add(i32.load(task, TASK.value), i32.mul(i32.sub(key, keyBase), vRow)));
+          const k = f.int(i32.add(i32.load(task, TaskStruct.key), i32.mul(i32.sub(key, keyBase), kRow)));
+          const v = f.int(i32.add(i32.load(task, TaskStruct.value), i32.mul(i32.sub(key, keyBase), vRow)));
           f.count(r, 0, rows, 1, () =>
             f.call(
               dots,
@@ -273,7 +273,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             );
           });
           const slow = f.int(0);
-          const kept = f.int(i32.add(ws, space.kept));
+          const kept = f.int(i32.add(ws, space.rawScores));
           if (finite) {
             f.when(masked, () =>
               f.set(
@@ -323,8 +323,10 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
       endState(f, spec, space, task, ws, (o, at, lse) => {
         const lseHead = f.int(lse);
         f.count(g, 0, heads, 1, () => {
-          const out = f.int(i32.add(i32.load(task, TASK.out), i32.mul(g, i32.load(call, CALL.outHead))));
-          f.set(lse, i32.add(lseHead, i32.mul(g, i32.load(call, CALL.lseHead))));
+          const out = f.int(
+            i32.add(i32.load(task, TaskStruct.out), i32.mul(g, i32.load(call, CallStruct.outHead))),
+          );
+          f.set(lse, i32.add(lseHead, i32.mul(g, i32.load(call, CallStruct.lseHead))));
           finishRows(f, spec, o, at, lse, out, call, headRows);
         });
       });

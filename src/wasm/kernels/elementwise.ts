@@ -25,7 +25,7 @@ import {
   NORMAL_TOP,
   tanh,
 } from "../codegen/math.ts";
-import { each, loads, type StreamSpec, stores, streamKernel } from "./row-pipeline.ts";
+import { each, loads, type PipelineSpec, pipelineKernel, stores } from "./row-pipeline.ts";
 
 /** The functions there are. */
 export const MAPS = ["gelu", "gelu-tanh", "silu", "sigmoid", "tanh"] as const;
@@ -164,8 +164,8 @@ const KNOWN: Readonly<Record<MapName, Known>> = {
 };
 
 /** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written, so up to seven numbers behind the last. */
-export function mapKernel(spec: StreamSpec, name: MapName, backward: boolean): Uint8Array<ArrayBuffer> {
-  return streamKernel(spec, backward ? 3 : 2, (f, m, rows, _, at) => {
+export function mapKernel(spec: PipelineSpec, name: MapName, backward: boolean): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, backward ? 3 : 2, (f, m, rows, _, at) => {
     const kit: Kit = { f, m, each: (xs, step) => each(f, xs, step) };
     const end = f.int(i32.add(at[0], i32.shl(i32.div_s(i32.add(rows, 7), 8), 5)));
     f.repeat(() => {

@@ -18,10 +18,10 @@ import {
 } from "../assembler/index.ts";
 import { maddOf } from "../codegen/math.ts";
 import { panelOf, type Spec } from "../codegen/spec.ts";
-import { accumulate, tileOf } from "./products.ts";
+import { accumulateTile, tileOf } from "./products.ts";
 
 /** Which product it is. */
-export interface Increase {
+export interface ProductUpdate {
   readonly name: string;
   /** True where the rows of C are columns of A. */
   readonly transposed: boolean;
@@ -32,13 +32,13 @@ export interface Increase {
 }
 
 /** Bytes from one row of C to the next in A, and from one inner index to the next. */
-const stepsOf = (spec: Spec, of: Increase): readonly [number, number] =>
+const stepsOf = (spec: Spec, of: ProductUpdate): readonly [number, number] =>
   of.transposed ? [4, 4 * spec.keyTile] : [4 * spec.keyTile, 4];
 
 /** old + factor·sum, in one rounding where the spec is fused. */
 function joined(
   spec: Spec,
-  of: Increase,
+  of: ProductUpdate,
   factors: I32Value,
   sums: readonly V128Value[],
   old: readonly V128Value[],
@@ -51,7 +51,7 @@ function joined(
 }
 
 /** increase(a, b, bRow, c, factors, inner, groups): `groups` strips of rows of C, sums over `inner` ≥ 1 rows of B. */
-export function increase(module: ModuleBuilder, spec: Spec, of: Increase): Func {
+export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: ProductUpdate): Func {
   const { tile } = spec;
   const width = 4 * of.columns;
   const panels = of.columns / panelOf(tile);
@@ -75,7 +75,7 @@ export function increase(module: ModuleBuilder, spec: Spec, of: Increase): Func 
           f.set(at, aRow);
           f.set(from, b);
           const end = f.int(i32.add(at, length));
-          accumulate(f, spec, acc, { at, row: down, step: along }, { at: from, step: bRow }, end, 1);
+          accumulateTile(f, spec, acc, { at, row: down, step: along }, { at: from, step: bRow }, end, 1);
           acc.forEach((row, r) => {
             const old = row.map((_, j) => f.let(v128.load(cRow, r * width + 16 * j)));
             const next = joined(spec, of, factors, row, old, (x) => f.let(x)).map((x) => f.let(x));
@@ -100,7 +100,7 @@ export function increase(module: ModuleBuilder, spec: Spec, of: Increase): Func 
  * lies as A and holds 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
  * same bits.
  */
-export function increaseKept(module: ModuleBuilder, spec: Spec, of: Increase): Func {
+export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: ProductUpdate): Func {
   const width = 4 * of.columns;
   const [down, along] = stepsOf(spec, of);
   const madd = maddOf(spec.fused);

@@ -42,10 +42,10 @@ export interface ProductSpec {
 export const DEPTH = 256;
 
 /** Rows of A a task packs at a time. */
-export const blockRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
+export const taskRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
 
 /** Words of a task. */
-export const PRODUCT = {
+export const ProductStruct = {
   /** 0: a product; 1: pack B. */
   kind: 0,
   /** First element of A, bytes from row to row and from k to k; not 0 where rows are neighbours and not k. */
@@ -74,7 +74,7 @@ export const PRODUCT = {
 
 /** A thread's workspace: A's packed rows, one panel of B. */
 export function productWorkspace(spec: ProductSpec): { a: number; b: number; size: number } {
-  const b = roundUp(blockRows(spec.tile) * DEPTH * 4 + 64, 64);
+  const b = roundUp(taskRows(spec.tile) * DEPTH * 4 + 64, 64);
   return { a: 0, b, size: b + panelOf(spec.tile) * DEPTH * 4 + 64 };
 }
 
@@ -101,11 +101,15 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
     ["i32", "i32"],
     (f, task, ws) => {
       const word = (at: number): Local<"i32"> => f.int(i32.load(task, at));
-      const depth = word(PRODUCT.depth);
-      const columns = word(PRODUCT.columns);
-      const source = word(PRODUCT.bSource);
-      const [bColumn, bDeep, bAcross] = [word(PRODUCT.bColumn), word(PRODUCT.bDeep), word(PRODUCT.bAcross)];
-      const packed = word(PRODUCT.b);
+      const depth = word(ProductStruct.depth);
+      const columns = word(ProductStruct.columns);
+      const source = word(ProductStruct.bSource);
+      const [bColumn, bDeep, bAcross] = [
+        word(ProductStruct.bColumn),
+        word(ProductStruct.bDeep),
+        word(ProductStruct.bAcross),
+      ];
+      const packed = word(ProductStruct.b);
       const bringB = (from: Local<"i32">, count: Local<"i32">, length: Local<"i32">, to: Local<"i32">) =>
         f.when(
           bAcross,
@@ -113,19 +117,19 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
           () => f.call(packB.along, from, bColumn, count, length, to),
         );
       f.when(
-        i32.load(task, PRODUCT.kind),
+        i32.load(task, ProductStruct.kind),
         () => bringB(source, columns, depth, packed),
         () => {
-          const rows = word(PRODUCT.rows);
+          const rows = word(ProductStruct.rows);
           const [a, aRow, aDeep, aAcross] = [
-            word(PRODUCT.a),
-            word(PRODUCT.aRow),
-            word(PRODUCT.aDeep),
-            word(PRODUCT.aAcross),
+            word(ProductStruct.a),
+            word(ProductStruct.aRow),
+            word(ProductStruct.aDeep),
+            word(ProductStruct.aAcross),
           ];
-          const bPanel = word(PRODUCT.bPanel);
-          const [c, cRow] = [word(PRODUCT.c), word(PRODUCT.cRow)];
-          const [from, fromRow] = [word(PRODUCT.from), word(PRODUCT.fromRow)];
+          const bPanel = word(ProductStruct.bPanel);
+          const [c, cRow] = [word(ProductStruct.c), word(ProductStruct.cRow)];
+          const [from, fromRow] = [word(ProductStruct.from), word(ProductStruct.fromRow)];
           const strips = f.int(i32.div_s(i32.add(rows, strip - 1), strip));
           const length = f.local("i32");
           const left = f.local("i32");

@@ -8,7 +8,7 @@
  * no means. A row's two means and its r go into an array of four numbers a row, for the way back.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, v128, ZERO } from "../assembler/index.ts";
-import { each, eachVector, loads, type StreamSpec, stores, streamKernel, total } from "./row-pipeline.ts";
+import { each, eachVector, loads, type PipelineSpec, pipelineKernel, stores, total } from "./row-pipeline.ts";
 
 const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
   for (const sum of sums) f.set(sum, ZERO);
@@ -35,8 +35,8 @@ const rowBytes = (f: FunctionBuilder, count: Local<"i32">) =>
   f.int(i32.shl(i32.shr_s(i32.add(count, 3), 2), 4));
 
 /** Arrays x, y, stats; weight, bias, the scalars 1/C and eps, and the lanes of the last vector that count. */
-export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<ArrayBuffer> {
-  return streamKernel(spec, 7, (f, _, rows, count, [x, y, stats, weight, bias, scalars, counted]) => {
+export function normKernel(spec: PipelineSpec, centered: boolean): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, 7, (f, _, rows, count, [x, y, stats, weight, bias, scalars, counted]) => {
     const bytes = rowBytes(f, count);
     const vectors = f.int(i32.shr_s(bytes, 4));
     const whole = f.int(i32.sub(vectors, 1));
@@ -50,7 +50,7 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
       () => rows,
       () => {
         f.set(mean, ZERO);
-        if (centred) {
+        if (centered) {
           clear(f, sums);
           f.set(at, x);
           eachVector(f, [at], vectors, (offsets) => addTo(f, sums, loads(f, at, offsets)));
@@ -59,7 +59,7 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
         clear(f, sums);
         clear(f, squares);
         const add = (d: readonly Local<"v128">[]) => {
-          if (centred) addTo(f, sums, d);
+          if (centered) addTo(f, sums, d);
           addTo(
             f,
             squares,
@@ -71,9 +71,9 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
           add(each(f, loads(f, at, offsets), (v) => f32x4.sub(v, mean))),
         );
         add([f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes))]);
-        f.set(left, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+        f.set(left, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
         const mean2 = f.let(f32x4.mul(f32x4.splat(total(f, squares)), share));
-        const variance = centred ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
+        const variance = centered ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
         f.set(r, f32x4.div(f32x4.splat(1), f32x4.sqrt(f32x4.add(variance, eps))));
         f.store("f32.store", stats, f32x4.extract_lane(mean, 0));
         f.store("f32.store", stats, f32x4.extract_lane(left, 0), 4);
@@ -84,7 +84,7 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
         f.set(w, weight);
         f.set(b, bias);
         eachVector(f, [at, to, w, b], vectors, (offsets) => {
-          const hat = hats(f, loads(f, at, offsets), mean, centred ? left : undefined, r);
+          const hat = hats(f, loads(f, at, offsets), mean, centered ? left : undefined, r);
           const [factors, terms] = [loads(f, w, offsets), loads(f, b, offsets)];
           const scaled = each(f, hat, (v, n) => f32x4.mul(v, factors[n]));
           stores(
@@ -104,8 +104,8 @@ export function normKernel(spec: StreamSpec, centred: boolean): Uint8Array<Array
 }
 
 /** Arrays x, dy, stats, dx, the task's sums of dWeight, of dBias; weight, scalars: 1/C. */
-export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Array<ArrayBuffer> {
-  return streamKernel(spec, 8, (f, _, rows, count, [x, dy, stats, dx, dWeight, dBias, weight, scalars]) => {
+export function normBackwardKernel(spec: PipelineSpec, centered: boolean): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, 8, (f, _, rows, count, [x, dy, stats, dx, dWeight, dBias, weight, scalars]) => {
     const bytes = rowBytes(f, count);
     const vectors = f.int(i32.shr_s(bytes, 4));
     const [sums, products] = [four(f), four(f)];
@@ -125,7 +125,7 @@ export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Arr
     const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
     const [meanG, meanGx] = [f.local("v128"), f.local("v128")];
     const hatsAt = (offsets: readonly number[]) =>
-      hats(f, loads(f, at, offsets), mean, centred ? left : undefined, r);
+      hats(f, loads(f, at, offsets), mean, centered ? left : undefined, r);
     const product = (a: readonly Local<"v128">[], b: readonly Local<"v128">[]) =>
       each(f, a, (v, n) => f32x4.mul(v, b[n])) as Local<"v128">[];
     /** Adds to numbers in memory. */
@@ -147,18 +147,18 @@ export function normBackwardKernel(spec: StreamSpec, centred: boolean): Uint8Arr
           const hat = hatsAt(offsets);
           const slope = loads(f, d, offsets);
           const g = product(slope, loads(f, w, offsets));
-          if (centred) addTo(f, sums, g);
+          if (centered) addTo(f, sums, g);
           addTo(f, products, product(g, hat));
           increase(dw, offsets, product(slope, hat));
           increase(db, offsets, slope);
         });
-        f.set(meanG, centred ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+        f.set(meanG, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
         f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
         [at, d, w, to].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dx][n]));
         eachVector(f, [at, d, w, to], vectors, (offsets) => {
           const hat = hatsAt(offsets);
           let g = product(loads(f, d, offsets), loads(f, w, offsets));
-          if (centred) g = each(f, g, (v) => f32x4.sub(v, meanG));
+          if (centered) g = each(f, g, (v) => f32x4.sub(v, meanG));
           const pull = each(f, hat, (v) => f32x4.mul(v, meanGx));
           const off = each(f, g, (v, n) => f32x4.sub(v, pull[n]));
           stores(

@@ -12,11 +12,11 @@ import {
   shuffle32,
   ZERO,
 } from "../assembler/index.ts";
-import { PACK, paddedValue } from "../codegen/layout.ts";
+import { PackStruct, paddedValue } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
 import { panelOf, type Spec } from "../codegen/spec.ts";
 import { memoryImport } from "./forward.ts";
-import { copyRow } from "./row-block.ts";
+import { copyRow } from "./row-tile.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
@@ -120,11 +120,23 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
     ["i32", "i32"],
     (f, task) => {
       const word = (at: number): I32Value => i32.load(task, at);
-      f.when(word(PACK.target), () =>
-        f.call(keys, word(PACK.source), word(PACK.row), word(PACK.keys), word(PACK.target)),
+      f.when(word(PackStruct.target), () =>
+        f.call(
+          keys,
+          word(PackStruct.source),
+          word(PackStruct.row),
+          word(PackStruct.keys),
+          word(PackStruct.target),
+        ),
       );
-      f.when(word(PACK.valueTarget), () =>
-        f.call(rows, word(PACK.valueSource), word(PACK.valueRow), word(PACK.keys), word(PACK.valueTarget)),
+      f.when(word(PackStruct.valueTarget), () =>
+        f.call(
+          rows,
+          word(PackStruct.valueSource),
+          word(PackStruct.valueRow),
+          word(PackStruct.keys),
+          word(PackStruct.valueTarget),
+        ),
       );
     },
     { exported: true },

@@ -25,7 +25,7 @@ import { maddOf } from "../codegen/math.ts";
 import { panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 
 /** Zeroes a tile of accumulators, runs `step` for each of the `count` values of the inner dimension, leaves the sums in them. */
-export function accumulate(
+export function accumulateTile(
   f: FunctionBuilder,
   spec: Spec,
   acc: readonly (readonly Local<"v128">[])[],
@@ -95,7 +95,7 @@ export function scores(
           else {
             const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
             const end = f.int(i32.add(a, 4 * depth));
-            accumulate(
+            accumulateTile(
               f,
               spec,
               acc,
@@ -150,7 +150,15 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
           f.set(a, pRow);
           f.set(b, v);
           const end = f.int(i32.add(a, i32.shl(keys, 2)));
-          accumulate(f, spec, acc, { at: a, row: spec.keyTile * 4, step: 4 }, { at: b, step: vRow }, end, 1);
+          accumulateTile(
+            f,
+            spec,
+            acc,
+            { at: a, row: spec.keyTile * 4, step: 4 },
+            { at: b, step: vRow },
+            end,
+            1,
+          );
           // All of a row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
           acc.forEach((row, r) => {
             const alphaOf = f.let(v128.load32_splat(factor, 4 * r));
@@ -208,7 +216,7 @@ export function finite(
  * valuesKept(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, reading a row of V only for the
  * scores that are not −∞: masked means not read, even where V holds NaN. Same order of sums, so the same bits.
  */
-export function valuesKept(module: ModuleBuilder, spec: Spec): Func {
+export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
   const width = roundUp(paddedValue(spec), 4);
   const madd = maddOf(spec.fused);
   return module.func(

@@ -17,18 +17,18 @@ import { type Arithmetic, withConstants } from "../codegen/math.ts";
 import { memoryImport } from "./forward.ts";
 
 /** Words of a task: how many rows, numbers of a row, and where each array's first row lies. */
-export const STREAM = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
+export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
 
 /** What such a kernel is specialised on beside its name. */
-export interface StreamSpec {
+export interface PipelineSpec {
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;
   readonly shared: boolean;
 }
 
 /** A module that exports `run(task, workspace)`; `write` gets rows, numbers of a row and the addresses of `arrays` arrays. */
-export function streamKernel(
-  spec: StreamSpec,
+export function pipelineKernel(
+  spec: PipelineSpec,
   arrays: number,
   write: (
     f: FunctionBuilder,
@@ -43,9 +43,11 @@ export function streamKernel(
     "run",
     ["i32", "i32"],
     (f, task) => {
-      const rows = f.int(i32.load(task, STREAM.rows));
-      const count = f.int(i32.load(task, STREAM.count));
-      const at = Array.from({ length: arrays }, (_, n) => f.int(i32.load(task, STREAM.arrays + 4 * n)));
+      const rows = f.int(i32.load(task, PipelineStruct.rows));
+      const count = f.int(i32.load(task, PipelineStruct.count));
+      const at = Array.from({ length: arrays }, (_, n) =>
+        f.int(i32.load(task, PipelineStruct.arrays + 4 * n)),
+      );
       withConstants(f, { ...spec, wide: false }, (m) => write(f, m, rows, count, at));
     },
     { exported: true },

@@ -16,13 +16,13 @@ import {
   type V128Value,
   v128,
 } from "../assembler/index.ts";
-import { CALL, TASK } from "../codegen/layout.ts";
+import { CallStruct, TaskStruct } from "../codegen/layout.ts";
 import type { Arithmetic } from "../codegen/math.ts";
 import type { RowCompiler } from "../codegen/score.ts";
-import { type Spec, slopesOf } from "../codegen/spec.ts";
+import { type Spec, scoreModDerivatives } from "../codegen/spec.ts";
 
 /** A walk over columns of one row. */
-export class Cells {
+export class ScoreRow {
   private readonly f: FunctionBuilder;
   private readonly spec: Spec;
   private readonly task: I32Value;
@@ -67,12 +67,12 @@ export class Cells {
       const at0 = f.let(i32x4.splat(i32.add(key, begin)));
       this.keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
     }
-    this.limit = ask ? f.let(v128.load32_splat(call, CALL.keys)) : undefined;
+    this.limit = ask ? f.let(v128.load32_splat(call, CallStruct.keys)) : undefined;
     this.asked.forEach((kind, n) => {
-      const column = i32.sub(i32.add(key, begin), i32.load(task, TASK.keyBase));
-      const down = i32.mul(first, i32.load(call, CALL.tensorRow + 4 * n));
+      const column = i32.sub(i32.add(key, begin), i32.load(task, TaskStruct.keyBase));
+      const down = i32.mul(first, i32.load(call, CallStruct.tensorRow + 4 * n));
       const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
-      f.set(this.tensorAt[n], i32.add(i32.load(task, TASK.tensor + 4 * n), across));
+      f.set(this.tensorAt[n], i32.add(i32.load(task, TaskStruct.tensor + 4 * n), across));
     });
     return this.changes;
   }
@@ -108,9 +108,9 @@ export class Cells {
     ] = [];
     if (spec.score) {
       const changed = compiler.vectors(spec.score, keys, found, known);
-      slope = vectors(spec.slope);
-      slopes = spec.sums && slopesOf(spec.sums).map(vectors);
-      indices = spec.sums?.tables.map((x) => compiler.indices(x.read, keys, known));
+      slope = vectors(spec.scoreDerivative);
+      slopes = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
+      indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, known));
       found.forEach((value, half) => f.set(value, changed[half]));
     }
     let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);

@@ -19,12 +19,12 @@ import {
   type V128Value,
   v128,
 } from "../assembler/index.ts";
-import { CALL, statStride, TASK } from "../codegen/layout.ts";
+import { CallStruct, statStride, TaskStruct } from "../codegen/layout.ts";
 import { type Arithmetic, exp2Each, withConstants } from "../codegen/math.ts";
 import { poolOf, RowCompiler } from "../codegen/score.ts";
 import { expressionsOf, type Spec } from "../codegen/spec.ts";
 import { RowSums } from "./bias-gradients.ts";
-import { Cells } from "./score-row.ts";
+import { ScoreRow } from "./score-row.ts";
 import { beginDropout } from "./softmax.ts";
 
 /**
@@ -32,22 +32,22 @@ import { beginDropout } from "./softmax.ts";
  * holds −lse and δ of each row. The masked variant asks the mask of columns `from` … `to` and leaves in `kept` which
  * cells may be seen.
  */
-export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
+export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));
   const rowBytes = 4 * spec.keyTile;
   return module.func(
     masked ? "slopesMasked" : "slopes",
     ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
     (f, task, s, ds, kept, stats, rows, row, key, columns, from, to) => {
-      const call = f.int(i32.load(task, TASK.call));
+      const call = f.int(i32.load(task, TaskStruct.call));
       const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
-      const cells = new Cells(f, spec, task, call, masked);
+      const cells = new ScoreRow(f, spec, task, call, masked);
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
-      const sums = spec.sums && new RowSums(f, task, spec.sums);
+      const sums = spec.biasGradients && new RowSums(f, task, spec.biasGradients);
       f.set(first, 0);
       withConstants(f, spec, (m) => {
         const held = (offset: number) => (spec.wide ? undefined : f.let(v128.load32_splat(call, offset)));
-        const unit = held(CALL.unit);
+        const unit = held(CallStruct.unit);
 
         /** Columns `start` … `stop` of one row, if there are any. */
         const span = (compiler: RowCompiler, start: I32Value, stop: I32Value, ask: boolean): void => {
@@ -87,7 +87,7 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
           const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
           const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
-          const worth = unit ?? f.let(v128.load32_splat(call, CALL.unit));
+          const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
           // In two roundings, as lse was made of its maximum: a key that has all the weight then has exactly 1.
           const scaled = each(found, (x) => f32x4.mul(x, worth));
           const below = each(scaled, (x) => f32x4.add(x, total));
@@ -122,12 +122,12 @@ export function slopes(module: ModuleBuilder, spec: Spec, masked: boolean): Func
         f.loop(
           () => rows,
           () => {
-            const compiler = new RowCompiler(f, m, pool, spec.inside, {
+            const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
               call,
-              b: i32.load(task, TASK.batch),
-              h: i32.load(task, TASK.head),
+              b: i32.load(task, TaskStruct.batch),
+              h: i32.load(task, TaskStruct.head),
               i: row,
-              q: i32.add(row, i32.load(task, TASK.offset)),
+              q: i32.add(row, i32.load(task, TaskStruct.offset)),
             });
             const { mask: _, ...unmasked } = spec;
             compiler.begin(expressionsOf(masked ? spec : unmasked));

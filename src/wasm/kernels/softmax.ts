@@ -24,14 +24,14 @@ import {
   v128,
   ZERO,
 } from "../assembler/index.ts";
-import { CALL, paddedRows, statStride, TASK } from "../codegen/layout.ts";
+import { CallStruct, paddedRows, statStride, TaskStruct } from "../codegen/layout.ts";
 import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../codegen/math.ts";
 import { poolOf, RowCompiler } from "../codegen/score.ts";
 import { expressionsOf, type Spec } from "../codegen/spec.ts";
-import { Cells } from "./score-row.ts";
+import { ScoreRow } from "./score-row.ts";
 
 /** Largest of the eight numbers at `scratch`, in all lanes. */
-function across(
+function reduceLanes(
   scratch: I32Value,
   op: (a: V128Value, b: V128Value) => V128Value,
   f: FunctionBuilder,
@@ -65,17 +65,17 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
  * of the first column, `columns` a multiple of 8; `first` is the number of the first row within the task. The masked
  * variant asks the mask of columns `from` … `to` alone.
  */
-export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
+export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));
   const stride = statStride(spec);
   return module.func(
     masked ? "maximaMasked" : "maxima",
     ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
     (f, task, scratch, s, stats, rows, head, row, key, columns, first, from, to) => {
-      const call = f.int(i32.load(task, TASK.call));
+      const call = f.int(i32.load(task, TaskStruct.call));
       const at = f.local("i32");
       const highest = [f.local("v128"), f.local("v128")];
-      const cells = new Cells(f, spec, task, call, masked);
+      const cells = new ScoreRow(f, spec, task, call, masked);
 
       /** Columns `start` … `stop` of one row, if there are any. */
       const span = (
@@ -112,12 +112,12 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
         () => rows,
         () => {
           withConstants(f, spec, (m) => {
-            const compiler = new RowCompiler(f, m, pool, spec.inside, {
+            const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
               call,
-              b: i32.load(task, TASK.batch),
+              b: i32.load(task, TaskStruct.batch),
               h: head,
               i: row,
-              q: i32.add(row, i32.load(task, TASK.offset)),
+              q: i32.add(row, i32.load(task, TaskStruct.offset)),
             });
             compiler.begin([masked ? spec.mask : undefined, spec.score]);
             for (const x of highest) f.set(x, m.c(-Infinity));
@@ -140,7 +140,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
             highest.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
             const top = f.let(
               f32x4.extract_lane(
-                across(scratch, (a, b) => f32x4.pmax(a, b), f),
+                reduceLanes(scratch, (a, b) => f32x4.pmax(a, b), f),
                 0,
               ),
             );
@@ -151,7 +151,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
             f.set(finite, v128.and(finite, f32x4.ne(finite, m.c(-Infinity))));
             const step = f32x4.mul(
               f32x4.sub(f32x4.splat(old), finite),
-              v128.load32_splat(call, CALL.exponent),
+              v128.load32_splat(call, CallStruct.exponent),
             );
             f.store("f32.store", stats, f32x4.extract_lane(exp2(f, m, step), 0), 2 * stride);
           });
@@ -167,7 +167,7 @@ export function maxima(module: ModuleBuilder, spec: Spec, masked: boolean): Func
 }
 
 /** exponentials(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout l as well, before it. */
-export function exponentials(module: ModuleBuilder, spec: Spec): Func {
+export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
     "exponentials",
@@ -177,10 +177,10 @@ export function exponentials(module: ModuleBuilder, spec: Spec): Func {
       const end = f.local("i32");
       const sums = [f.local("v128"), f.local("v128")];
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
-      const exponent = i32.load(task, TASK.call);
+      const exponent = i32.load(task, TaskStruct.call);
       const factorAt = f.int(exponent);
       withConstants(f, spec, (m) => {
-        const held = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CALL.exponent));
+        const held = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CallStruct.exponent));
         f.loop(
           () => rows,
           () => {
@@ -191,7 +191,7 @@ export function exponentials(module: ModuleBuilder, spec: Spec): Func {
             if (dropout) for (const x of sums) f.set(x, m.bits(0));
             dropout?.row(m, row, key);
             f.repeat(() => {
-              const factor = held ?? f.let(v128.load32_splat(factorAt, CALL.exponent));
+              const factor = held ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
               const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
               const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
               const p = exp2Each(
@@ -238,7 +238,7 @@ const GROUPS = 3;
  * totals(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key in the order of the value product and with its
  * operations. Four rows lie across a vector: their weights are transposed four by four.
  */
-export function totals(module: ModuleBuilder, spec: Spec): Func {
+export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const rowBytes = spec.keyTile * 4;
   const madd = maddOf(spec.fused);
@@ -290,7 +290,7 @@ export function totals(module: ModuleBuilder, spec: Spec): Func {
 }
 
 /** totalsByRow(s, stats, rows, width): the same for few rows, one after another. */
-export function totalsByRow(module: ModuleBuilder, spec: Spec): Func {
+export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const madd = maddOf(spec.fused);
   return module.func("totalsByRow", ["i32", "i32", "i32", "i32"], (f, s, stats, rows, width) => {
@@ -332,7 +332,7 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
     (f, task, s, lse, rows, row, key, columns, out, outRow) => {
       const at = f.local("i32");
       const dropout = spec.dropout ? beginDropout(f, task) : undefined;
-      const unit = f.let(v128.load32_splat(i32.load(task, TASK.call), CALL.unit));
+      const unit = f.let(v128.load32_splat(i32.load(task, TaskStruct.call), CallStruct.unit));
       withConstants(f, spec, (m) => {
         f.loop(
           () => rows,
@@ -365,14 +365,14 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
 
 /** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random.ts. */
 export function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
-  const call = f.int(i32.load(task, TASK.call));
+  const call = f.int(i32.load(task, TaskStruct.call));
   const seeded = [f.local("v128"), f.local("v128")];
-  const threshold = f.let(v128.load32_splat(call, CALL.dropThreshold));
-  const factor = f.let(v128.load32_splat(call, CALL.dropScale));
+  const threshold = f.let(v128.load32_splat(call, CallStruct.dropThreshold));
+  const factor = f.let(v128.load32_splat(call, CallStruct.dropScale));
   return {
     row(m: Arithmetic, row: I32Value, key: I32Value): void {
-      const q = i32.add(row, i32.load(task, TASK.offset));
-      const mixed = mixScalar(f, i32.add(i32.load(task, TASK.dropKey), i32.mul(q, SPREAD_Q)));
+      const q = i32.add(row, i32.load(task, TaskStruct.offset));
+      const mixed = mixScalar(f, i32.add(i32.load(task, TaskStruct.dropKey), i32.mul(q, SPREAD_Q)));
       const spread = m.bits(0x27d4eb2f);
       const k = i32x4.add(i32x4.splat(key), m.lanes());
       f.set(seeded[0], i32x4.add(i32x4.splat(mixed), i32x4.mul(k, spread)));

@@ -3,28 +3,28 @@ import { describe, expect, it } from "vitest";
 import { resolveProduct } from "../../backend/product.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { matmul as plain } from "../../reference/matmul.ts";
-import { type Engine, theEngine } from "../engine/engine.ts";
+import { type Engine, getEngine } from "../engine/engine.ts";
 import { hasRelaxed, tileFor } from "../engine/features.ts";
-import { ThreadLost } from "../engine/worker-pool.ts";
-import { blockRows, productKernel, productKey, productWorkspace } from "../kernels/matmul.ts";
+import { WorkerLostError } from "../engine/worker-pool.ts";
+import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul.ts";
 import { matmul } from "./matmul.ts";
-import { stream } from "./row-pipeline.ts";
-import { adamwStream, mapStream } from "./rowwise.ts";
+import { runPipeline } from "./row-pipeline.ts";
+import { adamwPipeline, mapPipeline } from "./rowwise.ts";
 
 /** The engine, whose job number `lost` loses a thread; it counts jobs. */
 function failing(lost: number): Engine & { jobs: number } {
-  const engine = theEngine() as Engine;
+  const engine = getEngine() as Engine;
   const counted = { ...engine, jobs: 0 };
-  const run: Engine["threads"]["run"] = (...job) => {
+  const run: Engine["pool"]["run"] = (...job) => {
     const meanwhile = job[6];
     if (counted.jobs++ === lost) {
       meanwhile?.();
-      throw new ThreadLost("in a test");
+      throw new WorkerLostError("in a test");
     }
-    engine.threads.run(...job);
+    engine.pool.run(...job);
   };
-  const reserve: Engine["threads"]["reserve"] = (...x) => engine.threads.reserve(...x);
-  counted.threads = { run, reserve } as Engine["threads"];
+  const reserve: Engine["pool"]["reserve"] = (...x) => engine.pool.reserve(...x);
+  counted.pool = { run, reserve } as Engine["pool"];
   return counted;
 }
 
@@ -52,7 +52,7 @@ describe("after the loss of a thread", () => {
         const got = start.contiguous();
         const { product } = resolveProduct("test", a, b, { accumulate: got });
         const progress = { collected: 0 };
-        expect(() => matmul(failing(lost), product, "strict", 1, progress)).toThrow(ThreadLost);
+        expect(() => matmul(failing(lost), product, "strict", 1, progress)).toThrow(WorkerLostError);
         matmul(failing(-1), product, "strict", 1, progress);
         expect(differs(got.data, want.data)).toBe(-1);
       }
@@ -66,29 +66,29 @@ describe("after the loss of a thread", () => {
     const arrays = () => [0, 1, 2].map((salt) => (numbers(salt, [n]).data as Float32Array).map(Math.abs));
     const whole = failing(-1);
     const want = arrays();
-    stream(whole, adamwStream(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
+    runPipeline(whole, adamwPipeline(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
     expect(whole.jobs).toBeGreaterThan(2);
     for (let lost = 0; lost < whole.jobs; lost++) {
       const got = arrays();
-      const work = adamwStream(got[0], g, got[1], got[2], scalars);
+      const work = adamwPipeline(got[0], g, got[1], got[2], scalars);
       const done = { rows: 0 };
-      expect(() => stream(failing(lost), work, false, 1, done)).toThrow(ThreadLost);
-      stream(failing(-1), work, false, 1, done);
+      expect(() => runPipeline(failing(lost), work, false, 1, done)).toThrow(WorkerLostError);
+      runPipeline(failing(-1), work, false, 1, done);
       expect(got.map((x, i) => differs(x, want[i]))).toEqual([-1, -1, -1]);
     }
   }); // biome-ignore format: the scalars in a row
 
   it("all memory is given back, whatever happened", () => {
-    const engine = theEngine() as Engine;
+    const engine = getEngine() as Engine;
     const held = engine.memory.resetPeak();
     const { product } = resolveProduct("test", numbers(1, [400, 300]), numbers(2, [300, 200]), {});
     const x = new Float32Array(10_000);
     for (const lost of [0, 1, -1]) {
       const run = () => matmul(failing(lost), product, "strict", 1, { collected: 0 });
       if (lost < 0) run();
-      else expect(run).toThrow(ThreadLost);
-      const flow = () => stream(failing(lost), mapStream("silu", x, x), false, 1, { rows: 0 });
-      if (lost === 0) expect(flow).toThrow(ThreadLost);
+      else expect(run).toThrow(WorkerLostError);
+      const flow = () => runPipeline(failing(lost), mapPipeline("silu", x, x), false, 1, { rows: 0 });
+      if (lost === 0) expect(flow).toThrow(WorkerLostError);
       else flow();
     }
     expect(engine.memory.resetPeak()).toBe(held);
@@ -96,7 +96,7 @@ describe("after the loss of a thread", () => {
 });
 
 it("memory beyond the operands stays bounded, for thin products and many small ones too", () => {
-  const engine = theEngine() as Engine;
+  const engine = getEngine() as Engine;
   for (const [a, b] of [
     [[500_000, 2], [2, 1]],
     [[1, 2], [2, 500_000]],
@@ -141,7 +141,7 @@ it("every kernel is a module that WebAssembly takes, of a few kilobytes", () => 
         b: storage,
         shared: true,
       };
-      expect(blockRows(spec.tile) % spec.tile.rows).toBe(0);
+      expect(taskRows(spec.tile) % spec.tile.rows).toBe(0);
       expect(productWorkspace(spec).size % 64).toBe(0);
       const code = productKernel(spec);
       expect(code.length).toBeLessThan(16384);

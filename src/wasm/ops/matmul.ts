@@ -6,7 +6,7 @@
  * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
 
-import { type Product, STRIP } from "../../backend/product.ts";
+import { type Product, STRIP_ROWS } from "../../backend/product.ts";
 import { readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
 import { BYTES_OF, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
@@ -14,16 +14,16 @@ import type { Engine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
-import { addressOf, resident, stageRows } from "../engine/transfer.ts";
-import { Regions } from "../forward/call.ts";
+import { addressOf, residentOperand, stageRows } from "../engine/transfer.ts";
+import { AllocationScope } from "../forward/call.ts";
 import type { KernelLevel } from "../forward/prepare.ts";
 import {
-  blockRows,
-  PRODUCT,
   type ProductSpec,
+  ProductStruct,
   productKernel,
   productKey,
   productWorkspace,
+  taskRows,
 } from "../kernels/matmul.ts";
 
 /** Operations of a step, about: short enough that copies beside it overlap, long enough to be worth a job. */
@@ -31,7 +31,7 @@ const STEP_WORK = 24e6;
 /** Rows of a step at least, where there are as many. */
 const STEP_ROWS = 192;
 /** Longest K in one step; a longer one goes in steps of DEEP_STEP, up to DEEP_ROWS rows together. */
-const LONGEST = 1024;
+const MAX_DEPTH = 1024;
 const DEEP_STEP = 512;
 const DEEP_ROWS = 1024;
 /** Numbers of B in one step, and columns. */
@@ -54,7 +54,7 @@ interface Step {
 }
 
 /** How large the parts are. */
-interface Cut {
+interface ProductTiling {
   readonly entries: number;
   readonly rows: number;
   readonly columns: number;
@@ -69,7 +69,7 @@ interface Lines {
   readonly operand: Operand;
   readonly across: boolean;
   readonly bytes: number;
-  readonly there: ReturnType<typeof resident>;
+  readonly resident: ReturnType<typeof residentOperand>;
 }
 
 /** Some lines in the engine's memory: first number, bytes from line to line and from k to k. */
@@ -95,24 +95,24 @@ export function matmul(
   const { memory } = engine;
   const spec = specOf(product, level, memory.shared);
   const kernel = productKernelOf(engine, spec);
-  engine.threads.reserve(kernel.workspaceBytes, threads);
-  const how = cut(product, spec);
-  const { outputs, steps } = stepsOf(product, how, progress.collected);
-  const regions = new Regions(memory);
+  engine.pool.reserve(kernel.workspaceBytes, threads);
+  const tiling = chooseProductTiling(product, spec);
+  const { outputs, steps } = stepsOf(product, tiling, progress.collected);
+  const regions = new AllocationScope(memory);
   try {
-    const frame = new Frame(memory, regions, product, spec, how, threads);
-    const go = (tasks: number, meanwhile?: () => void) =>
-      engine.threads.run(kernel, frame.tasks, PRODUCT.size, tasks, threads, STEP_WORK, meanwhile);
+    const frame = new ProductBuffers(memory, regions, product, spec, tiling, threads);
+    const go = (tasks: number, overlap?: () => void) =>
+      engine.pool.run(kernel, frame.tasks, ProductStruct.size, tasks, threads, STEP_WORK, overlap);
     const collect = (output: number) => {
-      frame.collect(outputs[output], output % 2);
+      frame.copyOut(outputs[output], output % 2);
       progress.collected++;
     };
     let waiting: number | undefined;
     steps.forEach((step, n) => {
       const output = outputs[step.output];
-      const bring = (n: number) => steps[n] && frame.bring(outputs[steps[n].output], steps[n].k, n % 2);
+      const bring = (n: number) => steps[n] && frame.copyIn(outputs[steps[n].output], steps[n].k, n % 2);
       if (n === 0) bring(0);
-      if (how.packed && frame.freshB(output, step.k)) go(frame.packTasks(output, step.k, n % 2));
+      if (tiling.packed && frame.freshB(output, step.k)) go(frame.packTasks(output, step.k, n % 2));
       go(frame.productTasks(output, step.k, n % 2, step.output % 2), () => {
         if (waiting !== undefined) collect(waiting);
         waiting = undefined;
@@ -143,9 +143,9 @@ function specOf(product: Product, level: KernelLevel, shared: boolean): ProductS
   };
 }
 
-function cut({ batch, M, N, K }: Product, { tile }: ProductSpec): Cut {
-  const block = blockRows(tile);
-  const depth = K <= LONGEST ? K : DEEP_STEP;
+function chooseProductTiling({ batch, M, N, K }: Product, { tile }: ProductSpec): ProductTiling {
+  const block = taskRows(tile);
+  const depth = K <= MAX_DEPTH ? K : DEEP_STEP;
   const columns = Math.min(N, STEP_COLUMNS, Math.max(256, roundUp(Math.floor(STEP_NUMBERS / depth), 64)));
   const width = roundUp(columns, panelOf(tile));
   const most = Math.max(STEP_ROWS, Math.floor(STEP_NUMBERS / Math.max(depth, width)));
@@ -164,19 +164,19 @@ function cut({ batch, M, N, K }: Product, { tile }: ProductSpec): Cut {
 }
 
 /** Outputs in order, and the steps of those not collected yet. */
-function stepsOf({ batch, M, N, K }: Product, how: Cut, collected: number) {
+function stepsOf({ batch, M, N, K }: Product, tiling: ProductTiling, collected: number) {
   const outputs: Output[] = [];
   const steps: Step[] = [];
-  for (let t = 0; t < batch; t += how.entries)
-    for (let n = 0; n < N; n += how.columns)
-      for (let m = 0; m < M; m += how.rows) {
+  for (let t = 0; t < batch; t += tiling.entries)
+    for (let n = 0; n < N; n += tiling.columns)
+      for (let m = 0; m < M; m += tiling.rows) {
         if (outputs.length >= collected)
-          for (let k = 0; k < K; k += how.depth)
-            steps.push({ output: outputs.length, k: [k, Math.min(K, k + how.depth)] });
+          for (let k = 0; k < K; k += tiling.depth)
+            steps.push({ output: outputs.length, k: [k, Math.min(K, k + tiling.depth)] });
         outputs.push({
-          t: [t, Math.min(batch, t + how.entries)],
-          rows: [m, Math.min(M, m + how.rows)],
-          columns: [n, Math.min(N, n + how.columns)],
+          t: [t, Math.min(batch, t + tiling.entries)],
+          rows: [m, Math.min(M, m + tiling.rows)],
+          columns: [n, Math.min(N, n + tiling.columns)],
         });
       }
   return { outputs, steps };
@@ -190,16 +190,16 @@ function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): 
     operand: { ...operand, head: operand.column },
     across,
     bytes: BYTES_OF[x.tensor.dtype as Storage],
-    there: resident(memory, { ...operand, head: 0 }),
+    resident: residentOperand(memory, { ...operand, head: 0 }),
   };
 }
 
 /** Regions for the steps of a product, two of each that is filled while the other is read. */
-class Frame {
+class ProductBuffers {
   readonly tasks: number;
   private readonly memory: EngineMemory;
   private readonly product: Product;
-  private readonly how: Cut;
+  private readonly tiling: ProductTiling;
   private readonly threads: number;
   private readonly block: number;
   private readonly panel: number;
@@ -217,27 +217,27 @@ class Frame {
   private readonly cAt: number[];
   private readonly cSize: number;
   /** Where C itself lies in the engine's memory and takes whole tiles, its address. */
-  private readonly cThere: number | undefined;
+  private readonly cResident: number | undefined;
   /** A bias, or zeros. */
   private readonly start: number;
-  private brought = ["", ""];
+  private copiedIn = ["", ""];
   private packed = "";
 
   constructor(
     memory: EngineMemory,
-    regions: Regions,
+    regions: AllocationScope,
     product: Product,
     spec: ProductSpec,
-    how: Cut,
+    tiling: ProductTiling,
     threads: number,
   ) {
     const { a, b, bias, N } = product;
-    const { entries, rows, columns, depth } = how;
+    const { entries, rows, columns, depth } = tiling;
     this.memory = memory;
     this.product = product;
-    this.how = how;
+    this.tiling = tiling;
     this.threads = threads;
-    this.block = blockRows(spec.tile);
+    this.block = taskRows(spec.tile);
     this.panel = panelOf(spec.tile);
     this.strip = spec.tile.rows;
     this.a = linesOf(memory, a, a.row, a.column);
@@ -247,42 +247,45 @@ class Frame {
     const two = (bytes: number) => [regions.alloc(bytes), regions.alloc(bytes)];
     this.aSize = rows * depth * this.a.bytes;
     this.bSize = columns * depth * this.b.bytes;
-    this.aAt = this.a.there ? [0, 0] : two(entries * this.aSize);
-    this.bAt = this.b.there ? [0, 0] : two(bEntries * this.bSize);
+    this.aAt = this.a.resident ? [0, 0] : two(entries * this.aSize);
+    this.bAt = this.b.resident ? [0, 0] : two(bEntries * this.bSize);
     this.packedSize = roundUp(columns, this.panel) * depth * 4;
-    this.packedAt = how.packed ? regions.alloc(bEntries * this.packedSize) : 0;
+    this.packedAt = tiling.packed ? regions.alloc(bEntries * this.packedSize) : 0;
     this.cSize = roundUp(rows, this.strip) * roundUp(columns, this.panel) * 4;
-    this.cThere = this.inPlace(product);
-    this.cAt = this.cThere === undefined ? two(entries * this.cSize) : [0, 0];
+    this.cResident = this.inPlace(product);
+    this.cAt = this.cResident === undefined ? two(entries * this.cSize) : [0, 0];
     const width = roundUp(N, this.panel);
     this.start = regions.alloc(4 * width);
     const { f32 } = memory;
     f32.fill(0, this.start / 4, this.start / 4 + width);
     if (bias) stageWidened(memory, bias, N, this.start);
     const most = Math.ceil(rows / this.block) * entries * Math.ceil(columns / this.panel);
-    this.tasks = regions.alloc(PRODUCT.size * Math.max(most, entries * Math.ceil(columns / this.panel)));
+    this.tasks = regions.alloc(
+      ProductStruct.size * Math.max(most, entries * Math.ceil(columns / this.panel)),
+    );
   }
 
   /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
   private inPlace({ out, start, add, batch, M, N }: Product): number | undefined {
-    const wholeTiles = N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP));
+    const wholeTiles =
+      N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP_ROWS));
     const at = add || !wholeTiles ? undefined : addressOf(this.memory, out);
     return at === undefined ? undefined : at + 4 * start;
   }
 
   /** Copies what a step reads into the frame of its parity. */
-  bring(output: Output, k: readonly [number, number], parity: number): void {
+  copyIn(output: Output, k: readonly [number, number], parity: number): void {
     const { memory, sharedB } = this;
     const [t0, t1] = output.t;
-    if (!this.a.there)
+    if (!this.a.resident)
       for (let t = t0; t < t1; t++)
         bringLines(memory, this.a, t, output.rows, k, this.aAt[parity] + (t - t0) * this.aSize);
-    if (this.b.there) return;
+    if (this.b.resident) return;
     const name = this.nameB(output, k);
-    if (this.brought[parity] === name || (this.how.packed && this.packed === name)) return;
+    if (this.copiedIn[parity] === name || (this.tiling.packed && this.packed === name)) return;
     for (let t = t0; t < (sharedB ? t0 + 1 : t1); t++)
       bringLines(memory, this.b, t, output.columns, k, this.bAt[parity] + (t - t0) * this.bSize);
-    this.brought[parity] = name;
+    this.copiedIn[parity] = name;
   }
 
   /** True where B's part for this step is not packed yet; it is taken as packed from now on. */
@@ -308,7 +311,7 @@ class Frame {
     );
   }
 
-  /** Writes the tasks that pack B; returns how many. */
+  /** Writes the tasks that pack B; returns tiling many. */
   packTasks(output: Output, k: readonly [number, number], parity: number): number {
     const { i32 } = this.memory;
     const [n0, n1] = output.columns;
@@ -319,16 +322,16 @@ class Frame {
     for (let t = output.t[0]; t < (this.sharedB ? output.t[0] + 1 : output.t[1]); t++) {
       const b = this.placedB(output, t, k, parity);
       for (let p = 0; p < panels; p += share) {
-        const word = this.tasks / 4 + (count++ * PRODUCT.size) / 4;
+        const word = this.tasks / 4 + (count++ * ProductStruct.size) / 4;
         const first = p * this.panel;
-        i32[word + PRODUCT.kind / 4] = 1;
-        i32[word + PRODUCT.b / 4] = this.packedB(output, t) + first * depth * 4;
-        i32[word + PRODUCT.bSource / 4] = b.at + first * b.line;
-        i32[word + PRODUCT.bColumn / 4] = b.line;
-        i32[word + PRODUCT.bDeep / 4] = b.deep;
-        i32[word + PRODUCT.bAcross / 4] = Number(this.b.across);
-        i32[word + PRODUCT.columns / 4] = Math.min(n1 - n0 - first, share * this.panel);
-        i32[word + PRODUCT.depth / 4] = depth;
+        i32[word + ProductStruct.kind / 4] = 1;
+        i32[word + ProductStruct.b / 4] = this.packedB(output, t) + first * depth * 4;
+        i32[word + ProductStruct.bSource / 4] = b.at + first * b.line;
+        i32[word + ProductStruct.bColumn / 4] = b.line;
+        i32[word + ProductStruct.bDeep / 4] = b.deep;
+        i32[word + ProductStruct.bAcross / 4] = Number(this.b.across);
+        i32[word + ProductStruct.columns / 4] = Math.min(n1 - n0 - first, share * this.panel);
+        i32[word + ProductStruct.depth / 4] = depth;
       }
     }
     return count;
@@ -338,7 +341,7 @@ class Frame {
     return this.packedAt + (this.sharedB ? 0 : (t - output.t[0]) * this.packedSize);
   }
 
-  /** Writes the tasks of a step; returns how many. */
+  /** Writes the tasks of a step; returns tiling many. */
   productTasks(output: Output, k: readonly [number, number], parity: number, side: number): number {
     const { i32 } = this.memory;
     const { block, panel } = this;
@@ -350,45 +353,45 @@ class Frame {
     const wanted = this.threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * this.threads) / blocks));
     const share = Math.ceil(panels / wanted) * panel;
     const { M, N } = this.product;
-    const cRow = 4 * (this.cThere === undefined ? roundUp(n1 - n0, panel) : N);
+    const cRow = 4 * (this.cResident === undefined ? roundUp(n1 - n0, panel) : N);
     let count = 0;
     for (let t = output.t[0]; t < output.t[1]; t++) {
       const entry = t - output.t[0];
       const a = placeLines(this.a, t, output.rows, k, this.aAt[parity] + entry * this.aSize);
-      const b = this.how.packed ? undefined : this.placedB(output, t, k, parity);
+      const b = this.tiling.packed ? undefined : this.placedB(output, t, k, parity);
       const c =
-        this.cThere === undefined
+        this.cResident === undefined
           ? this.cAt[side] + entry * this.cSize
-          : this.cThere + 4 * ((t * M + m0) * N + n0);
+          : this.cResident + 4 * ((t * M + m0) * N + n0);
       for (let m = 0; m < m1 - m0; m += block)
         for (let n = 0; n < n1 - n0; n += share) {
-          const word = this.tasks / 4 + (count++ * PRODUCT.size) / 4;
-          i32[word + PRODUCT.kind / 4] = 0;
-          i32[word + PRODUCT.a / 4] = a.at + m * a.line;
-          i32[word + PRODUCT.aRow / 4] = a.line;
-          i32[word + PRODUCT.aDeep / 4] = a.deep;
-          i32[word + PRODUCT.aAcross / 4] = Number(this.a.across);
-          i32[word + PRODUCT.b / 4] = b ? 0 : this.packedB(output, t) + n * depth * 4;
-          i32[word + PRODUCT.bPanel / 4] = 4 * panel * depth;
-          i32[word + PRODUCT.bSource / 4] = b ? b.at + n * b.line : 0;
-          i32[word + PRODUCT.bColumn / 4] = b ? b.line : 0;
-          i32[word + PRODUCT.bDeep / 4] = b ? b.deep : 0;
-          i32[word + PRODUCT.bAcross / 4] = Number(this.b.across);
-          i32[word + PRODUCT.rows / 4] = Math.min(block, m1 - m0 - m);
-          i32[word + PRODUCT.columns / 4] = Math.min(share, n1 - n0 - n);
-          i32[word + PRODUCT.depth / 4] = depth;
-          i32[word + PRODUCT.c / 4] = c + m * cRow + 4 * n;
-          i32[word + PRODUCT.cRow / 4] = cRow;
-          i32[word + PRODUCT.from / 4] = k[0] === 0 ? this.start + 4 * (n0 + n) : c + m * cRow + 4 * n;
-          i32[word + PRODUCT.fromRow / 4] = k[0] === 0 ? 0 : cRow;
+          const word = this.tasks / 4 + (count++ * ProductStruct.size) / 4;
+          i32[word + ProductStruct.kind / 4] = 0;
+          i32[word + ProductStruct.a / 4] = a.at + m * a.line;
+          i32[word + ProductStruct.aRow / 4] = a.line;
+          i32[word + ProductStruct.aDeep / 4] = a.deep;
+          i32[word + ProductStruct.aAcross / 4] = Number(this.a.across);
+          i32[word + ProductStruct.b / 4] = b ? 0 : this.packedB(output, t) + n * depth * 4;
+          i32[word + ProductStruct.bPanel / 4] = 4 * panel * depth;
+          i32[word + ProductStruct.bSource / 4] = b ? b.at + n * b.line : 0;
+          i32[word + ProductStruct.bColumn / 4] = b ? b.line : 0;
+          i32[word + ProductStruct.bDeep / 4] = b ? b.deep : 0;
+          i32[word + ProductStruct.bAcross / 4] = Number(this.b.across);
+          i32[word + ProductStruct.rows / 4] = Math.min(block, m1 - m0 - m);
+          i32[word + ProductStruct.columns / 4] = Math.min(share, n1 - n0 - n);
+          i32[word + ProductStruct.depth / 4] = depth;
+          i32[word + ProductStruct.c / 4] = c + m * cRow + 4 * n;
+          i32[word + ProductStruct.cRow / 4] = cRow;
+          i32[word + ProductStruct.from / 4] = k[0] === 0 ? this.start + 4 * (n0 + n) : c + m * cRow + 4 * n;
+          i32[word + ProductStruct.fromRow / 4] = k[0] === 0 ? 0 : cRow;
         }
     }
     return count;
   }
 
   /** Copies, or adds, an output into the result. */
-  collect(output: Output, side: number): void {
-    if (this.cThere !== undefined) return;
+  copyOut(output: Output, side: number): void {
+    if (this.cResident !== undefined) return;
     const { product, memory, panel } = this;
     const { M, N, out, add } = product;
     const [m0, m1] = output.rows;
@@ -430,15 +433,15 @@ function bringLines(
 }
 
 function placeLines(
-  { across, bytes, there }: Lines,
+  { across, bytes, resident }: Lines,
   t: number,
   lines: readonly [number, number],
   k: readonly [number, number],
   target: number,
 ): Placed {
   const [rows, columns] = across ? [k, lines] : [lines, k];
-  const at = there ? there.at(t, 0, rows[0]) + columns[0] * bytes : target;
-  const row = there ? there.row : (columns[1] - columns[0]) * bytes;
+  const at = resident ? resident.at(t, 0, rows[0]) + columns[0] * bytes : target;
+  const row = resident ? resident.row : (columns[1] - columns[0]) * bytes;
   return across ? { at, line: bytes, deep: row } : { at, line: row, deep: bytes };
 }
 

@@ -7,29 +7,29 @@
 import type { Engine } from "../engine/engine.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
-import { Regions } from "../forward/call.ts";
-import { STREAM, type StreamSpec } from "../kernels/row-pipeline.ts";
+import { AllocationScope } from "../forward/call.ts";
+import { type PipelineSpec, PipelineStruct } from "../kernels/row-pipeline.ts";
 
 /** An array that has a row for each row of the work. */
-export interface Rows {
+export interface RowArray {
   readonly data: Float32Array | Int32Array;
   /** Numbers of a row. */
   readonly width: number;
   /** Rows are filled up to whole vectors in the engine's memory, with this number. Default: they follow on from each other. */
-  readonly filler?: number;
+  readonly padValue?: number;
 }
 
 /** A kernel and what it goes through; arrays are passed to it in the order of these fields. */
-export interface Stream {
+export interface RowPipeline {
   /** Name of the kernel in its key. */
   readonly name: string;
-  readonly write: (spec: StreamSpec) => Uint8Array<ArrayBuffer>;
+  readonly write: (spec: PipelineSpec) => Uint8Array<ArrayBuffer>;
   readonly rows: number;
   /** Numbers of a row, as the kernel is told. */
   readonly count: number;
-  readonly inputs: readonly Rows[];
+  readonly inputs: readonly RowArray[];
   /** Written, perhaps in place of an input: the same array, or one apart. */
-  readonly outputs: readonly Rows[];
+  readonly outputs: readonly RowArray[];
   /** Sums a task keeps over its rows, by their width; added up in `sums`. */
   readonly partial?: readonly Float64Array[];
   /** What all rows share: weights, scalars. */
@@ -43,9 +43,10 @@ export interface Stream {
 /** Bytes of all arrays in one chunk, about: they stay in the second cache. */
 const CHUNK_BYTES = 2 ** 20;
 
-const whole = (width: number): number => Math.ceil(width / 4) * 4;
+const roundUpToVector = (width: number): number => Math.ceil(width / 4) * 4;
 /** Numbers from row to row in the engine's memory. */
-const strideOf = ({ width, filler }: Rows): number => (filler === undefined ? width : whole(width));
+const strideOf = ({ width, padValue }: RowArray): number =>
+  padValue === undefined ? width : roundUpToVector(width);
 
 /** An array in the engine's memory: copied to or from one of two places by turns, or where it starts as it lies. */
 interface Placed {
@@ -59,106 +60,119 @@ export interface Progress {
 }
 
 /** Runs a stream. */
-export function stream(engine: Engine, s: Stream, fused: boolean, threads: number, done: Progress): void {
+export function runPipeline(
+  engine: Engine,
+  s: RowPipeline,
+  fused: boolean,
+  threads: number,
+  done: Progress,
+): void {
   const { memory } = engine;
   const kernel = engine.kernels.keep(
     `${s.name} ${fused ? "fma" : "mul+add"}${memory.shared ? "" : " unshared"}`,
     64,
     () => s.write({ fused, shared: memory.shared }),
   );
-  engine.threads.reserve(kernel.workspaceBytes, threads);
+  engine.pool.reserve(kernel.workspaceBytes, threads);
   const rowBytes = [...s.inputs, ...s.outputs].reduce((n, x) => n + 4 * strideOf(x), 0);
   const tasks = Math.max(threads > 1 ? 4 * threads : 1, Math.floor(CHUNK_BYTES / rowBytes / s.taskRows));
   const chunk = tasks * s.taskRows;
   const most = Math.min(chunk, Math.ceil(s.rows / s.taskRows) * s.taskRows);
-  const regions = new Regions(memory);
+  const regions = new AllocationScope(memory);
   try {
-    const two = (x: Rows) => [0, 1].map(() => regions.alloc(4 * whole(strideOf(x) * most)));
-    const inputs: Placed[] = s.inputs.map((x) => there(memory, x, s.outputs) ?? { at: two(x) });
-    const outputs: Placed[] = s.outputs.map((x) => there(memory, x, s.inputs) ?? { at: two(x) });
+    const doubleBuffer = (x: RowArray) =>
+      [0, 1].map(() => regions.alloc(4 * roundUpToVector(strideOf(x) * most)));
+    const inputs: Placed[] = s.inputs.map(
+      (x) => residentRows(memory, x, s.outputs) ?? { at: doubleBuffer(x) },
+    );
+    const outputs: Placed[] = s.outputs.map(
+      (x) => residentRows(memory, x, s.inputs) ?? { at: doubleBuffer(x) },
+    );
     const partial = (s.partial ?? []).map((sums) =>
-      [0, 1].map(() => regions.alloc(4 * whole(sums.length) * tasks)),
+      [0, 1].map(() => regions.alloc(4 * roundUpToVector(sums.length) * tasks)),
     );
     const shared = s.shared.map((data) => {
-      const at = regions.alloc(4 * whole(data.length));
-      memory.f32.fill(0, at / 4, at / 4 + whole(data.length));
+      const at = regions.alloc(4 * roundUpToVector(data.length));
+      memory.f32.fill(0, at / 4, at / 4 + roundUpToVector(data.length));
       memory.f32.set(data, at / 4);
       return at;
     });
-    const taskAt = regions.alloc(STREAM.size * tasks);
+    const taskAt = regions.alloc(PipelineStruct.size * tasks);
     const rowsOf = (from: number) => Math.min(chunk, s.rows - from);
 
-    const bring = (from: number, side: number) => {
+    const copyIn = (from: number, bufferIndex: number) => {
       if (from >= s.rows) return;
       s.inputs.forEach((x, n) => {
         const { at } = inputs[n];
-        if (at) bringRows(memory, x, from, rowsOf(from), at[side]);
+        if (at) copyRowsIn(memory, x, from, rowsOf(from), at[bufferIndex]);
       });
     };
-    const collect = (from: number, side: number) => {
+    const copyOut = (from: number, bufferIndex: number) => {
       const count = rowsOf(from);
       const { f32 } = memory;
       s.outputs.forEach((x, n) => {
         const { at } = outputs[n];
-        if (at) collectRows(memory, x, from, count, at[side]);
+        if (at) copyRowsOut(memory, x, from, count, at[bufferIndex]);
       });
       s.partial?.forEach((sums, n) => {
         for (let task = 0; task < Math.ceil(count / s.taskRows); task++) {
-          const at = partial[n][side] / 4 + task * whole(sums.length);
+          const at = partial[n][bufferIndex] / 4 + task * roundUpToVector(sums.length);
           for (let i = 0; i < sums.length; i++) sums[i] += f32[at + i];
         }
       });
       done.rows = from + count;
     };
     /** Writes the tasks of a chunk; returns how many. */
-    const prepare = (from: number, side: number): number => {
+    const buildTasks = (from: number, bufferIndex: number): number => {
       const { i32 } = memory;
       const count = rowsOf(from);
       let task = 0;
       for (let row = 0; row < count; row += s.taskRows, task++) {
-        const word = (taskAt + task * STREAM.size) / 4;
-        i32[word + STREAM.rows / 4] = Math.min(s.taskRows, count - row);
-        i32[word + STREAM.count / 4] = s.count;
-        const address = (x: Rows, { at, start = 0 }: Placed) =>
-          at ? at[side] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
+        const word = (taskAt + task * PipelineStruct.size) / 4;
+        i32[word + PipelineStruct.rows / 4] = Math.min(s.taskRows, count - row);
+        i32[word + PipelineStruct.count / 4] = s.count;
+        const address = (x: RowArray, { at, start = 0 }: Placed) =>
+          at ? at[bufferIndex] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
         const addresses = [
           ...s.inputs.map((x, n) => address(x, inputs[n])),
           ...s.outputs.map((x, n) => address(x, outputs[n])),
-          ...(s.partial ?? []).map((sums, n) => partial[n][side] + 4 * task * whole(sums.length)),
+          ...(s.partial ?? []).map(
+            (sums, n) => partial[n][bufferIndex] + 4 * task * roundUpToVector(sums.length),
+          ),
           ...shared,
         ];
-        i32.set(addresses, word + STREAM.arrays / 4);
+        i32.set(addresses, word + PipelineStruct.arrays / 4);
       }
       return task;
     };
 
-    let side = 0;
-    let waiting: number | undefined;
-    bring(done.rows, side);
-    for (let from = done.rows; from < s.rows; from += chunk, side = 1 - side) {
-      const count = prepare(from, side);
-      engine.threads.run(kernel, taskAt, STREAM.size, count, threads, s.rowWork * s.taskRows, () => {
-        if (waiting !== undefined) collect(waiting, 1 - side);
-        bring(from + chunk, 1 - side);
+    let bufferIndex = 0;
+    let pending: number | undefined;
+    copyIn(done.rows, bufferIndex);
+    for (let from = done.rows; from < s.rows; from += chunk, bufferIndex = 1 - bufferIndex) {
+      const count = buildTasks(from, bufferIndex);
+      engine.pool.run(kernel, taskAt, PipelineStruct.size, count, threads, s.rowWork * s.taskRows, () => {
+        if (pending !== undefined) copyOut(pending, 1 - bufferIndex);
+        copyIn(from + chunk, 1 - bufferIndex);
       });
-      waiting = from;
+      pending = from;
     }
-    if (waiting !== undefined) collect(waiting, 1 - side);
+    if (pending !== undefined) copyOut(pending, 1 - bufferIndex);
   } finally {
     regions.free();
   }
 }
 
 /** Where an array lies in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
-function there(memory: EngineMemory, x: Rows, others: readonly Rows[]): Placed | undefined {
+function residentRows(memory: EngineMemory, x: RowArray, others: readonly RowArray[]): Placed | undefined {
   const { data, width } = x;
   if (strideOf(x) !== width || others.some((y) => y.data === data)) return undefined;
   const start = addressOf(memory, data);
   return start === undefined ? undefined : { start };
 }
 
-function bringRows(memory: EngineMemory, x: Rows, from: number, count: number, target: number): void {
-  const { data, width, filler = 0 } = x;
+function copyRowsIn(memory: EngineMemory, x: RowArray, from: number, count: number, target: number): void {
+  const { data, width, padValue = 0 } = x;
   const view = (data instanceof Int32Array ? memory.i32 : memory.f32) as Float32Array;
   const stride = strideOf(x);
   if (stride === width) {
@@ -168,11 +182,11 @@ function bringRows(memory: EngineMemory, x: Rows, from: number, count: number, t
   for (let row = 0; row < count; row++) {
     const at = target / 4 + row * stride;
     view.set(data.subarray((from + row) * width, (from + row + 1) * width), at);
-    view.fill(filler, at + width, at + stride);
+    view.fill(padValue, at + width, at + stride);
   }
 }
 
-function collectRows(memory: EngineMemory, x: Rows, from: number, count: number, source: number): void {
+function copyRowsOut(memory: EngineMemory, x: RowArray, from: number, count: number, source: number): void {
   const { data, width } = x;
   const view = memory.f32;
   const stride = strideOf(x);

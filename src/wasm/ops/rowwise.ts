@@ -4,17 +4,17 @@ import { columnSumsKernel } from "../kernels/column-sums.ts";
 import { crossEntropyKernel } from "../kernels/cross-entropy.ts";
 import { type MapName, mapKernel } from "../kernels/elementwise.ts";
 import { normBackwardKernel, normKernel } from "../kernels/norm.ts";
-import type { Stream } from "./row-pipeline.ts";
+import type { RowPipeline } from "./row-pipeline.ts";
 
 export type { MapName } from "../kernels/elementwise.ts";
 
 /** Numbers of a task, about: some ten microseconds of work. */
 const TASK_NUMBERS = 8192;
 
-const rowsOfTask = (width: number): number => Math.max(1, Math.floor(TASK_NUMBERS / width));
+const taskRowsFor = (width: number): number => Math.max(1, Math.floor(TASK_NUMBERS / width));
 
 /** y = f(x). */
-export const mapStream = (name: MapName, x: Float32Array, y: Float32Array): Stream => ({
+export const mapPipeline = (name: MapName, x: Float32Array, y: Float32Array): RowPipeline => ({
   name,
   write: (spec) => mapKernel(spec, name, false),
   rows: x.length,
@@ -27,12 +27,12 @@ export const mapStream = (name: MapName, x: Float32Array, y: Float32Array): Stre
 });
 
 /** dx = f′(x)·dy. */
-export const mapBackwardStream = (
+export const mapBackwardPipeline = (
   name: MapName,
   x: Float32Array,
   dy: Float32Array,
   dx: Float32Array,
-): Stream => ({
+): RowPipeline => ({
   name: `${name} backward`,
   write: (spec) => mapKernel(spec, name, true),
   rows: x.length,
@@ -49,29 +49,29 @@ export interface NormShape {
   /** Numbers of a row. */
   readonly C: number;
   /** True for layer norm, false for RMS norm. */
-  readonly centred: boolean;
+  readonly centered: boolean;
 }
 
 const lanes = (C: number): Float32Array =>
   new Float32Array(Int32Array.from({ length: 4 }, (_, n) => (n < ((C - 1) % 4) + 1 ? -1 : 0)).buffer);
 
 /** y = x̂·weight + bias; stats [rows, 4] for the way back. */
-export const normStream = (
+export const normPipeline = (
   x: Float32Array,
   y: Float32Array,
   stats: Float32Array,
   weight: Float32Array | undefined,
   bias: Float32Array | undefined,
   eps: number,
-  { C, centred }: NormShape,
-): Stream => ({
-  name: centred ? "layer norm" : "rms norm",
-  write: (spec) => normKernel(spec, centred),
+  { C, centered }: NormShape,
+): RowPipeline => ({
+  name: centered ? "layer norm" : "rms norm",
+  write: (spec) => normKernel(spec, centered),
   rows: x.length / C,
   count: C,
-  inputs: [{ data: x, width: C, filler: 0 }],
+  inputs: [{ data: x, width: C, padValue: 0 }],
   outputs: [
-    { data: y, width: C, filler: 0 },
+    { data: y, width: C, padValue: 0 },
     { data: stats, width: 4 },
   ],
   shared: [
@@ -80,12 +80,12 @@ export const normStream = (
     Float32Array.of(1 / C, eps),
     lanes(C),
   ],
-  taskRows: rowsOfTask(C),
+  taskRows: taskRowsFor(C),
   rowWork: 12 * C,
 });
 
 /** dx, and dWeight and dBias added to. */
-export const normBackwardStream = (
+export const normBackwardPipeline = (
   x: Float32Array,
   dy: Float32Array,
   stats: Float32Array,
@@ -93,62 +93,62 @@ export const normBackwardStream = (
   dx: Float32Array,
   dWeight: Float64Array,
   dBias: Float64Array,
-  { C, centred }: NormShape,
-): Stream => ({
-  name: `${centred ? "layer norm" : "rms norm"} backward`,
-  write: (spec) => normBackwardKernel(spec, centred),
+  { C, centered }: NormShape,
+): RowPipeline => ({
+  name: `${centered ? "layer norm" : "rms norm"} backward`,
+  write: (spec) => normBackwardKernel(spec, centered),
   rows: x.length / C,
   count: C,
   inputs: [
-    { data: x, width: C, filler: 0 },
-    { data: dy, width: C, filler: 0 },
+    { data: x, width: C, padValue: 0 },
+    { data: dy, width: C, padValue: 0 },
     { data: stats, width: 4 },
   ],
-  outputs: [{ data: dx, width: C, filler: 0 }],
+  outputs: [{ data: dx, width: C, padValue: 0 }],
   partial: [dWeight, dBias],
   shared: [weight ?? new Float32Array(C).fill(1), Float32Array.of(1 / C)],
-  taskRows: rowsOfTask(C),
+  taskRows: taskRowsFor(C),
   rowWork: 20 * C,
 });
 
 /** `sums` added to, column by column. */
-export const columnSumsStream = (x: Float32Array, sums: Float64Array): Stream => ({
+export const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline => ({
   name: "column sums",
   write: columnSumsKernel,
   rows: x.length / sums.length,
   count: sums.length,
-  inputs: [{ data: x, width: sums.length, filler: 0 }],
+  inputs: [{ data: x, width: sums.length, padValue: 0 }],
   outputs: [],
   partial: [sums],
   shared: [],
   // More than elsewhere, because a task's sums are added up by the calling thread.
-  taskRows: 4 * rowsOfTask(sums.length),
+  taskRows: 4 * taskRowsFor(sums.length),
   rowWork: 2 * sums.length,
 });
 
 /** Slopes (softmax − onehot)·weight and the two parts of each loss. */
-export const crossEntropyStream = (
+export const crossEntropyPipeline = (
   logits: Float32Array,
   targets: Int32Array,
   V: number,
   weight: number,
-  slopes: Float32Array,
+  dLogits: Float32Array,
   losses: Float32Array,
-): Stream => ({
+): RowPipeline => ({
   name: "cross-entropy",
   write: crossEntropyKernel,
   rows: targets.length,
   count: V,
   inputs: [
-    { data: logits, width: V, filler: -Infinity },
+    { data: logits, width: V, padValue: -Infinity },
     { data: targets, width: 1 },
   ],
   outputs: [
-    { data: slopes, width: V, filler: 0 },
+    { data: dLogits, width: V, padValue: 0 },
     { data: losses, width: 2 },
   ],
   shared: [Float32Array.of(weight)],
-  taskRows: rowsOfTask(V),
+  taskRows: taskRowsFor(V),
   rowWork: 30 * V,
 });
 
@@ -156,13 +156,13 @@ export const crossEntropyStream = (
 export type AdamWScalars = Readonly<Record<(typeof ADAMW)[number], number>>;
 
 /** w, m and v, in place. */
-export const adamwStream = (
+export const adamwPipeline = (
   w: Float32Array,
   g: Float32Array,
   m: Float32Array,
   v: Float32Array,
   scalars: AdamWScalars,
-): Stream => ({
+): RowPipeline => ({
   name: "adamw",
   write: adamwKernel,
   rows: w.length,

@@ -13,15 +13,15 @@ import {
   ZERO,
 } from "../assembler/index.ts";
 import {
-  CALL,
+  CallStruct,
   FIRST,
   LAST,
   paddedRows,
   paddedValue,
-  RUN,
+  RunStruct,
   stateBytes,
   statStride,
-  TASK,
+  TaskStruct,
   type Workspace,
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../codegen/math.ts";
@@ -29,7 +29,7 @@ import type { Spec, Storage } from "../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
 
 /** Copies `rows` queries, times the call's scale, into the workspace; rows up to the register tile are zero. */
-export function bringQueries(
+export function loadQueries(
   f: FunctionBuilder,
   spec: Spec,
   call: I32Value,
@@ -39,10 +39,10 @@ export function bringQueries(
 ): void {
   const r = f.local("i32");
   withConstants(f, spec, (m) => {
-    const scale = f.let(v128.load32_splat(call, CALL.scale));
+    const scale = f.let(v128.load32_splat(call, CallStruct.scale));
     f.count(r, 0, rows, 1, () => {
       copyRow(f, m, spec.query, spec.dk, source, target, (x) => f32x4.mul(x, scale));
-      f.step(source, i32.load(call, CALL.queryRow));
+      f.step(source, i32.load(call, CallStruct.queryRow));
       f.step(target, queryRowBytes(spec));
     });
   });
@@ -107,7 +107,7 @@ export function beginState(
   const stride = statStride(spec);
   const outputBytes = paddedRows(spec) * paddedValue(spec) * 4;
   f.when(
-    i32.and(i32.load(task, TASK.flags), FIRST),
+    i32.and(i32.load(task, TaskStruct.flags), FIRST),
     () => {
       const o = f.int(i32.add(ws, space.output));
       clear(f, o, outputBytes);
@@ -120,7 +120,7 @@ export function beginState(
       });
     },
     () => {
-      const state = f.int(i32.load(task, TASK.state));
+      const state = f.int(i32.load(task, TaskStruct.state));
       copy(f, state, i32.add(ws, space.stats), 2 * stride);
       copy(f, i32.add(state, 2 * stride), i32.add(ws, space.output), outputBytes);
     },
@@ -160,15 +160,15 @@ export function endState(
 ): void {
   const stride = statStride(spec);
   f.when(
-    i32.and(i32.load(task, TASK.flags), LAST),
+    i32.and(i32.load(task, TaskStruct.flags), LAST),
     () =>
       write(
         f.int(i32.add(ws, space.output)),
         f.int(i32.add(ws, space.stats)),
-        f.int(i32.load(task, TASK.lse)),
+        f.int(i32.load(task, TaskStruct.lse)),
       ),
     () => {
-      const state = f.int(i32.load(task, TASK.state));
+      const state = f.int(i32.load(task, TaskStruct.state));
       copy(f, i32.add(ws, space.stats), state, 2 * stride);
       copy(f, i32.add(ws, space.output), i32.add(state, 2 * stride), stateBytes(spec) - 2 * stride);
     },
@@ -187,14 +187,14 @@ export function finishRows(
   rows: I32Value,
 ): void {
   const r = f.local("i32");
-  const outRow = f.int(i32.load(call, CALL.outRow));
+  const outRow = f.int(i32.load(call, CallStruct.outRow));
   withConstants(f, spec, (m) => {
     f.count(r, 0, rows, 1, () => {
       const l = f.let(v128.load32_splat(stats, statStride(spec)));
       const seen = f.let(f32x4.ne(l, m.bits(0)));
       const inverse = f.let(v128.and(f32x4.div(m.c(1), l), seen));
       copyRow(f, m, "float32", spec.dv, o, out, (x) => f32x4.mul(x, inverse));
-      const top = f32x4.mul(v128.load32_splat(stats), v128.load32_splat(call, CALL.unit));
+      const top = f32x4.mul(v128.load32_splat(stats), v128.load32_splat(call, CallStruct.unit));
       const total = v128.bitselect(f32x4.add(top, log(f, m, l)), m.c(-Infinity), seen);
       f.store("f32.store", lse, f32x4.extract_lane(total, 0));
       f.step(o, paddedValue(spec) * 4);
@@ -212,27 +212,27 @@ export function eachTile(
   task: Local<"i32">,
   tile: (key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">) => void,
 ): void {
-  const run = f.int(i32.load(task, TASK.runs));
-  const last = f.int(i32.add(run, i32.mul(i32.load(task, TASK.runCount), RUN.size)));
+  const run = f.int(i32.load(task, TaskStruct.runs));
+  const last = f.int(i32.add(run, i32.mul(i32.load(task, TaskStruct.runCount), RunStruct.size)));
   const key = f.local("i32");
   const end = f.local("i32");
   const stop = f.local("i32");
   f.loop(
     () => i32.lt_u(run, last),
     () => {
-      f.set(key, i32.load(run, RUN.from));
-      f.set(stop, i32.load(run, RUN.to));
+      f.set(key, i32.load(run, RunStruct.from));
+      f.set(stop, i32.load(run, RunStruct.to));
       f.loop(
         () => i32.lt_s(key, stop),
         () => {
           // Tiles begin at multiples of keyTile, wherever the run does: the same sums for the same keys.
           f.set(end, i32.mul(i32.add(i32.div_s(key, spec.keyTile), 1), spec.keyTile));
           f.when(i32.gt_s(end, stop), () => f.set(end, stop));
-          tile(key, end, i32.load(run, RUN.kind), run);
+          tile(key, end, i32.load(run, RunStruct.kind), run);
           f.set(key, end);
         },
       );
-      f.step(run, RUN.size);
+      f.step(run, RunStruct.size);
     },
   );
 }
@@ -258,9 +258,9 @@ export function maskSpan(
   const from = f.int(0);
   const to = f.int(columns);
   if (spec.tensors.length === 0) {
-    f.set(from, i32.sub(i32.load(run, RUN.maskFrom), key));
-    f.set(to, i32.sub(i32.load(run, RUN.maskTo), key));
-    f.when(i32.eq(i32.load(run, RUN.kind), RUN.full), () => f.set(from, columns));
+    f.set(from, i32.sub(i32.load(run, RunStruct.maskFrom), key));
+    f.set(to, i32.sub(i32.load(run, RunStruct.maskTo), key));
+    f.when(i32.eq(i32.load(run, RunStruct.kind), RunStruct.full), () => f.set(from, columns));
     // Columns behind the last key are hidden by no mask but by the number of keys.
     f.when(i32.ne(width, columns), () => {
       const last = f.int(i32.and(width, -8));
@@ -302,8 +302,8 @@ export function scanTensors(
   const any = f.local("i32");
   spec.tensors.forEach((kind, n) => {
     const bytes = kind === "bool" ? 0 : 2;
-    const offset = i32.shl(i32.sub(key, i32.load(task, TASK.keyBase)), bytes);
-    f.set(row, i32.add(i32.load(task, TASK.tensor + 4 * n), offset));
+    const offset = i32.shl(i32.sub(key, i32.load(task, TaskStruct.keyBase)), bytes);
+    f.set(row, i32.add(i32.load(task, TaskStruct.tensor + 4 * n), offset));
     f.set(any, 0);
     f.block((leave) => {
       f.count(r, 0, rows, 1, () => {
@@ -327,7 +327,7 @@ export function scanTensors(
             }
           },
         );
-        f.step(row, i32.load(call, CALL.tensorRow + 4 * n));
+        f.step(row, i32.load(call, CallStruct.tensorRow + 4 * n));
       });
     });
     f.set(some, i32.and(some, any));
