@@ -182,7 +182,10 @@ export function explain(
   key: TensorLike,
   value: TensorLike,
   options: AttentionOptions = {},
-): Plan & { toString(): string } {
+): Plan & {
+  /** The plan as lines of text. */
+  toString(): string;
+} {
   const problem = resolve("explain", query, key, value, options);
   const { backend, because } = backendFor(problem);
   const plan = { ...backend.plan(problem), ...(because === undefined ? {} : { because }) };

@@ -1,4 +1,8 @@
-/** heed: attention for TypeScript. The front door: exports only. */
+/**
+ * Exact scaled dot-product attention, softmax(Q·Kᵀ/√dk + mask)·V: forward, backward, single rows of the weights after the
+ * fact, masks and score mods, and the tensors they take. Exports only.
+ * @module
+ */
 export {
   type AttentionResult,
   type AttentionResultWithWeights,

@@ -39,7 +39,7 @@ export interface MaskGradient {
 export interface Gradients {
   /** [B, Hq, Nq, dk], float64 in float64 calls. */
   readonly dQuery: Float32Array | Float64Array;
-  /** [B, Hkv, Nk, dk]: the sum over the query heads of a group. */
+  /** `[B, Hkv, Nk, dk]`: the sum over the query heads of a group. */
   readonly dKey: Float32Array | Float64Array;
   /** [B, Hkv, Nk, dv] */
   readonly dValue: Float32Array | Float64Array;

@@ -66,9 +66,11 @@ export class Tensor<D extends DType = DType> {
     trackTensor(this);
   }
 
+  /** The same as `shape`: the name that onnxruntime and transformers.js use. */
   get dims(): readonly number[] {
     return this.shape;
   }
+  /** The same as `dtype`: the name that onnxruntime and transformers.js use. */
   get type(): D {
     return this.dtype;
   }

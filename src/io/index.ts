@@ -1,4 +1,7 @@
-/** `heed/io`: tensors in files. npy, npz and safetensors, over bytes, lazily, and saved whole or not at all. */
+/**
+ * Tensors in files: npy, npz and safetensors, from bytes or read in part; files are saved whole or not at all.
+ * @module
+ */
 export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
 export { readNpy, writeNpy } from "./npy.ts";
 export { readNpz, type WriteNpzOptions, writeNpz } from "./npz.ts";

@@ -17,7 +17,13 @@ export interface ByteSource {
 /** What is used of Node's `FileHandle`. */
 export interface Handle {
   readonly fd: number;
-  stat(): Promise<{ readonly size: number; isFile(): boolean }>;
+  /** Size in bytes, and whether it is a regular file. */
+  stat(): Promise<{
+    readonly size: number;
+    /** True for a regular file. */
+    isFile(): boolean;
+  }>;
+  /** Reads up to `length` bytes from `offset` into `into`, beginning at `at`. */
   read(into: Uint8Array, at: number, length: number, offset: number): Promise<{ readonly bytesRead: number }>;
 }
 

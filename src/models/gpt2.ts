@@ -35,7 +35,7 @@ import { makeParameters, type Plan, type Planned, type StartOptions } from "./pa
 
 /** What a layer's attention read and how: all it takes to compute it again, or to draw it. */
 export interface LayerAttention {
-  /** [..., H, N, d]: views of the projections, not copies. */
+  /** `[..., H, N, d]`: views of the projections, not copies. */
   readonly query: FloatTensor;
   readonly key: FloatTensor;
   readonly value: FloatTensor;

@@ -1,6 +1,6 @@
 /**
- * `heed/models`: whole models computed by heed, each one readable page, and what they need to read a text: BERT and GPT-2 over
- * Hugging Face directories, the Universal Sentence Encoder lite, tokenisers.
+ * Whole models over Hugging Face directories, each one readable page, with their tokenizers and text generation.
+ * @module
  */
 export { Bert, type BertOptions } from "./bert.ts";
 export type { KeyValueCache } from "./cache.ts";

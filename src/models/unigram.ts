@@ -35,6 +35,7 @@ export interface Tokens {
 export interface Unigram {
   /** Number of pieces. */
   readonly size: number;
+  /** The pieces of a text, the most likely segmentation. */
   tokenize(text: string): Tokens;
 }
 

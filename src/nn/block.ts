@@ -91,6 +91,7 @@ abstract class Block extends Module {
     return this.normFirst ? add(x, change) : norm.forward(add(x, change));
   }
 
+  /** The feed-forward part of the block: x `[..., C]` to `[..., C]`. */
   protected hidden(x: FloatTensor): FloatTensor {
     const inner = activate(this.linear1.forward(x), this.activation);
     return this.linear2.forward(layerDropout(inner, this.dropoutP));

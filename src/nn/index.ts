@@ -1,4 +1,7 @@
-/** heed/nn: operations and layers, each of which hands its derivative to whoever records. */
+/**
+ * Differentiable operations, and layers with PyTorch's parameter names.
+ * @module
+ */
 export { AdditiveAttention, type ScoredOptions } from "./additive.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";

@@ -23,6 +23,7 @@ export class LayerNorm extends Module {
     this.eps = eps;
   }
 
+  /** x `[..., C]` normalized over its last axis; the same shape. */
   forward(x: TensorLike): FloatTensor {
     return layerNorm(x, this.weight, this.bias, { eps: this.eps });
   }
@@ -41,6 +42,7 @@ export class RMSNorm extends Module {
     this.eps = options.eps ?? 1e-6;
   }
 
+  /** x `[..., C]` divided by its root mean square over the last axis; the same shape. */
   forward(x: TensorLike): FloatTensor {
     return rmsNorm(x, this.weight, { eps: this.eps });
   }

@@ -27,7 +27,7 @@ export interface Backward {
   readonly dKey: Float64Array;
   /** [Nk, dv] */
   readonly dValue: Float64Array;
-  /** [Nq, Nk]: the gradient of the scores after every change, which is that of anything added to them. */
+  /** `[Nq, Nk]`: the gradient of the scores after every change, which is that of anything added to them. */
   readonly dScores: Float64Array;
 }
 

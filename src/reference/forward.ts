@@ -31,9 +31,9 @@ export interface ForwardOptions {
 export interface Forward {
   /** [Nq, dv] */
   readonly output: Float64Array;
-  /** [Nq, Nk]: each row sums to 1, or is 0 where a query sees nothing. */
+  /** `[Nq, Nk]`: each row sums to 1, or is 0 where a query sees nothing. */
   readonly weights: Float64Array;
-  /** [Nq]: log Σ exp(s), −∞ where a query sees nothing. Any weight is exp(s − lse). */
+  /** `[Nq]`: log Σ exp(s), −∞ where a query sees nothing. Any weight is exp(s − lse). */
   readonly lse: Float64Array;
 }
 

@@ -1,4 +1,7 @@
-/** `heed/reference`: the formula in float64, in plain loops, for people and for tests. Exports only. */
+/**
+ * The formula in float64, in plain loops, for readers and for tests. Exports only.
+ * @module
+ */
 export { type Backward, type BackwardOptions, backward } from "./backward.ts";
 export { attentionDoubleBackward, type DoubleGradients } from "./double.ts";
 export { type Forward, type ForwardOptions, forward, type Sizes } from "./forward.ts";

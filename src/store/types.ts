@@ -269,8 +269,9 @@ export interface HeadStore {
 
   /** One row, [Nk]. NaN and infinities stay; masked cells are −∞ at stage `masked`, 0 at `weights` and `contribution`. */
   row(ref: HeadRef, i: number, stage: Stage, edits?: Edits): Float64Array;
+  /** One number of a loaded head: query i, key j, at a stage. */
   cell(ref: HeadRef, i: number, j: number, stage: Stage): number;
-  /** [Nk]: 1 where query i may see the key. */
+  /** `[Nk]`: 1 where query i may see the key. */
   visible(ref: HeadRef, i: number): Uint8Array;
   /** Σ weight·v of a row, [dv]. */
   output(ref: HeadRef, i: number, edits?: Edits): Float64Array;
@@ -279,13 +280,15 @@ export interface HeadStore {
   /** How the weight of a cell came to be, line by line. */
   ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger;
 
-  /** [Nq]: log Σ exp over what softmax sees; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
+  /** `[Nq]`: log Σ exp over what softmax sees; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
   lse(ref: HeadRef, asking?: Asking): Promise<Float64Array>;
+  /** The measures of a head: entropy, shares of attention, effective keys. */
   measures(ref: HeadRef, asking?: Asking): Promise<HeadMeasures>;
   /** Pooled to at most `size` × `size`; 1 to 1024. */
   overview(ref: HeadRef, size: number, asking?: Asking): Promise<Overview>;
   /** One column, [Nq]. */
   column(ref: HeadRef, j: number, stage: Stage, asking?: Asking): Promise<Float64Array>;
+  /** A square of the matrix of a head, as steps of a color scale. */
   tile(ref: HeadRef, address: TileAddress, asking?: Asking): Promise<Tile>;
   /** Smallest and largest finite value of a stage over visible cells. */
   range(ref: HeadRef, stage: Stage, asking?: Asking): Promise<readonly [low: number, high: number]>;
@@ -297,6 +300,7 @@ export interface HeadStore {
   prioritise(refs: readonly HeadRef[]): void;
   /** Bytes the tensors of a bundle would take, and the bundle. */
   bundleSize(options?: BundleOptions): Promise<number>;
+  /** The store, or a part of it, as the bytes of a bundle. */
   bundle(options?: BundleOptions): Promise<Uint8Array>;
   /** Gives up what is under way, ends workers, closes files. */
   dispose(): void;

@@ -1,6 +1,7 @@
 /**
- * `heed/train`: gradients by a tape over whole tensors, losses, AdamW, schedules, batches from text, checkpoints and the
- * loop that puts them together. The layers to train are in `heed/nn`.
+ * Gradients by a tape over whole tensors, losses, AdamW, schedules, batches from text, checkpoints and the training loop.
+ * The layers to train are in `heed/nn`.
+ * @module
  */
 
 export { tidy } from "../tidy.ts";

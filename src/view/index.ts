@@ -1,6 +1,7 @@
 /**
- * `heed/view`: attention to look at. The store that opens files and answers for their heads, and pictures without a browser:
- * heat maps for terminals, SVG figures, and the measures they show.
+ * Attention to look at: the store that opens files and computes rows, tiles and measures of their heads; and pictures
+ * without a browser (heat maps for terminals, figures).
+ * @module
  */
 
 export * from "../store/index.ts";

@@ -56,12 +56,15 @@ type Operand = NumberExpression | number;
 
 /** A number that depends on position. */
 export class NumberExpression extends Expression {
+  /** This plus `x`. */
   add(x: Operand): NumberExpression {
     return binary("add", this, x);
   }
+  /** This minus `x`. */
   sub(x: Operand): NumberExpression {
     return binary("sub", this, x);
   }
+  /** This times `x`. */
   mul(x: Operand): NumberExpression {
     return binary("mul", this, x);
   }
@@ -77,27 +80,35 @@ export class NumberExpression extends Expression {
   mod(n: number): NumberExpression {
     return integerBy("mod", this, n);
   }
+  /** The smaller of this and `x`; NaN if either is NaN. */
   min(x: Operand): NumberExpression {
     return binary("min", this, x);
   }
+  /** The larger of this and `x`; NaN if either is NaN. */
   max(x: Operand): NumberExpression {
     return binary("max", this, x);
   }
+  /** The absolute value. */
   abs(): NumberExpression {
     return new NumberExpression("abs", this.type, [this]);
   }
+  /** The negative. */
   neg(): NumberExpression {
     return new NumberExpression("neg", this.type, [this]);
   }
+  /** e to the power of this, as a float. */
   exp(): NumberExpression {
     return new NumberExpression("exp", "float", [asFloat(this)]);
   }
+  /** The natural logarithm, as a float. */
   log(): NumberExpression {
     return new NumberExpression("log", "float", [asFloat(this)]);
   }
+  /** The hyperbolic tangent, as a float. */
   tanh(): NumberExpression {
     return new NumberExpression("tanh", "float", [asFloat(this)]);
   }
+  /** The square root, as a float. */
   sqrt(): NumberExpression {
     return new NumberExpression("sqrt", "float", [asFloat(this)]);
   }
@@ -105,21 +116,27 @@ export class NumberExpression extends Expression {
   toFloat(): NumberExpression {
     return asFloat(this);
   }
+  /** True where this < `x`. */
   lt(x: Operand): BoolExpression {
     return compare("lt", this, lift(x));
   }
+  /** True where this ≤ `x`. */
   le(x: Operand): BoolExpression {
     return compare("le", this, lift(x));
   }
+  /** True where this > `x`. */
   gt(x: Operand): BoolExpression {
     return compare("lt", lift(x), this);
   }
+  /** True where this ≥ `x`. */
   ge(x: Operand): BoolExpression {
     return compare("le", lift(x), this);
   }
+  /** True where this = `x`. */
   eq(x: Operand): BoolExpression {
     return compare("eq", this, lift(x));
   }
+  /** True where this ≠ `x`. */
   ne(x: Operand): BoolExpression {
     return this.eq(x).not();
   }
@@ -127,12 +144,15 @@ export class NumberExpression extends Expression {
 
 /** A statement about a cell. As a mask, true = attend. */
 export class BoolExpression extends Expression {
+  /** True where this and all others are true. */
   and(...others: BoolExpression[]): BoolExpression {
     return others.reduce((a, b) => join("and", a, b), this as BoolExpression);
   }
+  /** True where this or any other is true. */
   or(...others: BoolExpression[]): BoolExpression {
     return others.reduce((a, b) => join("or", a, b), this as BoolExpression);
   }
+  /** True where this is false. */
   not(): BoolExpression {
     if (this.op === "const") return boolConst(this.value === 0);
     return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
@@ -236,7 +256,12 @@ export function boolConst(value: boolean): BoolExpression {
 export function table(
   values: TensorLike | ArrayLike<number>,
   about: { name?: string; strict?: boolean } = {},
-): { readonly table: Table; at(...index: (NumberExpression | number)[]): NumberExpression } {
+): {
+  /** The table itself. */
+  readonly table: Table;
+  /** The entry at these indices, one an axis. */
+  at(...index: (NumberExpression | number)[]): NumberExpression;
+} {
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)

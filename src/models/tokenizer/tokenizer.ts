@@ -93,6 +93,7 @@ export class Tokenizer {
     this.#splitPlain = splitter(spec.added.filter(({ special }) => !special));
   }
 
+  /** The algorithm: "WordPiece", "BPE" … */
   get kind(): "bpe" | "wordpiece" {
     return this.spec.kind;
   }

@@ -23,7 +23,9 @@ import type { Kernel, RowVisit } from "./row-source.ts";
 
 /** What of heed the kernel calls: `import * as heed from "heed"` has it. */
 export interface Engine {
+  /** The function of `heed`. */
   readonly scaledDotProductAttention: typeof scaledDotProductAttention;
+  /** The function of `heed`. */
   readonly attentionWeights: typeof attentionWeights;
 }
 

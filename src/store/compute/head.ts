@@ -26,14 +26,14 @@ export interface HeadData {
   readonly weights?: { readonly data: TypedData; readonly dtype: WeightDType };
   /** [Nk, dv] */
   readonly value?: Floats;
-  /** [Nk]: ‖v‖, or ‖v·W_O‖ where W_O is there. */
+  /** `[Nk]`: ‖v‖, or ‖v·W_O‖ where W_O is there. */
   readonly valueNorm?: Float64Array;
   readonly recipe: HeadRecipe;
-  /** [Nq, Nk]: nonzero elements are kept, or dropped. */
+  /** `[Nq, Nk]`: nonzero elements are kept, or dropped. */
   readonly keep?: { readonly data: ArrayLike<number>; readonly polarity: "keep" | "drop" };
   /** [Nq, Nk], added to the score; −∞ masks. */
   readonly bias?: Floats;
-  /** [Nq]: the model's own log-sum-exp. */
+  /** `[Nq]`: the model's own log-sum-exp. */
   readonly lse?: Float64Array;
 }
 

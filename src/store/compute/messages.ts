@@ -14,11 +14,15 @@ import type { Answer, Ask } from "./work.ts";
 
 /** A Worker, a MessagePort, or a worker's own scope. */
 export interface Port {
+  /** Sends a message; `transfer` lists buffers that move to the receiver. */
   postMessage(message: unknown, transfer?: Transferable[]): void;
+  /** Registers a listener for messages or errors. */
   addEventListener(type: string, listener: (event: MessageEvent) => void): void;
   /** MessagePorts with listeners wait for it. */
   start?(): void;
+  /** Closes a MessagePort. */
   close?(): void;
+  /** Ends a worker. */
   terminate?(): void;
 }
 

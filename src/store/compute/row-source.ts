@@ -22,6 +22,7 @@ export interface Kernel {
   readonly exact: boolean;
   /** Rows to ask for at once, so that a step takes about a millisecond. */
   rowsPerStep(head: Head): number;
+  /** Visits rows `from` to `to` (exclusive) of a head, in order. */
   run(head: Head, from: number, to: number, visit: RowVisit): void;
 }
 

@@ -41,7 +41,7 @@ export type Work<T> = Generator<Progress, T, void>;
 export class Subject {
   readonly head: Head;
   readonly places: Places;
-  /** [Nq]: exact log-sum-exp; NaN where not known yet. */
+  /** `[Nq]`: exact log-sum-exp; NaN where not known yet. */
   readonly lse: Float64Array;
   readonly ranges = new Map<Stage, readonly [number, number]>();
   /** Pooled stages from which coarse tiles are cut. */
@@ -139,7 +139,7 @@ function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> 
 }
 
 /**
- * [weight, even, rows, key, weight of that key, even for that key]: means over the query rows that see any key, of their
+ * `[weight, even, rows, key, weight of that key, even for that key]`: means over the query rows that see any key, of their
  * weight on the chosen keys; "even" is what equal attention to each row's visible keys would give. `key` is the chosen
  * key with the largest mean weight, −1 where none has any.
  */

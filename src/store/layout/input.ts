@@ -24,7 +24,7 @@ export interface LayerInput {
   readonly valueNorm?: TensorLike;
   /** [heads·dv, width] */
   readonly outputWeight?: TensorLike;
-  /** [heads, Nq]: the model's own log-sum-exp. */
+  /** `[heads, Nq]`: the model's own log-sum-exp. */
   readonly lse?: TensorLike;
 }
 

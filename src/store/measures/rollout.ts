@@ -40,7 +40,7 @@ export interface Rollout {
   readonly steps: readonly Float64Array[];
   /** The product up to and including each layer; column = input token. The last one is the rollout. */
   readonly products: readonly Float64Array[];
-  /** [N]: row sums of the last product; 1 up to rounding. */
+  /** `[N]`: row sums of the last product; 1 up to rounding. */
   readonly rowSums: Float64Array;
   /** The largest |row sum − 1| over all steps and products. */
   readonly worst: number;

@@ -5,7 +5,9 @@
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { Block, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 
+/** The views that a figure can show. */
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
+/** One of `FIGURE_VIEWS`. */
 export type FigureView = (typeof FIGURE_VIEWS)[number];
 
 /** A figure. Everything is optional. Indices count from 0. */

@@ -1,0 +1,85 @@
+/**
+ * `npm run site`: the documentation as static files in `site/`, for any web server and for reading from disk. TypeDoc
+ * makes the chapters (docs/), the README and the API reference with its search; beside them are the explorer, a page for
+ * each capture of a real model (`explorer/`) and, where it is built, the Lab (`lab/`).
+ * `--check` makes nothing: it fails where an export has no doc comment, or a link in a doc comment leads nowhere.
+ */
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { at, build, install, pinned, run, say } from "./setup.mjs";
+
+/** The captures of a real model's attention that the explorer ships, the first one shown first. */
+const captures = () =>
+  readdirSync(at("models/captures"))
+    .filter((name) => name.endsWith(".safetensors"))
+    .sort();
+
+/** @param {string} name */
+const stem = (name) => name.replace(/\.safetensors$/, "");
+
+/** @param {string[]} args */
+function heed(args) {
+  if (run(pinned(), [at("dist/cli/main.js"), ...args], { quiet: true }) !== 0)
+    throw new Error(`heed ${args[0]} failed (see above)`);
+}
+
+/** TypeDoc needs a TypeScript of its own version, so it is installed apart from the other tools. */
+function installTypeDoc() {
+  const folder = at("tools/site");
+  if (existsSync(at("tools/site/node_modules/typedoc/package.json"))) return;
+  say("installing TypeDoc …");
+  const status = run("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], {
+    cwd: folder,
+    quiet: true,
+  });
+  if (status !== 0) throw new Error("tools/site: npm ci failed (see above)");
+}
+
+/** @param {string[]} args */
+function typedoc(args) {
+  const status = run(pinned(), [at("tools/site/node_modules/typedoc/bin/typedoc"), ...args], {
+    cwd: at("tools/site"),
+    quiet: true,
+  });
+  if (status !== 0) throw new Error("TypeDoc found the problems above");
+}
+
+/** Whether every export has a doc comment and every link in one leads somewhere; throws with TypeDoc's list if not. */
+export function checkReference() {
+  installTypeDoc();
+  typedoc(["--emit", "none"]);
+}
+
+/** Writes the site. @param {string} out */
+export async function buildSite(out) {
+  installTypeDoc();
+  rmSync(out, { recursive: true, force: true });
+  say("chapters and API reference …");
+  typedoc(["--out", out]);
+
+  say("the explorer …");
+  mkdirSync(`${out}/explorer`, { recursive: true });
+  for (const [n, name] of captures().entries())
+    heed([
+      "html",
+      at(`models/captures/${name}`),
+      "-o",
+      `${out}/explorer/${n === 0 ? "index" : stem(name)}.html`,
+    ]);
+
+  if (existsSync(at("tools/lab.mjs"))) {
+    say("the Lab …");
+    const { buildLab } = await import(pathToFileURL(at("tools/lab.mjs")).href);
+    await buildLab(`${out}/lab`);
+  }
+  say(`site/ is complete: open ${out}/index.html`);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  install();
+  if (process.argv.includes("--check")) checkReference();
+  else {
+    build();
+    await buildSite(at("site"));
+  }
+}
