@@ -34,6 +34,18 @@ function pooled(
   return { peak, mark: odd ? 2 : any ? 0 : 1 };
 }
 
+describe("given weights below 0", () => {
+  it("are marked in tiles and overviews, and come as they are in rows", async () => {
+    const weights = { data: Float32Array.of(1.4, -0.4, 0.5, 0.5), shape: [1, 2, 2] };
+    const store = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ weights }] }] });
+    const tile = await store.tile(ref, { stage: "weights", transfer: "sqrt", level: 0, i: 0, j: 0 });
+    expect([tile.marks[0], tile.marks[1], tile.marks[TILE], tile.marks[TILE + 1]]).toEqual([0, 2, 0, 0]);
+    expect([...(await store.overview(ref, 2)).marks]).toEqual([0, 2, 0, 0]);
+    expect(store.cell(ref, 0, 1, "weights")).toBeCloseTo(-0.4, 6);
+    store.dispose();
+  });
+});
+
 describe("tiles", () => {
   it("hold the code of each cell's exact value, at every stage, level and transfer", async () => {
     for (let seed = 0; seed < 25; seed++) {

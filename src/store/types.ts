@@ -170,7 +170,7 @@ export interface Overview {
   /** Largest and mean weight of each range, row-major. */
   readonly max: Uint8Array;
   readonly mean: Uint8Array;
-  /** As in a tile: 1 where everything is masked, 2 where something is not a number. */
+  /** As in a tile: 1 where everything is masked, 2 where something is not a number, or a given weight is below 0. */
   readonly marks: Uint8Array;
   /** Share of the rows that have been computed: 1 when it is whole. */
   readonly done: number;
@@ -195,7 +195,7 @@ export interface Tile {
   readonly columns: number;
   /** 128·128 places on the colour scale; of signed scores 128 is 0. */
   readonly codes: Uint8Array;
-  /** 128·128: 0 a value, 1 masked, 2 not a number (drawn as a mark of its own). */
+  /** 128·128: 0 a value, 1 masked, 2 not a number or a given weight below 0 (drawn as a mark of its own). */
   readonly marks: Uint8Array;
   /** Value at code 255. */
   readonly domain: number;
@@ -245,13 +245,28 @@ export interface LoadReport {
   readonly format: "bundle" | "npz" | "npy" | "json" | "memory";
   /** Size of the file, or of the arrays. */
   readonly bytes: number;
-  /** Everything below in sentences, in reading order. */
+  /** What was found, in sentences in reading order. Problems are not among them. */
   readonly sentences: readonly string[];
   readonly problems: readonly LoadProblem[];
-  /** Rows compared with the model's own log-sum-exp, and the worst difference. */
-  readonly verified?: { readonly maxDelta: number; readonly rows: number };
-  /** Rows of given weights summed, and the worst |sum − 1|. */
-  readonly rowSum?: { readonly worst: number; readonly rows: number };
+  /**
+   * Rows compared with the model's own log-sum-exp, and the worst difference. `passed` is false where it is above the
+   * tolerance of 0.01, or where the numbers of a row are not numbers: then nothing is verified.
+   */
+  readonly verified?: {
+    readonly maxDelta: number;
+    readonly rows: number;
+    readonly passed: boolean;
+    /** Rows whose log-sum-exp is NaN both in the file and computed. */
+    readonly notNumbers: number;
+  };
+  /** Rows of given weights that were summed, the worst |sum − 1| and that row's sum; weights that are NaN, infinite or negative. */
+  readonly rowSum?: {
+    readonly worst: number;
+    readonly rows: number;
+    readonly sum: number;
+    readonly notNumbers: number;
+    readonly negative: number;
+  };
 }
 
 /**

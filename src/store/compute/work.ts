@@ -91,10 +91,10 @@ function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer>
   const kernel = kernelFor(head, chosen);
   const lse = new Float64Array(Nq);
   const measurer = new Measurer(places);
-  const overview = new Pool(Nq, Nk, { size });
-  const wantsMap = Math.max(Nq, Nk) > 1024 && !subject.maps.has("weights");
-  const map = wantsMap ? new Pool(Nq, Nk, { level: subject.mapLevel }) : undefined;
   const given = head.data.weights !== undefined;
+  const overview = new Pool(Nq, Nk, { size }, false, given);
+  const wantsMap = Math.max(Nq, Nk) > 1024 && !subject.maps.has("weights");
+  const map = wantsMap ? new Pool(Nq, Nk, { level: subject.mapLevel }, false, given) : undefined;
   let delta = -1;
   const step = kernel.rowsPerStep(head);
   for (let i0 = 0; i0 < Nq; i0 += step) {
@@ -242,7 +242,7 @@ function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Til
     const map = yield* mapOf(subject, stage, kernel);
     return cut(map, level - subject.mapLevel, address, code, domain, signed);
   }
-  const pool = new Pool(i1 - i0, j1 - j0, { level }, signed);
+  const pool = new Pool(i1 - i0, j1 - j0, { level }, signed, subject.head.data.weights !== undefined);
   const cells = cellsOf(subject, stage);
   const step = rowsPerStep(subject, stage, j1 - j0, d);
   const values = new Float64Array(Math.max(0, j1 - j0));
@@ -274,7 +274,8 @@ function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<Pool> {
   if (known) return known;
   const { head } = subject;
   const { Nq, Nk, d, valueNorm } = head.data;
-  const map = new Pool(Nq, Nk, { level: subject.mapLevel }, isSigned(stage));
+  const given = head.data.weights !== undefined;
+  const map = new Pool(Nq, Nk, { level: subject.mapLevel }, isSigned(stage), given);
   if (isSigned(stage)) {
     const cells = cellsOf(subject, stage);
     const step = rowsPerStep(subject, stage, Nk, d);

@@ -104,12 +104,22 @@ describe("a bundle", () => {
     expect((await store.measures(ref)).lseDelta).toBeLessThan(2e-6);
     store.dispose();
 
+    expect(store.report.verified!.passed).toBe(true);
     const wrong = { ...one, blocks: [{ ...one.blocks[0], recipe: { mask: "causal" } }] };
     const other = await openStore(await writeBundle(wrong as StoreInput));
     expect(problem(other, "lse")).toMatch(
       /differs from the model's own by .*; the recipe .* is not the model's/,
     );
+    expect(other.report.verified!.passed).toBe(false);
     other.dispose();
+
+    // Where both sides are NaN the recipe is not to blame.
+    const q = { data: new Float32Array(4).fill(Number.NaN), shape: [1, 2, 2] };
+    const lse2 = { data: new Float32Array(2).fill(Number.NaN), shape: [1, 2] };
+    const nan = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ query: q, key: q, lse: lse2 }] }] });
+    expect(nan.report.verified).toMatchObject({ passed: false, notNumbers: 2, maxDelta: 0 });
+    expect(problem(nan, "lse")).toMatch(/is not a number, both in the file and computed/);
+    nan.dispose();
   });
 });
 
@@ -223,10 +233,39 @@ describe("npz, npy and plain safetensors", () => {
     half.dispose();
   });
 
-  it("with weights that do not sum to 1, it is said", async () => {
-    const store = await openStore(writeNpy({ data: Float32Array.of(3, 1, 2, 2), shape: [2, 2] }));
-    expect(problem(store, "row-sum")).toMatch(/should sum to 1; the worst of those looked at is off by 3:/);
-    store.dispose();
+  it("that do not sum to 1 is reported with the worst row's sum and what it may be", async () => {
+    const report = async (weights: number[], shape = [2, 2]) => {
+      const store = await openStore(writeNpy({ data: Float32Array.from(weights), shape }));
+      store.dispose();
+      return store.report;
+    };
+    const codes = async (weights: number[]) => (await report(weights)).problems.map(({ code }) => code);
+    const said = async (weights: number[], code: string) =>
+      (await report(weights)).problems.find((one) => one.code === code)?.text;
+    expect(await said([3, 4, 2, 2], "row-sum")).toBe(
+      "rows of the given weights should sum to 1; the worst row checked sums to 7: are these scores (logits), or is the last axis not the keys?",
+    );
+    expect(await said([0.25, 0, 0.5, 0.5], "row-sum")).toMatch(/sums to 0.250: are some keys missing/);
+    expect(await said([0.75, 0.5, 0.25, 0.5], "row-sum")).toMatch(
+      /the columns sum to 1, so queries and keys seem to be exchanged/,
+    );
+    expect(await said([1.4, -0.4, 0.5, 0.5], "negative")).toMatch(
+      /^1 given weight is negative \(the smallest is −0.400\)/,
+    );
+    expect(await codes([1.4, -0.4, 0.5, 0.5])).toEqual(["tokens", "negative"]);
+    expect(await said([Math.log(0.5), Math.log(0.5), 0, -Infinity], "negative")).toMatch(
+      /these are log-weights/,
+    );
+    expect(await said([-1, -3, -2, -2], "negative")).toMatch(/scores \(logits\) or log-weights/);
+    // Every row is checked, not three of them.
+    const n = 40;
+    const many = Array.from({ length: n * n }, (_, at) => (Math.floor(at / n) === 17 ? Number.NaN : 1 / n));
+    const { problems, sentences, rowSum } = await report(many, [n, n]);
+    expect(problems.map(({ text }) => text)).toContain(
+      "40 weights are not numbers (NaN or infinite); they are marked and left out of all means",
+    );
+    expect(rowSum).toMatchObject({ rows: 39, notNumbers: 40, negative: 0 });
+    expect(sentences.at(-1)).toMatch(/^Checked all 39 rows without NaN: each sums to 1 \(error ≤/);
   });
 });
 

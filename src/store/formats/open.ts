@@ -50,7 +50,7 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
       );
     const heads = sourceOf(bag, blocks);
     const checks: Checks = {};
-    for (const ref of sample(blocks)) examine(await heads.head(ref), checks);
+    for (const ref of sample(blocks, bag)) examine(await heads.head(ref), checks);
     const what: Pick<LoadReport, "name" | "format" | "bytes"> = { name, format, bytes: source.size };
     const report = reportOf(what, bag, blocks, about, problems, checks);
     const close = async () => {

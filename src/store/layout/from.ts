@@ -47,7 +47,7 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
   const source = sourceOf(bag, blocks);
   const checks: Checks = {};
   // In memory every head answers at once.
-  for (const ref of sample(blocks)) examine(source.head(ref) as HeadData, checks);
+  for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadData, checks);
   const what: Pick<LoadReport, "name" | "format" | "bytes"> = {
     name: input.name ?? "memory",
     format: "memory",

@@ -18,22 +18,25 @@ export class Pool {
   private readonly sum: Float64Array;
   /** Cells seen. */
   private readonly seen: Uint32Array;
-  /** 1 where something was not a number. */
+  /** 1 where something was not a number, or a given weight was negative. */
   private readonly odd: Uint8Array;
   /** One past the last key of each column. */
   private readonly ends: Uint32Array;
   private readonly cut: Cut;
   private readonly Nq: number;
   private readonly signed: boolean;
+  private readonly given: boolean;
   private done = 0;
 
-  constructor(Nq: number, Nk: number, cut: Cut, signed = false) {
+  /** `given`: weights out of a file, where a negative one is marked, because it is no weight. */
+  constructor(Nq: number, Nk: number, cut: Cut, signed = false, given = false) {
     const count = (n: number) => ("size" in cut ? Math.min(n, cut.size) : Math.ceil(n / 2 ** cut.level));
     this.rows = count(Nq);
     this.columns = count(Nk);
     this.Nq = Nq;
     this.cut = cut;
     this.signed = signed;
+    this.given = given && !signed;
     const { columns } = this;
     // Column c holds the keys j with ⌊j·columns / Nk⌋ = c, or with ⌊j / 2^level⌋ = c.
     this.ends = Uint32Array.from({ length: columns }, (_, c) =>
@@ -71,6 +74,7 @@ export class Pool {
           this.odd[at] = 1;
           for (let n = j; n < end; n++) if (values[n] - values[n] === 0) this.sum[at] += values[n];
         }
+        if (this.given && hasNegative(values, j, end)) this.odd[at] = 1;
         this.peak[at] = this.signed
           ? farthest(values, j, end, this.peak[at])
           : largest(values, j, end, this.peak[at]);
@@ -79,7 +83,7 @@ export class Pool {
     }
   }
 
-  /** 0 a value, 1 nothing seen, 2 something that is not a number. */
+  /** 0 a value, 1 nothing seen, 2 something that is not a number, or no weight because it is negative. */
   mark(at: number): number {
     return this.odd[at] ? 2 : this.seen[at] === 0 ? 1 : 0;
   }
@@ -109,6 +113,11 @@ function addRange(values: Floats, from: number, to: number): number {
   let sum = 0;
   for (let j = from; j < to; j++) sum += values[j];
   return sum;
+}
+
+function hasNegative(values: Floats, from: number, to: number): boolean {
+  for (let j = from; j < to; j++) if (values[j] < 0) return true;
+  return false;
 }
 
 /** The largest finite value, `least` at least. */

@@ -13,15 +13,24 @@ import { oneLine } from "../text/label.ts";
 import { formatNumber } from "../text/number.ts";
 import type { Block, HeadRef, LoadReport } from "../types.ts";
 
-/** Heads looked at on opening, and rows of each. */
+/** Heads checked on opening where not all are, and rows of each: of given weights, and of sums computed from q and k. */
 const HEADS = 8;
-const ROWS = 3;
+const GIVEN_ROWS = 64;
+const COMPUTED_ROWS = 3;
+/** Given weights of at most this size are all checked. */
+const WHOLE = 8 * 2 ** 20;
 /** A row sum or statistic that is off by more than this is a problem: float16 weights of a long row are off by 10⁻³. */
 const SUM_TOLERANCE = 0.01;
 const LSE_TOLERANCE = 0.01;
 
-/** Heads to look at: spread over blocks, layers and heads. */
-export function sample(blocks: readonly Laid[]): HeadRef[] {
+/** The heads to check: all where their given weights are small, else some, spread over blocks, layers and heads. */
+export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
+  const all = blocks.flatMap(({ block }, index) =>
+    block.layers.flatMap((layer) =>
+      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })),
+    ),
+  );
+  if (isWhole(blocks, bag)) return all;
   const refs: HeadRef[] = [];
   const each = Math.max(1, Math.floor(HEADS / Math.max(1, blocks.length)));
   blocks.forEach(({ block }, index) => {
@@ -34,29 +43,84 @@ export function sample(blocks: readonly Laid[]): HeadRef[] {
   return refs.slice(0, 2 * HEADS);
 }
 
-/** What a few rows say. */
-export interface Checks {
-  verified?: { maxDelta: number; rows: number };
-  rowSum?: { worst: number; rows: number };
+/** True where every row of every head is checked. */
+function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
+  let bytes = 0;
+  for (const { layers } of blocks)
+    for (const { parts } of layers.values()) {
+      if (parts.q !== undefined || parts.w === undefined) return false;
+      bytes += bytesOfTensor(bag.tensors.get(parts.w)!);
+    }
+  return bytes <= WHOLE;
 }
 
-/** Looks at a few rows of one head. */
+/** What the checked rows say. */
+export interface Checks {
+  verified?: { maxDelta: number; rows: number; passed: boolean; notNumbers: number };
+  rowSum?: { worst: number; rows: number; sum: number; notNumbers: number; negative: number };
+  /** Of given weights: the smallest number, whether any is above 0, and the worst error of row sums after exp, and of columns. */
+  given?: { least: number; positive: boolean; expSum: number; columns: number };
+}
+
+/** Checks rows of one head: all of small heads, else some, evenly spread. */
 export function examine(data: HeadData, into: Checks): void {
   const head = new Head(data);
-  const rows = new Set([0, data.Nq >> 1, data.Nq - 1].slice(0, ROWS).filter((i) => i >= 0));
-  for (const i of rows) {
-    if (data.weights) {
-      const sum = head.weights(i).reduce((a, b) => a + b, 0);
-      // A row of zeros sees nothing; NaN is counted by the measures.
-      if (sum === 0 || sum !== sum) continue;
-      const known = into.rowSum ?? { worst: 0, rows: 0 };
-      into.rowSum = { worst: Math.max(known.worst, Math.abs(sum - 1)), rows: known.rows + 1 };
-    } else if (data.lse) {
-      const known = into.verified ?? { maxDelta: 0, rows: 0 };
-      const delta = deltaOf(head.rowSum(i).lse, data.lse[i]);
-      into.verified = { maxDelta: Math.max(known.maxDelta, delta), rows: known.rows + 1 };
+  const size = data.weights ? data.Nq * data.Nk : Infinity;
+  const wanted = data.weights ? (size * 8 <= WHOLE ? data.Nq : GIVEN_ROWS) : COMPUTED_ROWS;
+  const count = Math.min(data.Nq, wanted);
+  const rows = Array.from({ length: count }, (_, n) =>
+    count === 1 ? 0 : Math.round((n * (data.Nq - 1)) / (count - 1)),
+  );
+  if (data.weights) examineWeights(head, rows, into);
+  else if (data.lse)
+    for (const i of rows) {
+      const known = into.verified ?? { maxDelta: 0, rows: 0, passed: true, notNumbers: 0 };
+      const [own, model] = [head.rowSum(i).lse, data.lse[i]];
+      const neither = Number.isNaN(own) && Number.isNaN(model);
+      const maxDelta = neither ? known.maxDelta : Math.max(known.maxDelta, deltaOf(own, model));
+      into.verified = {
+        maxDelta,
+        rows: known.rows + 1,
+        passed: known.passed && !neither && maxDelta <= LSE_TOLERANCE,
+        notNumbers: known.notNumbers + Number(neither),
+      };
     }
+}
+
+/** Checks that rows of given weights can be shares: numbers from 0 that sum to 1. */
+function examineWeights(head: Head, rows: readonly number[], into: Checks): void {
+  const { Nq, Nk } = head.data;
+  const known = into.rowSum ?? { worst: 0, rows: 0, sum: 1, notNumbers: 0, negative: 0 };
+  const given = into.given ?? { least: Infinity, positive: false, expSum: 0, columns: 0 };
+  const whole = rows.length === Nq && Nq === Nk;
+  const columns = new Float64Array(Nk);
+  for (const i of rows) {
+    let [sum, expSum, notNumbers] = [0, 0, 0];
+    const row = head.weights(i);
+    for (let j = 0; j < Nk; j++) {
+      const x = row[j];
+      if (x - x !== 0) notNumbers++;
+      else {
+        sum += x;
+        expSum += Math.exp(x);
+        columns[j] += x;
+        if (x < 0) known.negative++;
+        if (x > 0) given.positive = true;
+        if (x < given.least) given.least = x;
+      }
+    }
+    known.notNumbers += notNumbers;
+    // −∞ is what log-weights give to masked keys.
+    given.expSum = Math.max(given.expSum, Math.abs(expSum - 1));
+    // A row of zeros sees nothing; one with NaN has no sum.
+    if (notNumbers > 0 || (sum === 0 && row.every((x) => x === 0))) continue;
+    known.rows++;
+    const error = Math.abs(sum - 1);
+    if (error > known.worst) [known.worst, known.sum] = [error, sum];
   }
+  for (let j = 0; j < Nk; j++)
+    given.columns = whole ? Math.max(given.columns, Math.abs(columns[j] - 1)) : Infinity;
+  [into.rowSum, into.given] = [known, given];
 }
 
 /** Writes the report. */
@@ -89,32 +153,79 @@ export function reportOf(
   if (said.length) sentences.push(`It says: ${oneLine(said.join(", ")).slice(0, 400)}.`);
   for (const laid of blocks) sentences.push(blockSentence(laid, bag));
   if (rowSum) {
-    const off = formatNumber(rowSum.worst, { digits: 2 });
-    if (rowSum.worst <= SUM_TOLERANCE)
-      sentences.push(`${count(rowSum.rows, "row")} looked at sum to 1, to ${off}.`);
-    else
-      problems.add(
-        "warning",
-        "row-sum",
-        `rows of the given weights should sum to 1; the worst of those looked at is off by ${off}: they may be something else, or have rows and columns exchanged`,
+    weightProblems(rowSum, checks.given!, problems);
+    if (rowSum.worst <= SUM_TOLERANCE && rowSum.rows > 0)
+      sentences.push(
+        `Checked ${isWhole(blocks, bag) ? "all " : ""}${count(rowSum.rows, "row")}${rowSum.notNumbers > 0 ? " without NaN" : ""}: each sums to 1 (error ≤ ${formatNumber(rowSum.worst, { digits: 2 })}).`,
       );
   }
   if (verified) {
     const off = formatNumber(verified.maxDelta, { digits: 2 });
-    if (verified.maxDelta <= LSE_TOLERANCE)
-      sentences.push(
-        `Verified: the log-sum-exp of ${count(verified.rows, "row")} matches the model's own to ${off}.`,
+    if (verified.notNumbers > 0)
+      problems.add(
+        "warning",
+        "lse",
+        `the log-sum-exp of ${count(verified.notNumbers, "row")} is not a number, both in the file and computed from q and k: the model's own numbers are NaN or infinite`,
       );
-    else
+    if (verified.maxDelta > LSE_TOLERANCE)
       problems.add(
         "warning",
         "lse",
         `the log-sum-exp computed from q, k and the recipe differs from the model's own by ${off}; the recipe (scale, mask, bias, soft cap) is not the model's`,
       );
+    if (verified.passed)
+      sentences.push(
+        `Verified: the log-sum-exp of ${count(verified.rows, "row")} matches the model's own to ${off}.`,
+      );
   }
-  for (const { text, severity } of problems.list)
-    sentences.push(severity === "note" ? `Note: ${text}.` : `Problem: ${text}.`);
-  return { ...what, name: oneLine(what.name), sentences, problems: problems.list, ...checks };
+  return {
+    ...what,
+    name: oneLine(what.name),
+    sentences,
+    problems: problems.list,
+    ...(verified ? { verified } : {}),
+    ...(rowSum ? { rowSum } : {}),
+  };
+}
+
+/** What is wrong with given weights, and what they may be instead. */
+function weightProblems(
+  { worst, sum, notNumbers, negative }: NonNullable<Checks["rowSum"]>,
+  { least, positive, expSum, columns }: NonNullable<Checks["given"]>,
+  problems: Problems,
+): void {
+  const add = (code: string, text: string) => problems.add("warning", code, text);
+  const one = notNumbers === 1;
+  const logs = negative > 0 && !positive;
+  // −∞ is what the logarithm of a masked weight is.
+  if (notNumbers > 0 && !logs)
+    add(
+      "not-numbers",
+      `${count(notNumbers, "weight")} ${one ? "is not a number" : "are not numbers"} (NaN or infinite); ${one ? "it is" : "they are"} marked and left out of all means`,
+    );
+  if (logs)
+    add(
+      "negative",
+      expSum <= SUM_TOLERANCE
+        ? "no given weight is above 0, and exp of each row sums to 1: these are log-weights; save exp of them"
+        : "no given weight is above 0: these look like scores (logits) or log-weights; save the weights after softmax",
+    );
+  else if (negative > 0)
+    add(
+      "negative",
+      `${count(negative, "given weight")} ${negative === 1 ? "is" : "are"} negative (the smallest is ${formatNumber(least)}); weights of attention are 0 or more: are these scores (logits) before softmax?`,
+    );
+  if (worst > SUM_TOLERANCE && !logs)
+    add(
+      "row-sum",
+      `rows of the given weights should sum to 1; the worst row checked sums to ${formatNumber(sum)}: ${
+        columns <= SUM_TOLERANCE
+          ? "the columns sum to 1, so queries and keys seem to be exchanged"
+          : sum > 1
+            ? "are these scores (logits), or is the last axis not the keys?"
+            : "are some keys missing, or is the last axis not the keys?"
+      }`,
+    );
 }
 
 function blockSentence({ block, layers }: Laid, bag: Bag): string {
