@@ -30,10 +30,10 @@ const PROGRAMS = {
 
 /** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
 export const LIMITS = {
-  "one call": 52_500,
-  "one call and one mask": 52_500,
+  "one call": 53_000,
+  "one call and one mask": 53_000,
   heed: 59_000,
-  "heed/reference": 15_000,
+  "heed/reference": 15_500,
   "heed/io: npy": 8_000,
   "heed/io": 18_000,
   "heed/nn: one layer": 55_000,

@@ -18,21 +18,23 @@ import {
   VARS,
   withScore,
 } from "../masks/expression/expr.ts";
+import {
+  type PositionOptions,
+  type Positions,
+  positionBounds,
+  type RowPositions,
+  resolvePositions,
+  rowPositions,
+  toRows,
+} from "./positions.ts";
 
 /** What `attnMask` takes: a bool tensor (true = attend), a float tensor (added), or a mask expression. */
 export type MaskLike = TensorLike | Tensor | Mask;
 
 /** Options of `scaledDotProductAttention`; all optional. */
-export interface AttentionOptions {
+export interface AttentionOptions extends PositionOptions {
   /** A mask, or several: masks intersect, float tensors add. Tensors broadcast right-aligned to [..., Hq, Nq, Nk]. Default none. */
   attnMask?: MaskLike | readonly MaskLike[];
-  /**
-   * Causal attention; `true` needs Nq = Nk or a `queryOffset`. `"lower-right"` means queryOffset = Nk − Nq, `"upper-left"` 0;
-   * a `queryOffset` that is given decides instead. Default false.
-   */
-  isCausal?: boolean | "upper-left" | "lower-right";
-  /** Position of query 0, a number or one for each batch entry. Default 0. */
-  queryOffset?: number | ArrayLike<number>;
   /** Multiplies Q·Kᵀ. Default 1/√dk. */
   scale?: number;
   /** Score change, or several in order. Default none. */
@@ -50,7 +52,7 @@ export interface AttentionOptions {
 }
 
 const NAMES: readonly (keyof AttentionOptions)[] = [
-  "attnMask", "isCausal", "queryOffset", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
+  "attnMask", "isCausal", "queryOffset", "keyOffset", "queryPositions", "keyPositions", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
 ]; // biome-ignore format: one list
 
 /** A mask tensor broadcast to the scores: element (b, h, q, k) is base[b] + h·head + q·row + k·column, a stride of 0 repeats. */
@@ -70,11 +72,13 @@ export interface Problem {
   /** Dtype of the query, and so of the output. */
   readonly dtype: FloatDType;
   readonly scale: number;
-  /** Position of query 0 of every batch entry. */
+  /** What the variable q of expressions is, less the row i. */
   readonly offsets: Float64Array;
-  /** Structural mask, causality included; undefined where every cell may be seen. */
+  /** Positions by row, which dropout is keyed by. */
+  readonly positions: RowPositions;
+  /** Structural mask, causality included; undefined where every cell may be seen. In its variables, k is the number of a key. */
   readonly mask?: BoolExpression;
-  /** The score after all changes, as an expression of `score`. */
+  /** The score after all changes, as an expression of `score`. In its variables, k is the number of a key. */
   readonly score?: NumberExpression;
   readonly tensors: readonly MaskTensor[];
   readonly sinks?: Float64Array;
@@ -127,8 +131,8 @@ export function resolve(
       got: seed,
     });
 
-  const { offsets, isCausal } = positions(what, shape, options);
-  const masks: BoolExpression[] = isCausal ? [causal()] : [];
+  const positions = resolvePositions(what, shape, options);
+  const masks: BoolExpression[] = positions.isCausal ? [causal()] : [];
   const tensors: MaskTensor[] = [];
   for (const member of list(options.attnMask))
     if (member instanceof BoolExpression) masks.push(member);
@@ -146,16 +150,18 @@ export function resolve(
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
-  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, offsets);
+  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, positions);
+  const byRows = toRows(positions);
 
   return {
     caller: what,
     shape,
     dtype: query.dtype as FloatDType,
     scale: shape.dk === 0 && options.scale === undefined ? 1 : scale,
-    offsets,
-    mask,
-    score,
+    offsets: positions.offsets,
+    positions: rowPositions(positions),
+    mask: mask && byRows(mask),
+    score: score && byRows(score),
     tensors,
     sinks: sinksOf(what, options.sinks, shape),
     dropoutP,
@@ -199,55 +205,6 @@ function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): v
       "dtype-mixed",
       `${what}: float64 does not mix with other dtypes; convert the others first; ${shown()}`,
     );
-}
-
-function positions(
-  what: string,
-  shape: Shape,
-  options: AttentionOptions,
-): { offsets: Float64Array; isCausal: boolean } {
-  const { B, Nq, Nk } = shape;
-  const { queryOffset, isCausal = false } = options;
-  if (![true, false, "upper-left", "lower-right"].includes(isCausal))
-    throw new OptionError(
-      "causal",
-      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${formatValue(isCausal)}`,
-      { got: isCausal },
-    );
-  if (isCausal === true && Nq !== Nk && queryOffset === undefined)
-    throw new OptionError(
-      "causal-alignment",
-      `${what}: isCausal: true is ambiguous for ${Nq} queries and ${Nk} keys; say isCausal: "upper-left" (query 0 at key 0) or "lower-right" (last query at last key), or give queryOffset`,
-      { Nq, Nk },
-    );
-  const aligned = isCausal === "lower-right" ? Nk - Nq : 0;
-  const offsets = new Float64Array(B).fill(aligned);
-  if (queryOffset !== undefined) {
-    const given: ArrayLike<number> =
-      typeof queryOffset === "number" ? new Float64Array(B).fill(queryOffset) : queryOffset;
-    if (given === null || given.length !== B)
-      throw new ShapeError(
-        "query-offset",
-        `${what}: queryOffset must be a number or one for each of ${B} batch entries, got ${formatValue(queryOffset)}`,
-        { got: queryOffset },
-      );
-    for (let b = 0; b < B; b++) {
-      if (!(Number.isInteger(given[b]) && Math.abs(given[b]) + Nq < 2 ** 31))
-        throw new OptionError(
-          "query-offset",
-          `${what}: queryOffset must be integers below 2^31, got ${formatValue(given[b])}`,
-          { got: given[b] },
-        );
-      if (isCausal === "lower-right" && given[b] !== aligned)
-        throw new OptionError(
-          "causal-alignment",
-          `${what}: isCausal: "lower-right" puts query 0 at key ${aligned}, queryOffset at ${given[b]}; with queryOffset say isCausal: true`,
-          { isCausal, Nq, Nk, queryOffset: given[b] },
-        );
-      offsets[b] = given[b];
-    }
-  }
-  return { offsets, isCausal: isCausal !== false };
 }
 
 function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDType): MaskTensor {
@@ -364,7 +321,7 @@ export function selectionOf(
 }
 
 /** A strict table (ids, lengths, slopes …) must cover every index the call can ask for. */
-function checkTables(what: string, expr: Expression, shape: Shape, offsets: Float64Array): void {
+function checkTables(what: string, expr: Expression, shape: Shape, positions: Positions): void {
   if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return;
   const box = {
     b0: 0,
@@ -373,10 +330,7 @@ function checkTables(what: string, expr: Expression, shape: Shape, offsets: Floa
     h1: shape.Hq - 1,
     i0: 0,
     i1: shape.Nq - 1,
-    k0: 0,
-    k1: shape.Nk - 1,
-    offset0: offsets.reduce((a, b) => Math.min(a, b), Infinity),
-    offset1: offsets.reduce((a, b) => Math.max(a, b), -Infinity),
+    ...positionBounds(positions, shape.Nq, shape.Nk),
   };
   const names = [
     "b (batch entry)",

@@ -54,16 +54,16 @@ export class SinusoidalPositions extends Module {
 
 /** Rotary positions for queries and keys; nothing is learned. */
 export class Rope extends Module {
-  readonly options: Readonly<Omit<RopeOptions, "offset">>;
+  readonly options: Readonly<Omit<RopeOptions, "offset" | "positions">>;
 
   /** @param options as `rope` takes them: layout, base, rotaryDim, frequencies, axis */
-  constructor(options: Omit<RopeOptions, "offset"> = {}) {
+  constructor(options: Omit<RopeOptions, "offset" | "positions"> = {}) {
     super();
     this.options = options;
   }
 
-  /** x [..., H, N, D], row 0 at position `offset`, each pair turned by its position's angle. */
-  forward(x: TensorLike, offset = 0): FloatTensor {
-    return rope(x, { ...this.options, offset });
+  /** x [..., H, N, D], row 0 at position `at`, or row n at `at[n]`; each pair turned by its position's angle. */
+  forward(x: TensorLike, at: number | ArrayLike<number> = 0): FloatTensor {
+    return rope(x, { ...this.options, ...(typeof at === "number" ? { offset: at } : { positions: at }) });
   }
 }

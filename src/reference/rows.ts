@@ -21,7 +21,7 @@ export interface RowWalker {
 
 /** A walker over the rows of a problem. */
 export function rowsOf(problem: Problem): RowWalker {
-  const { shape, scale, offsets, tensors } = problem;
+  const { shape, scale, offsets, positions, tensors } = problem;
   const { query, key, G, Nk, dk } = shape;
   const mask = problem.mask && compile(problem.mask);
   const score = problem.score && compile(problem.score);
@@ -74,7 +74,10 @@ export function rowsOf(problem: Problem): RowWalker {
     },
     dropoutFactor(b, h, row, k) {
       if (problem.dropoutP === 0) return 1;
-      const bits = cellBits(rowKey(headKey(problem.seed, b, h), row + offsets[b]), k);
+      const bits = cellBits(
+        rowKey(headKey(problem.seed, b, h), positions.query(b, row)),
+        positions.key(b, k),
+      );
       return bits >= threshold ? 1 / (1 - problem.dropoutP) : 0;
     },
   };

@@ -31,6 +31,7 @@ import { integer, integers, isNumberList, number, numbers, oneOf } from "./value
 export const CALL_OPTIONS = {
   causal: { type: "boolean" },
   "query-offset": { type: "string" },
+  "key-offset": { type: "string" },
   scale: { type: "string" },
   softcap: { type: "string" },
   window: { type: "string" },
@@ -53,6 +54,7 @@ export const CALL_HELP = {
   causal:
     "ALIGN  a query sees no later key; upper-left or lower-right where queries and keys differ in number",
   "query-offset": "N  position of query 0, or one for each batch entry: 0,128",
+  "key-offset": "N  position of key 0, or one for each batch entry",
   scale: "X  multiplies the scores (default 1/√dk)",
   softcap: "C  squeezes scores into (−C, C)",
   window: "L,R  keys at most L before and R after the query; -1 leaves a side open",
@@ -79,6 +81,7 @@ type PerBatch = number | readonly number[];
 export interface Call {
   readonly causal?: true | "upper-left" | "lower-right";
   readonly queryOffset?: PerBatch;
+  readonly keyOffset?: PerBatch;
   readonly scale?: number;
   readonly softcap?: number;
   readonly window?: readonly [number, number];
@@ -138,6 +141,7 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
         ? causal
         : oneOf("causal", causal, ["upper-left", "lower-right"] as const),
     queryOffset: given("query-offset", perBatch),
+    keyOffset: given("key-offset", perBatch),
     scale: given("scale", number),
     softcap: given("softcap", number),
     window,
@@ -182,8 +186,8 @@ export interface Piece {
 
 /** Options for the whole problem. */
 export function optionsOf(call: Call, shape: Shape): AttentionOptions {
-  const { causal, queryOffset } = call;
-  if (causal === true && shape.Nq !== shape.Nk && queryOffset === undefined)
+  const { causal, queryOffset, keyOffset } = call;
+  if (causal === true && shape.Nq !== shape.Nk && queryOffset === undefined && keyOffset === undefined)
     throw new OptionError(
       "causal-alignment",
       `--causal is ambiguous for ${shape.Nq} queries and ${shape.Nk} keys; say --causal=upper-left (query 0 at key 0) or --causal=lower-right (last query at last key), or give --query-offset`,
@@ -196,6 +200,7 @@ export function optionsOf(call: Call, shape: Shape): AttentionOptions {
     attnMask: call.mask === undefined ? masks : [...masks, call.mask],
     ...(causal === undefined ? {} : { isCausal: causal }),
     ...(queryOffset === undefined ? {} : { queryOffset }),
+    ...(keyOffset === undefined ? {} : { keyOffset }),
     ...(call.sinks === undefined ? {} : { sinks: call.sinks }),
     layout: call.layout,
   };
@@ -221,6 +226,7 @@ export function pieceOptions(call: Call, problem: Problem, piece: Piece): Attent
     attnMask: [...masks, ...tensors],
     ...(call.causal === undefined ? {} : { isCausal: "upper-left" as const }),
     queryOffset: problem.offsets[b],
+    ...(call.keyOffset === undefined ? {} : { keyOffset: problem.positions.key(b, 0) }),
     ...(problem.sinks === undefined ? {} : { sinks: problem.sinks.slice(first, end) }),
   };
 }

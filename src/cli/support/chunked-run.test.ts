@@ -31,6 +31,13 @@ const calls: Record<string, Call> = {
   "no options": plain,
   "causal, lower right": { ...plain, causal: "lower-right" },
   "an offset for each batch entry": { ...plain, causal: true, queryOffset: [3, 16] },
+  "offsets of keys and queries for each batch entry": {
+    ...plain,
+    causal: true,
+    queryOffset: [9, 16],
+    keyOffset: [4, 12],
+    alibi: "auto",
+  },
   "window, gaps and global positions": { ...plain, window: [8, 2], dilated: 2, global: [0, 5] },
   "a prefix for each batch entry": { ...plain, prefix: [4, 20] },
   "documents for each batch entry": { ...plain, documents: documentsPerBatch },

@@ -252,7 +252,10 @@ function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
     }
     const width = rank === 0 ? 1 : last[rank - 1] - first[rank - 1] + 1;
     let [low, high] = [Infinity, -Infinity];
-    if (outer * Math.min(width, 2 * RUN + width / RUN) > MOST) {
+    if (rank === 1 && runs.increasing) {
+      low = t.data[first[0]];
+      high = t.data[last[0]];
+    } else if (outer * Math.min(width, 2 * RUN + width / RUN) > MOST) {
       low = runs.low;
       high = runs.high;
     } else
@@ -282,12 +285,16 @@ function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
   };
 }
 
-/** Smallest and largest number of every run of 64, and of all. NaN counts as anything. */
+/**
+ * Smallest and largest number of every run of 64, and of all. NaN counts as anything. `increasing`: no number is below the
+ * one before it, as in a list of positions, so that the ends of a range bound it.
+ */
 function runBounds(data: ArrayLike<number>): {
   lows: Float64Array;
   highs: Float64Array;
   low: number;
   high: number;
+  increasing: boolean;
 } {
   const count = Math.ceil(data.length / RUN);
   const lows = new Float64Array(count).fill(Infinity);
@@ -308,5 +315,7 @@ function runBounds(data: ArrayLike<number>): {
     low = Math.min(low, lows[run]);
     high = Math.max(high, highs[run]);
   }
-  return { lows, highs, low, high };
+  let increasing = data.length > 0 && data[0] === data[0];
+  for (let j = 1; increasing && j < data.length; j++) increasing = data[j] >= data[j - 1];
+  return { lows, highs, low, high, increasing };
 }

@@ -377,19 +377,26 @@ export function uses(expr: Expression, name: VarName): boolean {
 
 /** `expr` with every `score` replaced: how score changes follow one another. */
 export function withScore(expr: NumberExpression, score: NumberExpression): NumberExpression {
-  const seen = new Map<Expression, Expression>();
+  return substitute(expr, new Map([[VARS.score, score]]));
+}
+
+/** `expr` with variables replaced by other expressions; what does not mention them is shared. */
+export function substitute<E extends Expression>(
+  expr: E,
+  replacements: ReadonlyMap<Expression, NumberExpression>,
+): E {
+  const seen = new Map<Expression, Expression>(replacements);
   const visit = (x: Expression): Expression => {
-    if (x === VARS.score) return score;
-    if (x.args.length === 0) return x;
     const known = seen.get(x);
     if (known) return known;
+    if (x.args.length === 0) return x;
     const args = x.args.map(visit);
     const same = args.every((y, n) => y === x.args[n]);
     const made = same ? x : new (x.constructor as typeof Expression)(x.op, x.type, args, x.value);
     seen.set(x, made);
     return made;
   };
-  return visit(expr) as NumberExpression;
+  return visit(expr) as E;
 }
 
 /** All tables an expression reads, each once, in order of appearance. */

@@ -231,6 +231,30 @@ describe("values", () => {
     expect(list(nn.mergeHeads(nn.splitHeads(x, 3)))).toEqual(list(x));
   });
 
+  it("rope with a list of positions turns each row as its position says", () => {
+    const whole = normals(7)(2, 12, 8);
+    const places = [1, 2, 7, 11];
+    const rows = (x: { toFloat64(): Float64Array }) =>
+      tensor(
+        Float64Array.from(
+          { length: 2 * 4 * 8 },
+          (_, n) => x.toFloat64()[(Math.floor(n / 32) * 12 + places[Math.floor(n / 8) % 4]) * 8 + (n % 8)],
+        ),
+        [2, 4, 8],
+      );
+    const shard = rows(whole);
+    expect(list(nn.rope(shard, { positions: places, base: 100 }))).toEqual(
+      list(rows(nn.rope(whole, { base: 100 }))),
+    );
+    expect(list(new nn.Rope({ base: 100 }).forward(shard, places))).toEqual(
+      list(rows(nn.rope(whole, { base: 100 }))),
+    );
+    gradcheck({ shard }, () => nn.rope(shard, { positions: places, base: 100 }));
+    expect(() => nn.rope(shard, { positions: [1, 2] })).toThrow(/a list of 4 numbers/);
+    expect(() => nn.rope(shard, { positions: [1, 2, 3, Number.NaN] })).toThrow(OptionError);
+    expect(() => nn.rope(shard, { positions: places, offset: 1 })).toThrow(/positions and offset/);
+  });
+
   it("rope turns pairs: q·k depends on the distance of their positions alone", () => {
     const make = normals(8);
     const [q, k] = [make(8), make(8)];

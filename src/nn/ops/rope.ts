@@ -37,6 +37,8 @@ export interface RopeOptions {
   base?: number;
   /** Position of row 0. Default 0. */
   offset?: number;
+  /** Position of every row, [N], instead of `offset`: the rows of a shard. Default offset + row. */
+  positions?: ArrayLike<number>;
   /** Numbers of each head that turn, from the first on; even. Default all. */
   rotaryDim?: number;
   /** Angle a position of each pair, [rotaryDim/2], in place of base^(−2i/rotaryDim): scaled variants give their own. */
@@ -49,7 +51,7 @@ export interface RopeOptions {
 export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
-  const { layout = "half", base = 10_000, offset = 0, axis = -2 } = options;
+  const { layout = "half", base = 10_000, offset = 0, positions, axis = -2 } = options;
   const at = axisOf("rope", axis, rank);
   const D = from.shape[rank - 1];
   const { rotaryDim = D } = options;
@@ -75,7 +77,8 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
       got: offset,
     });
   const N = from.shape[at];
-  const angles = rotations(N, rotaryDim, base, offset, options.frequencies);
+  const places = positions === undefined ? undefined : placesOf(positions, N, options.offset);
+  const angles = rotations(N, rotaryDim, base, places ?? offset, options.frequencies);
   // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
   const repeat = sizeOf(from.shape.slice(at + 1, -1));
   const turn = (source: Numbers, sign: number) =>
@@ -88,6 +91,28 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
     backward: ([d]) => [d && turn(numbersOf(d), -1)],
   });
   return y;
+}
+
+/** A checked list of positions. */
+function placesOf(positions: ArrayLike<number>, N: number, offset: number | undefined): Float64Array {
+  if (offset !== undefined)
+    throw new OptionError(
+      "positions",
+      "rope: positions and offset both say where the rows are; give one of them",
+    );
+  if (positions === null || typeof positions !== "object" || positions.length !== N)
+    throw new ShapeError(
+      "positions",
+      `rope: positions must be a list of ${N} numbers, one for each row, got ${formatValue(positions)}`,
+      { got: positions, want: N },
+    );
+  return Float64Array.from(positions, (x) => {
+    if (!Number.isFinite(x))
+      throw new OptionError("positions", `rope: positions must be finite numbers, got ${formatValue(x)}`, {
+        got: x,
+      });
+    return x;
+  });
 }
 
 /** cos and sin of every position and pair, [N, R/2] each. */
@@ -103,7 +128,7 @@ function rotations(
   N: number,
   R: number,
   base: number,
-  offset: number,
+  at: number | Float64Array,
   given: ArrayLike<number> | undefined,
 ): Rotations {
   const frequencies = given ? Float64Array.from(given) : waves(R, base, "rope");
@@ -113,15 +138,15 @@ function rotations(
       `rope: frequencies must be one for each of ${R / 2} pairs, got ${formatValue(given)}`,
       { got: frequencies.length, want: R / 2 },
     );
-  const key = [N, offset, ...frequencies].join();
+  const key = [N, typeof at === "number" ? at : `[${at.join()}]`, ...frequencies].join();
   if (latest?.key === key) return latest.rotations;
   const cos = new Float64Array((N * R) / 2);
   const sin = new Float64Array((N * R) / 2);
-  for (let n = 0, at = 0; n < N; n++)
-    for (let i = 0; i < R / 2; i++, at++) {
-      const angle = (offset + n) * frequencies[i];
-      cos[at] = Math.cos(angle);
-      sin[at] = Math.sin(angle);
+  for (let n = 0, into = 0; n < N; n++)
+    for (let i = 0; i < R / 2; i++, into++) {
+      const angle = (typeof at === "number" ? at + n : at[n]) * frequencies[i];
+      cos[into] = Math.cos(angle);
+      sin[into] = Math.sin(angle);
     }
   const rotations = { cos, sin };
   latest = { key, rotations };

@@ -30,6 +30,11 @@ export const CallStruct = {
   unit: 52,
   /** What q·k is worth as a score: the scale of the call. */
   factor: 56,
+  /** Lists of positions that dropout is keyed by, of rows and of keys, and bytes from batch entry to batch entry. */
+  queryPositions: 60,
+  queryPositionsBatch: 64,
+  keyPositions: 68,
+  keyPositionsBatch: 72,
   /** Byte stride of the row of each mask tensor, up to 8. */
   tensorRow: 80,
   /** Constants and tables of the mask and score expressions. */

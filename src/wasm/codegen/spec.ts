@@ -57,7 +57,8 @@ export interface Spec {
   /** Table look-ups proved to stay inside their tables: read without a clamp, along k as whole vectors. */
   readonly inBounds: ReadonlySet<Expression>;
   readonly tensors: readonly ("bool" | "float")[];
-  readonly dropout: boolean;
+  /** `counted`: keyed by row + offset and the number of the key; `listed`: by the call's lists of positions. */
+  readonly dropout: false | "counted" | "listed";
   readonly shared: boolean;
   /** Of a backward kernel: how the output and its gradient are stored. */
   readonly output?: Storage;
@@ -136,7 +137,7 @@ export function keyOf(spec: Spec): string {
   if (spec.biasGradients) parts.push(`sums ${spec.biasGradients.name}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
-  if (spec.dropout) parts.push("dropout");
+  if (spec.dropout) parts.push(spec.dropout === "listed" ? "dropout listed" : "dropout");
   if (!spec.shared) parts.push("unshared");
   return parts.join(" ");
 }

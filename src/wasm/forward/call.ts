@@ -11,7 +11,7 @@ import { compileBounds } from "../../masks/expression/bounds.ts";
 import { type Expression, type Table, VARS } from "../../masks/expression/expr.ts";
 import { CallStruct } from "../codegen/layout.ts";
 import { fillPool, poolOf, poolWords } from "../codegen/score.ts";
-import { panelOf, type Spec, type Storage } from "../codegen/spec.ts";
+import { panelOf, roundUp, type Spec, type Storage } from "../codegen/spec.ts";
 import { tileFor } from "../engine/features.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 
@@ -61,11 +61,15 @@ export function specOf(
     score: problem.score,
     inBounds: inBoundsLookups(problem, [problem.mask, problem.score]),
     tensors: problem.tensors.map((t) => t.kind),
-    dropout: problem.dropoutP > 0,
+    dropout: dropoutOf(problem),
     shared,
   };
   return { spec, tiling };
 }
+
+/** How a kernel knows the positions that dropout is keyed by. */
+export const dropoutOf = (problem: Problem): Spec["dropout"] =>
+  problem.dropoutP === 0 ? false : problem.positions.counted ? "counted" : "listed";
 
 /** Table look-ups whose indices cannot leave the table, whatever the cell. */
 export function inBoundsLookups(
@@ -115,6 +119,22 @@ export interface Strides {
   readonly tensorRows: readonly number[];
 }
 
+/** Positions read past the last one: kernels read whole vectors, to the end of a register tile. */
+const LIST_PADDING = 64;
+
+/** The positions of every row and key of every batch entry. */
+function placeLists(memory: EngineMemory, regions: AllocationScope, problem: Problem) {
+  const { B, Nq, Nk } = problem.shape;
+  const place = (rows: number, position: (b: number, n: number) => number) => {
+    const bytes = 4 * roundUp(rows + LIST_PADDING, 4);
+    const at = regions.alloc(B * bytes);
+    const { i32 } = memory;
+    for (let b = 0; b < B; b++) for (let n = 0; n < rows; n++) i32[(at + b * bytes) / 4 + n] = position(b, n);
+    return { at, bytes };
+  };
+  return { query: place(Nq, problem.positions.query), key: place(Nk, problem.positions.key) };
+}
+
 /** Writes the words of a call and the pool of its expressions; returns where they are. */
 export function writeCall(
   memory: EngineMemory,
@@ -132,6 +152,7 @@ export function writeCall(
     if (t.type === "int") memory.i32.set(t.data, address / 4);
     else memory.f32.set(t.data, address / 4);
   }
+  const lists = dropoutOf(problem) === "listed" ? placeLists(memory, regions, problem) : undefined;
   const { i32, f32 } = memory;
   const word = (offset: number) => (at + offset) / 4;
   // Where nothing but the mask touches a score, it stays the plain product q·k and the scale goes into the exponent:
@@ -158,6 +179,12 @@ export function writeCall(
   i32[word(CallStruct.headRows)] = strides.headRows;
   i32[word(CallStruct.dropThreshold)] = dropoutThreshold(problem.dropoutP) | 0;
   f32[word(CallStruct.dropScale)] = 1 / (1 - problem.dropoutP);
+  if (lists) {
+    i32[word(CallStruct.queryPositions)] = lists.query.at;
+    i32[word(CallStruct.queryPositionsBatch)] = lists.query.bytes;
+    i32[word(CallStruct.keyPositions)] = lists.key.at;
+    i32[word(CallStruct.keyPositionsBatch)] = lists.key.bytes;
+  }
   strides.tensorRows.forEach((bytes, n) => {
     i32[word(CallStruct.tensorRow) + n] = bytes;
   });

@@ -42,7 +42,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
       const call = f.int(i32.load(task, TaskStruct.call));
       const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
       const cells = new ScoreRow(f, spec, task, call, masked);
-      const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
       const sums = spec.biasGradients && new RowSums(f, task, spec.biasGradients);
       f.set(first, 0);
       withConstants(f, spec, (m) => {

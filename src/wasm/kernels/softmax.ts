@@ -42,6 +42,7 @@ function reduceLanes(
 }
 
 const SPREAD_Q = 0xc2b2ae3d | 0;
+const SPREAD_K = 0x27d4eb2f;
 
 /** Murmur's finaliser on one number; core/random.ts `mix`. */
 function mixScalar(f: FunctionBuilder, value: I32Value): I32Value {
@@ -176,7 +177,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
       const at = f.local("i32");
       const end = f.local("i32");
       const sums = [f.local("v128"), f.local("v128")];
-      const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
       const exponent = i32.load(task, TaskStruct.call);
       const factorAt = f.int(exponent);
       withConstants(f, spec, (m) => {
@@ -331,7 +332,7 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
     ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
     (f, task, s, lse, rows, row, key, columns, out, outRow) => {
       const at = f.local("i32");
-      const dropout = spec.dropout ? beginDropout(f, task) : undefined;
+      const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
       const unit = f.let(v128.load32_splat(i32.load(task, TaskStruct.call), CallStruct.unit));
       withConstants(f, spec, (m) => {
         f.loop(
@@ -364,29 +365,69 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
 }
 
 /** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random.ts. */
-export function beginDropout(f: FunctionBuilder, task: Local<"i32">) {
+export function beginDropout(f: FunctionBuilder, spec: Spec, task: Local<"i32">) {
   const call = f.int(i32.load(task, TaskStruct.call));
-  const seeded = [f.local("v128"), f.local("v128")];
   const threshold = f.let(v128.load32_splat(call, CallStruct.dropThreshold));
-  const factor = f.let(v128.load32_splat(call, CallStruct.dropScale));
+  const scale = f.let(v128.load32_splat(call, CallStruct.dropScale));
+  const listed = spec.dropout === "listed";
+  const cells = listed ? listedCells(f, task, call) : countedCells(f, task);
   return {
-    row(m: Arithmetic, row: I32Value, key: I32Value): void {
-      const q = i32.add(row, i32.load(task, TaskStruct.offset));
-      const mixed = mixScalar(f, i32.add(i32.load(task, TaskStruct.dropKey), i32.mul(q, SPREAD_Q)));
-      const spread = m.bits(0x27d4eb2f);
+    row: cells.row,
+    apply(m: Arithmetic, p: V128Value, half: number): V128Value {
+      return v128.and(f32x4.mul(p, scale), i32x4.ge_u(mixVector(f, m, cells.key(m, half)), threshold));
+    },
+    /** What the cells of a vector are multiplied by: 0 or 1/(1 − p). */
+    factor(m: Arithmetic, half: number): V128Value {
+      return v128.and(scale, i32x4.ge_u(mixVector(f, m, cells.key(m, half)), threshold));
+    },
+    next: cells.next,
+  };
+}
+
+/** Keys of the cells of a row before they are mixed, eight keys after eight. */
+interface DropoutCells {
+  row(m: Arithmetic, row: I32Value, key: I32Value): void;
+  key(m: Arithmetic, half: number): Local<"v128">;
+  next(m: Arithmetic): void;
+}
+
+const mixedRow = (f: FunctionBuilder, task: Local<"i32">, q: I32Value): I32Value =>
+  mixScalar(f, i32.add(i32.load(task, TaskStruct.dropKey), i32.mul(q, SPREAD_Q)));
+
+/** Positions that are row + offset and the number of the key. */
+function countedCells(f: FunctionBuilder, task: Local<"i32">): DropoutCells {
+  const seeded = [f.local("v128"), f.local("v128")];
+  return {
+    row(m, row, key) {
+      const mixed = mixedRow(f, task, i32.add(row, i32.load(task, TaskStruct.offset)));
+      const spread = m.bits(SPREAD_K);
       const k = i32x4.add(i32x4.splat(key), m.lanes());
       f.set(seeded[0], i32x4.add(i32x4.splat(mixed), i32x4.mul(k, spread)));
       f.set(seeded[1], i32x4.add(seeded[0], i32x4.mul(m.bits(4), spread)));
     },
-    apply(m: Arithmetic, p: V128Value, half: number): V128Value {
-      return v128.and(f32x4.mul(p, factor), i32x4.ge_u(mixVector(f, m, seeded[half]), threshold));
+    key: (_, half) => seeded[half],
+    next(m) {
+      for (const x of seeded) f.set(x, i32x4.add(x, i32x4.mul(m.bits(8), m.bits(SPREAD_K))));
     },
-    /** What the cells of a vector are multiplied by: 0 or 1/(1 − p). */
-    factor(m: Arithmetic, half: number): V128Value {
-      return v128.and(factor, i32x4.ge_u(mixVector(f, m, seeded[half]), threshold));
+  };
+}
+
+/** Positions in the call's lists. */
+function listedCells(f: FunctionBuilder, task: Local<"i32">, call: Local<"i32">): DropoutCells {
+  const at = f.local("i32");
+  const mixed = f.local("v128");
+  const batch = (list: number, stride: number) =>
+    i32.add(i32.load(call, list), i32.mul(i32.load(task, TaskStruct.batch), i32.load(call, stride)));
+  return {
+    row(_, row, key) {
+      const query = i32.add(
+        batch(CallStruct.queryPositions, CallStruct.queryPositionsBatch),
+        i32.shl(row, 2),
+      );
+      f.set(mixed, i32x4.splat(mixedRow(f, task, i32.load(query))));
+      f.set(at, i32.add(batch(CallStruct.keyPositions, CallStruct.keyPositionsBatch), i32.shl(key, 2)));
     },
-    next(m: Arithmetic): void {
-      for (const x of seeded) f.set(x, i32x4.add(x, i32x4.mul(m.bits(8), m.bits(0x27d4eb2f))));
-    },
+    key: (m, half) => f.let(i32x4.add(mixed, i32x4.mul(v128.load(at, 16 * half), m.bits(SPREAD_K)))),
+    next: () => f.step(at, 32),
   };
 }

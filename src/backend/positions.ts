@@ -1,0 +1,206 @@
+/**
+ * Where the queries and keys of a call are in their sequence. Masks, score mods and dropout speak of positions; kernels
+ * count rows and keys. A call whose query positions are row + offset and whose key positions are the numbers of the keys
+ * needs nothing; in any other, the variables q and k of its expressions become expressions of the row i and the number of
+ * the key: k + keyOffset, or a look-up in a list. So every backend, the tile classifier and derivatives understand them.
+ */
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import type { Shape } from "../core/shape.ts";
+import { type Expression, type NumberExpression, substitute, table, VARS } from "../masks/expression/expr.ts";
+
+/** Options of a call that say where its queries and keys are. */
+export interface PositionOptions {
+  /**
+   * Causal attention; `true` needs Nq = Nk or positions: an offset or a list. `"lower-right"` puts the last query at the last
+   * key, `"upper-left"` query 0 at key 0; a `queryOffset` that is given decides instead. Default false.
+   */
+  isCausal?: boolean | "upper-left" | "lower-right";
+  /** Position of query 0, a number or one for each batch entry. Default 0. */
+  queryOffset?: number | ArrayLike<number>;
+  /** Position of key 0, a number or one for each batch entry. Default 0. */
+  keyOffset?: number | ArrayLike<number>;
+  /** Position of every query row, [Nq], increasing; instead of `queryOffset`. Default queryOffset + row. */
+  queryPositions?: ArrayLike<number>;
+  /** Position of every key, [Nk], increasing; instead of `keyOffset`. Default keyOffset + number of the key. */
+  keyPositions?: ArrayLike<number>;
+}
+
+/** Resolved positions. */
+export interface Positions {
+  /** Position of query 0 of every batch entry; 0 where there is a list. */
+  readonly offsets: Float64Array;
+  /** Position of key 0 of every batch entry; 0 where there is a list. */
+  readonly keyOffsets: Float64Array;
+  readonly queryList?: Int32Array;
+  readonly keyList?: Int32Array;
+  readonly isCausal: boolean;
+}
+
+/** Checks the position options of a call. */
+export function resolvePositions(what: string, shape: Shape, options: PositionOptions): Positions {
+  const { B, Nq, Nk } = shape;
+  const { queryOffset, keyOffset, queryPositions, keyPositions, isCausal = false } = options;
+  if (![true, false, "upper-left", "lower-right"].includes(isCausal))
+    throw new OptionError(
+      "causal",
+      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${formatValue(isCausal)}`,
+      { got: isCausal },
+    );
+  for (const [list, offset, of] of [
+    [queryPositions, queryOffset, "query"],
+    [keyPositions, keyOffset, "key"],
+  ] as const)
+    if (list !== undefined && offset !== undefined)
+      throw new OptionError(
+        "positions",
+        `${what}: ${of}Positions and ${of}Offset both say where the ${of === "query" ? "queries" : "keys"} are; give one of them`,
+      );
+  const given = [queryOffset, keyOffset, queryPositions, keyPositions].some((x) => x !== undefined);
+  if (isCausal === true && Nq !== Nk && !given)
+    throw new OptionError(
+      "causal-alignment",
+      `${what}: isCausal: true is ambiguous for ${Nq} queries and ${Nk} keys; say isCausal: "upper-left" (query 0 at key 0) or "lower-right" (last query at last key), or give queryOffset`,
+      { Nq, Nk },
+    );
+  if (typeof isCausal === "string" && (queryPositions ?? keyPositions) !== undefined)
+    throw new OptionError(
+      "causal-alignment",
+      `${what}: isCausal: "${isCausal}" aligns rows, but ${queryPositions ? "queryPositions" : "keyPositions"} says where they are; with positions say isCausal: true`,
+      { isCausal },
+    );
+  const queries = listOf(what, "queryPositions", queryPositions, Nq);
+  const keys = listOf(what, "keyPositions", keyPositions, Nk);
+  const keyOffsets =
+    keys.offset !== undefined
+      ? new Float64Array(B).fill(keys.offset)
+      : offsetsOf(what, "keyOffset", keyOffset ?? 0, B, Nk);
+  // An alignment puts query 0 at key 0, or the last query at the last key.
+  const aligned = keyOffsets.map((at) =>
+    typeof isCausal !== "string" ? 0 : isCausal === "lower-right" ? at + Nk - Nq : at,
+  );
+  let offsets: Float64Array = aligned;
+  if (queries.offset !== undefined) offsets = new Float64Array(B).fill(queries.offset);
+  else if (queryOffset !== undefined) {
+    offsets = offsetsOf(what, "queryOffset", queryOffset, B, Nq);
+    for (let b = 0; b < B; b++)
+      if (isCausal === "lower-right" && offsets[b] !== aligned[b])
+        throw new OptionError(
+          "causal-alignment",
+          `${what}: isCausal: "lower-right" puts query 0 at key ${aligned[b]}, queryOffset at ${offsets[b]}; with queryOffset say isCausal: true`,
+          { isCausal, Nq, Nk, queryOffset: offsets[b] },
+        );
+  }
+  return {
+    offsets,
+    keyOffsets,
+    ...(queries.list && { queryList: queries.list }),
+    ...(keys.list && { keyList: keys.list }),
+    isCausal: isCausal !== false,
+  };
+}
+
+/** One offset for each batch entry. */
+function offsetsOf(
+  what: string,
+  name: "queryOffset" | "keyOffset",
+  offset: number | ArrayLike<number>,
+  B: number,
+  rows: number,
+): Float64Array {
+  const given: ArrayLike<number> = typeof offset === "number" ? new Float64Array(B).fill(offset) : offset;
+  const code = name === "queryOffset" ? "query-offset" : "key-offset";
+  if (given === null || given.length !== B)
+    throw new ShapeError(
+      code,
+      `${what}: ${name} must be a number or one for each of ${B} batch entries, got ${formatValue(offset)}`,
+      { got: offset },
+    );
+  return Float64Array.from(given, (at) => {
+    if (!(Number.isInteger(at) && Math.abs(at) + rows < 2 ** 31))
+      throw new OptionError(code, `${what}: ${name} must be integers below 2^31, got ${formatValue(at)}`, {
+        got: at,
+      });
+    return at;
+  });
+}
+
+/** A checked list of positions; one without gaps is an offset. */
+function listOf(
+  what: string,
+  name: "queryPositions" | "keyPositions",
+  given: ArrayLike<number> | undefined,
+  rows: number,
+): { offset?: number; list?: Int32Array } {
+  if (given === undefined) return {};
+  const code = name === "queryPositions" ? "query-positions" : "key-positions";
+  if (given === null || typeof given !== "object" || given.length !== rows)
+    throw new ShapeError(
+      code,
+      `${what}: ${name} must be a list of ${rows} positions, one for each ${name === "queryPositions" ? "query" : "key"}, got ${formatValue(given)}`,
+      { got: given, want: rows },
+    );
+  for (let n = 0; n < rows; n++)
+    if (!(Number.isInteger(given[n]) && Math.abs(given[n]) < 2 ** 30) || (n > 0 && given[n] <= given[n - 1]))
+      throw new OptionError(
+        code,
+        `${what}: ${name} must be increasing integers below 2^30, got ${formatValue(given[n])}${n > 0 ? ` after ${formatValue(given[n - 1])}` : ""} at place ${n}`,
+        { got: given[n], place: n },
+      );
+  if (rows === 0 || given[rows - 1] - given[0] === rows - 1) return { offset: given[0] ?? 0 };
+  return { list: Int32Array.from(given) };
+}
+
+/** True where the key positions are not simply the numbers of the keys. */
+const keysMove = ({ keyOffsets, keyList }: Positions): boolean =>
+  keyList !== undefined || keyOffsets.some((x) => x !== 0);
+
+/** A function that writes an expression over positions as one over rows and numbers of keys. */
+export function toRows(positions: Positions): <E extends Expression>(expr: E) => E {
+  const { queryList, keyList, keyOffsets } = positions;
+  const replacements = new Map<Expression, NumberExpression>();
+  if (queryList) replacements.set(VARS.q, table(queryList, { name: "queryPositions" }).at(VARS.i));
+  if (keyList) replacements.set(VARS.k, table(keyList, { name: "keyPositions" }).at(VARS.k));
+  else if (keysMove(positions)) {
+    const [first] = keyOffsets;
+    const moved = keyOffsets.every((x) => x === first)
+      ? VARS.k.add(first)
+      : VARS.k.add(table(Int32Array.from(keyOffsets), { name: "keyOffset" }).at(VARS.b));
+    replacements.set(VARS.k, moved);
+  }
+  return (expr) => (replacements.size === 0 ? expr : substitute(expr, replacements));
+}
+
+/** Positions of a call's queries and keys by row, for what is keyed by them: dropout. */
+export interface RowPositions {
+  query(b: number, row: number): number;
+  key(b: number, k: number): number;
+  /** True where they are offset + row and the number of the key: what kernels count by themselves. */
+  readonly counted: boolean;
+}
+
+/** Positions by row. */
+export function rowPositions(positions: Positions): RowPositions {
+  const { offsets, keyOffsets, queryList, keyList } = positions;
+  return {
+    query: (b, row) => (queryList ? queryList[row] : row + offsets[b]),
+    key: (b, k) => (keyList ? keyList[k] : k + keyOffsets[b]),
+    counted: queryList === undefined && !keysMove(positions),
+  };
+}
+
+/** The ranges of positions in a call: what bounds its variables q and k. */
+export function positionBounds(
+  { offsets, keyOffsets, queryList, keyList }: Positions,
+  Nq: number,
+  Nk: number,
+): { offset0: number; offset1: number; k0: number; k1: number } {
+  const low = (xs: Float64Array) => xs.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = (xs: Float64Array) => xs.reduce((a, b) => Math.max(a, b), -Infinity);
+  return {
+    offset0: queryList ? queryList[0] : low(offsets),
+    // q runs to i1 + offset1, i1 being the last row.
+    offset1: queryList ? queryList[Nq - 1] - (Nq - 1) : high(offsets),
+    k0: keyList ? keyList[0] : low(keyOffsets),
+    k1: keyList ? keyList[Nk - 1] : high(keyOffsets) + Nk - 1,
+  };
+}
