@@ -7,10 +7,7 @@ import type { Session } from "../app/session.ts";
 
 /** The scale the recipe gives the head. */
 export function scaleOf({ store, ref, shown }: Session): number | undefined {
-  const plain = store!.ledger(ref, shown.query, shown.key);
-  const line = plain.lines.find(({ step }) => step === "scale");
-  const given = line?.formula.find((part) => typeof part !== "string" && part.source === "scale");
-  return typeof given === "object" ? given.value : undefined;
+  return store!.ledger(ref, shown.query, shown.key).scale;
 }
 
 /** Everything that is changed, as the store takes it. */

@@ -31,7 +31,7 @@ export {
   type HeadQuestion,
   sortAnswers,
 } from "./measures/ask-heads.ts";
-export { topShare } from "./measures/ledger.ts";
+export { rescaledLedger, topShare } from "./measures/ledger.ts";
 export { ROLLOUT_WARNING, type Rollout, type RolloutOptions, rollout } from "./measures/rollout.ts";
 export { describeHead, sentenceOf } from "./measures/sentence.ts";
 export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";

@@ -292,7 +292,7 @@ export interface HeadStore {
   output(ref: HeadRef, i: number, edits?: Edits): Float64Array;
   /** q of a row, k and v of a key, as they were given. */
   vector(ref: HeadRef, what: "query" | "key" | "value", index: number): Float64Array;
-  /** How the weight of a cell came to be, line by line. */
+  /** Where the weight of a cell comes from, line by line. */
   ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger;
 
   /** `[Nq]`: log Σ exp over what softmax sees; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
@@ -347,16 +347,20 @@ export interface Num {
 
 /** One step of a ledger. */
 export interface LedgerLine {
-  /** Short and stable, for programs: `dot`, `scale`, `softcap`, `mask`, `max`, `exp`, `sum`, `weight`, `value` … */
+  /** Short and stable, for programs: `dot`, `scale`, `softcap`, `mask`, `max`, `exp`, `sum`, `weight`, `rescale`, `value` … */
   readonly step: string;
-  /** For people: "× scale". */
+  /** For people: "÷ √d_k". */
   readonly name: string;
+  /** What the step does and why, in one plain sentence. */
+  readonly about: string;
+  /** The step as a line of NumPy, with the letters of the formula: `score = (q * k).sum()`. */
+  readonly code: string;
   /** The formula with its actual numbers: texts and numbers in reading order. */
   readonly formula: readonly (string | Num)[];
   readonly value: Num;
 }
 
-/** How one weight came to be. */
+/** Where one weight comes from. */
 export interface Ledger {
   readonly ref: HeadRef;
   readonly i: number;
@@ -365,6 +369,8 @@ export interface Ledger {
   readonly lines: readonly LedgerLine[];
   /** What the last step before the values gives: the weight. */
   readonly weight: Num;
+  /** The scale that q·k is multiplied by; undefined for given weights. */
+  readonly scale?: number;
   /** The two vectors and their products, [d]; empty where only weights are there. */
   readonly q: Float64Array;
   readonly k: Float64Array;

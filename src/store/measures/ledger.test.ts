@@ -10,7 +10,8 @@ import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
 import { onNumber } from "../text/number.ts";
 import type { HeadRef, Ledger } from "../types.ts";
-import { topShare } from "./ledger.ts";
+import { hideKeys } from "./aggregate.ts";
+import { rescaledLedger, topShare } from "./ledger.ts";
 
 const step = (ledger: Ledger, name: string) => ledger.lines.find((line) => line.step === name)!.value.value;
 
@@ -83,7 +84,9 @@ describe("ledger", () => {
         expect(step(ledger, "scale")).toBe(step(ledger, "dot") * recipe.scale);
         expect(step(ledger, "dot")).toBe(store.cell(ref, i, j, "scores"));
         expect(step(ledger, "scale")).toBe(store.cell(ref, i, j, "scaled"));
-        expect(step(ledger, "mask")).toBe(store.cell(ref, i, j, "masked"));
+        const mask = ledger.lines.find((line) => line.step === "mask");
+        if (mask) expect(mask.value.value).toBe(store.cell(ref, i, j, "masked"));
+        else expect(recipe.mask === "none" && recipe.keyLength === undefined && ledger.visible).toBe(true);
         if (recipe.softcap !== undefined)
           expect(step(ledger, "softcap")).toBe(
             recipe.softcap * Math.tanh(step(ledger, "scale") / recipe.softcap),
@@ -185,6 +188,53 @@ describe("ledger", () => {
     expect(ledger.weight.value).toBe(0.25);
     expect([...ledger.contribution]).toEqual([0.75, 1]);
     expect(ledger.q.length).toBe(0);
+  });
+
+  it("reads as the formula: ÷ √d_k, a mask only where there is one, a sentence and a line of code a step", () => {
+    const input = (recipe: object, d = 4) =>
+      storeFrom(randomInput(5, { Nq: 6, Nk: 6, heads: 1, keyHeads: 1, d, dv: 2, recipe }));
+    const ref = { block: 0, layer: 0, head: 0 };
+    const names = (store: ReturnType<typeof input>, i = 4, j = 2) =>
+      store.ledger(ref, i, j).lines.map(({ name }) => name);
+    expect(names(input({}))).toEqual([
+      "q·k",
+      "÷ √d_k",
+      "− largest",
+      "exp",
+      "sum over 6 keys",
+      "exp ÷ sum",
+      "× ‖v‖",
+    ]);
+    expect(names(input({ mask: "causal" }))[2]).toBe("mask: visible");
+    expect(names(input({ mask: "causal" }), 1, 3)[2]).toBe("mask: hidden");
+    expect(names(input({ scale: 0.3 }))[1]).toBe("× scale");
+    const { lines, scale } = input({}).ledger(ref, 4, 2);
+    expect(scale).toBe(0.5);
+    expect(lines[1].about).toContain("(= √4)");
+    for (const { about, code } of lines) {
+      expect(about).toMatch(/^[A-Z].*\.$/);
+      expect(code).toMatch(/^\w+ = /);
+    }
+  });
+
+  it("with keys left out and the rest rescaled, ends at the rescaled weight", () => {
+    const store = storeFrom(randomInput(5, { Nq: 6, Nk: 6, heads: 1, keyHeads: 1, dv: 2, recipe: {} }));
+    const ref = { block: 0, layer: 0, head: 0 };
+    const row = store.row(ref, 4, "weights");
+    const { row: rescaled, missing } = hideKeys(row, (j) => j === 0, "renormalise");
+    const plain = store.ledger(ref, 4, 2);
+    const total = row.reduce((a, b) => a + b, 0);
+    const ledger = rescaledLedger(plain, { left: total - missing, total });
+    expect(ledger.weight.value).toBeCloseTo(rescaled[2], 12);
+    expect(ledger.lines.map(({ step }) => step).slice(-3)).toEqual(["weight", "rescale", "value"]);
+    expect(ledger.lines.at(-2)!.value.value).toBe(ledger.weight.value);
+    expect(ledger.lines.at(-1)!.value.value).toBeCloseTo(
+      rescaled[2] * Math.hypot(...store.vector(ref, "value", 2)),
+      12,
+    );
+    expect(ledger.contribution[0]).toBeCloseTo(rescaled[2] * store.vector(ref, "value", 2)[0], 12);
+    const hidden = rescaledLedger(store.ledger(ref, 4, 0), { left: total - missing, hidden: true });
+    expect(hidden.weight.value).toBe(0);
   });
 
   it("topShare says how few products carry how much", () => {

@@ -1,7 +1,8 @@
 /**
- * How one number came to be, line by line: d products, their sum, × scale, each change of the score, + mask, − maximum,
- * exp, ÷ sum, × v. Every line carries the numbers that went into it and the function that gave its value; the last line
- * before the values is the weight itself, to the bit: rows are computed by the same operations in the same order.
+ * Where one number comes from, line by line: d products and their sum, ÷ √d_k, each score mod, the mask where there is
+ * one, minus the row's largest score, exp, ÷ sum, × v. Every line has a plain sentence, a line of NumPy, the numbers that
+ * went into it and the function that gave its value. The last line before the values is the weight itself, to the bit:
+ * rows are computed by the same operations in the same order.
  */
 
 import type { Head } from "../compute/head.ts";
@@ -13,13 +14,87 @@ const NONE = new Float64Array(0);
 
 type Part = string | Num;
 
+/** Name, sentence and code of each step; a step with other words in some cases says them itself. */
+const STEPS = {
+  dot: [
+    "q·k",
+    "Multiply the query and the key number by number, and add the products.",
+    "score = (q * k).sum()",
+  ],
+  scale: ["× scale", "Multiply by the scale of this model.", "score = score * scale"],
+  softcap: [
+    "soft cap",
+    "Bend large scores, so that none is beyond the cap.",
+    "score = cap * np.tanh(score / cap)",
+  ],
+  alibi: [
+    "ALiBi",
+    "Subtract the distance between the two tokens, times this head's slope.",
+    "score = score - slope * abs(i - j)",
+  ],
+  relative: [
+    "+ relative bias",
+    "Add the number this head has learned for this distance between tokens.",
+    "score = score + table[bucket(j - i)]",
+  ],
+  bias: ["+ bias", "Add the bias of this cell.", "score = score + bias[i, j]"],
+  mask: [
+    "mask",
+    "The mask decides whether the query may attend to this key.",
+    "score = score if visible else -np.inf",
+  ],
+  max: [
+    "− largest",
+    "Subtract the largest score of the row. The shares stay the same, and exp cannot overflow.",
+    "score = score - scores.max()",
+  ],
+  exp: [
+    "exp",
+    "Take the exponential: every number becomes positive, and differences become ratios.",
+    "e = np.exp(score)",
+  ],
+  sum: ["sum", "Add the exponentials of all keys of the row.", "total = np.exp(scores).sum()"],
+  weight: ["exp ÷ sum", "Divide by the sum: the shares of a row sum to 1.", "share = e / total"],
+  empty: ["weight", "The query sees no key, so every weight is 0 by definition.", "share = 0"],
+  given: [
+    "given weight",
+    "The file holds this weight; q and k would show how it was computed.",
+    "share = A[i, j]",
+  ],
+  rescale: [
+    "÷ what is left",
+    "Some keys are left out; the shares of the others are divided by their sum, so that they sum to 1 again.",
+    "share = share / left",
+  ],
+  value: [
+    "× ‖v‖",
+    "The share times the length of the value vector: the length of what is passed on.",
+    "length = np.linalg.norm(share * v)",
+  ],
+} as const;
+
+type Step = keyof typeof STEPS;
+
+/** Adds a line of a step; `name` and `about` replace the step's own words. */
+type Line = (
+  step: Step,
+  formula: readonly Part[],
+  x: number,
+  source: string,
+  words?: { readonly name?: string; readonly about?: string; readonly code?: string },
+) => number;
+type Show = (x: number, source: string) => Num;
+
 /** The ledger of cell (i, j). Indices and edits are checked by the store. */
 export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: Edits = {}): Ledger {
-  const { d, dv, value, valueNorm } = head.data;
+  const { d, dv, value, valueNorm, recipe } = head.data;
   const lines: LedgerLine[] = [];
-  const show = (x: number, source: string): Num => num(x, source, DIGITS);
-  const line = (step: string, name: string, formula: readonly Part[], x: number, source: string): number => {
-    lines.push({ step, name, formula, value: show(x, source) });
+  const show: Show = (x, source) => num(x, source, DIGITS);
+  const line: Line = (step, formula, x, source, words = {}) => {
+    const [name, about, code] = STEPS[step];
+    // A row that sees nothing ends in a weight, too.
+    const id = step === "empty" ? "weight" : step;
+    lines.push({ step: id, name, about, code, ...words, formula, value: show(x, source) });
     return x;
   };
   const visible = head.sees(i, j);
@@ -34,11 +109,9 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
     );
     products = q.map((x, n) => x * k[n]);
     const dot = head.dot(q, j, edits);
-    line("dot", "q·k", sumOf(products, dot, show), dot, "dot");
+    line("dot", sumOf(products, dot, show), dot, "dot");
     ({ weight, emptyRow } = fromDot(head, i, j, dot, visible, edits, line, show));
-  } else {
-    weight = line("given", "given weight", ["as it stands in the file"], head.given(i, j), "given weights");
-  }
+  } else weight = line("given", ["as it is in the file"], head.given(i, j), "given weights");
 
   const given = lines[lines.length - 1].value;
   let [v, contribution]: Float64Array[] = [NONE, NONE];
@@ -49,14 +122,65 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
   if (valueNorm) {
     const norm = valueNorm[j];
     const x = visible || weight !== 0 ? weight * norm : 0;
-    line("value", "× ‖v‖", [show(weight, "row"), " × ", show(norm, "valueNorm")], x, "row");
+    line("value", [show(weight, "row"), " × ", show(norm, "valueNorm")], x, "row");
   }
-  const changed = edits.query !== undefined || edits.scale !== undefined || edits.key !== undefined;
-  return { ref, i, j, lines, weight: given, q, k, products, v, contribution, visible, emptyRow, changed };
+  return {
+    ref,
+    i,
+    j,
+    lines,
+    weight: given,
+    ...(head.scored ? { scale: edits.scale ?? recipe.scale } : {}),
+    q,
+    k,
+    products,
+    v,
+    contribution,
+    visible,
+    emptyRow,
+    changed: edits.query !== undefined || edits.scale !== undefined || edits.key !== undefined,
+  };
 }
 
-type Line = (step: string, name: string, formula: readonly Part[], x: number, source: string) => number;
-type Show = (x: number, source: string) => Num;
+/**
+ * The ledger where keys are left out and the rest is rescaled: a line "÷ what is left" comes after the weight, and the
+ * lines after it use the rescaled weight. `left` is the sum of the weights that stay, out of `total`, the sum of the row.
+ * A hidden key (`hidden` true) gets 0.
+ */
+export function rescaledLedger(
+  ledger: Ledger,
+  {
+    left,
+    total = 1,
+    hidden = false,
+  }: { readonly left: number; readonly total?: number; readonly hidden?: boolean },
+): Ledger {
+  const at = ledger.lines.findIndex(({ step }) => step === "weight" || step === "given");
+  const share = hidden || left === 0 ? 0 : (ledger.weight.value * total) / left;
+  const weight = num(share, "hideKeys", DIGITS);
+  const [name, about, code] = STEPS.rescale;
+  const formula: Part[] = hidden
+    ? ["this key is left out"]
+    : [
+        ledger.weight,
+        ...(total === 1 ? [] : [" × ", num(total, "row", DIGITS)]),
+        " ÷ ",
+        num(left, "hideKeys", DIGITS),
+      ];
+  const rescale: LedgerLine = { step: "rescale", name, about, code, formula, value: weight };
+  const ratio = ledger.weight.value === 0 ? 0 : share / ledger.weight.value;
+  const after = ledger.lines.slice(at + 1).map((line): LedgerLine => {
+    const norm = line.formula[2];
+    const rest: Part[] = typeof norm === "object" ? [weight, " × ", norm] : [...line.formula];
+    return { ...line, formula: rest, value: num(line.value.value * ratio, line.value.source, DIGITS) };
+  });
+  return {
+    ...ledger,
+    lines: [...ledger.lines.slice(0, at + 1), rescale, ...after],
+    weight,
+    contribution: ledger.contribution.map((x) => x * ratio),
+  };
+}
 
 /** From the dot product to the weight. */
 function fromDot(
@@ -69,54 +193,67 @@ function fromDot(
   line: Line,
   show: Show,
 ): { weight: number; emptyRow: boolean } {
-  const { recipe, bias, Nk } = head.data;
+  const { recipe, bias, keep, Nk, d } = head.data;
   const scale = edits.scale ?? recipe.scale;
-  let s = line(
-    "scale",
-    `× ${formatNumber(scale, DIGITS)}`,
-    [show(dot, "dot"), " × ", show(scale, "scale")],
-    dot * scale,
-    "scaled",
-  );
+  const usual = scale === 1 / Math.sqrt(d);
+  let s = usual
+    ? line("scale", [show(dot, "dot"), " ÷ √", show(d, "d")], dot * scale, "scaled", {
+        name: "÷ √d_k",
+        about: `Divide by √d_k (= √${d}), so that the size of the scores does not grow with the length of the vectors.`,
+        code: "score = score / np.sqrt(d_k)",
+      })
+    : line("scale", [show(dot, "dot"), " × ", show(scale, "scale")], dot * scale, "scaled");
   for (const change of head.rules.changes) {
     const before = s;
     const after = change.apply(before, i, j);
     if (change.step === "softcap") {
       const c = show(recipe.softcap!, "softcap");
-      s = line("softcap", "soft cap", [c, "·tanh(", show(before, "scaled"), " ÷ ", c, ")"], after, "softcap");
+      s = line("softcap", [c, "·tanh(", show(before, "scaled"), " ÷ ", c, ")"], after, "softcap");
     } else if (change.step === "alibi") {
       const far = show(Math.abs(i + recipe.queryOffset - j), "distance");
-      const slope = show(recipe.slope!, "alibi");
-      s = line("alibi", "ALiBi", [show(before, "score"), " − ", slope, " × ", far], after, "alibi");
+      s = line(
+        "alibi",
+        [show(before, "score"), " − ", show(recipe.slope!, "alibi"), " × ", far],
+        after,
+        "alibi",
+      );
     } else {
       const added = show(change.apply(0, i, j), "relativeBias");
-      s = line("relative", "+ relative bias", [show(before, "score"), " + ", added], after, "relativeBias");
+      s = line("relative", [show(before, "score"), " + ", added], after, "relativeBias");
     }
   }
   if (bias) {
     const added = bias[i * Nk + j];
-    s = line("bias", "+ bias", [show(s, "score"), " + ", show(added, "bias")], s + added, "bias");
+    s = line("bias", [show(s, "score"), " + ", show(added, "bias")], s + added, "bias");
   }
-  const why = visible ? "mask: seen" : "mask: hidden";
-  const masked = visible ? 0 : -Infinity;
+  const isMasked = recipe.mask !== "none" || recipe.keyLength !== undefined || keep !== undefined;
   const before = show(s, "score");
-  s = line("mask", "+ mask", [before, " + ", show(masked, why)], visible ? s : -Infinity, why);
+  if (!visible) s = -Infinity;
+  if (isMasked || !visible) {
+    const why = visible ? "mask: visible" : "mask: hidden";
+    line("mask", visible ? [before, " stays"] : [before, " becomes ", show(s, why)], s, why, {
+      name: why,
+      about: visible
+        ? "The mask lets this query attend to this key: the score stays."
+        : "The mask hides this key from this query: its score becomes −∞, and its share 0.",
+    });
+  }
 
   const { m, l } = head.rowSum(i, edits);
-  if (l === 0) {
-    const weight = line("weight", "weight", ["the row sees nothing, so every weight is 0"], 0, "softmax");
-    return { weight, emptyRow: true };
-  }
-  const x = line("max", "− maximum", [show(s, "masked"), " − ", show(m, "rowSum")], s - m, "rowSum");
+  if (l === 0) return { weight: line("empty", ["the row sees no key"], 0, "softmax"), emptyRow: true };
+  const x = line("max", [show(s, "masked"), " − ", show(m, "rowSum")], s - m, "rowSum");
   // −∞ − m is −∞: a masked key gets e^−∞ = 0 of a row that sees others.
-  const e = line("exp", "exp", ["e^(", show(x, "max"), ")"], visible ? Math.exp(x) : 0, "exp");
+  const e = line("exp", ["e^(", show(x, "max"), ")"], visible ? Math.exp(x) : 0, "exp");
   const sink: Part[] =
     recipe.sink === undefined
       ? []
-      : [", the sink's e^(", show(recipe.sink, "sinks"), " − ", show(m, "rowSum"), ") among them"];
-  line("sum", "Σ of the row", ["over ", show(count(head.runs(i)), "visible"), " keys", ...sink], l, "rowSum");
+      : [", with the sink's e^(", show(recipe.sink, "sinks"), " − ", show(m, "rowSum"), ")"];
+  const keys = show(count(head.runs(i)), "visible");
+  line("sum", ["over ", keys, keys.value === 1 ? " key" : " keys", ...sink], l, "rowSum", {
+    name: `sum over ${keys.text} ${keys.value === 1 ? "key" : "keys"}`,
+  });
   return {
-    weight: line("weight", "÷ Σ", [show(e, "exp"), " ÷ ", show(l, "rowSum")], e / l, "softmax"),
+    weight: line("weight", [show(e, "exp"), " ÷ ", show(l, "rowSum")], e / l, "softmax"),
     emptyRow: false,
   };
 }
