@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import * as heed from "heed";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { FIGURES } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -22,7 +23,7 @@ const inFolder = (folder: string, ending: string) =>
 
 const chapters = inFolder("docs", ".md").filter((name) => /\/\d\d-/.test(name));
 const pages = ["README.md", ...inFolder("docs", ".md")];
-const linked = [...pages, "CONTRIBUTING.md", "CHANGELOG.md"];
+const linked = [...pages, "CONTRIBUTING.md", "CHANGELOG.md", "THIRD-PARTY.md"];
 const examples = inFolder("examples", ".ts");
 
 /** A fenced block of a page: its language, its lines, and the line of the page on which they begin, from 0. */
@@ -133,16 +134,19 @@ describe("README.md", () => {
   it.each(commands)("%s", async (line) => {
     expect(await command(line.split(" ").slice(1))).toMatchObject({ code: 0, err: "" });
   });
+});
 
-  it("shows what heed show prints", async () => {
-    const { out } = await command(["show", "the old ship and the old sea", "--layer", "0", "--head", "0"]);
-    const printed = out
-      .replaceAll("\u00a0", " ")
-      .split("\n")
-      .map((line) => line.trimEnd());
-    const shown = blocks.find(({ language }) => language === "text")?.lines ?? [];
-    expect(shown.length).toBeGreaterThan(10);
-    for (const line of shown) expect(printed).toContain(line.trimEnd());
+describe("the pictures", () => {
+  it.each([...FIGURES])("docs/images/%s is what heed figure draws", async (name, args) => {
+    const made = join(folder, name);
+    const at = (arg: string) => (arg.startsWith("models/") ? join(root, arg) : arg);
+    expect(await command(["figure", ...args.map(at), "-o", made])).toMatchObject({ code: 0 });
+    expect(readFileSync(made, "utf8")).toBe(read(`docs/images/${name}`));
+  });
+
+  it("are each shown on a page", () => {
+    const text = pages.map(read).join("\n");
+    for (const name of readdirSync(join(root, "docs/images"))) expect(text).toContain(`images/${name})`);
   });
 });
 

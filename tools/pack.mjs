@@ -33,17 +33,24 @@ async function check() {
   const file = join(folder, tarball.filename);
   say(`${tarball.filename}: ${tarball.files.length} files, ${(tarball.size / 1024).toFixed(0)} KiB`);
 
-  const strange = tarball.files.filter(
+  const unexpected = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
         path,
       ) || path.includes(".test."),
   );
   tally.check(
-    "only dist, models, README, LICENSE and CHANGELOG are packed",
-    strange.map(({ path }) => path).join(", "),
+    "only dist, docs, examples, models and the notices are packed",
+    unexpected.map(({ path }) => path).join(", "),
   );
-  for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "package.json"])
+  for (const name of [
+    "README.md",
+    "LICENSE",
+    "THIRD-PARTY.md",
+    "CHANGELOG.md",
+    "package.json",
+    "docs/README.md",
+  ])
     tally.check(`${name} is packed`, tarball.files.some(({ path }) => path === name) ? "" : "it is missing");
 
   const unpacked = join(folder, "node_modules", "heed");

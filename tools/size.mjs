@@ -43,8 +43,8 @@ export const LIMITS = {
   "heed/view": 75_000,
   "heed/train": 92_000,
   "attention-view: the element, lit and its worker": 45_000,
-  "attention-view: to the first picture of a bundle": 95_000,
-  "attention-view: everything, in one file": 140_000,
+  "attention-view: to the first picture of a bundle": 110_000,
+  "attention-view: everything, in one file": 200_000,
 };
 
 /** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */

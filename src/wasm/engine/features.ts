@@ -95,7 +95,7 @@ export function enableRelaxedSimd(): boolean {
   return true;
 }
 
-/** Register tiles by level, measured (docs/04-kernels.md): the largest that V8 keeps in 15 vector registers. */
+/** Register tiles by level, measured (docs/optimization-log.md): the largest that V8 keeps in 15 vector registers. */
 export function tileFor(level: Level): Tile {
   if (level === "wide") return { rows: 6, vectors: 4, unroll: 1 };
   if (isOldV8()) return { rows: 4, vectors: 2, unroll: 1 };

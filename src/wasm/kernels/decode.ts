@@ -1,7 +1,7 @@
 /**
  * The decode kernel: few query rows over many keys, bound by memory. Nothing is packed: keys and values are read once,
  * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware's prefetch going on some
- * processors (docs/04-kernels.md, the ladder) and costs nothing on others. The rows of all query heads of a group share a chunk.
+ * processors (docs/optimization-log.md) and costs nothing on others. The rows of all query heads of a group share a chunk.
  */
 import {
   callValue,
