@@ -1,0 +1,97 @@
+/**
+ * What a cluster engine must have: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
+ * `local.ts` (ranks inside one process, for tests and for learning). Everything else in this folder is written with them.
+ */
+import { OptionError } from "../core/errors.ts";
+
+/**
+ * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
+ * its data has arrived. Arrays are used in place until the promise settles: do not write to `send` or read `into` before.
+ * Arrays must not be views of a WebAssembly memory that may grow.
+ */
+export interface Communicator {
+  /** Number of this rank, 0 … size − 1. */
+  readonly rank: number;
+  /** Number of ranks. */
+  readonly size: number;
+  /** What carries the messages: `mpi` or `local`, and which library. */
+  readonly engine: string;
+  /** Messages and bytes that this rank has sent. */
+  readonly sent: Traffic;
+  /**
+   * Sends `send` to rank `to` while receiving `into` from rank `from`; `undefined` for either means none. The two arrays
+   * may differ in length, but `into` must be exactly as long as what `from` sends. Starts at once, so that computing and
+   * then awaiting overlaps the two.
+   */
+  exchange(
+    to: number | undefined,
+    send: ArrayBufferView,
+    from: number | undefined,
+    into: ArrayBufferView,
+  ): Promise<void>;
+  /**
+   * Collects every rank's `mine` in `into`, rank after rank. `bytes` gives the length of each rank's part where they differ;
+   * by default all are as long as `mine`.
+   */
+  allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void>;
+  /**
+   * Replaces `sum` on every rank by the sum over ranks. `"fixed"` (default) adds in the order of a binary tree over ranks,
+   * the same on every run; `"fast"` leaves the order to the engine.
+   */
+  reduce(sum: Float32Array | Float64Array, order?: "fixed" | "fast"): Promise<void>;
+  /** Ends when every rank has called it. */
+  barrier(): Promise<void>;
+  /** Ends the job on every rank with this exit status. Does not return. */
+  abort(code: number): never;
+  /** Leaves the cluster; every rank calls it as its last operation. */
+  close(): Promise<void>;
+}
+
+/** What a rank has sent. */
+export interface Traffic {
+  messages: number;
+  bytes: number;
+}
+
+/** The bytes of a view, no copy. */
+export const bytesOf = (view: ArrayBufferView): Uint8Array =>
+  new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+
+/** Nothing to send or to receive. */
+export const NOTHING: Uint8Array = new Uint8Array(0);
+
+/** Checks the peers of an exchange. */
+export function checkPeers(
+  comm: { readonly rank: number; readonly size: number },
+  to: number | undefined,
+  from: number | undefined,
+): void {
+  for (const [name, peer] of [
+    ["to", to],
+    ["from", from],
+  ] as const)
+    if (peer !== undefined && !(Number.isInteger(peer) && peer >= 0 && peer < comm.size))
+      throw new OptionError(
+        "rank",
+        `exchange: ${name} must be a rank from 0 to ${comm.size - 1}, got ${peer}`,
+        { rank: comm.rank, got: peer },
+      );
+}
+
+/** The length of each rank's part of a gather, checked against the arrays. */
+export function partBytes(
+  comm: { readonly rank: number; readonly size: number },
+  mine: ArrayBufferView,
+  into: ArrayBufferView,
+  bytes: readonly number[] | undefined,
+): readonly number[] {
+  const parts = bytes ?? new Array<number>(comm.size).fill(mine.byteLength);
+  const total = parts.reduce((sum, n) => sum + n, 0);
+  if (parts.length !== comm.size || parts[comm.rank] !== mine.byteLength || total !== into.byteLength)
+    throw new OptionError(
+      "gather-bytes",
+      `allGather: rank ${comm.rank} of ${comm.size} has ${mine.byteLength} bytes and room for ${into.byteLength}, but the parts are ${parts.join(" + ")} = ${total} bytes`,
+      { rank: comm.rank, bytes: parts },
+    );
+  return parts;
+}

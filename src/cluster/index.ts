@@ -1,0 +1,7 @@
+/**
+ * `heed/cluster`: more than one process or machine. `joinCluster` joins the ranks that `mpirun` or `srun` started, over MPI.
+ */
+
+export type { Communicator, Traffic } from "./communicator.ts";
+export { type JoinOptions, joinCluster, type Launch, launchOf } from "./join.ts";
+export { type LocalOptions, localCluster } from "./local.ts";

@@ -1,0 +1,125 @@
+/**
+ * Joining a cluster: under `mpirun`, `mpiexec` or `srun` the ranks that they started, over MPI; alone, one rank and no MPI.
+ */
+import { configure } from "../backend/settings.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
+import { loadMpi, type MpiFamily } from "./binding.ts";
+import type { Communicator } from "./communicator.ts";
+import { singleRank } from "./local.ts";
+import { openMpi } from "./mpi.ts";
+
+/** How to join. */
+export interface JoinOptions {
+  /** Seconds after which an operation that has not ended ends the job; 0: never. Default: HEED_MPI_TIMEOUT, or 60. */
+  readonly timeout?: number;
+  /** MPI library: `openmpi`, `mpich`, `mpi-abi`, a file name or a path. Default: HEED_MPI, or the launcher's. */
+  readonly library?: string;
+  /**
+   * Threads of this rank. Default: HEED_THREADS, or the cores that this process may use divided by the ranks on this machine.
+   */
+  readonly threads?: number;
+}
+
+/** What a launcher says in the environment of a process that it started. */
+export interface Launch {
+  /** What started the process: `Open MPI`, `MPICH`, `Slurm` … */
+  readonly launcher: string;
+  readonly rank: number;
+  readonly size: number;
+  /** Ranks on this machine, where the launcher says so. */
+  readonly localSize?: number;
+  /** The implementation that the launcher belongs to, where that is certain. */
+  readonly family?: MpiFamily;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables by launcher; the first whose rank and size are there decides. */
+const LAUNCHERS: readonly {
+  readonly launcher: string;
+  readonly rank: string;
+  readonly size: string;
+  readonly localSize?: string;
+  readonly family?: MpiFamily;
+}[] = [
+  {
+    launcher: "Open MPI",
+    rank: "OMPI_COMM_WORLD_RANK",
+    size: "OMPI_COMM_WORLD_SIZE",
+    localSize: "OMPI_COMM_WORLD_LOCAL_SIZE",
+    family: "openmpi",
+  },
+  { launcher: "MPICH", rank: "PMI_RANK", size: "PMI_SIZE", localSize: "MPI_LOCALNRANKS", family: "mpich" },
+  // A batch script has SLURM_PROCID too, but only a step that srun started has SLURM_STEP_NUM_TASKS.
+  { launcher: "Slurm", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS" },
+];
+
+/** The launcher of a process, from its environment; undefined where it was started alone. */
+export function launchOf(env: Environment): Launch | undefined {
+  for (const { launcher, rank, size, localSize, family } of LAUNCHERS) {
+    const [r, n] = [Number(env[rank] ?? Number.NaN), Number(env[size] ?? Number.NaN)];
+    if (!(Number.isInteger(r) && Number.isInteger(n) && n >= 1 && r >= 0 && r < n)) continue;
+    const local = Number((localSize && env[localSize]) ?? Number.NaN);
+    // Slurm sets PMI variables for its own process manager too: which library it serves is not certain then.
+    const certain = launcher === "MPICH" && env.SLURM_STEP_NUM_TASKS !== undefined ? undefined : family;
+    return {
+      launcher,
+      rank: r,
+      size: n,
+      ...(local >= 1 && { localSize: local }),
+      ...(certain && { family: certain }),
+    };
+  }
+  return undefined;
+}
+
+/**
+ * Joins the cluster that this process was started in, and gives its communicator. A process that was started alone is a
+ * cluster of one rank, without MPI, so the same program runs with and without `mpirun`.
+ *
+ * Prints the library that was found to stderr on rank 0 where HEED_MPI_VERBOSE is set; `comm.engine` names it.
+ *
+ * @example
+ * const comm = await joinCluster(); // mpirun -n 4 node attend.mjs
+ * console.log(`${comm.rank} of ${comm.size}, ${comm.engine}`);
+ * await comm.close();
+ * @throws UnsupportedError where koffi or an MPI library is missing, with the command that installs it
+ */
+export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
+  const env: Environment = typeof process === "undefined" ? {} : process.env;
+  for (const name of Object.keys(options))
+    if (!["timeout", "library", "threads"].includes(name))
+      throw new OptionError(
+        "option-name",
+        `joinCluster: no option ${formatValue(name)}; the options are timeout, library, threads`,
+        { option: name },
+      );
+  const seconds = options.timeout ?? Number(env.HEED_MPI_TIMEOUT || 60);
+  if (!(typeof seconds === "number" && seconds >= 0))
+    throw new OptionError(
+      "timeout",
+      `joinCluster: timeout (HEED_MPI_TIMEOUT) must be a number of seconds ≥ 0, got ${formatValue(options.timeout ?? env.HEED_MPI_TIMEOUT)}`,
+    );
+  const wanted = options.library ?? (env.HEED_MPI || undefined);
+  const launch = launchOf(env);
+  if (launch === undefined && wanted === undefined) return singleRank();
+  const binding = await loadMpi(wanted, launch?.family);
+  const comm = openMpi(binding, {
+    timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
+    expectedSize: launch?.size,
+  });
+  const threads = options.threads ?? (env.HEED_THREADS ? undefined : await shareOfCores(launch));
+  if (threads !== undefined) configure({ threads });
+  if (comm.rank === 0 && env.HEED_MPI_VERBOSE)
+    process.stderr.write(`heed/cluster: ${comm.size} ranks, ${comm.engine}\n`);
+  return comm;
+}
+
+/** Cores of this process divided by the ranks on its machine. A launcher that binds ranks to cores has divided them already. */
+async function shareOfCores(launch: Launch | undefined): Promise<number> {
+  const { availableParallelism, cpus } = await import("node:os");
+  const available = availableParallelism();
+  const bound = available < cpus().length;
+  const ranks = bound ? 1 : (launch?.localSize ?? launch?.size ?? 1);
+  return Math.max(1, Math.min(16, Math.floor(available / ranks)));
+}

@@ -1,0 +1,171 @@
+/** Ranks inside one process, and the operations that are built from `exchange`. */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { HeedError, OptionError } from "../core/errors.ts";
+import { launchOf, localCluster } from "./index.ts";
+import { broadcast, reduceFixed } from "./reduce.ts";
+
+describe("localCluster", () => {
+  it("gives every rank its number and collects what they return", async () => {
+    expect(await localCluster(3, ({ rank, size }) => `${rank}/${size}`)).toEqual(["0/3", "1/3", "2/3"]);
+    await expect(localCluster(0, () => 0)).rejects.toThrow(OptionError);
+  });
+
+  it("exchange moves arrays around a ring, and counts messages and bytes", () =>
+    fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 40 }), async (size, n) => {
+        const got = await localCluster(size, async (comm) => {
+          const into = new Float32Array(n);
+          const [next, previous] = [(comm.rank + 1) % size, (comm.rank - 1 + size) % size];
+          await comm.exchange(next, new Float32Array(n).fill(comm.rank), previous, into);
+          expect(comm.sent).toEqual({ messages: 1, bytes: 4 * n });
+          return [...into].every((x) => x === previous);
+        });
+        expect(got).toEqual(new Array(size).fill(true));
+      }),
+    ));
+
+  it("a sum has the bits of the binary tree over ranks, whatever the timing", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 33 }),
+        fc.boolean(),
+        fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
+        async (size, n, double, delays) => {
+          const numbers = (rank: number) =>
+            Array.from({ length: n }, (_, i) => Math.sin(1 + i * 7 + rank * 91) * 10 ** (rank % 5));
+          const make = (rank: number) =>
+            double ? Float64Array.from(numbers(rank)) : Float32Array.from(numbers(rank));
+          const round = double ? (x: number) => x : Math.fround;
+          const tree = (first: number, last: number, i: number): number => {
+            if (last - first === 1) return make(first)[i];
+            const middle = first + Math.floor((last - first) / 2);
+            return round(tree(first, middle, i) + tree(middle, last, i));
+          };
+          const sums = await localCluster(
+            size,
+            async (comm) => {
+              const sum = make(comm.rank);
+              await comm.reduce(sum);
+              return [...sum];
+            },
+            { deliver: () => new Promise((resolve) => setTimeout(resolve, delays.next().value)) },
+          );
+          const want = Array.from({ length: n }, (_, i) => tree(0, size, i));
+          for (const sum of sums) expect(sum).toEqual(want);
+        },
+      ),
+      { numRuns: 30 },
+    ));
+
+  it("a sum over 2, 4 or 8 ranks sends 2·(P − 1)/P of the array from each rank", async () => {
+    for (const size of [2, 4, 8])
+      await localCluster(size, async (comm) => {
+        await comm.reduce(new Float32Array(1024));
+        expect(comm.sent.bytes).toBe((2 * (size - 1) * 4096) / size);
+      });
+  });
+
+  it("broadcast brings the numbers of any rank to all", async () => {
+    for (const size of [1, 2, 3, 5, 8])
+      for (const root of [0, size - 1]) {
+        const got = await localCluster(size, async (comm) => {
+          const data = Float64Array.of(comm.rank === root ? 7 : 0, comm.rank === root ? 8 : 0);
+          await broadcast(comm, data, root);
+          return [...data];
+        });
+        expect(got).toEqual(new Array(size).fill([7, 8]));
+      }
+  });
+
+  it("gathers parts of different lengths, and refuses parts that do not fit", async () => {
+    const bytes = [3, 0, 5, 1];
+    const got = await localCluster(4, async (comm) => {
+      const into = new Uint8Array(9);
+      await comm.allGather(new Uint8Array(bytes[comm.rank]).fill(comm.rank + 1), into, bytes);
+      return into.join("");
+    });
+    expect(got).toEqual(new Array(4).fill("111333334"));
+    await expect(
+      localCluster(2, (comm) => comm.allGather(new Uint8Array(2), new Uint8Array(3))),
+    ).rejects.toThrow(/room for 3, but the parts are 2 \+ 2 = 4 bytes/);
+  });
+
+  it("a message of another length than expected is an error on both ranks that names both lengths", async () => {
+    await expect(
+      localCluster(2, (comm) =>
+        comm.rank === 0
+          ? comm.exchange(1, new Uint8Array(3), undefined, new Uint8Array(0))
+          : comm.exchange(undefined, new Uint8Array(0), 0, new Uint8Array(4)),
+      ),
+    ).rejects.toThrow("rank 0 sent 3 bytes, but rank 1 expected 4");
+  });
+
+  it("a rank that fails ends the operations of all others, which name it", async () => {
+    const others: unknown[] = [];
+    await expect(
+      localCluster(3, async (comm) => {
+        if (comm.rank === 1) throw new Error("the disk is full");
+        try {
+          await comm.barrier();
+        } catch (error) {
+          others.push(error);
+          throw error;
+        }
+      }),
+    ).rejects.toThrow("the disk is full");
+    expect(others).toHaveLength(2);
+    for (const error of others) {
+      expect(error).toBeInstanceOf(HeedError);
+      expect((error as HeedError).code).toBe("cluster-aborted");
+      expect((error as Error).message).toContain("rank 1 ended the job: the disk is full");
+    }
+    await expect(
+      localCluster(2, (comm) => (comm.rank === 1 ? comm.abort(3) : comm.barrier())),
+    ).rejects.toThrow(/ended the job with status 3/);
+  });
+
+  it("refuses ranks that are not there", async () => {
+    await expect(
+      localCluster(2, (comm) => comm.exchange(2, new Uint8Array(1), 0, new Uint8Array(1))),
+    ).rejects.toThrow(/to must be a rank from 0 to 1, got 2/);
+  });
+
+  it("a sum of no numbers needs no message", async () => {
+    await localCluster(2, async (comm) => {
+      await reduceFixed(comm, new Float32Array(0));
+      expect(comm.sent.messages).toBe(0);
+    });
+  });
+});
+
+describe("launchOf", () => {
+  it("reads what Open MPI, MPICH and Slurm say", () => {
+    expect(launchOf({})).toBeUndefined();
+    expect(
+      launchOf({ OMPI_COMM_WORLD_RANK: "2", OMPI_COMM_WORLD_SIZE: "4", OMPI_COMM_WORLD_LOCAL_SIZE: "2" }),
+    ).toEqual({ launcher: "Open MPI", rank: 2, size: 4, localSize: 2, family: "openmpi" });
+    expect(launchOf({ PMI_RANK: "0", PMI_SIZE: "3", MPI_LOCALNRANKS: "3" })).toEqual({
+      launcher: "MPICH",
+      rank: 0,
+      size: 3,
+      localSize: 3,
+      family: "mpich",
+    });
+    // srun with its own PMI: which library it serves is not certain.
+    expect(launchOf({ PMI_RANK: "0", PMI_SIZE: "3", SLURM_PROCID: "0", SLURM_STEP_NUM_TASKS: "3" })).toEqual({
+      launcher: "MPICH",
+      rank: 0,
+      size: 3,
+    });
+    expect(launchOf({ SLURM_PROCID: "1", SLURM_STEP_NUM_TASKS: "2" })).toEqual({
+      launcher: "Slurm",
+      rank: 1,
+      size: 2,
+    });
+    // A batch script outside of any step is not a rank.
+    expect(launchOf({ SLURM_PROCID: "0", SLURM_NTASKS: "8" })).toBeUndefined();
+    expect(launchOf({ OMPI_COMM_WORLD_RANK: "4", OMPI_COMM_WORLD_SIZE: "4" })).toBeUndefined();
+  });
+});

@@ -1,0 +1,257 @@
+/**
+ * The cluster engine over MPI. Every operation is one blocking MPI call on another thread, so that computing goes on while
+ * data moves: Open MPI moves large messages only while some thread is inside MPI. Operations of a rank run one after the
+ * other, in the order of their calls.
+ *
+ * A job whose ranks have lost each other must end, not hang: an operation that does not end within the time limit, and an
+ * error that nobody catches, end the job on every rank (`MPI_Abort`) with a message that says rank, operation and bytes.
+ */
+import { HeedError } from "../core/errors.ts";
+import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
+import { bytesOf, type Communicator, checkPeers, partBytes, type Traffic } from "./communicator.ts";
+import { lengthError } from "./local.ts";
+import { reduceFixed } from "./reduce.ts";
+
+/** Bytes of one MPI message; MPI counts in 32-bit integers. */
+const PIECE = 2 ** 30;
+const TAG = 77;
+/** A status is at most 32 bytes in every family. */
+const STATUS_BYTES = 64;
+
+/** Arrays of running calls. */
+const PINNED = new Set<readonly unknown[]>();
+
+/** What an MPI communicator is opened with. */
+export interface MpiOptions {
+  /** Seconds after which an operation that has not ended ends the job; Infinity: never. */
+  readonly timeout: number;
+  /** Ranks that the launcher started, where it says so. */
+  readonly expectedSize?: number;
+}
+
+/** Starts MPI in this process. */
+export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator {
+  const { functions: f, constants } = binding;
+  const read = (name: MpiName, ...args: unknown[]): number => {
+    const out: [number] = [0];
+    checkCode(binding, name, f[name](...args, out));
+    return out[0];
+  };
+  if (read("MPI_Finalized"))
+    throw new HeedError(
+      "mpi-closed",
+      "joinCluster: MPI has been closed in this process and cannot start again",
+    );
+  if (!read("MPI_Initialized")) {
+    const provided: [number] = [0];
+    checkCode(binding, "MPI_Init_thread", f.MPI_Init_thread(null, null, constants.threadMultiple, provided));
+    if (provided[0] < constants.threadSerialized)
+      throw new HeedError(
+        "mpi-threads",
+        `joinCluster: ${binding.version} gives thread level ${provided[0]}, and calls from another thread need MPI_THREAD_SERIALIZED`,
+        { provided: provided[0] },
+      );
+  }
+  checkCode(
+    binding,
+    "MPI_Comm_set_errhandler",
+    f.MPI_Comm_set_errhandler(constants.world, constants.errorsReturn),
+  );
+  const rank = read("MPI_Comm_rank", constants.world);
+  const size = read("MPI_Comm_size", constants.world);
+  const { expectedSize } = options;
+  if (expectedSize !== undefined && size !== expectedSize) {
+    f.MPI_Finalize();
+    throw new HeedError(
+      "mpi-launcher",
+      `joinCluster: the launcher started ${expectedSize} ranks, but ${binding.version} (${binding.library}) sees ${size}: library and launcher are of different implementations; give the launcher's own library in HEED_MPI, for example HEED_MPI=openmpi or HEED_MPI=mpich`,
+      { expected: expectedSize, size, library: binding.library },
+    );
+  }
+  return new MpiRank(binding, rank, size, options.timeout);
+}
+
+class MpiRank implements Communicator {
+  readonly rank: number;
+  readonly size: number;
+  readonly engine: string;
+  readonly sent: Traffic = { messages: 0, bytes: 0 };
+  readonly #binding: MpiBinding;
+  readonly #timeout: number;
+  /** Operations that wait for their turn. */
+  readonly #queue: (() => void)[] = [];
+  #running = false;
+  #closed = false;
+  readonly #onExit: (code: number) => void;
+
+  constructor(binding: MpiBinding, rank: number, size: number, timeout: number) {
+    this.#binding = binding;
+    this.rank = rank;
+    this.size = size;
+    this.engine = `mpi (${binding.version}, ${binding.library})`;
+    this.#timeout = timeout;
+    this.#onExit = (code) => {
+      if (this.#closed) return;
+      // An uncaught error, or an exit in the middle of the job: the other ranks would wait for ever.
+      if (code !== 0 || this.#running || this.size === 1)
+        this.#binding.functions.MPI_Abort(this.#world, code || 1);
+      else this.#binding.functions.MPI_Finalize();
+    };
+    if (typeof process !== "undefined") process.on("exit", this.#onExit);
+  }
+
+  get #world() {
+    return this.#binding.constants.world;
+  }
+
+  /** Calls a function on another thread when its turn comes; starts at once where nothing runs. */
+  #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        if (this.#closed) {
+          reject(new HeedError("mpi-closed", `heed/cluster: ${what} after close()`));
+          return;
+        }
+        this.#running = true;
+        // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
+        PINNED.add(pinned);
+        PINNED.add(args);
+        const stop = this.#watch(what);
+        this.#binding.functions[name].async(...args, (error: unknown, code: number) => {
+          stop();
+          this.#running = false;
+          PINNED.delete(pinned);
+          PINNED.delete(args);
+          this.#queue.shift()?.();
+          try {
+            if (error) throw error;
+            checkCode(this.#binding, `rank ${this.rank} of ${this.size}: ${what}`, code);
+            resolve();
+          } catch (failure) {
+            reject(failure);
+          }
+        });
+      };
+      if (this.#running) this.#queue.push(start);
+      else start();
+    });
+  }
+
+  /** Ends the job where an operation has not ended in time. Counts seconds in which this rank waits, not those it computes. */
+  #watch(what: string): () => void {
+    if (this.#timeout === Number.POSITIVE_INFINITY) return () => undefined;
+    let waited = 0;
+    const step = Math.min(1, this.#timeout);
+    const timer = setInterval(() => {
+      waited += step;
+      if (waited < this.#timeout) return;
+      clearInterval(timer);
+      process.stderr.write(
+        `heed/cluster: rank ${this.rank} of ${this.size}: ${what} has not ended within ${this.#timeout} s; a rank has stopped or is lost (HEED_MPI_TIMEOUT sets the limit in seconds, 0 for none)\n`,
+      );
+      this.abort(1);
+    }, 1000 * step);
+    return () => clearInterval(timer);
+  }
+
+  exchange = async (
+    to: number | undefined,
+    send: ArrayBufferView,
+    from: number | undefined,
+    into: ArrayBufferView,
+  ): Promise<void> => {
+    checkPeers(this, to, from);
+    const { byte, procNull } = this.#binding.constants;
+    const [out, back] = [bytesOf(send), bytesOf(into)];
+    const pieces = (n: number) => Math.max(1, Math.ceil(n / PIECE));
+    const [outPieces, backPieces] = [
+      to === undefined ? 0 : pieces(out.length),
+      from === undefined ? 0 : pieces(back.length),
+    ];
+    const what = `exchange (${to === undefined ? "nothing" : `${out.length} bytes to rank ${to}`}, ${from === undefined ? "nothing" : `${back.length} bytes from rank ${from}`})`;
+    if (to !== undefined) {
+      this.sent.messages++;
+      this.sent.bytes += out.length;
+    }
+    const waits: Promise<void>[] = [];
+    const statuses: { readonly status: Uint8Array; readonly expected: number }[] = [];
+    for (let n = 0; n < Math.max(outPieces, backPieces); n++) {
+      const sending = n < outPieces ? out.subarray(n * PIECE, (n + 1) * PIECE) : out.subarray(0, 0);
+      const receiving = n < backPieces ? back.subarray(n * PIECE, (n + 1) * PIECE) : back.subarray(0, 0);
+      const status = new Uint8Array(STATUS_BYTES);
+      if (n < backPieces) statuses.push({ status, expected: receiving.length });
+      const args = [
+        ...[sending, sending.length, byte, n < outPieces ? to : procNull, TAG],
+        ...[receiving, receiving.length, byte, n < backPieces ? from : procNull, TAG],
+        ...[this.#world, status],
+      ];
+      waits.push(this.#call(what, "MPI_Sendrecv", args, [send, into, out, back]));
+    }
+    await Promise.all(waits);
+    for (const { status, expected } of statuses) {
+      const count: [number] = [0];
+      this.#binding.functions.MPI_Get_count(status, byte, count);
+      if (count[0] !== expected) throw lengthError(from as number, this.rank, count[0], expected);
+    }
+  };
+
+  async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
+    const parts = partBytes(this, mine, into, bytes);
+    const total = into.byteLength;
+    const { rank, size } = this;
+    const starts = Int32Array.from(parts, (_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
+    if (total >= 2 ** 31) {
+      // Beyond what a gather can address: a ring of exchanges, which cuts large messages.
+      const target = bytesOf(into);
+      const at = parts.map((_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
+      const part = (r: number) => target.subarray(at[r], at[r] + parts[r]);
+      part(rank).set(bytesOf(mine));
+      for (let step = 0; step < size - 1; step++)
+        await this.exchange(
+          (rank + 1) % size,
+          part((rank - step + size) % size),
+          (rank - 1 + size) % size,
+          part((rank - step - 1 + size) % size),
+        );
+      return;
+    }
+    const { byte } = this.#binding.constants;
+    this.sent.messages += size - 1;
+    this.sent.bytes += (size - 1) * mine.byteLength;
+    const counts = Int32Array.from(parts);
+    const args = [bytesOf(mine), mine.byteLength, byte, bytesOf(into), counts, starts, byte, this.#world];
+    await this.#call(`allGather of ${total} bytes`, "MPI_Allgatherv", args, [mine, into, counts, starts]);
+  }
+
+  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
+    if (order === "fixed") return reduceFixed(this, sum);
+    const { constants } = this.#binding;
+    const type = sum instanceof Float64Array ? constants.double : constants.float;
+    for (let from = 0; from < sum.length; from += PIECE / 8) {
+      const into = sum.subarray(from, from + PIECE / 8);
+      const mine = into.slice();
+      this.sent.messages++;
+      this.sent.bytes += mine.byteLength;
+      const args = [mine, into, into.length, type, constants.sum, this.#world];
+      await this.#call(`reduce of ${into.byteLength} bytes`, "MPI_Allreduce", args, [mine, sum]);
+    }
+  }
+
+  barrier(): Promise<void> {
+    return this.#call("barrier", "MPI_Barrier", [this.#world], []);
+  }
+
+  abort(code: number): never {
+    this.#closed = true;
+    this.#binding.functions.MPI_Abort(this.#world, code);
+    // MPI_Abort does not return where MPI works; where it does, this rank ends by itself and the launcher ends the others.
+    return process.exit(code);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#call("close", "MPI_Finalize", [], []);
+    this.#closed = true;
+    process.off("exit", this.#onExit);
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * A sum over ranks in a fixed order: a binary tree over ranks 0 … P − 1 that splits every group in halves, the first half
+ * the smaller where they differ. The same ranks give the same bits on every run, whatever the timing.
+ *
+ * For P a power of two: recursive halving, then recursive doubling (Rabenseifner 2004), 2·(P − 1)/P of the array sent by
+ * each rank. Any other P: the tree's sums travel to rank 0 and the result back.
+ */
+import { type Communicator, NOTHING } from "./communicator.ts";
+
+type Floats = Float32Array | Float64Array;
+
+/** Adds `sum` over ranks, in place, with `exchange` alone. */
+export async function reduceFixed(
+  comm: Pick<Communicator, "rank" | "size" | "exchange">,
+  sum: Floats,
+): Promise<void> {
+  if (comm.size === 1 || sum.length === 0) return;
+  if ((comm.size & (comm.size - 1)) === 0) await halvingDoubling(comm, sum);
+  else await throughRoot(comm, sum);
+}
+
+const like = (sum: Floats, n: number): Floats =>
+  sum instanceof Float64Array ? new Float64Array(n) : new Float32Array(n);
+
+/** left ← left + right, or right + left: the sum of two floats does not depend on their order. */
+function add(into: Floats, other: Floats): void {
+  for (let i = 0; i < into.length; i++) into[i] += other[i];
+}
+
+async function halvingDoubling(
+  { rank, size, exchange }: Pick<Communicator, "rank" | "size" | "exchange">,
+  sum: Floats,
+): Promise<void> {
+  let [from, to] = [0, sum.length];
+  const ranges: [number, number][] = [];
+  const temporary = like(sum, Math.ceil(sum.length / 2));
+  // Neighbors first: after step s the kept part holds the sum over a group of 2^(s + 1) ranks, in tree order.
+  for (let distance = 1; distance < size; distance *= 2) {
+    ranges.push([from, to]);
+    const middle = from + Math.ceil((to - from) / 2);
+    const partner = rank ^ distance;
+    const low = (rank & distance) === 0;
+    const [keep, give] = low
+      ? [sum.subarray(from, middle), sum.subarray(middle, to)]
+      : [sum.subarray(middle, to), sum.subarray(from, middle)];
+    const received = temporary.subarray(0, keep.length);
+    await exchange(partner, give, partner, received);
+    add(keep, received);
+    if (low) to = middle;
+    else from = middle;
+  }
+  for (let distance = size / 2; distance >= 1; distance /= 2) {
+    const partner = rank ^ distance;
+    const [a, b] = ranges.pop() as [number, number];
+    const low = (rank & distance) === 0;
+    const other = low ? sum.subarray(to, b) : sum.subarray(a, from);
+    await exchange(partner, sum.subarray(from, to), partner, other);
+    [from, to] = [a, b];
+  }
+}
+
+async function throughRoot(
+  comm: Pick<Communicator, "rank" | "size" | "exchange">,
+  sum: Floats,
+): Promise<void> {
+  const { rank } = comm;
+  const temporary = like(sum, sum.length);
+  // A node of the tree is a group of ranks; its sum is at its first rank.
+  const visit = async (first: number, last: number): Promise<void> => {
+    if (last - first < 2 || rank < first || rank >= last) return;
+    const middle = first + Math.floor((last - first) / 2);
+    await (rank < middle ? visit(first, middle) : visit(middle, last));
+    if (rank === middle) await comm.exchange(first, sum, undefined, NOTHING);
+    if (rank !== first) return;
+    await comm.exchange(undefined, NOTHING, middle, temporary);
+    add(sum, temporary);
+  };
+  await visit(0, comm.size);
+  await broadcast(comm, sum, 0);
+}
+
+/** Sends the numbers of rank `root` to all others, along a binomial tree. */
+export async function broadcast(
+  comm: Pick<Communicator, "rank" | "size" | "exchange">,
+  data: ArrayBufferView,
+  root = 0,
+): Promise<void> {
+  const { size } = comm;
+  const own = (comm.rank - root + size) % size;
+  const real = (n: number) => (n + root) % size;
+  for (let distance = 1; distance < size; distance *= 2)
+    if (own < distance) {
+      if (own + distance < size) await comm.exchange(real(own + distance), data, undefined, NOTHING);
+    } else if (own < 2 * distance) await comm.exchange(undefined, NOTHING, real(own - distance), data);
+}

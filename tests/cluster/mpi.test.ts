@@ -1,0 +1,71 @@
+/** heed/cluster on real processes: Open MPI and MPICH, several ranks on this machine. */
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { localCluster } from "../../src/cluster/index.ts";
+import { at, pinned } from "../../tools/setup.mjs";
+import { implementations, runRanks } from "../support/mpi.ts";
+
+const found = implementations();
+
+/** The bits of the sum that `operations.ts` prints, from ranks in this process. */
+async function localSum(size: number): Promise<number[]> {
+  const sums = await localCluster(size, async (comm) => {
+    const inexact = Float32Array.from({ length: 1000 }, (_, n) => Math.sin(n + 1000 * comm.rank));
+    await comm.reduce(inexact);
+    return [...new Uint32Array(inexact.buffer)].slice(0, 8);
+  });
+  return sums[0];
+}
+
+for (const mpi of found)
+  describe(mpi.name, () => {
+    it.each([1, 3, 4])(
+      "%i ranks: every operation gives what it promises, and the bits of ranks in one process",
+      async (size) => {
+        const ended = await runRanks(mpi, size, "tests/cluster/operations.ts");
+        expect(ended.stderr).toBe("");
+        expect(ended.status).toBe(0);
+        const printed = JSON.parse(ended.stdout);
+        expect(printed.size).toBe(size);
+        expect(printed.engine).toMatch(mpi.name === "MPICH" ? /^mpi \(MPICH/ : /^mpi \(Open MPI/);
+        expect(printed.sum).toEqual(await localSum(size));
+      },
+    );
+
+    it("a library of another implementation than the launcher's is named in an error", async () => {
+      const other = mpi.name === "MPICH" ? "openmpi" : "mpich";
+      if (found.length < 2) return;
+      const ended = await runRanks(mpi, 2, "tests/cluster/operations.ts", [], { HEED_MPI: other });
+      expect(ended.status).not.toBe(0);
+      expect(ended.stderr).toMatch(
+        /the launcher started 2 ranks, but .* sees 1: library and launcher are of different implementations/,
+      );
+    });
+  });
+
+describe("without mpirun", () => {
+  const alone = (env: Record<string, string>) =>
+    spawnSync(pinned(), [at("tests/cluster/operations.ts")], {
+      encoding: "utf8",
+      env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
+    });
+
+  it("a process that was started alone is a cluster of one rank", () => {
+    const { status, stdout } = alone({});
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ size: 1, engine: "local" });
+  });
+
+  it("a missing library is one error that says what installs it", () => {
+    const { status, stderr } = alone({ HEED_MPI: "/nowhere/libmpi.so" });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("no MPI library was found for HEED_MPI=/nowhere/libmpi.so");
+    expect(stderr).toContain("apt-get install openmpi-bin libopenmpi3 && npm install koffi");
+  });
+
+  it("a library that is none of MPI is named in an error", () => {
+    const { status, stderr } = alone({ HEED_MPI: "libm.so.6" });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("libm.so.6 is not an MPI library");
+  });
+});

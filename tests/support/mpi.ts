@@ -1,0 +1,115 @@
+/**
+ * MPI for the tests that run real processes: Debian's Open MPI and MPICH, which are installed where this process may and
+ * they are missing. Where they cannot be had, the tests say what they leave out.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { at, pinned } from "../../tools/setup.mjs";
+
+/** An implementation: its launcher, what installs it, and the arguments that tests start ranks with. */
+interface Implementation {
+  readonly name: string;
+  readonly launcher: string;
+  readonly packages: readonly string[];
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const IMPLEMENTATIONS: readonly Implementation[] = [
+  {
+    name: "Open MPI",
+    launcher: "/usr/bin/mpirun.openmpi",
+    packages: ["openmpi-bin", "libopenmpi3"],
+    args: [
+      ...["--oversubscribe", "--bind-to", "none", "--allow-run-as-root"],
+      ...["--mca", "mpi_yield_when_idle", "1", "--mca", "btl_vader_single_copy_mechanism", "none"],
+    ],
+    env: {},
+  },
+  {
+    name: "MPICH",
+    launcher: "/usr/bin/mpirun.mpich",
+    packages: ["mpich", "libmpich12"],
+    args: [],
+    // More ranks than cores: a rank that waits must let another one run.
+    env: { MPIR_CVAR_POLLS_BEFORE_YIELD: "1" },
+  },
+];
+
+function install(packages: readonly string[]): void {
+  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
+  process.stderr.write(`installing ${packages.join(" ")} with apt-get …\n`);
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  for (const argv of [["update"], ["install", "-y", "--no-install-recommends", ...packages]]) {
+    const done = spawnSync("apt-get", ["-qq", ...argv], { env, encoding: "utf8", timeout: 300_000 });
+    if (done.status !== 0) {
+      process.stderr.write(`apt-get ${argv[0]} failed: ${(done.stderr ?? "").trim().split("\n").at(-1)}\n`);
+      return;
+    }
+  }
+}
+
+/** The implementations of this machine. Says which are left out. */
+export function implementations(): readonly Implementation[] {
+  const missing = IMPLEMENTATIONS.filter(({ launcher }) => !existsSync(launcher));
+  if (missing.length > 0) install(missing.flatMap(({ packages }) => packages));
+  for (const { name, launcher, packages } of IMPLEMENTATIONS)
+    if (!existsSync(launcher))
+      process.stderr.write(
+        `left out: tests of heed/cluster with ${name}, because ${launcher} is missing (apt-get install ${packages.join(" ")})\n`,
+      );
+  return IMPLEMENTATIONS.filter(({ launcher }) => existsSync(launcher));
+}
+
+/** How a job ended. */
+export interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly seconds: number;
+}
+
+/** A job that runs. */
+export interface Job {
+  readonly ended: Promise<Ended>;
+  /** What it has written so far. */
+  text(): string;
+}
+
+/** Starts a TypeScript program of the repository on `ranks` ranks, one thread each. */
+export function startRanks(
+  implementation: Implementation,
+  ranks: number,
+  program: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Job {
+  const began = performance.now();
+  const child = spawn(
+    implementation.launcher,
+    [...implementation.args, "-n", String(ranks), pinned(), at(program), ...args],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, HEED_THREADS: "1", NODE_NO_WARNINGS: "1", ...implementation.env, ...env },
+    },
+  );
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
+    child.on("close", (status, signal) => {
+      clearTimeout(timer);
+      resolve({ status, signal, stdout, stderr, seconds: (performance.now() - began) / 1000 });
+    });
+  });
+  return { ended, text: () => stdout + stderr };
+}
+
+/** Runs such a program to its end. */
+export const runRanks = (...args: Parameters<typeof startRanks>): Promise<Ended> => startRanks(...args).ended;
