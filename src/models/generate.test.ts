@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../core/errors.ts";
-import { Gpt2, generate } from "./index.ts";
+import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "./index.ts";
 
 const model = new Gpt2(
   { vocab_size: 20, n_positions: 12, n_embd: 8, n_layer: 2, n_head: 2, initializer_range: 0.5 },
@@ -79,6 +79,9 @@ describe("generate", () => {
     [{ temperature: -1 }, /temperature/],
     [{ temperature: Number.NaN }, /temperature/],
     [{ topK: 0 }, /topK/],
+    [{ topP: 0 }, /topP/],
+    [{ topP: 1.1 }, /topP/],
+    [{ minP: -0.1 }, /minP/],
     [{ seed: 0.5 }, /seed/],
   ])("%j is refused", (options, message) => {
     expect(() => all(options)).toThrow(OptionError);
@@ -89,5 +92,75 @@ describe("generate", () => {
     expect(() => all({}, [])).toThrow(/1 to 12 tokens/);
     expect(() => all({}, new Array(13).fill(1))).toThrow(/1 to 12 tokens/);
     expect(all({}, new Array(12).fill(1)).length).toBe(1);
+  });
+});
+
+describe("tokenShares", () => {
+  // Shares 0.4, 0.3, 0.2, 0.1 at temperature 1, out of order.
+  const logits = Float64Array.from([0.2, 0.4, 0.1, 0.3], Math.log);
+  const shares = (options: Parameters<typeof tokenShares>[1]) =>
+    Array.from(tokenShares(logits, options), (x) => Math.round(1e6 * x) / 1e6);
+
+  test("softmax of logits / temperature", () => {
+    expect(shares({})).toEqual([0.2, 0.4, 0.1, 0.3]);
+    const squares = [0.04, 0.16, 0.01, 0.09].map((x) => Math.round((1e6 * x) / 0.3) / 1e6);
+    expect(shares({ temperature: 0.5 })).toEqual(squares);
+  });
+
+  test("top-k, top-p and min-p keep the most likely ones, and one after the other", () => {
+    expect(shares({ topK: 1 })).toEqual([0, 1, 0, 0]);
+    expect(shares({ topP: 0.4 })).toEqual([0, 1, 0, 0]);
+    expect(shares({ topP: 0.41 })).toEqual([0, 0.571429, 0, 0.428571]);
+    expect(shares({ topP: 0.000001 })).toEqual([0, 1, 0, 0]);
+    expect(shares({ minP: 0.5 })).toEqual([0.222222, 0.444444, 0, 0.333333]);
+    expect(shares({ minP: 1 })).toEqual([0, 1, 0, 0]);
+    // Of the two that top-k keeps, the first has 4/7.
+    expect(shares({ topK: 2, topP: 0.55 })).toEqual([0, 1, 0, 0]);
+  });
+});
+
+describe("generateText", () => {
+  const tokenizer = trainTokenizer(["the sea and the ship, café 漢字"], { kind: "bpe", vocabSize: 262 });
+  const decoder = textModel(
+    new Gpt2(
+      {
+        vocab_size: tokenizer.size,
+        n_positions: 60,
+        n_embd: 8,
+        n_layer: 1,
+        n_head: 2,
+        initializer_range: 0.8,
+      },
+      { seed: 5 },
+    ),
+    tokenizer,
+  );
+  const options = { maxTokens: 40, temperature: 1.5, seed: 3 };
+  const write = (more = {}) => [...generateText(decoder, "the sea", { ...options, ...more })];
+
+  test("pieces together are the text of the ids, and no piece ends inside a character", () => {
+    const ids: number[] = [];
+    const pieces = write({ onToken: (id: number) => ids.push(id) });
+    expect(ids.length).toBe(40);
+    expect(pieces.join("")).toBe(tokenizer.decode(Int32Array.from(ids)));
+    expect(pieces.length).toBeGreaterThan(10);
+    const only = [...generate(decoder.model as Gpt2, tokenizer.ids("the sea"), options)];
+    expect(only).toEqual(ids);
+  });
+
+  test("ends before a stop text, wherever pieces are cut, and hands out no part of it", () => {
+    const whole = write().join("");
+    for (let at = 1; at + 3 < whole.length; at += 5) {
+      const stop = whole.slice(at, at + 3);
+      expect(write({ stopTexts: [stop] }).join("")).toBe(whole.slice(0, whole.indexOf(stop)));
+    }
+    // What looks like the beginning of a stop text and is none comes out.
+    expect(write({ stopTexts: [`${whole.slice(4, 9)}\u0000never`] }).join("")).toBe(whole);
+  });
+
+  test("an encoder, and stop texts that are none, are refused", () => {
+    expect(() => [...generateText({ ...decoder, architecture: "encoder" }, "a")]).toThrow(/fillMask/);
+    expect(() => write({ stopTexts: [""] })).toThrow(/stopTexts/);
+    expect(() => write({ stopTexts: "a" })).toThrow(/stopTexts/);
   });
 });

@@ -1,12 +1,31 @@
 /**
  * Text from a decoder, token by token: the logits of the last token choose the next one, the most likely or one drawn by
- * its share of e^(logit / temperature). Each step reads the cache and computes one row.
+ * its share of e^(logit / temperature), among the tokens that top-k, top-p and min-p keep. Each step reads the cache and
+ * computes one row. `generate` gives ids, `generateText` gives text as it becomes certain.
  */
 
-import { formatValue, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
-import { type FloatTensor, slice } from "../nn/index.ts";
-import type { Gpt2 } from "./gpt2.ts";
+import { type FloatTensor, type Ids, slice } from "../nn/index.ts";
+import { tidy } from "../tidy.ts";
+import type { KeyValueCache } from "./cache.ts";
+import type { TextModel } from "./text-model.ts";
+
+/** What `generate` needs of a model: every decoder of heed/models has it. */
+export interface CachedDecoder {
+  readonly config: {
+    readonly n_positions?: number;
+    readonly eos_token_id?: number | readonly number[] | null;
+  };
+  /** Sizes of a model whose config has other names for them. */
+  readonly sizes?: { readonly positions: number };
+  /** Ids that end a text, where the model knows them. */
+  readonly endIds?: readonly number[];
+  cache(capacity?: number): KeyValueCache;
+  /** States of ids [N] that follow those in the cache, [N, C]. */
+  hidden(ids: Ids, options: { readonly cache?: KeyValueCache }): FloatTensor;
+  logits(hidden: FloatTensor): FloatTensor;
+}
 
 /** How to go on. */
 export interface GenerateOptions {
@@ -16,10 +35,25 @@ export interface GenerateOptions {
   readonly temperature?: number;
   /** Draws among this many of the most likely tokens; default all. */
   readonly topK?: number;
+  /**
+   * Draws among the most likely tokens whose shares add up to this, from above 0 to 1; default 1, all (nucleus sampling, Holtzman
+   * et al. 2019, arXiv 1904.09751).
+   */
+  readonly topP?: number;
+  /** Draws among tokens that have at least this share of the most likely one's, from 0 to 1; default 0, all (Nguyen et al. 2024, arXiv 2407.01082). */
+  readonly minP?: number;
   /** Seed of the draws, an integer; default 0. */
   readonly seed?: number;
   /** Ids that end the text; they are not handed out. Default the config's `eos_token_id`. */
   readonly stop?: readonly number[];
+}
+
+/** How `generateText` goes on. */
+export interface GenerateTextOptions extends GenerateOptions {
+  /** Texts that end the text; none of them is handed out. Default none. */
+  readonly stopTexts?: readonly string[];
+  /** Called with each id that the model chose. */
+  readonly onToken?: (id: number) => void;
 }
 
 /**
@@ -27,24 +61,26 @@ export interface GenerateOptions {
  * `maxTokens`, or where the model has no position left.
  */
 export function* generate(
-  model: Gpt2,
+  model: CachedDecoder,
   ids: ArrayLike<number>,
   options: GenerateOptions = {},
 ): Generator<number, void, undefined> {
-  const { n_positions, eos_token_id } = model.config;
-  const { maxTokens = n_positions, temperature = 0, topK, seed = 0 } = options;
-  const stop = new Set(options.stop ?? (eos_token_id == null ? [] : [eos_token_id]));
+  const n_positions = model.sizes?.positions ?? model.config.n_positions ?? Number.POSITIVE_INFINITY;
+  const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
+  const stop = new Set(options.stop ?? model.endIds ?? [model.config.eos_token_id ?? []].flat());
   check(ids, options, n_positions);
   const cache = model.cache(Math.min(n_positions, ids.length + maxTokens));
   const key = headKey(seed, 0, 0);
   let next = Int32Array.from(ids);
   for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
-    const hidden = model.hidden(next, { cache });
-    const logits = model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64();
+    const logits = tidy(() => {
+      const hidden = model.hidden(next, { cache });
+      return model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64();
+    });
     const id =
       temperature === 0
         ? largest(logits)
-        : draw(logits, temperature, topK, cellBits(rowKey(key, n), 0) / 2 ** 32);
+        : draw(tokenShares(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
     if (stop.has(id)) return;
     yield id;
     next = Int32Array.of(id);
@@ -55,13 +91,15 @@ function check(ids: ArrayLike<number>, options: GenerateOptions, positions: numb
   const refuse = (name: string, expected: string, got: unknown): never => {
     throw new OptionError(name, `generate: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
-  const { maxTokens, temperature, topK, seed } = options;
+  const { maxTokens, temperature, topK, topP, minP, seed } = options;
   if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);
   if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens >= 0))
     refuse("maxTokens", "an integer ≥ 0", maxTokens);
   if (temperature !== undefined && !(temperature >= 0 && Number.isFinite(temperature)))
     refuse("temperature", "a number ≥ 0", temperature);
   if (topK !== undefined && !(Number.isInteger(topK) && topK > 0)) refuse("topK", "an integer ≥ 1", topK);
+  if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", "a share above 0, at most 1", topP);
+  if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", "a share from 0 to 1", minP);
   if (seed !== undefined && !Number.isSafeInteger(seed)) refuse("seed", "an integer", seed);
 }
 
@@ -72,20 +110,114 @@ function largest(logits: Float64Array): number {
   return best;
 }
 
+/**
+ * The share of each token in a draw: softmax of logits / temperature, of the tokens that top-k, top-p and min-p keep, in
+ * this order, each over what the one before kept. Tokens as likely as the last one kept are kept too.
+ *
+ * @param logits [V]
+ */
+export function tokenShares(
+  logits: Float64Array,
+  {
+    temperature = 1,
+    topK,
+    topP = 1,
+    minP = 0,
+  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP">,
+): Float64Array {
+  const top = logits[largest(logits)];
+  const shares = logits.map((x) => Math.exp((x - top) / temperature));
+  const drop = (least: number) => {
+    for (let id = 0; id < shares.length; id++) if (shares[id] < least) shares[id] = 0;
+  };
+  if (topK !== undefined && topK < logits.length) drop(shares.toSorted()[shares.length - topK]);
+  if (topP < 1) {
+    const sorted = shares.toSorted();
+    const enough = topP * sorted.reduce((sum, x) => sum + x, 0);
+    let sum = 0;
+    let at = sorted.length;
+    while (sum < enough && at > 0) sum += sorted[--at];
+    drop(sorted[at]);
+  }
+  // The most likely token has share 1 here.
+  if (minP > 0) drop(minP);
+  const total = shares.reduce((sum, x) => sum + x, 0);
+  return shares.map((x) => x / total);
+}
+
 /** The token at `share` (in [0, 1)) of the distribution, tokens in order of their ids. */
-function draw(logits: Float64Array, temperature: number, topK: number | undefined, share: number): number {
-  let least = Number.NEGATIVE_INFINITY;
-  // Ties at the edge all stay in.
-  if (topK !== undefined && topK < logits.length) least = logits.toSorted()[logits.length - topK];
-  const most = logits[largest(logits)];
-  const weights = logits.map((x) => (x >= least ? Math.exp((x - most) / temperature) : 0));
-  let left = share * weights.reduce((sum, x) => sum + x, 0);
+function draw(shares: Float64Array, share: number): number {
+  let left = share;
   let last = 0;
-  for (let id = 0; id < weights.length; id++) {
-    if (weights[id] === 0) continue;
+  for (let id = 0; id < shares.length; id++) {
+    if (shares[id] === 0) continue;
     last = id;
-    left -= weights[id];
+    left -= shares[id];
     if (left < 0) break;
   }
   return last;
+}
+
+/**
+ * The text that follows a prompt, piece by piece as the model writes it; a piece is certain: no character is half there, and no
+ * part of a stop text is in it. Stop asking, and nothing more is computed.
+ *
+ * @param model a decoder with its tokenizer (`readModel`)
+ * @throws UnsupportedError for an encoder; OptionError where an option is wrong or the prompt has no token or too many
+ * @example
+ * const model = await readModel(locateShipped("decoder"));
+ * for (const piece of generateText(model, "The whale", { maxTokens: 20 })) process.stdout.write(piece);
+ */
+export function* generateText(
+  model: TextModel,
+  prompt: string,
+  options: GenerateTextOptions = {},
+): Generator<string, void, undefined> {
+  const { stopTexts = [], onToken } = options;
+  if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))
+    throw new OptionError(
+      "stopTexts",
+      `generateText: stopTexts must be texts, none empty, got ${formatValue(stopTexts)}`,
+      { got: stopTexts },
+    );
+  if (model.architecture !== "decoder")
+    throw new UnsupportedError(
+      "architecture",
+      `generateText: ${model.name} is an encoder, which fills in masks (fillMask) but does not write on; take a decoder`,
+    );
+  const { tokenizer } = model;
+  const ids = tokenizer.encode(prompt).ids;
+  // Where the text before decides how a token reads (a space, an accent), the stream has to know it.
+  const stream = tokenizer.stream();
+  for (const id of ids) stream.push(id);
+  let pending = "";
+  for (const id of generate(model.model as unknown as CachedDecoder, ids, options)) {
+    onToken?.(id);
+    pending += stream.push(id);
+    const end = firstOf(pending, stopTexts);
+    if (end >= 0) {
+      if (end > 0) yield pending.slice(0, end);
+      return;
+    }
+    const certain = pending.length - longestStart(pending, stopTexts);
+    if (certain > 0) yield pending.slice(0, certain);
+    pending = pending.slice(certain);
+  }
+  pending += stream.end();
+  if (pending !== "") yield pending;
+}
+
+/** Where the first of some texts begins in `text`, or −1. */
+function firstOf(text: string, wanted: readonly string[]): number {
+  const places = wanted.map((one) => text.indexOf(one)).filter((at) => at >= 0);
+  return places.length === 0 ? -1 : Math.min(...places);
+}
+
+/** Characters at the end of `text` that may be the beginning of one of some texts. */
+function longestStart(text: string, wanted: readonly string[]): number {
+  let longest = 0;
+  for (const one of wanted)
+    for (let n = Math.min(one.length - 1, text.length); n > longest; n--)
+      if (text.endsWith(one.slice(0, n))) longest = n;
+  return longest;
 }

@@ -5,6 +5,7 @@
 export { Bert, type BertOptions } from "./bert.ts";
 export type { KeyValueCache } from "./cache.ts";
 export { type BertConfig, type Gpt2Config, type ModelConfig, readConfig } from "./config.ts";
+export { cosineSimilarity, embedTexts, type Pooling, type PoolingMode, readPooling } from "./embed.ts";
 export {
   modelFromFiles,
   modelToFiles,
@@ -13,7 +14,15 @@ export {
   type WriteModelOptions,
   writeModel,
 } from "./files.ts";
-export { type GenerateOptions, generate } from "./generate.ts";
+export { type Candidate, fillMask, type MaskFill } from "./fill.ts";
+export {
+  type CachedDecoder,
+  type GenerateOptions,
+  type GenerateTextOptions,
+  generate,
+  generateText,
+  tokenShares,
+} from "./generate.ts";
 export { type ForwardOptions, Gpt2, type LayerAttention } from "./gpt2.ts";
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
 export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";

@@ -38,6 +38,26 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./capture.ts")),
   },
   {
+    name: "fill",
+    summary: "say which tokens a masked-language model puts in place of [MASK]",
+    load: () => from(import("./fill.ts")),
+  },
+  {
+    name: "generate",
+    summary: "continue a text with a decoder",
+    load: () => from(import("./generate.ts")),
+  },
+  {
+    name: "embed",
+    summary: "write a vector for each line of a text file",
+    load: () => from(import("./embed.ts")),
+  },
+  {
+    name: "similar",
+    summary: "compare texts by the cosines of their vectors",
+    load: () => from(import("./similar.ts")),
+  },
+  {
     name: "run",
     summary: "compute attention over query, key and value in files",
     load: () => from(import("./run.ts")),

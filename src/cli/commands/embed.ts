@@ -1,0 +1,82 @@
+/** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as sentence-transformers pools. */
+import { readFile } from "node:fs/promises";
+import { FormatError, OptionError } from "../../core/errors.ts";
+import { writeNpy } from "../../io/index.ts";
+import { embedTexts, type Pooling } from "../../models/index.ts";
+import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { save } from "../support/interrupt.ts";
+import { checkPlace } from "../support/output.ts";
+import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
+import { startProgress } from "../support/progress.ts";
+import { jsonText, shapeText } from "../support/terminal.ts";
+
+/** How a pooling reads in a line. */
+export const poolingText = ({ modes, normalize }: Pooling): string =>
+  `${modes.join(" + ")} of the tokens' states${normalize ? ", normalized" : ""}`;
+
+export const command: Command = {
+  name: "embed",
+  summary: "write a vector for each line of a text file",
+  usage: "heed embed MODEL FILE -o VECTORS.npy [OPTIONS]",
+  options: { output: { type: "string", short: "o" }, json: { type: "boolean" }, ...ENGINE_OPTIONS },
+  help: {
+    output: "VECTORS.npy  the file to write: float32 [lines, C]",
+    json: "print what was written as JSON",
+    ...ENGINE_HELP,
+  },
+  notes: `${MODEL_HELP}
+FILE has one text a line (UTF-8); empty lines are left out. The pooling is that of the model's modules.json (sentence-transformers);
+a model without one gives the mean of an encoder's states, and a decoder's last state.`,
+  examples: [
+    "heed embed encoder sentences.txt -o vectors.npy",
+    "heed embed ./all-MiniLM-L6-v2 sentences.txt -o vectors.npy",
+  ],
+  async run(values, positionals, io) {
+    const [name, file, ...more] = positionals;
+    const output = values.output as string | undefined;
+    if (name === undefined || file === undefined || more.length > 0)
+      throw new UsageError("name a model and one file: heed embed encoder sentences.txt -o vectors.npy");
+    if (output === undefined || !/\.npy$/i.test(output))
+      throw new UsageError("name the file to write: -o vectors.npy");
+    await checkPlace(output);
+    const lines = await readLines(file);
+    const { model, pooling } = await pickSentenceModel(name);
+    const bar = startProgress(io, "embed");
+    const rows: Float32Array[] = [];
+    try {
+      for (const [i, line] of lines.entries()) {
+        rows.push(embedTexts(model, [line], pooling).data as Float32Array);
+        bar.update((i + 1) / lines.length);
+        await breathe(io.signal);
+      }
+    } finally {
+      bar.end();
+    }
+    const width = rows[0].length;
+    const all = new Float32Array(rows.length * width);
+    for (const [i, row] of rows.entries()) all.set(row, i * width);
+    const shape = [rows.length, width];
+    await save(output, writeNpy({ data: all, shape }));
+    if (values.json)
+      io.stdout.write(jsonText({ output, model: model.name, shape, dtype: "float32", pooling }));
+    else io.stdout.write(`${output}: ${shapeText(shape)} float32, ${poolingText(pooling)}\n`);
+    return EXIT.ok;
+  },
+};
+
+/** The lines of a file that are not empty. */
+async function readLines(path: string): Promise<string[]> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+  });
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new FormatError("utf-8", `${path} is not UTF-8 text`, { path });
+  }
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (lines.length === 0) throw new OptionError("text", `${path} has no line of text`, { path });
+  return lines;
+}

@@ -1,0 +1,59 @@
+/** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
+import { fillMask } from "../../models/index.ts";
+import { type Command, EXIT, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { columnsOf, jsonText, styler } from "../support/terminal.ts";
+import { integer } from "../support/values.ts";
+
+export const command: Command = {
+  name: "fill",
+  summary: "say which tokens a masked-language model puts in place of [MASK]",
+  usage: 'heed fill MODEL "... [MASK] ..." [OPTIONS]',
+  options: { top: { type: "string" }, json: { type: "boolean" }, ...ENGINE_OPTIONS },
+  help: {
+    top: "N  tokens shown for each mask (default 5)",
+    json: "print the tokens and their probabilities as JSON",
+    ...ENGINE_HELP,
+  },
+  notes: `${MODEL_HELP}
+A mask is written [MASK] or <mask>, whichever the model's own is. Where there are several, each is judged with the others masked.`,
+  examples: [
+    'heed fill encoder "the president of the united [MASK]"',
+    'heed fill ./bert-base-uncased "The cat sat on the [MASK]." --top 10',
+  ],
+  async run(values, positionals, io) {
+    const [name, text, ...more] = positionals;
+    if (name === undefined || text === undefined || more.length > 0)
+      throw new UsageError('name a model and one text: heed fill encoder "the [MASK] of the river"');
+    const top = values.top === undefined ? 5 : integer("top", values.top, 1);
+    const model = await pickTextModel(name);
+    const fills = fillMask(model, text, { top });
+    if (values.json) {
+      io.stdout.write(jsonText({ model: model.name, text, masks: fills }));
+      return EXIT.ok;
+    }
+    const { bold } = styler(io);
+    const parts = text.split(/(?:\[MASK\]|<mask>)/);
+    fills.forEach(({ candidates }, n) => {
+      if (n > 0) io.stdout.write("\n");
+      const rows = candidates.map(({ token, probability }) => [
+        `${(100 * probability).toFixed(1)} %`,
+        bold(token),
+        filled(parts, n, token),
+      ]);
+      io.stdout.write(`${columnsOf(rows, [0]).join("\n")}\n`);
+    });
+    return EXIT.ok;
+  },
+};
+
+/** The text with a token in the place of mask `n`; the other masks stay. A piece inside a word joins the word before. */
+function filled(parts: readonly string[], n: number, token: string): string {
+  return parts.reduce((text, part, i) => {
+    if (i - 1 !== n) return `${text}[MASK]${part}`;
+    return token.startsWith("##")
+      ? `${text.trimEnd()}${token.slice(2)}${part}`
+      : `${text}${token.trim()}${part}`;
+  });
+}

@@ -1,0 +1,124 @@
+/** `heed generate MODEL PROMPT`: a decoder writes on, token by token, and the text appears as it becomes certain. */
+import { generateText } from "../../models/index.ts";
+import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { jsonText } from "../support/terminal.ts";
+import { integer, number } from "../support/values.ts";
+
+export const command: Command = {
+  name: "generate",
+  summary: "continue a text with a decoder",
+  usage: "heed generate MODEL PROMPT [OPTIONS]",
+  options: {
+    tokens: { type: "string" },
+    temperature: { type: "string" },
+    "top-k": { type: "string" },
+    "top-p": { type: "string" },
+    "min-p": { type: "string" },
+    seed: { type: "string" },
+    stop: { type: "string", multiple: true },
+    json: { type: "boolean" },
+    ...ENGINE_OPTIONS,
+  },
+  help: {
+    tokens: "N  most tokens to write (default 100)",
+    temperature:
+      "X  0 takes the most likely token each time (default); 1 draws by the model's own probabilities",
+    "top-k": "N  draw among the N most likely tokens",
+    "top-p": "X  draw among the most likely tokens whose probabilities add up to X",
+    "min-p": "X  draw among tokens that are at least X times as likely as the most likely one",
+    seed: "N  of the draws (default 0): the same seed writes the same text",
+    stop: "TEXT  end before this text; may be given several times",
+    json: "print the text, the token ids and the time as a JSON object, at the end",
+    ...ENGINE_HELP,
+  },
+  notes: `${MODEL_HELP}
+--top-k, --top-p and --min-p need a --temperature above 0, which is 1 where one of them is given. The number of tokens a
+second is printed on stderr.`,
+  examples: [
+    'heed generate decoder "The whale"',
+    'heed generate decoder "My fellow citizens" --temperature 0.8 --top-p 0.95 --seed 7',
+    'heed generate ./gpt2 "Once upon a time" --tokens 40 --stop "."',
+  ],
+  async run(values, positionals, io) {
+    const [name, prompt, ...more] = positionals;
+    if (name === undefined || prompt === undefined || more.length > 0)
+      throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
+    const optional = <T>(option: string, read: (name: string, text: unknown) => T) =>
+      values[option] === undefined ? undefined : read(option, values[option]);
+    const share = (name: string, text: unknown) => {
+      const value = number(name, text);
+      if (!(value >= 0 && value <= 1) || (name === "top-p" && value === 0))
+        throw new UsageError(
+          `--${name} must be ${name === "top-p" ? "above 0, at most 1" : "from 0 to 1"}, got ${text}`,
+        );
+      return value;
+    };
+    const [topK, topP, minP] = [
+      optional("top-k", (name, text) => integer(name, text, 1)),
+      optional("top-p", share),
+      optional("min-p", share),
+    ];
+    const draws = topK !== undefined || topP !== undefined || minP !== undefined;
+    const temperature = optional("temperature", number) ?? (draws ? 1 : 0);
+    if (temperature < 0) throw new UsageError(`--temperature must be ≥ 0, got ${temperature}`);
+    if (draws && temperature === 0)
+      throw new UsageError(
+        "--temperature 0 takes the most likely token; --top-k, --top-p and --min-p need one above 0",
+      );
+    const options = {
+      maxTokens: optional("tokens", (name, text) => integer(name, text, 0)) ?? 100,
+      temperature,
+      topK,
+      topP,
+      minP,
+      seed: optional("seed", integer) ?? 0,
+      stopTexts: (values.stop as string[] | undefined) ?? [],
+    };
+    if (options.stopTexts.includes("")) throw new UsageError("--stop needs a text that is not empty");
+    const model = await pickTextModel(name);
+    const ids: number[] = [];
+    let text = "";
+    const start = performance.now();
+    let first = 0;
+    const onToken = (id: number) => {
+      if (ids.length === 0) first = performance.now() - start;
+      ids.push(id);
+    };
+    const write = (text: string) => values.json || io.stdout.write(text);
+    let begun = false;
+    try {
+      for (const piece of generateText(model, prompt, { ...options, onToken })) {
+        text += piece;
+        write(begun ? piece : prompt + piece);
+        begun = true;
+        await breathe(io.signal);
+      }
+      if (!begun) write(prompt);
+      begun = true;
+    } finally {
+      if (begun) write("\n");
+    }
+    const seconds = (performance.now() - start) / 1e3;
+    // The first token's time is that of reading the prompt.
+    const rate = ids.length > 1 ? (ids.length - 1) / (seconds - first / 1e3) : undefined;
+    if (values.json)
+      io.stdout.write(
+        jsonText({
+          model: model.name,
+          prompt,
+          text,
+          ids,
+          seconds,
+          firstTokenMs: first,
+          tokensPerSecond: rate ?? null,
+        }),
+      );
+    else
+      io.stderr.write(
+        `${ids.length} tokens, the first after ${first.toFixed(0)} ms${rate ? `, then ${rate.toPrecision(3)} tokens/s` : ""}\n`,
+      );
+    return EXIT.ok;
+  },
+};

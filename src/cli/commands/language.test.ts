@@ -1,0 +1,121 @@
+/** `heed fill`, `generate`, `embed` and `similar` on the models of the package. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { readNpy } from "../../io/index.ts";
+import { embedTexts, fillMask, type Gpt2, generate, locateShipped, readModel } from "../../models/index.ts";
+import { dispatch } from "../support/dispatch.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "heed-language-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const written = { out: "", err: "" };
+  const code = await dispatch(args, {
+    stdout: { write: (text: string) => (written.out += text) },
+    stderr: { write: (text: string) => (written.err += text) },
+    env: {},
+    isTTY: false,
+    colour: 0,
+    progress: false,
+    signal: new AbortController().signal,
+  });
+  return { code, ...written };
+}
+
+const encoder = await readModel(locateShipped("encoder"));
+const decoder = await readModel(locateShipped("decoder"));
+
+describe("heed fill", () => {
+  const text = "the president of the united [MASK] of [MASK]";
+
+  test("prints the tokens of each mask with the text that they make", async () => {
+    const { code, out } = await heed("fill", "encoder", text, "--top", "2");
+    expect(code).toBe(0);
+    const [first, second] = fillMask(encoder, text, { top: 2 });
+    const groups = out.trim().split("\n\n");
+    expect(groups.length).toBe(2);
+    expect(groups[0]).toContain(`the president of the united ${first.candidates[0].token} of [MASK]`);
+    expect(groups[1]).toContain(`${(100 * second.candidates[0].probability).toFixed(1)} %`);
+  });
+
+  test("--json has ids and probabilities", async () => {
+    const { masks } = JSON.parse((await heed("fill", "encoder", text, "--json")).out);
+    expect(masks).toEqual(fillMask(encoder, text));
+  });
+});
+
+describe("heed generate", () => {
+  const ids = [...generate(decoder.model as Gpt2, decoder.tokenizer.ids("The whale"), { maxTokens: 12 })];
+
+  test("writes the prompt and what follows, and says the speed on stderr", async () => {
+    const { code, out, err } = await heed("generate", "decoder", "The whale", "--tokens", "12");
+    expect(code).toBe(0);
+    expect(out).toBe(`The whale${decoder.tokenizer.decode(Int32Array.from(ids))}\n`);
+    expect(err).toMatch(/^12 tokens, the first after \d+ ms, then [\d.e+]+ tokens\/s\n$/);
+  });
+
+  test("--json, --stop and seeds", async () => {
+    const json = async (...more: string[]) =>
+      JSON.parse((await heed("generate", "decoder", "The whale", "--json", ...more)).out);
+    expect((await json("--tokens", "12")).ids).toEqual(ids);
+    const { text } = await json("--tokens", "40", "--stop", ",");
+    expect(text).not.toContain(",");
+    const drawn = ["--tokens", "8", "--top-p", "0.9", "--seed", "4"];
+    expect((await json(...drawn)).ids).toEqual((await json(...drawn)).ids);
+  });
+
+  test.each([
+    [["generate", "decoder"], "name a model and one prompt"],
+    [["generate", "decoder", "a", "b"], "name a model and one prompt"],
+    [["generate", "decoder", "a", "--top-p", "1.5"], "--top-p must be above 0, at most 1"],
+    [["generate", "decoder", "a", "--temperature", "-1"], "--temperature must be ≥ 0"],
+    [
+      ["generate", "decoder", "a", "--temperature", "0", "--top-k", "3"],
+      "--temperature 0 takes the most likely token",
+    ],
+    [["generate", "decoder", "a", "--stop", ""], "--stop needs a text"],
+    [["fill", "encoder"], "name a model and one text"],
+    [["embed", "encoder", "x.txt"], "name the file to write"],
+    [["similar", "encoder", "one"], "two or more texts"],
+  ])("%j is refused before any work", async (args, message) => {
+    const { code, err, out } = await heed(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+    expect(out).toBe("");
+  });
+
+  test("the other kind of model is refused, and nothing is written", async () => {
+    expect(await heed("generate", "encoder", "a")).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/fillMask/),
+    });
+    expect(await heed("fill", "decoder", "a [MASK]")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/generateText/),
+    });
+  });
+});
+
+describe("heed embed and similar", () => {
+  test("a row of the file for each line that has text", async () => {
+    const [file, output] = [join(folder, "lines.txt"), join(folder, "v.npy")];
+    writeFileSync(file, "the river bank\r\n\nthe savings bank\n");
+    const { code, out } = await heed("embed", "encoder", file, "-o", output);
+    expect(code).toBe(0);
+    expect(out).toContain("mean of the tokens' states");
+    const { shape, data } = readNpy(readFileSync(output));
+    const want = embedTexts(encoder, ["the river bank", "the savings bank"]);
+    expect(shape).toEqual(want.shape);
+    expect(Array.from(data as Float32Array)).toEqual(Array.from(want.data));
+  });
+
+  test("similar prints the cosines of all pairs", async () => {
+    const { out } = await heed("similar", "encoder", "a river", "a river", "money");
+    expect(out).toMatch(/^1 {2}a river {2}1\.000 {2}1\.000 {2}-?0\.\d{3}$/m);
+    const { similarity } = JSON.parse((await heed("similar", "encoder", "a river", "money", "--json")).out);
+    expect(similarity[0][1]).toBeCloseTo(similarity[1][0], 12);
+  });
+});

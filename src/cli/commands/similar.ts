@@ -1,0 +1,48 @@
+/** `heed similar MODEL A B …`: how alike texts are, as cosines of their vectors. */
+import { cosineSimilarity, embedTexts } from "../../models/index.ts";
+import { type Command, EXIT, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
+import { columnsOf, jsonText } from "../support/terminal.ts";
+import { poolingText } from "./embed.ts";
+
+/** Characters of a text that name its row. */
+const NAMED = 40;
+
+export const command: Command = {
+  name: "similar",
+  summary: "compare texts by the cosines of their vectors",
+  usage: "heed similar MODEL TEXT TEXT ... [OPTIONS]",
+  options: { json: { type: "boolean" }, ...ENGINE_OPTIONS },
+  help: { json: "print the cosines as JSON", ...ENGINE_HELP },
+  notes: `${MODEL_HELP}
+The vectors are those of heed embed. Cosines mean most with a model that was trained for them (sentence-transformers).`,
+  examples: [
+    'heed similar encoder "he sat on the bank of the river" "she put money in the bank"',
+    'heed similar ./all-MiniLM-L6-v2 "How old are you?" "What is your age?"',
+  ],
+  async run(values, positionals, io) {
+    const [name, ...texts] = positionals;
+    if (name === undefined || texts.length < 2)
+      throw new UsageError('name a model and two or more texts: heed similar encoder "one text" "another"');
+    const { model, pooling } = await pickSentenceModel(name);
+    const cosines = cosineSimilarity(embedTexts(model, texts, pooling));
+    if (values.json) {
+      io.stdout.write(jsonText({ model: model.name, pooling, texts, similarity: cosines }));
+      return EXIT.ok;
+    }
+    const label = (text: string) =>
+      text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
+    const rows = texts.map((text, i) => [
+      `${i + 1}`,
+      label(text),
+      ...cosines[i].map((cosine) => cosine.toFixed(3)),
+    ]);
+    const right = [0, ...texts.map((_, i) => i + 2)];
+    io.stdout.write(
+      `${columnsOf([["", "", ...texts.map((_, i) => `${i + 1}`)], ...rows], right).join("\n")}\n`,
+    );
+    io.stdout.write(`${model.name}: ${poolingText(pooling)}\n`);
+    return EXIT.ok;
+  },
+};

@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { OptionError } from "../core/errors.ts";
+import { LOCK, lockFolder } from "./lock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "heed-lock-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("one caller has the lock; another is told who, and gets it afterwards", async () => {
+  const unlock = await lockFolder(folder, "training");
+  await expect(lockFolder(folder, "training")).rejects.toThrow(OptionError);
+  await expect(lockFolder(folder, "training")).rejects.toThrow(
+    new RegExp(`is in use by process ${process.pid} on .* \\(training\\)`),
+  );
+  await unlock();
+  expect(existsSync(join(folder, LOCK))).toBe(false);
+  await (await lockFolder(folder, "training"))();
+});
+
+test("of many callers at once, one gets it", async () => {
+  const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder, "x")));
+  const got = tries.filter((one) => one.status === "fulfilled");
+  expect(got.length).toBe(1);
+  for (const one of got) await one.value();
+});
+
+test("the lock of a process that died is taken over, also by one of many", async () => {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  writeFileSync(join(folder, LOCK), JSON.stringify({ pid, host: hostname(), doing: "training" }));
+  const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder, "x")));
+  const got = tries.filter((one) => one.status === "fulfilled");
+  expect(got.length).toBe(1);
+  for (const one of got) await one.value();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a lock of another machine stays", async () => {
+  writeFileSync(join(folder, LOCK), JSON.stringify({ pid: 1, host: "elsewhere", doing: "training" }));
+  await expect(lockFolder(folder, "x")).rejects.toThrow(/on elsewhere/);
+  rmSync(join(folder, LOCK));
+});
+
+test("a folder that is not there is a typed error", async () => {
+  await expect(lockFolder(join(folder, "none"), "x")).rejects.toThrow(OptionError);
+});

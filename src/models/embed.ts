@@ -1,0 +1,235 @@
+/**
+ * One vector for a text: the states of its tokens, pooled as sentence-transformers pools them. `modules.json` in a model's folder
+ * lists the steps, and `1_Pooling/config.json` says which pooling; where there is none, an encoder's states are averaged, and
+ * a decoder's last one is taken.
+ */
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { builtin, fileError, fileSystem } from "../io/node.ts";
+import type { FloatTensor, Ids } from "../nn/index.ts";
+import { tidy } from "../tidy.ts";
+import type { TextModel } from "./text-model.ts";
+
+/** How the states of N tokens become one vector. Several are put one after the other. */
+export type PoolingMode =
+  /** The first token's state. */
+  | "cls"
+  /** The mean. */
+  | "mean"
+  /** The largest number of each component. */
+  | "max"
+  /** The sum, divided by √N. */
+  | "mean_sqrt_len_tokens"
+  /** The mean, in which token i counts i + 1 times. */
+  | "weightedmean"
+  /** The last token's state. */
+  | "lasttoken";
+
+/** What sentence-transformers does with a model's states. */
+export interface Pooling {
+  readonly modes: readonly PoolingMode[];
+  /** Whether vectors are divided by their length. */
+  readonly normalize: boolean;
+  /** Most tokens that are read, special ones included; by default what the model reads. */
+  readonly maxTokens?: number;
+  /** Whether the text is made lower-case first. */
+  readonly lowercase?: boolean;
+}
+
+const MODES: readonly PoolingMode[] = [
+  "cls",
+  "mean",
+  "max",
+  "mean_sqrt_len_tokens",
+  "weightedmean",
+  "lasttoken",
+];
+/** Names of the modes as fields of an older config.json that are true or false. */
+const FLAGS: Readonly<Record<string, PoolingMode>> = {
+  pooling_mode_cls_token: "cls",
+  pooling_mode_max_tokens: "max",
+  pooling_mode_mean_tokens: "mean",
+  pooling_mode_mean_sqrt_len_tokens: "mean_sqrt_len_tokens",
+  pooling_mode_weightedmean_tokens: "weightedmean",
+  pooling_mode_lasttoken: "lasttoken",
+};
+const MAX_TEXT = 2 ** 20;
+
+/**
+ * The pooling of the model in a folder (Node): of `modules.json`, or undefined where there is none.
+ *
+ * @throws FormatError where the files are broken; UnsupportedError for a step that heed has not (a dense layer, images)
+ */
+export async function readPooling(directory: string): Promise<Pooling | undefined> {
+  const what = "readPooling";
+  const fs = fileSystem(what);
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const read = async (name: string): Promise<unknown> => {
+    const path = join(directory, name);
+    let bytes: Uint8Array;
+    try {
+      bytes = await fs.readFile(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw fileError(what, "read", path, error);
+    }
+    if (bytes.length > MAX_TEXT)
+      throw new FormatError("size", `${what}: ${path} has ${bytes.length} bytes`, { path });
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch (error) {
+      throw new FormatError("json", `${what}: ${path} is not JSON: ${(error as Error).message}`, { path });
+    }
+  };
+  const bad = (text: string): never => {
+    throw new FormatError("modules", `${what}: ${join(directory, "modules.json")}: ${text}`, { directory });
+  };
+  const modules = await read("modules.json");
+  if (modules === undefined) return undefined;
+  if (!Array.isArray(modules)) return bad(`expected a list of modules, got ${formatValue(modules)}`);
+  let modes: readonly PoolingMode[] | undefined;
+  let normalize = false;
+  for (const module of modules as readonly unknown[]) {
+    const { type, path = "" } = (fieldsOf(module) ?? {}) as { type?: unknown; path?: unknown };
+    if (typeof type !== "string" || typeof path !== "string") bad("each module has a type and a path");
+    const kind = (type as string).split(".").at(-1);
+    if (kind === "Transformer") continue;
+    if (kind === "Normalize") normalize = true;
+    else if (kind === "Pooling") {
+      if (/(^|[\\/])\.\.([\\/]|$)|^[\\/]/.test(path as string)) bad(`the path ${path} leaves the folder`);
+      modes = poolingModes(await read(join(path as string, "config.json")), `${path}/config.json`);
+    } else
+      throw new UnsupportedError(
+        "module",
+        `${what}: ${directory} has a module of type ${type}; heed has Transformer, Pooling and Normalize`,
+        { type },
+      );
+  }
+  if (modes === undefined) return bad("there is no module of type Pooling");
+  const own = fieldsOf(await read("sentence_bert_config.json"));
+  const { max_seq_length: maxTokens, do_lower_case: lowercase } = (own ?? {}) as Record<string, unknown>;
+  return {
+    modes,
+    normalize,
+    ...(Number.isSafeInteger(maxTokens) && (maxTokens as number) > 0 && { maxTokens: maxTokens as number }),
+    ...(lowercase === true && { lowercase }),
+  };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+function poolingModes(config: unknown, path: string): readonly PoolingMode[] {
+  const fields = fieldsOf(config);
+  if (fields === undefined)
+    throw new FormatError("pooling", `readPooling: ${path} is missing or is no object`, { path });
+  const named = fields.pooling_mode;
+  const modes =
+    named === undefined
+      ? Object.entries(FLAGS).flatMap(([name, mode]) => (fields[name] === true ? [mode] : []))
+      : ([named].flat() as PoolingMode[]);
+  const wrong = modes.find((mode) => !MODES.includes(mode));
+  if (modes.length === 0 || wrong !== undefined)
+    throw new FormatError(
+      "pooling",
+      `readPooling: ${path} must name a pooling mode (${MODES.join(", ")}), got ${formatValue(wrong)}`,
+      { path, got: wrong },
+    );
+  return modes;
+}
+
+/**
+ * The vectors of texts, [texts, C] float32 (C times the number of modes): row i is text i.
+ *
+ * @param model   a model with its tokenizer (`readModel`)
+ * @param texts   texts with at least one token each
+ * @param pooling what `readPooling` read; by default the mean of an encoder's states, a decoder's last state, not normalized
+ * @throws OptionError where there is no text, or a text has no token
+ */
+export function embedTexts(
+  model: TextModel,
+  texts: readonly string[],
+  pooling: Pooling = { modes: [model.architecture === "encoder" ? "mean" : "lasttoken"], normalize: false },
+): Tensor<"float32"> {
+  if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
+    throw new OptionError(
+      "texts",
+      `embedTexts: texts must be a list of strings, not empty, got ${formatValue(texts)}`,
+      {
+        got: texts,
+      },
+    );
+  const network = model.model as unknown as { hidden(ids: Ids, options: { typeIds?: Ids }): FloatTensor };
+  let out: Float32Array | undefined;
+  let width = 0;
+  texts.forEach((text, n) => {
+    const read = model.tokenize(pooling.lowercase ? text.toLowerCase() : text);
+    const kept = keptOf(read.sequences, pooling.maxTokens ?? read.ids.length);
+    const ids = Int32Array.from(kept, (i) => read.ids[i]);
+    if (ids.length === 0)
+      throw new OptionError("texts", `embedTexts: text ${n} (${formatValue(text)}) has no token`, {
+        index: n,
+      });
+    const typeIds = Int32Array.from(kept, (i) => read.typeIds[i]);
+    const states = tidy(() => network.hidden(ids, { typeIds }).toFloat64()); // [N, C]
+    const vector = pool(states, ids.length, pooling);
+    width = vector.length;
+    out ??= new Float32Array(texts.length * width);
+    out.set(vector, n * width);
+  });
+  return new Tensor(out as Float32Array, [texts.length, width], "float32") as Tensor<"float32">;
+}
+
+/** The tokens that are read where at most `most` are: special tokens stay, the text loses its end. */
+function keptOf(sequences: Int8Array, most: number): number[] {
+  const places = Array.from(sequences.keys());
+  let excess = places.length - most;
+  if (excess <= 0) return places;
+  const dropped = new Set<number>();
+  for (let i = places.length - 1; i >= 0 && excess > 0; i--)
+    if (sequences[i] >= 0) {
+      dropped.add(i);
+      excess--;
+    }
+  return places.filter((i) => !dropped.has(i)).slice(0, most);
+}
+
+/** States [N, C] as one vector. */
+function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): Float64Array {
+  const C = states.length / N;
+  const vector = new Float64Array(C * modes.length);
+  modes.forEach((mode, m) => {
+    const part = vector.subarray(m * C, (m + 1) * C);
+    if (mode === "cls") part.set(states.subarray(0, C));
+    else if (mode === "lasttoken") part.set(states.subarray((N - 1) * C));
+    else if (mode === "max") {
+      part.fill(Number.NEGATIVE_INFINITY);
+      for (let i = 0; i < states.length; i++) part[i % C] = Math.max(part[i % C], states[i]);
+    } else {
+      const weight = (i: number) => (mode === "weightedmean" ? i + 1 : 1);
+      const total = mode === "mean" ? N : mode === "weightedmean" ? (N * (N + 1)) / 2 : Math.sqrt(N);
+      for (let i = 0; i < N; i++)
+        for (let c = 0; c < C; c++) part[c] += (weight(i) * states[i * C + c]) / total;
+    }
+  });
+  if (!normalize) return vector;
+  const length = Math.max(Math.hypot(...vector), 1e-12);
+  return vector.map((x) => x / length);
+}
+
+/**
+ * The cosine of the angle between each two rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with all.
+ */
+export function cosineSimilarity(vectors: Tensor): number[][] {
+  if (!(vectors instanceof Tensor) || vectors.shape.length !== 2)
+    throw new OptionError("vectors", "cosineSimilarity: vectors must be a tensor [n, C]");
+  const [n, C] = vectors.shape;
+  const x = vectors.toFloat64();
+  const row = (i: number) => x.subarray(i * C, (i + 1) * C);
+  const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, c) => sum + value * b[c], 0);
+  const lengths = Array.from({ length: n }, (_, i) => Math.sqrt(dot(row(i), row(i))));
+  return lengths.map((a, i) => lengths.map((b, j) => (a * b === 0 ? 0 : dot(row(i), row(j)) / (a * b))));
+}

@@ -1,0 +1,126 @@
+/**
+ * From what a person writes after `--model` to a folder: a model that this package ships, a folder, or a model's name on the Hugging Face
+ * hub, which is looked for in the cache where Python keeps it. Nothing is downloaded here (`pull.ts` does).
+ */
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { builtin } from "../../io/node.ts";
+import { locateShipped } from "../locate.ts";
+import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "./names.ts";
+
+/** A model's files. */
+export interface FoundModel {
+  /** The folder with config.json. */
+  readonly directory: string;
+  /** What the model is called. */
+  readonly name: string;
+  /** The folder that links to files may lead to: the model's folder of the cache, or `directory`. */
+  readonly within: string;
+}
+
+/** The models of this package by name. */
+const SHIPPED = ["encoder", "decoder"] as const;
+
+/**
+ * The folder of a model (Node).
+ *
+ * @param name `encoder` or `decoder`, a folder, or `ORG/NAME` (also `ORG/NAME@REVISION`) in Hugging Face's cache
+ * @param env  where HF_HUB_CACHE and HF_HOME are looked up; default the process's
+ * @throws OptionError where the name is none; UnsupportedError where there is no such model here, with where it was looked for;
+ *   FormatError where the folder has no config.json, with what it has
+ * @example
+ * const { directory, within, name } = findModel("sentence-transformers/all-MiniLM-L6-v2");
+ * const model = await readModel(directory, { within, name });
+ */
+export function findModel(name: string, env: Environment = process.env): FoundModel {
+  const { existsSync, statSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const { basename, dirname, resolve } = builtin<typeof import("node:path")>("node:path")!;
+  if (typeof name !== "string" || name === "")
+    throw new OptionError("model", `model must be a name or a folder, got ${formatValue(name)}`, {
+      got: name,
+    });
+  const shipped = SHIPPED.find((one) => one === name);
+  if (shipped !== undefined) {
+    const directory = locateShipped(shipped);
+    return { directory, name, within: directory };
+  }
+  if (existsSync(name)) {
+    if (!statSync(name).isDirectory())
+      throw new OptionError(
+        "model",
+        `${name} is a file; a model is a folder with config.json, tokenizer.json and model.safetensors: name the folder (${dirname(name)})`,
+        { path: name },
+      );
+    checkFolder(name);
+    return { directory: name, name: basename(resolve(name)), within: name };
+  }
+  const hub = readHubName(name);
+  if (hub === undefined || /^[./~]|[\\]/.test(name))
+    throw new UnsupportedError(
+      "model-missing",
+      `there is no folder ${name}. A model is ${SHIPPED.join(" or ")} (in this package), a folder with config.json, tokenizer.json and model.safetensors, or ORG/NAME in Hugging Face's cache`,
+      { model: name },
+    );
+  const cache = hubCache(env);
+  const folder = modelFolder(cache, hub);
+  const found = snapshotOf(folder, hub.revision);
+  if (found === undefined) {
+    const has = existsSync(folder)
+      ? `has ${hub.id}, but not its revision ${hub.revision}`
+      : `has no ${hub.id}`;
+    throw new UnsupportedError(
+      "model-missing",
+      `there is no folder ${name}, and Hugging Face's cache (${cache}) ${has}; "heed pull ${name}" downloads it. The models in this package are ${SHIPPED.join(" and ")}`,
+      { model: name, cache },
+    );
+  }
+  checkFolder(found, `; "heed pull ${name}" downloads what is missing`);
+  return { directory: found, name: hub.id, within: folder };
+}
+
+/** The folder of a revision in the cache, or undefined. */
+export function snapshotOf(folder: string, revision: string): string | undefined {
+  const { existsSync, readFileSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const ref = join(folder, "refs", ...revision.split("/"));
+  let commit = revision;
+  if (!isCommit(revision)) {
+    if (!existsSync(ref)) return undefined;
+    commit = readFileSync(ref, "utf8").trim();
+    // A reference names one folder beside others, and nothing elsewhere.
+    if (!/^[\w-]{1,64}$/.test(commit))
+      throw new FormatError("hub-ref", `${ref} must hold a commit, got ${formatValue(commit.slice(0, 80))}`, {
+        path: ref,
+      });
+  }
+  const directory = join(folder, "snapshots", commit);
+  return existsSync(directory) ? directory : undefined;
+}
+
+/** Throws unless a folder has what `readModel` reads, naming what is missing and what to do about it. */
+function checkFolder(directory: string, advice = ""): void {
+  const { readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const names = readdirSync(directory);
+  const has = (name: string) => names.includes(name);
+  const weights = has("model.safetensors") || has("model.safetensors.index.json");
+  const missing = [
+    ...(has("config.json") ? [] : ["config.json"]),
+    ...(has("tokenizer.json") ? [] : ["tokenizer.json"]),
+    ...(weights ? [] : ["model.safetensors"]),
+  ];
+  if (missing.length === 0) return;
+  const tips: string[] = [];
+  if (!weights && names.some((name) => /^pytorch_model.*\.(bin|json)$/.test(name)))
+    tips.push(
+      "pytorch_model.bin is a pickle, which can run code; convert it in Python: from transformers import AutoModel; AutoModel.from_pretrained(DIR).save_pretrained(DIR)",
+    );
+  if (!has("tokenizer.json") && (has("vocab.txt") || has("vocab.json") || has("tokenizer.model")))
+    tips.push(
+      "the tokenizer is of the old kind; convert it in Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+    );
+  const few = names.slice(0, 8).join(", ");
+  throw new FormatError(
+    "model-files",
+    `${directory} has no ${missing.join(", no ")}${advice}; a model's folder has config.json, tokenizer.json and model.safetensors, this one has ${few === "" ? "nothing" : few}${names.length > 8 ? ", …" : ""}${tips.map((tip) => `. ${tip}`).join("")}`,
+    { directory, missing },
+  );
+}

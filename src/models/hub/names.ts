@@ -1,0 +1,68 @@
+/**
+ * Names of models on the Hugging Face hub, and where its Python library keeps them (huggingface_hub's cache):
+ *
+ *     HF_HUB_CACHE/models--ORG--NAME/refs/main                 the commit that main was when it was last looked up
+ *                                   /snapshots/COMMIT/FILE     a link into blobs, or the file itself
+ *                                   /blobs/ETAG                the file
+ */
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { builtin } from "../../io/node.ts";
+
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A model of the hub: `ORG/NAME` or `NAME`, and a branch, a tag or a commit of it. */
+export interface HubName {
+  readonly id: string;
+  readonly revision: string;
+}
+
+/** The default branch of every repository. */
+const MAIN = "main";
+
+/** Reads `ORG/NAME`, `NAME` or `ORG/NAME@REVISION`; undefined where the text is no such name. */
+export function readHubName(text: string): HubName | undefined {
+  const [id, revision = MAIN, ...more] = text.split("@");
+  const part = /^[A-Za-z0-9_](?:[\w.-]{0,94}[\w-])?$/;
+  const parts = id.split("/");
+  const good =
+    more.length === 0 &&
+    parts.length <= 2 &&
+    parts.every((one) => part.test(one) && !/--|\.\./.test(one)) &&
+    /^[\w][\w./-]{0,199}$/.test(revision) &&
+    !/\.\.|\/\/|\/$/.test(revision);
+  return good ? { id, revision } : undefined;
+}
+
+/** Like `readHubName`, but throws an OptionError. */
+export function hubName(what: string, text: string): HubName {
+  const name = typeof text === "string" ? readHubName(text) : undefined;
+  if (name === undefined)
+    throw new OptionError(
+      "model",
+      `${what}: a model of the hub is named ORG/NAME or ORG/NAME@REVISION, got ${formatValue(text)}`,
+      { got: text },
+    );
+  return name;
+}
+
+/** The folder of Hugging Face's cache: HF_HUB_CACHE, or hub/ in HF_HOME, or in ~/.cache/huggingface. */
+export function hubCache(env: Environment = process.env): string {
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const { homedir } = builtin<typeof import("node:os")>("node:os")!;
+  const home = () => env.HOME || env.USERPROFILE || homedir();
+  const expand = (path: string) => (/^~(?=$|[\\/])/.test(path) ? join(home(), path.slice(1)) : path);
+  const cache = env.HF_HUB_CACHE || env.HUGGINGFACE_HUB_CACHE;
+  if (cache) return expand(cache);
+  const root = env.HF_HOME || join(env.XDG_CACHE_HOME || join(home(), ".cache"), "huggingface");
+  return join(expand(root), "hub");
+}
+
+/** The folder of a model in the cache. */
+export function modelFolder(cache: string, { id }: HubName): string {
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  return join(cache, `models--${id.replace("/", "--")}`);
+}
+
+/** True for a commit: 40 hexadecimal digits. */
+export const isCommit = (revision: string): boolean => /^[0-9a-f]{40}$/.test(revision);
