@@ -25,6 +25,7 @@ export {
 } from "./generate.ts";
 export { type ForwardOptions, Gpt2, type LayerAttention } from "./gpt2.ts";
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
+export { type FoundModel, findModel } from "./hub/find.ts";
 export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
 export {

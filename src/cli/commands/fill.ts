@@ -8,7 +8,7 @@ import { integer } from "../support/values.ts";
 
 export const command: Command = {
   name: "fill",
-  summary: "say which tokens a masked-language model puts in place of [MASK]",
+  summary: "fill in the masked tokens of a text",
   usage: 'heed fill MODEL "... [MASK] ..." [OPTIONS]',
   options: { top: { type: "string" }, json: { type: "boolean" }, ...ENGINE_OPTIONS },
   help: {

@@ -39,7 +39,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "fill",
-    summary: "say which tokens a masked-language model puts in place of [MASK]",
+    summary: "fill in the masked tokens of a text",
     load: () => from(import("./fill.ts")),
   },
   {
