@@ -153,7 +153,7 @@ export class WorkerPool {
     Atomics.store(words, CONTROL.wanted, threads - 1);
     this.running = true;
     // From this store on tasks can be taken: everything above is written.
-    Atomics.store(words, CONTROL.tickets, count);
+    Atomics.store(words, CONTROL.remaining, count);
     Atomics.add(words, CONTROL.epoch, 1);
     Atomics.notify(words, CONTROL.epoch);
     let start = 0;
@@ -162,14 +162,14 @@ export class WorkerPool {
       overlap?.();
       start = performance.now();
       for (;;) {
-        const left = Atomics.sub(words, CONTROL.tickets, 1);
+        const left = Atomics.sub(words, CONTROL.remaining, 1);
         if (left <= 0) break;
         kernel.run(tasks + (count - left) * size, this.mainWorkspace);
         completed++;
       }
     } catch (error) {
       // No further task is taken, and those begun are waited for: the caller gives their memory back.
-      Atomics.store(words, CONTROL.tickets, 0);
+      Atomics.store(words, CONTROL.remaining, 0);
       this.finish(work / MIN_OPS_PER_MS);
       throw error;
     }

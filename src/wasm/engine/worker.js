@@ -4,11 +4,8 @@
  * numbers of the words they share from here.
  */
 
-/**
- * Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads.
- * @type {Record<string, number>}
- */
-export const CONTROL = {
+/** Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads. */
+export const CONTROL = Object.freeze({
   epoch: 16,
   remaining: 17,
   active: 18,
@@ -22,7 +19,7 @@ export const CONTROL = {
   count: 26,
   ready: 32,
   workspace: 128,
-};
+});
 
 /** What a worker is told to become a thread; a worker of the host's own, which may import this file, is told other things. */
 export const THREAD = "heed thread";
@@ -49,7 +46,7 @@ function serve(memory, index) {
     lastEpoch = Atomics.load(words, CONTROL.epoch);
     Atomics.add(words, CONTROL.active, 1);
     // Tickets first: where some are left, the job cannot end before this thread does, so all words are this job's.
-    if (Atomics.load(words, CONTROL.tickets) > 0 && index < Atomics.load(words, CONTROL.wanted)) {
+    if (Atomics.load(words, CONTROL.remaining) > 0 && index < Atomics.load(words, CONTROL.wanted)) {
       try {
         const count = words[CONTROL.count];
         const id = words[CONTROL.kernel];
@@ -68,7 +65,7 @@ function serve(memory, index) {
           words[CONTROL.workspace + index],
         ];
         for (;;) {
-          const left = Atomics.sub(words, CONTROL.tickets, 1);
+          const left = Atomics.sub(words, CONTROL.remaining, 1);
           if (left <= 0) break;
           run(tasks + (count - left) * size, workspace);
         }
