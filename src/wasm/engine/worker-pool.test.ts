@@ -60,7 +60,7 @@ function tasksOf(memory: EngineMemory, count: number) {
 describe("the words that threads share", () => {
   it("are below the kernels' constants, and none is another's, for 64 threads", () => {
     const { ready, workspace, ...single } = CONTROL;
-    const taken = [...Object.values(single)];
+    const taken: number[] = Object.values(single);
     for (let i = 0; i < 63; i++) taken.push(ready + i, workspace + i);
     expect(new Set(taken).size).toBe(taken.length);
     for (const word of taken) {
