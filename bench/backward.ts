@@ -14,8 +14,8 @@ import {
   type AttentionGradients,
   attentionBackward,
   configure,
-  type Level,
   prepare,
+  type SimdLevel,
   scaledDotProductAttention,
   type Tensor,
 } from "../src/index.ts";
@@ -112,7 +112,7 @@ export function errorOf(
 
 async function times(
   cases: readonly BackwardCase[],
-  level: Level,
+  level: SimdLevel,
   threads: number,
   seconds: number,
 ): Promise<void> {
@@ -191,7 +191,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       memory: { type: "boolean", default: false },
     },
   });
-  const [level, threads] = [values.level as Level, Number(values.threads)];
+  const [level, threads] = [values.level as SimdLevel, Number(values.threads)];
   configure({ simd: level, threads });
   const ready = await prepare();
   if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);

@@ -11,8 +11,8 @@ import {
   causal,
   documents,
   keyLengths,
-  type Level,
   maskMod,
+  type SimdLevel,
   scoreMod,
   slidingWindow,
   softcap,
@@ -44,7 +44,7 @@ export interface Goal {
   readonly atLeast?: number;
   readonly atMost?: number;
   /** Default: every level. */
-  readonly level?: Level;
+  readonly level?: SimdLevel;
   /** Default 1. */
   readonly threads?: number;
   /** First version of Node it holds for, and the first it does not. */
@@ -281,7 +281,7 @@ export const CASES: readonly Case[] = [
 ];
 
 /** Goals of a case that apply to a run. */
-export function goalsOf(c: Case, level: Level, threads: number, node: number): Goal[] {
+export function goalsOf(c: Case, level: SimdLevel, threads: number, node: number): Goal[] {
   return c.goals.filter(
     (goal) =>
       (goal.level ?? level) === level &&

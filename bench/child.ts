@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { configure, explain, type Level, zeros } from "../src/index.ts";
+import { configure, explain, type SimdLevel, zeros } from "../src/index.ts";
 import { chosen } from "./cases.ts";
 import { measureFirst } from "./first.ts";
 import { measure, type Outcome } from "./measure.ts";
@@ -14,7 +14,7 @@ import { Rig } from "./roofline.ts";
 
 /** What a process is asked for. */
 export interface Order {
-  readonly level: Level;
+  readonly level: SimdLevel;
   readonly threads: number;
   /** Names of cases. */
   readonly cases: readonly string[];
@@ -49,11 +49,11 @@ async function main(order: Order): Promise<void> {
   const warnings: string[] = [];
   configure({ simd: order.level, threads: order.threads, onWarning: (text) => warnings.push(text) });
   const one = zeros([8, 8]);
-  const { level } = explain(one, one, one);
-  if (level !== order.level) {
+  const { simd } = explain(one, one, one);
+  if (simd !== order.level) {
     await send({
       kind: "refused",
-      why: warnings.join("; ") || `this engine runs ${level}, not ${order.level}`,
+      why: warnings.join("; ") || `this engine runs ${simd}, not ${order.level}`,
     });
     return;
   }

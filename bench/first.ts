@@ -43,7 +43,7 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
   const inputs = inputsOf(c.sizes);
   const { query, key, value } = inputs;
   const plan = explain(query, key, value, { scoreMod: kind(0) });
-  if (plan.level === "reference") throw new Error("bench: the reference has no kernels");
+  if (plan.simd === undefined) throw new Error("bench: the reference has no kernels");
   const built: number[] = [];
   const steady: number[] = [];
   const firsts: number[] = [];
@@ -55,7 +55,7 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
     const engine = getEngine();
     if (!engine) throw new Error("bench: there is no WebAssembly here");
     const start = performance.now();
-    const { spec } = specOf(built0, plan.level, engine.memory.shared);
+    const { spec } = specOf(built0, plan.simd, engine.memory.shared);
     const instance = new WebAssembly.Instance(new WebAssembly.Module(codeOf(spec)), {
       env: { memory: engine.memory.memory },
     });
@@ -82,7 +82,7 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
   }
   return {
     case: c.name,
-    level: plan.level,
+    level: plan.simd,
     threads,
     plan: { kernel: plan.kernel, threads: plan.threads, tasks: plan.tasks, splits: plan.splits },
     measured: [],

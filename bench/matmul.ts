@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/support/terminal.ts";
 import { Tensor } from "../src/core/tensor.ts";
-import { configure, type Level, prepare } from "../src/index.ts";
+import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { matmul } from "../src/matmul.ts";
 import { normalCdf, normalDensity } from "../src/nn/erf.ts";
 import {
@@ -235,7 +235,7 @@ function tensorOf(shape: readonly number[], salt: number): Tensor<"float32"> {
   ) as Tensor<"float32">;
 }
 
-async function main(level: Level, threads: number, seconds: number): Promise<void> {
+async function main(level: SimdLevel, threads: number, seconds: number): Promise<void> {
   configure({ simd: level, threads });
   const ready = await prepare();
   if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
@@ -286,5 +286,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       seconds: { type: "string", default: "1" },
     },
   });
-  await main(values.level as Level, Number(values.threads), Number(values.seconds));
+  await main(values.level as SimdLevel, Number(values.threads), Number(values.seconds));
 }

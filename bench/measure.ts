@@ -12,9 +12,9 @@ import {
   configure,
   empty,
   explain,
-  type Level,
   type Plan,
   prepare,
+  type SimdLevel,
   scaledDotProductAttention,
   type Tensor,
   tensor,
@@ -88,7 +88,7 @@ export interface Measured {
 /** A case, measured. */
 export interface Outcome {
   readonly case: string;
-  readonly level: Level;
+  readonly level: SimdLevel;
   readonly threads: number;
   readonly plan?: Pick<Plan, "kernel" | "threads" | "tasks" | "splits" | "tiles">;
   readonly measured: readonly Measured[];
@@ -166,7 +166,7 @@ async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<
 }
 
 /** Which ceiling a case runs against. */
-function loopOf(c: Case, level: Level, rig: Rig): Loop {
+function loopOf(c: Case, level: SimdLevel, rig: Rig): Loop {
   if (c.bound === "read") return "read";
   const loop: Loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
   return rig.has(loop) ? loop : "mul+add";
@@ -196,8 +196,9 @@ export async function measure(
   }
   configure({ threads });
   const { query, key, value } = ours[0].call.inputs;
-  const { kernel, level, tasks, splits, tiles, ...plan } = explain(query, key, value, ours[0].call.options);
-  const loop = loopOf(c, level, rig);
+  const { kernel, simd, tasks, splits, tiles, ...plan } = explain(query, key, value, ours[0].call.options);
+  if (simd === undefined) throw new Error("bench: the reference has no kernels");
+  const loop = loopOf(c, simd, rig);
   const ceilings: number[] = [];
   const taken = await takeTurns(
     entered,
@@ -228,7 +229,7 @@ export async function measure(
       : measured[0].gflops * visibleShare(tiles);
   return {
     case: c.name,
-    level,
+    level: simd,
     threads,
     plan: { kernel, tasks, splits, tiles, threads: plan.threads },
     measured,

@@ -9,7 +9,7 @@ import { fork } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { configure, explain, type Level, prepare, scaledDotProductAttention } from "../src/index.ts";
+import { configure, explain, prepare, type SimdLevel, scaledDotProductAttention } from "../src/index.ts";
 import { CASES, type Case, figure } from "./cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./measure.ts";
 import { spreadOf } from "./turns.ts";
@@ -38,7 +38,7 @@ function forget(): void {
 }
 
 /** Measures in this process. */
-export async function measureHere(c: Case, level: Level, threads: number): Promise<Outcome> {
+export async function measureHere(c: Case, level: SimdLevel, threads: number): Promise<Outcome> {
   configure({ simd: level, threads });
   const before = resident().now;
   const ready = await prepare();
@@ -62,7 +62,7 @@ export async function measureHere(c: Case, level: Level, threads: number): Promi
   const mib = (bytes: number) => bytes / MIB / threads;
   return {
     case: c.name,
-    level: plan.level,
+    level: plan.simd as SimdLevel,
     threads,
     plan: { kernel: plan.kernel, threads: plan.threads, tasks: plan.tasks, splits: plan.splits },
     measured: [],
@@ -84,7 +84,7 @@ export async function measureHere(c: Case, level: Level, threads: number): Promi
 /** Measures in a process of its own. */
 export function measureMemory(
   c: Case,
-  level: Level,
+  level: SimdLevel,
   threads: number,
   execPath = process.execPath,
 ): Promise<Outcome> {
@@ -123,7 +123,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const N = Number(values.length);
     const c = { ...row, name: `memory N${N}`, sizes: { ...row.sizes, Nq: N, Nk: N } };
     for (const threads of values.threads ? [Number(values.threads)] : [1, 2]) {
-      const { figures, notes, level } = await measureMemory(c, values.level as Level, threads);
+      const { figures, notes, level } = await measureMemory(c, values.level as SimdLevel, threads);
       const at = (name: string) => figures[name].median.toFixed(1);
       console.log(
         `${c.name}, ${level}, ${threads} thread${threads > 1 ? "s" : ""}: ${at("MiB a thread by plan")} MiB a thread by plan, ` +

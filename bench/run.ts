@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/support/terminal.ts";
-import type { Level } from "../src/index.ts";
+import type { SimdLevel } from "../src/index.ts";
 import { translated } from "./built.ts";
 import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./cases.ts";
 import type { Ceilings, Message, Order } from "./child.ts";
@@ -20,7 +20,7 @@ import type { Outcome } from "./measure.ts";
 
 /** One process of a run. */
 export interface Session {
-  readonly level: Level;
+  readonly level: SimdLevel;
   readonly threads: number;
   readonly node?: string;
   readonly v8?: string;
@@ -187,7 +187,7 @@ async function main(): Promise<void> {
   const folder = built ? translated() : here;
   const started = new Date().toISOString();
   const sessions: Session[] = [];
-  for (const level of levels as Level[])
+  for (const level of levels as SimdLevel[])
     for (const n of threads) {
       const fits = (kind: Case["kind"]) => cases.filter((c) => (c.kind === "memory") === (kind === "memory"));
       const order = (some: readonly Case[]): Order => ({

@@ -11,7 +11,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/support/terminal.ts";
-import { configure, type Level, prepare, type Tensor, tensor } from "../src/index.ts";
+import { configure, prepare, type SimdLevel, type Tensor, tensor } from "../src/index.ts";
 import { Gpt2 } from "../src/models/index.ts";
 import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape, tidy } from "../src/train/index.ts";
 import { quantile } from "./turns.ts";
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   const sizes: Sizes = {
     layers: 4, heads: 4, width: 128, vocab: Number(values.vocab), context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
   }; // biome-ignore format: one row
-  configure({ simd: values.level as Level, threads: Number(values.threads) });
+  configure({ simd: values.level as SimdLevel, threads: Number(values.threads) });
   await prepare();
   const model = decoder(sizes);
   const initial = new Map(

@@ -391,19 +391,19 @@ describe("explain", () => {
     const plan = explain(t, t, t, { isCausal: true });
     expect(["wasm", "reference"]).toContain(plan.backend);
     const text = String(plan);
-    for (const word of ["backend", "level", "kernel", "threads", "tasks", "splits", "memory"])
+    for (const word of ["backend", "kernel", "threads", "tasks", "splits", "memory"])
       expect(text).toContain(word);
     expect(plan.threads).toBeGreaterThanOrEqual(1);
     expect(plan.bytes).toBeGreaterThanOrEqual(0);
     expect(JSON.parse(JSON.stringify(plan)).kernel).toBe(plan.kernel);
   });
-  it("at level reference says so, and why a float64 call goes there", () => {
-    configure({ simd: "reference" });
+  it("on the reference backend says so, and why a float64 call goes there", () => {
+    configure({ backend: "reference" });
     const t = some(1, [4, 8]);
-    expect(explain(t, t, t).level).toBe("reference");
-    configure({ simd: before.simd });
+    expect(explain(t, t, t).backend).toBe("reference");
+    configure({ backend: before.backend });
     const wide = tensor(t.toFloat64(), [4, 8]);
-    expect(explain(wide, wide, wide).level).toBe("reference");
+    expect(explain(wide, wide, wide).backend).toBe("reference");
   });
 });
 

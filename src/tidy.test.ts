@@ -1,9 +1,10 @@
 /** Work in `tidy` gives the bits of work outside, whatever lay in its memory before; what is made there ends there. */
-import { configure, OptionError, type Tensor, tensor } from "heed";
+import { OptionError, type Tensor, tensor } from "heed";
 import { Bert, Gpt2 } from "heed/models";
 import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
+import { LEVELS, use } from "../tests/support/levels.ts";
 import { isScoped } from "./core/arena.ts";
 import { getEngine } from "./wasm/engine/engine.ts";
 
@@ -72,13 +73,13 @@ for (const [width, heads, N] of [
   WORK[`BERT of width ${width}`] = () => bits(bert, () => crossEntropy(bert.forward(asked), asked));
 }
 
-afterEach(() => configure({ simd: "wide", threads: 1 }));
+afterEach(() => use("wide", 1));
 
 describe("tidy", () => {
-  for (const simd of ["wide", "relaxed", "strict", "reference"] as const)
-    for (const threads of simd === "reference" ? [1] : [1, 3])
-      test(`${simd} on ${threads} threads: the bits of the same work outside`, () => {
-        configure({ simd, threads });
+  for (const level of LEVELS)
+    for (const threads of level === "reference" ? [1] : [1, 3])
+      test(`${level} on ${threads} threads: the bits of the same work outside`, () => {
+        use(level, threads);
         for (const [name, work] of Object.entries(WORK)) {
           const want = work();
           poison();

@@ -85,7 +85,7 @@ beforeEach(() => {
   warnings = [];
   heed.configure({ onWarning: (text) => warnings.push(text) });
   // The pages speak of tiles and kernels, and an example is of 16,384 positions: the reference has neither.
-  if (settings.simd === "reference") heed.configure({ simd: "strict" });
+  if (settings.backend === "reference") heed.configure({ backend: "auto", simd: "strict" });
 });
 afterEach(() => {
   vi.restoreAllMocks();

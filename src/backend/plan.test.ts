@@ -4,7 +4,7 @@ import { type Plan, printPlan } from "./plan.ts";
 
 const plan: Plan = {
   backend: "wasm",
-  level: "strict",
+  simd: "strict",
   kernel: "forward mul+add 5x2 d64 q45 k128 f32 mask le(k,q)",
   threads: 2,
   tasks: 24,
@@ -18,7 +18,7 @@ const plan: Plan = {
 it("a plan prints one fact a line", () => {
   expect(printPlan(plan).split("\n")).toEqual([
     "backend wasm",
-    "level   strict",
+    "simd    strict",
     "kernel  forward mul+add 5x2 d64 q45 k128 f32 mask le(k,q)",
     "threads 2",
     "tasks   24 of 45 query rows × 128 keys a tile",

@@ -1,12 +1,14 @@
 /** What is decided before a call runs, in a form that prints. */
 
-/** SIMD levels; see `configure`. */
-export type Level = "wide" | "relaxed" | "strict" | "reference";
+/** Levels of WebAssembly SIMD, fastest first; see `configure`. */
+export type SimdLevel = "wide" | "relaxed" | "strict";
 
 /** How a call runs. Sizes in rows, keys and bytes. */
 export interface Plan {
-  readonly backend: "wasm" | "reference";
-  readonly level: Level;
+  /** Name of the backend: `wasm`, `reference`, or that of another device. */
+  readonly backend: string;
+  /** SIMD level; undefined for backends without one. */
+  readonly simd?: SimdLevel;
   /** Readable key of the kernel: all it was specialised on. */
   readonly kernel: string;
   readonly threads: number;
@@ -31,7 +33,7 @@ export interface Plan {
 export function printPlan(plan: Plan): string {
   const lines: [string, string][] = [
     ["backend", plan.fallbackReason ? `${plan.backend} (${plan.fallbackReason})` : plan.backend],
-    ["level", plan.level],
+    ...(plan.simd ? [["simd", plan.simd] as [string, string]] : []),
     ["kernel", plan.kernel],
     ["threads", String(plan.threads)],
     ["tasks", `${plan.tasks} of ${plan.rowTile} query rows × ${plan.keyTile} keys a tile`],

@@ -1,7 +1,7 @@
-/** Settings: what may be set, what is refused, and who is told. */
+/** Settings: what may be set and what is refused. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { OptionError } from "../core/errors.ts";
-import { configure, levelWasAsked, onConfigure, settings, warnOnce } from "./settings.ts";
+import { configure, isSimdChosen, settings, warnOnce } from "./settings.ts";
 
 const before = configure();
 afterAll(() => configure(before));
@@ -17,19 +17,20 @@ describe("configure", () => {
     });
     expect(configure({ threads: 1 })).toMatchObject({ simd: "strict", threads: 1 });
     expect(configure({})).toEqual(settings());
-    expect(levelWasAsked()).toBe(true);
-  });
-  it("tells those who listen, after the change", () => {
-    const seen: number[] = [];
-    onConfigure(() => seen.push(settings().threads));
-    configure({ threads: 2 });
-    configure({ threads: 5 });
-    expect(seen).toEqual([2, 5]);
+    expect(isSimdChosen()).toBe(true);
   });
   it("refuses unknown names and values out of range, and changes nothing then", () => {
     const bad: [object, RegExp][] = [
-      [{ thread: 2 }, /no setting "thread"; the settings are simd, threads, bytesPerThread, onWarning/],
-      [{ simd: "avx" }, /simd: expected "wide", "relaxed", "strict", "reference", got "avx"/],
+      [
+        { thread: 2 },
+        /unknown setting "thread"; expected one of backend, simd, threads, bytesPerThread, onWarning/,
+      ],
+      [{ simd: "avx" }, /simd: expected "wide", "relaxed", "strict", got "avx"/],
+      [
+        { simd: "reference" },
+        /"reference" is a backend, not a SIMD level; set configure\({ backend: "reference" }\)/,
+      ],
+      [{ backend: "gpu" }, /backend: expected "auto", "wasm", "reference", got "gpu"/],
       [{ threads: 0 }, /threads: expected an integer from 1 to 64, got 0/],
       [{ threads: 65 }, /got 65/],
       [{ threads: 1.5 }, /got 1.5/],

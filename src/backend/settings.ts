@@ -1,16 +1,25 @@
-/** Settings of the engine: SIMD level and threads. Read from HEED_SIMD and HEED_THREADS once, changed by `configure`. */
+/**
+ * Settings of the process: backend, SIMD level and threads. Read once from HEED_BACKEND, HEED_SIMD and HEED_THREADS, changed
+ * by `configure`.
+ */
 import { formatValue, OptionError } from "../core/errors.ts";
-import type { Level } from "./plan.ts";
+import type { SimdLevel } from "./plan.ts";
 
 /** What `configure` takes; what is left out stays as it was. */
 export interface Settings {
   /**
-   * `"wide"` 256-bit registers (Node ≥ 24; sets an experimental V8 flag of the whole process and tests itself),
-   * `"relaxed"` relaxed SIMD (default), `"strict"` plain SIMD with the same bits on every engine,
-   * `"reference"` plain TypeScript. A level the engine lacks falls to the next, with one warning where it was asked for.
+   * Which backend computes on CPU tensors. `"auto"` (default): `wasm` where it supports the call, else `reference`.
+   * `"wasm"`: WebAssembly kernels only; a call they do not support throws. `"reference"`: the formula in float64, in plain
+   * TypeScript.
    */
-  simd: Level;
-  /** Most threads a call may use, the calling one included: 1 to 64. Default: the machine's cores, at most 16. */
+  backend: BackendName;
+  /**
+   * `"wide"` 256-bit registers (Node ≥ 24; sets an experimental V8 flag of the whole process and tests itself),
+   * `"relaxed"` relaxed SIMD (default), `"strict"` plain SIMD with the same bits on every JavaScript engine. Where a level
+   * is missing, the next one runs, with one warning if the caller chose the level.
+   */
+  simd: SimdLevel;
+  /** Maximum number of threads of a call, the calling thread included: 1 to 64. Default: the number of cores, at most 16. */
   threads: number;
   /** Bytes a thread may hold beyond inputs and output. Default 12 MiB. */
   bytesPerThread: number;
@@ -18,11 +27,15 @@ export interface Settings {
   onWarning: (message: string) => void;
 }
 
-const LEVELS: readonly Level[] = ["wide", "relaxed", "strict", "reference"];
+/** Backends a caller can choose for CPU tensors. */
+export type BackendName = "auto" | "wasm" | "reference";
+
+const BACKENDS: readonly BackendName[] = ["auto", "wasm", "reference"];
+const LEVELS: readonly SimdLevel[] = ["wide", "relaxed", "strict"];
+const NAMES = ["backend", "simd", "threads", "bytesPerThread", "onWarning"];
 
 let current: Settings | undefined;
-let asked = false;
-const listeners: (() => void)[] = [];
+let simdWasChosen = false;
 
 /** The settings in force. */
 export function settings(): Readonly<Settings> {
@@ -31,9 +44,9 @@ export function settings(): Readonly<Settings> {
 }
 
 /** True where the SIMD level was chosen by the caller or the environment, not by default. */
-export function levelWasAsked(): boolean {
+export function isSimdChosen(): boolean {
   settings();
-  return asked;
+  return simdWasChosen;
 }
 
 /** Changes settings for every later call of this process; returns those in force. */
@@ -47,13 +60,14 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       },
     );
   for (const name of Object.keys(change))
-    if (!["simd", "threads", "bytesPerThread", "onWarning"].includes(name))
+    if (!NAMES.includes(name))
       throw new OptionError(
         "setting",
-        `configure: no setting ${formatValue(name)}; the settings are simd, threads, bytesPerThread, onWarning`,
+        `configure: unknown setting ${formatValue(name)}; expected one of ${NAMES.join(", ")}`,
         { got: name },
       );
   const next = { ...settings() };
+  if (change.backend !== undefined) next.backend = checkBackend("configure: backend", change.backend);
   if (change.simd !== undefined) next.simd = checkLevel("configure: simd", change.simd);
   if (change.threads !== undefined) next.threads = checkThreads("configure: threads", change.threads);
   if (change.bytesPerThread !== undefined) {
@@ -74,20 +88,14 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       );
     next.onWarning = change.onWarning;
   }
-  if (change.simd !== undefined) asked = true;
+  if (change.simd !== undefined) simdWasChosen = true;
   current = next;
-  for (const tell of listeners) tell();
   return current;
-}
-
-/** Calls `tell` after each change. */
-export function onConfigure(tell: () => void): void {
-  listeners.push(tell);
 }
 
 const warned = new Set<string>();
 
-/** One clear warning a cause. */
+/** Warns once per cause. */
 export function warnOnce(cause: string, message: string): void {
   if (warned.has(cause)) return;
   warned.add(cause);
@@ -97,14 +105,21 @@ export function warnOnce(cause: string, message: string): void {
 function initial(): Settings {
   const env = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {};
   const simd = env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : "relaxed";
-  if (env.HEED_SIMD) asked = true;
+  if (env.HEED_SIMD) simdWasChosen = true;
+  const backend = env.HEED_BACKEND ? checkBackend("HEED_BACKEND", env.HEED_BACKEND) : "auto";
   const cores =
     (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ??
     nodeCores();
   const threads = env.HEED_THREADS
     ? checkThreads("HEED_THREADS", Number(env.HEED_THREADS))
     : Math.min(16, Math.max(1, cores));
-  return { simd, threads, bytesPerThread: 12 * 2 ** 20, onWarning: (message) => console.warn(message) };
+  return {
+    backend,
+    simd,
+    threads,
+    bytesPerThread: 12 * 2 ** 20,
+    onWarning: (message) => console.warn(message),
+  };
 }
 
 function nodeCores(): number {
@@ -113,14 +128,30 @@ function nodeCores(): number {
   return os?.availableParallelism() ?? 1;
 }
 
-function checkLevel(what: string, level: string): Level {
-  if (!LEVELS.includes(level as Level))
+function checkBackend(what: string, name: string): BackendName {
+  if (!BACKENDS.includes(name as BackendName))
+    throw new OptionError(
+      "backend",
+      `${what}: expected ${BACKENDS.map((b) => `"${b}"`).join(", ")}, got ${formatValue(name)}`,
+      { got: name },
+    );
+  return name as BackendName;
+}
+
+function checkLevel(what: string, level: string): SimdLevel {
+  if (level === "reference")
+    throw new OptionError(
+      "simd",
+      `${what}: "reference" is a backend, not a SIMD level; set ${what.startsWith("HEED") ? "HEED_BACKEND=reference" : 'configure({ backend: "reference" })'}`,
+      { got: level },
+    );
+  if (!LEVELS.includes(level as SimdLevel))
     throw new OptionError(
       "simd",
       `${what}: expected ${LEVELS.map((l) => `"${l}"`).join(", ")}, got ${formatValue(level)}`,
       { got: level },
     );
-  return level as Level;
+  return level as SimdLevel;
 }
 
 function checkThreads(what: string, n: number): number {

@@ -1,7 +1,7 @@
 /**
  * The backend in plain TypeScript: every option and dtype, in float64, one row of scores at a time. Linear memory,
  * no WebAssembly, so it also runs under the strictest Content-Security-Policy. It is what the kernels are tested
- * against, and what float64 calls and `configure({ simd: "reference" })` use.
+ * against, and what float64 calls and `configure({ backend: "reference" })` use.
  */
 
 import type { Backend, LseReader, Result } from "../backend/contract.ts";
@@ -74,7 +74,6 @@ export const reference: Backend = {
   refuses: () => undefined,
   plan: (problem) => ({
     backend: "reference",
-    level: "reference",
     kernel: `reference ${problem.dtype} in float64 loops`,
     threads: 1,
     tasks: problem.shape.B * problem.shape.Hq,

@@ -5,7 +5,7 @@
  */
 
 import type { Backend, BackwardInputs, Gradients, LseReader, Result } from "../backend/contract.ts";
-import type { Plan } from "../backend/plan.ts";
+import type { Plan, SimdLevel } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
 import type { Product } from "../backend/product.ts";
 import { settings, warnOnce } from "../backend/settings.ts";
@@ -21,7 +21,7 @@ import { agrees, productsAgree } from "./engine/self-test.ts";
 import { WorkerLostError } from "./engine/worker-pool.ts";
 import { AllocationScope, writeCall } from "./forward/call.ts";
 import { type Placed, placeProblem, placeStages, type Stage } from "./forward/place.ts";
-import { type ForwardPlan, type KernelLevel, type KeyRange, planForward } from "./forward/prepare.ts";
+import { type ForwardPlan, type KeyRange, planForward } from "./forward/prepare.ts";
 import { copyResultsOut } from "./forward/results.ts";
 import { buildAttentionTasks, buildPackTasks, type Tasks } from "./forward/tasks.ts";
 import { weights } from "./forward/weights.ts";
@@ -48,7 +48,7 @@ const MIN_PARALLEL_FLOPS = 4e6;
 const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
-const levelNow = (): KernelLevel =>
+const levelNow = (): SimdLevel =>
   currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
 
 /** How many threads a job may use now; starts them where there is work for them. */
@@ -64,13 +64,7 @@ function threadsFor(engine: Engine, work: number, singleThreaded: boolean): numb
   return engine.pool.ready(threads);
 }
 
-function run(
-  engine: Engine,
-  problem: Problem,
-  out: Result,
-  level: KernelLevel,
-  singleThreaded: boolean,
-): void {
+function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, singleThreaded: boolean): void {
   const prepared = planForward(engine, problem, level);
   const { spec, tiling, staging } = prepared;
   const kernel = engine.kernels.get(spec);
@@ -199,7 +193,7 @@ function retryOnWorkerLoss(work: (engine: Engine, alone: boolean) => void): void
 let wideProducts: boolean | undefined;
 
 /** The level products run at. Their wide kernel is tested before the first of them, so that who has none need not hold it. */
-function productLevel(engine: Engine): KernelLevel {
+function productLevel(engine: Engine): SimdLevel {
   const level = levelNow();
   if (level !== "wide") return level;
   wideProducts ??= productsAgree((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
@@ -210,7 +204,7 @@ function productLevel(engine: Engine): KernelLevel {
 
 /** Fills the result of a float32 product; returns false where there is no engine for it. */
 export function matmul(product: Product): boolean {
-  if (product.dtype === "float64" || settings().simd === "reference" || unavailableReason() !== undefined)
+  if (product.dtype === "float64" || settings().backend === "reference" || unavailableReason() !== undefined)
     return false;
   const { batch, M, N, K } = product;
   if (K === 0 || Math.max(M, N, K) > MAX_KEYS) return false;
@@ -225,7 +219,7 @@ export function matmul(product: Product): boolean {
 
 /** Runs rowwise work; returns false where there is no engine for it. */
 export function runRowPipeline(work: () => RowPipeline): boolean {
-  if (settings().simd === "reference" || unavailableReason() !== undefined) return false;
+  if (settings().backend === "reference" || unavailableReason() !== undefined) return false;
   const s = work();
   if (s.rows === 0) return true;
   const done = { rows: 0 };
@@ -237,7 +231,7 @@ export function runRowPipeline(work: () => RowPipeline): boolean {
 
 /** The arena for the results of a scope (core/arena.ts), where this process has an engine. */
 export function stepArena(): EngineArena | undefined {
-  if (settings().simd === "reference" || unavailableReason() !== undefined) return undefined;
+  if (settings().backend === "reference" || unavailableReason() !== undefined) return undefined;
   return engineArena(getEngine() as Engine);
 }
 
@@ -247,7 +241,7 @@ export function stepArena(): EngineArena | undefined {
  */
 export async function prepare(): Promise<number> {
   const engine = getEngine();
-  if (!engine || settings().simd === "reference") return 1;
+  if (!engine || settings().backend === "reference") return 1;
   levelNow();
   return engine.pool.whenReady(settings().threads, 10_000);
 }
@@ -256,7 +250,7 @@ export async function prepare(): Promise<number> {
 export const wasm: Backend = {
   name: "wasm",
   refuses(problem) {
-    if (settings().simd === "reference") return 'simd: "reference" was asked for';
+    if (settings().backend === "reference") return 'backend: "reference" was chosen';
     const reason = unavailableReason();
     if (reason !== undefined) {
       warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
@@ -281,7 +275,7 @@ export const wasm: Backend = {
     const head = staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell);
     return {
       backend: "wasm",
-      level,
+      simd: level,
       kernel: keyOf(spec),
       threads: engine.pool.unavailable ? 1 : settings().threads,
       tasks: blocks * tiling.splits,

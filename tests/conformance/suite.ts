@@ -2,10 +2,10 @@
  * What every level of the engine must do: the table of cases.ts within Bound B, the same bits on 1, 2, 3 and 7 threads
  * and in repeated calls, and ONNX's cases. A level lists what it skips, each with a reason.
  */
-import { type Level, scaledDotProductAttention } from "heed";
+import { scaledDotProductAttention } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Case } from "../support/case.ts";
-import { has, restore, THREADS, use } from "../support/levels.ts";
+import { has, type Level, restore, THREADS, use } from "../support/levels.ts";
 import { check } from "../support/oracle.ts";
 import { hasShared } from "../support/shared.ts";
 import { CASES } from "./cases.ts";

@@ -285,7 +285,8 @@ export function runCases(heed) {
       const v = heed.tensor(given.v, [B, Hkv, Nk, E]);
       const options = c.options?.(heed, c) ?? {};
       const { output, lse } = heed.scaledDotProductAttention(q, k, v, options);
-      const { level, threads } = heed.explain(q, k, v, options);
+      const { backend, simd, threads } = heed.explain(q, k, v, options);
+      const level = backend === "reference" ? backend : String(simd);
       const problem = compare(c, given, output.data, lse.data);
       return { name: c.name, problem, bits: fingerprint(output.data, lse.data), level, threads };
     } catch (error) {

@@ -232,7 +232,7 @@ describe("heed run", () => {
       lse: { shape: [2, 4, 33] },
       seconds: expect.any(Number),
       gflops: expect.any(Number),
-      plan: { level: "reference", threads: 1, kernel: expect.any(String) },
+      plan: { backend: "reference", threads: 1, kernel: expect.any(String) },
       check: { rows: 64, of: 264, bounds: expect.any(Number) },
     });
   });

@@ -14,7 +14,13 @@ async function compute() {
   for (const simd of (asked.get("simd") ?? "").split(","))
     for (const threads of (asked.get("threads") ?? "1").split(",").map(Number)) {
       // An empty level leaves the engine its own choice.
-      heed.configure(simd === "" ? { threads } : { simd, threads });
+      heed.configure(
+        simd === ""
+          ? { threads }
+          : simd === "reference"
+            ? { backend: simd, threads }
+            : { backend: "auto", simd, threads },
+      );
       // In a page workers start while the page goes on: the first pass may have had fewer than the later one.
       runs.push({ simd, threads, results: runCases(heed) });
       await new Promise((resolve) => setTimeout(resolve, 200));

@@ -50,7 +50,7 @@ for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wid
   for (const threads of [1, 2]) {
     const name = `${simd}, ${threads === 1 ? "one thread" : "two threads"}`;
     try {
-      heed.configure({ simd, threads });
+      heed.configure(simd === "reference" ? { backend: simd, threads } : { backend: "auto", simd, threads });
     } catch (error) {
       tally.check(name, `configure threw ${error}`);
       continue;

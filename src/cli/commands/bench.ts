@@ -5,14 +5,13 @@
  */
 import { existsSync } from "node:fs";
 import { explain, scaledDotProductAttention } from "../../attention.ts";
-import type { Level } from "../../backend/plan.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { checkRows } from "../support/check.ts";
 import { flopsOf, guessSeconds } from "../support/chunked-run.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
-import { level } from "../support/engine.ts";
+import { type EngineLevel, level, levelOf, settingsOf } from "../support/engine.ts";
 import { whileBlocking } from "../support/interrupt.ts";
 import { startProgress } from "../support/progress.ts";
 import { seededTensor } from "../support/seeded.ts";
@@ -43,8 +42,8 @@ interface Measured {
   readonly case: string;
   readonly shape: { readonly query: readonly number[]; readonly key: readonly number[] };
   /** The level asked for, and the one the engine took. */
-  readonly simd: Level;
-  readonly level: Level;
+  readonly simd: EngineLevel;
+  readonly level: EngineLevel;
   /** Threads asked for, and those the engine used. */
   readonly asked: number;
   readonly threads: number;
@@ -62,7 +61,7 @@ interface Measured {
 }
 
 interface Variant {
-  readonly simd: Level;
+  readonly simd: EngineLevel;
   readonly threads: number;
   readonly times: number[];
   /** Calls a sample, so that one takes at least some milliseconds. */
@@ -84,7 +83,7 @@ async function measure(
   const problem = resolve("heed bench", ...three, options);
   const call = () => scaledDotProductAttention(...three, options);
   const once = guessSeconds(flopsOf(problem), explain(...three, options));
-  const engage = ({ simd, threads }: Variant) => configure({ simd, threads });
+  const engage = ({ simd, threads }: Variant) => configure({ ...settingsOf(simd), threads });
   const seconds = (calls: number) =>
     whileBlocking.run(calls * once, () => {
       const start = performance.now();
@@ -112,7 +111,7 @@ async function measure(
       await breathe(io.signal);
     }
   return variants.map(({ simd, threads, times, error }) => {
-    configure({ simd, threads });
+    configure({ ...settingsOf(simd), threads });
     const plan = explain(...three, options);
     const sorted = times.toSorted((a, b) => a - b);
     const middle = sorted.length >> 1;
@@ -121,7 +120,7 @@ async function measure(
       case: c.name,
       shape: { query: three[0].shape, key: three[1].shape },
       simd,
-      level: plan.level,
+      level: levelOf(plan),
       asked: threads,
       threads: plan.threads,
       kernel: plan.kernel,

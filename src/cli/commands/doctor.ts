@@ -6,13 +6,20 @@
 import * as os from "node:os";
 import { Worker } from "node:worker_threads";
 import { explain, scaledDotProductAttention } from "../../attention.ts";
-import type { Level } from "../../backend/plan.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { zeros } from "../../core/tensor.ts";
 import { checkRows } from "../support/check.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS, LEVELS, NODE_HAS_WIDE } from "../support/engine.ts";
+import {
+  ENGINE_HELP,
+  ENGINE_OPTIONS,
+  type EngineLevel,
+  LEVELS,
+  levelOf,
+  NODE_HAS_WIDE,
+  settingsOf,
+} from "../support/engine.ts";
 import { seededTensor } from "../support/seeded.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/terminal.ts";
 
@@ -28,9 +35,9 @@ export interface Findings {
   /** Whether a worker thread answers. */
   readonly threads: boolean;
   readonly float16Array: boolean;
-  readonly levels: Readonly<Record<Level, LevelFinding>>;
+  readonly levels: Readonly<Record<EngineLevel, LevelFinding>>;
   /** The level and threads a call of [1, 8, 1024, 64] uses here. */
-  readonly level: Level;
+  readonly level: EngineLevel;
   readonly threadsUsed: number;
   readonly terminal: { readonly isTTY: boolean; readonly colour: number; readonly columns: number | null };
   readonly verdict: string;
@@ -88,9 +95,9 @@ function threadAnswers(): Promise<boolean> {
 }
 
 /** Runs a small call on a level, checked, then timed. */
-function tryLevel(level: Level): LevelFinding {
+function tryLevel(level: EngineLevel): LevelFinding {
   const warnings: string[] = [];
-  configure({ simd: level, threads: 1, onWarning: (message) => warnings.push(message) });
+  configure({ ...settingsOf(level), threads: 1, onWarning: (message) => warnings.push(message) });
   const [query, key, value] = [1, 2, 3].map((seed) => seededTensor([1, 2, 67, 64], seed));
   const plan = explain(query, key, value);
   const { output } = scaledDotProductAttention(query, key, value);
@@ -99,7 +106,7 @@ function tryLevel(level: Level): LevelFinding {
   if (!(check.bounds <= 1))
     return { runs: false, why: `its results are wrong: off by ${check.worst} in row ${check.at.row}` };
   // A self-test that fails is only known once the call has run.
-  const reached = explain(query, key, value).level;
+  const reached = levelOf(explain(query, key, value));
   if (reached !== level)
     return { runs: false, why: said ?? plan.fallbackReason ?? `the engine took ${reached}` };
   if (level === "reference") return { runs: true };
@@ -118,7 +125,7 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
   const before = settings();
   const constrained = process.constrainedMemory?.() ?? 0;
   const total = os.totalmem();
-  const levels = {} as Record<Level, LevelFinding>;
+  const levels = {} as Record<EngineLevel, LevelFinding>;
   try {
     // Slowest first: `wide` sets a flag of V8 for all that is compiled after it.
     for (const level of [...LEVELS].reverse())
@@ -140,7 +147,7 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
     levels,
-    level: plan.level,
+    level: levelOf(plan),
     threadsUsed: plan.threads,
     terminal: { isTTY: io.isTTY, colour: io.colour, columns: io.columns ?? null },
   };

@@ -127,7 +127,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const lines = [line("query", query), line("key", key), line("value", value), line("output", done.output)];
     if (done.weights) lines.push(line("weights", done.weights));
     lines.push(
-      `time    ${secondsText(done.seconds)}, ${gflops.toPrecision(3)} GFLOP/s (${plan.level}, ${threads})`,
+      `time    ${secondsText(done.seconds)}, ${gflops.toPrecision(3)} GFLOP/s (${plan.simd}, ${threads})`,
     );
     if (values.verbose) lines.push(printPlan(plan), `pieces  ${done.pieces}`);
     if (check) {

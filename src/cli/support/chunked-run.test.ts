@@ -96,7 +96,7 @@ describe("compute", () => {
 
   it("cuts a problem on the reference level into heads, or batch entries where those are small enough", async () => {
     const before = configure();
-    configure({ simd: "reference" });
+    configure({ backend: "reference" });
     try {
       const problem = problemOf("test", query, key, value, plain);
       const flops = 2 * B * H * N * M * (d + 12);

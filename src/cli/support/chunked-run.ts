@@ -45,13 +45,13 @@ export function flopsOf({ shape: { B, Hq, Nq, Nk, dk, dv } }: Pick<Problem, "sha
 }
 
 /** Seconds that work takes at most, roughly: what the slower machines do at the plan's level. */
-export function guessSeconds(flops: number, { level }: Pick<Plan, "level">): number {
-  return flops / (level === "reference" ? 2e8 : 1e10);
+export function guessSeconds(flops: number, { backend }: Pick<Plan, "backend">): number {
+  return flops / (backend === "reference" ? 2e8 : 1e10);
 }
 
 /** Work from which on a problem is cut: some tenths of a second, by the level's order of speed. */
 function worthCutting(plan: Plan): number {
-  return plan.level === "reference" ? 5e7 : 2e10;
+  return plan.backend === "reference" ? 5e7 : 2e10;
 }
 
 /** Reads the shapes and checks every option. Throws before any work. */
@@ -123,7 +123,7 @@ function cut(problem: Problem, call: Call, plan: Plan, least: number): Piece[] {
     else for (let h = 0; h < Hq; h++) pieces.push({ b, first: h, end: h + 1 });
   // Keys split elsewhere, or tiles of another size, would join partial sums in another order.
   const own = explain(...viewsOf(problem, pieces[0]), pieceOptions(call, problem, pieces[0]));
-  const same = (["backend", "level", "splits", "keyTile"] as const).every((name) => own[name] === plan[name]);
+  const same = (["backend", "simd", "splits", "keyTile"] as const).every((name) => own[name] === plan[name]);
   return same ? pieces : [];
 }
 

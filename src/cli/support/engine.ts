@@ -1,12 +1,15 @@
 /** The engine's settings on the command line: `--simd` and `--threads`, and the level a command starts with. */
 
-import type { Level } from "../../backend/plan.ts";
-import { configure, levelWasAsked } from "../../backend/settings.ts";
+import type { Plan, SimdLevel } from "../../backend/plan.ts";
+import { configure, isSimdChosen, type Settings, settings } from "../../backend/settings.ts";
 import { type Io, UsageError, type Values } from "./command.ts";
 import { integer } from "./values.ts";
 
-/** SIMD levels, fastest first. */
-export const LEVELS: readonly Level[] = ["wide", "relaxed", "strict", "reference"];
+/** What `--simd` takes: a SIMD level, or the reference backend, which has none. */
+export type EngineLevel = SimdLevel | "reference";
+
+/** All of them, fastest first. */
+export const LEVELS: readonly EngineLevel[] = ["wide", "relaxed", "strict", "reference"];
 
 /** Options every command that computes takes. */
 export const ENGINE_OPTIONS = {
@@ -34,13 +37,21 @@ export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Pr
   const { simd, threads } = values;
   if (typeof threads === "string" && !threads.includes(","))
     configure({ threads: integer("threads", threads, 1, 64) });
-  if (typeof simd === "string" && !simd.includes(",")) configure({ simd: level(simd) });
-  else if (!levelWasAsked()) configure({ simd: NODE_HAS_WIDE ? "wide" : "relaxed" });
+  if (typeof simd === "string" && !simd.includes(",")) configure(settingsOf(level(simd)));
+  else if (!isSimdChosen()) configure({ simd: NODE_HAS_WIDE ? "wide" : "relaxed" });
 }
 
-/** A SIMD level by its name. */
-export function level(text: string): Level {
-  if (!LEVELS.includes(text as Level))
+/** The settings that select a level. */
+export const settingsOf = (level: EngineLevel): Partial<Settings> =>
+  level === "reference" ? { backend: level } : { backend: "auto", simd: level };
+
+/** The level in a plan: its SIMD level, or `reference`. */
+export const levelOf = ({ backend, simd = settings().simd }: Pick<Plan, "backend" | "simd">): EngineLevel =>
+  backend === "reference" ? backend : simd;
+
+/** A level by its name. */
+export function level(text: string): EngineLevel {
+  if (!LEVELS.includes(text as EngineLevel))
     throw new UsageError(`--simd must be ${LEVELS.join(", ")}, got ${JSON.stringify(text)}`);
-  return text as Level;
+  return text as EngineLevel;
 }

@@ -26,7 +26,7 @@ export function overview(
     "  -V, --version  the version",
     "",
     bold("Environment:"),
-    "  HEED_SIMD      wide, relaxed, strict or reference; where not set, wide from Node 24 on",
+    "  HEED_SIMD      wide, relaxed or strict; where not set, wide from Node 24 on\n  HEED_BACKEND   auto, wasm or reference (plain TypeScript, no WebAssembly)",
     "  HEED_THREADS   most threads a call may use",
     "  HEED_DEBUG     show the stack of an error",
     "  NO_COLOR, FORCE_COLOR",

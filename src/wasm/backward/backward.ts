@@ -3,7 +3,9 @@
  * tasks (backward-cut.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
  * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
  */
+
 import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { warnOnce } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
@@ -14,7 +16,6 @@ import type { Kernel } from "../engine/kernel-cache.ts";
 import { gradientsAgree } from "../engine/self-test.ts";
 import { AllocationScope } from "../forward/call.ts";
 import type { Stage } from "../forward/place.ts";
-import type { KernelLevel } from "../forward/prepare.ts";
 import type { Tasks } from "../forward/tasks.ts";
 import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
 import { planBackward } from "./partition.ts";
@@ -24,7 +25,7 @@ import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 const MAX_COPY_BYTES = 2 ** 27;
 
 /** Why the backward kernels do not take a problem that the forward ones take. */
-export function refusesBackward(engine: Engine, problem: Problem, level: KernelLevel): string | undefined {
+export function refusesBackward(engine: Engine, problem: Problem, level: SimdLevel): string | undefined {
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   if (tables.length === 0) return undefined;
   const plan = planBiasGradients(problem, {
@@ -47,7 +48,7 @@ export function refusesBackward(engine: Engine, problem: Problem, level: KernelL
 let wideMatches: boolean | undefined;
 
 /** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
-function levelFor(engine: Engine, level: KernelLevel): KernelLevel {
+function levelFor(engine: Engine, level: SimdLevel): SimdLevel {
   if (level !== "wide") return level;
   wideMatches ??= gradientsAgree((problem, upstream, gradients, tried) =>
     gradientsAt(engine, problem, upstream, gradients, tried, () => 1),
@@ -63,7 +64,7 @@ export function backward(
   problem: Problem,
   upstream: BackwardInputs,
   gradients: Gradients,
-  level: KernelLevel,
+  level: SimdLevel,
   threadsFor: (work: number) => number,
 ): void {
   gradientsAt(engine, problem, upstream, gradients, levelFor(engine, level), threadsFor);
@@ -74,7 +75,7 @@ function gradientsAt(
   problem: Problem,
   upstream: BackwardInputs,
   gradients: Gradients,
-  level: KernelLevel,
+  level: SimdLevel,
   threadsFor: (work: number) => number,
 ): void {
   const { memory } = engine;

@@ -5,6 +5,7 @@
  * the number of threads. Under a causal mask a wave holds about half of the cells, each wave the same share.
  */
 
+import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { type Costs, planStaging, type StagingPlan } from "../../backend/tiling.ts";
@@ -21,7 +22,6 @@ import {
   stripOf,
 } from "../codegen/spec.ts";
 import { inBoundsLookups, specOf } from "../forward/call.ts";
-import type { KernelLevel } from "../forward/prepare.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
@@ -78,7 +78,7 @@ function stageWholeHeads(
 /** Plans a backward pass for the kernels. */
 export function planBackward(
   problem: Problem,
-  level: KernelLevel,
+  level: SimdLevel,
   shared: boolean,
   dOutput: Storage,
   output: Storage,

@@ -1,7 +1,7 @@
 /** The engine of this process: one memory, its kernels and threads, and the SIMD level it runs at. */
 
-import type { Level } from "../../backend/plan.ts";
-import { levelWasAsked, settings, warnOnce } from "../../backend/settings.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
+import { isSimdChosen, settings, warnOnce } from "../../backend/settings.ts";
 import { ModuleBuilder } from "../assembler/index.ts";
 import { enableRelaxedSimd, enableRevectorizer, hasRelaxed, hasSharedMemory, hasSimd } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
@@ -56,10 +56,10 @@ export function discardEngine(): void {
 }
 
 /** The level a call runs at: the one configured, or the nearest this engine has. */
-export function currentLevel(selfTest: (engine: Engine) => boolean): Exclude<Level, "reference"> {
+export function currentLevel(selfTest: (engine: Engine) => boolean): SimdLevel {
   const made = getEngine();
   const asked = settings().simd;
-  if (!made || asked === "reference" || asked === "strict") return "strict";
+  if (!made || asked === "strict") return "strict";
   if (asked === "wide") {
     if (wide === undefined) {
       // Set before the test runs, because the test itself asks for a level.
@@ -72,8 +72,8 @@ export function currentLevel(selfTest: (engine: Engine) => boolean): Exclude<Lev
       'simd: "wide" needs V8 13 or later in Node (24 and up) and its self-test; running at the next level',
     );
   }
-  if (levels && !levels.relaxed && levelWasAsked() && enableRelaxedSimd()) levels.relaxed = hasRelaxed();
+  if (levels && !levels.relaxed && isSimdChosen() && enableRelaxedSimd()) levels.relaxed = hasRelaxed();
   if (levels?.relaxed) return "relaxed";
-  if (levelWasAsked()) warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
+  if (isSimdChosen()) warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
   return "strict";
 }

@@ -1,5 +1,5 @@
 /** What this engine can do, found by validating tiny modules; and the register tiles that suit it. */
-import type { Level } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
 import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
 import type { Tile } from "../codegen/spec.ts";
 
@@ -96,7 +96,7 @@ export function enableRelaxedSimd(): boolean {
 }
 
 /** Register tiles by level, measured (docs/optimization-log.md): the largest that V8 keeps in 15 vector registers. */
-export function tileFor(level: Level): Tile {
+export function tileFor(level: SimdLevel): Tile {
   if (level === "wide") return { rows: 6, vectors: 4, unroll: 1 };
   if (isOldV8()) return { rows: 4, vectors: 2, unroll: 1 };
   return level === "relaxed" ? { rows: 6, vectors: 2, unroll: 1 } : { rows: 5, vectors: 2, unroll: 8 };

@@ -40,7 +40,7 @@ interface Sizes {
   readonly dtype?: "float32" | "float16" | "bfloat16";
 }
 
-type Level = "wide" | "relaxed" | "strict";
+type SimdLevel = "wide" | "relaxed" | "strict";
 
 function problemFor(sizes: Sizes, options: AttentionOptions): Problem {
   const { Nq = 40, Nk = 70, dk = 16, dv = dk, dtype = "float32" } = sizes;
@@ -53,11 +53,15 @@ function problemFor(sizes: Sizes, options: AttentionOptions): Problem {
   );
 }
 
-const specFor = (sizes: Sizes, options: AttentionOptions, level: Level = "relaxed", shared = true): Spec =>
-  specOf(problemFor(sizes, options), level, shared).spec;
+const specFor = (
+  sizes: Sizes,
+  options: AttentionOptions,
+  level: SimdLevel = "relaxed",
+  shared = true,
+): Spec => specOf(problemFor(sizes, options), level, shared).spec;
 
 /** The backward kernel with every gradient there is, and with none but those of query, key and value. */
-function backwardFor(sizes: Sizes, options: AttentionOptions, level: Level = "relaxed"): Spec[] {
+function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel = "relaxed"): Spec[] {
   const problem = problemFor(sizes, options);
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   const masks = problem.tensors.map((t) => ({ ...t, data: new Float64Array(0) }));
@@ -102,7 +106,7 @@ const OPTIONS: Record<string, AttentionOptions> = {
   "dropout, window": { dropoutP: 0.1, attnMask: slidingWindow(9, 0) },
 }; // biome-ignore format: a row a feature
 
-const LEVELS: readonly Level[] = hasRelaxed() ? ["wide", "relaxed", "strict"] : ["strict"];
+const LEVELS: readonly SimdLevel[] = hasRelaxed() ? ["wide", "relaxed", "strict"] : ["strict"];
 
 /** The specs of a case: the forward (or decode) kernel, and the weights and pack kernels made from it. */
 function kinds(spec: Spec): Spec[] {
@@ -317,7 +321,7 @@ describe("the inner loop of the score product, as text:", async () => {
       )
       .join("\n");
   };
-  const small = (level: Level): Spec => ({
+  const small = (level: SimdLevel): Spec => ({
     ...specFor({ dk: 4 }, {}, level),
     tile: { rows: 1, vectors: 1, unroll: 1 },
   });

@@ -2,7 +2,7 @@
  * One call in the engine's memory: its spec, its shared words (CALL), the constants and tables of its expressions.
  */
 
-import type { Level } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { chooseTiling, type Machine, type Tiling } from "../../backend/tiling.ts";
 import { dropoutThreshold } from "../../core/random.ts";
@@ -34,11 +34,7 @@ export class AllocationScope {
 }
 
 /** The cut and the kernel spec of a problem on a level. */
-export function specOf(
-  problem: Problem,
-  level: Exclude<Level, "reference">,
-  shared: boolean,
-): { spec: Spec; tiling: Tiling } {
+export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { spec: Spec; tiling: Tiling } {
   const tile = tileFor(level);
   const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
   const tiling = chooseTiling(problem, machine);

@@ -1,6 +1,6 @@
 /** A call planned for the kernels, before anything is in the engine's memory: its spec, its cut, what its rows and keys cost. */
 
-import type { Level } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { type Costs, planStaging, type StagingPlan, type Tiling } from "../../backend/tiling.ts";
@@ -9,9 +9,6 @@ import { BYTES_OF, panelOf, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
 import { residentOperand } from "../engine/transfer.ts";
 import { specOf } from "./call.ts";
-
-/** Levels that have kernels. */
-export type KernelLevel = Exclude<Level, "reference">;
 
 /** What a forward call is made of before anything is staged. */
 export interface ForwardPlan {
@@ -30,7 +27,7 @@ export interface KeyRange {
 }
 
 /** Plans a problem for the kernels. */
-export function planForward(engine: Engine, problem: Problem, level: KernelLevel): ForwardPlan {
+export function planForward(engine: Engine, problem: Problem, level: SimdLevel): ForwardPlan {
   const { spec, tiling } = specOf(problem, level, engine.memory.shared);
   const { shape } = problem;
   const packed = spec.kind === "forward";

@@ -4,7 +4,7 @@
  */
 
 import type { LseReader } from "../../backend/contract.ts";
-import type { Level } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
@@ -28,7 +28,7 @@ interface RowTile {
 export function weights(
   engine: Engine,
   problem: Problem,
-  level: Exclude<Level, "reference">,
+  level: SimdLevel,
   threads: number,
   lse: LseReader,
   heads: readonly number[],

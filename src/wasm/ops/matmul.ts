@@ -6,6 +6,7 @@
  * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
 
+import type { SimdLevel } from "../../backend/plan.ts";
 import { type Product, STRIP_ROWS } from "../../backend/product.ts";
 import { readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
@@ -16,7 +17,6 @@ import type { Kernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { addressOf, residentOperand, stageRows } from "../engine/transfer.ts";
 import { AllocationScope } from "../forward/call.ts";
-import type { KernelLevel } from "../forward/prepare.ts";
 import {
   type ProductSpec,
   ProductStruct,
@@ -88,7 +88,7 @@ export interface Progress {
 export function matmul(
   engine: Engine,
   product: Product,
-  level: KernelLevel,
+  level: SimdLevel,
   threads: number,
   progress: Progress,
 ): void {
@@ -131,7 +131,7 @@ export const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
   engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
 
 /** What the kernel of a product is specialised on. */
-function specOf(product: Product, level: KernelLevel, shared: boolean): ProductSpec {
+function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {
   const storage = (x: Operand) => x.tensor.dtype as Storage;
   return {
     fused: level !== "strict",
