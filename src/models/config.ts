@@ -1,12 +1,21 @@
 /**
- * `config.json` of Hugging Face's models: which numbers make a BERT or a GPT-2, under their names there. Every size is
- * bounded before anything is planned with it, and what would change the computation in a way heed does not know is refused
- * by its name. Fields that change nothing are passed over.
+ * `config.json` of Hugging Face's models: which numbers make a BERT or a GPT-2, under their names there; decoders of the Llama kind are
+ * read by decoder-config.ts. Every size is bounded before anything is planned with it, and what would change the computation in a way
+ * heed does not know is refused by its name. Fields that change nothing are passed over.
  */
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { type Json, scanObject } from "../io/json.ts";
 import { asBytes, quote, refuser } from "../io/refuse.ts";
-import type { ActivationName } from "../nn/index.ts";
+import { activationNamed } from "./activation.ts";
+import {
+  checkDecoderConfig,
+  DECODER_TYPES,
+  type DecoderConfig,
+  readDecoderConfig,
+} from "./decoder-config.ts";
+import { Fields, type Rule, wrongOf } from "./fields.ts";
+
+export type { DecoderConfig, DecoderLayer } from "./decoder-config.ts";
 
 /** Sizes and constants of a BERT, named as in its config.json. */
 export interface BertConfig {
@@ -30,6 +39,42 @@ export interface BertConfig {
   readonly initializer_range?: number;
   /** Row of the embedding that begins as zeros; default 0. */
   readonly pad_token_id?: number;
+  /** The output matrix is the embedding; default true. */
+  readonly tie_word_embeddings?: boolean;
+}
+
+/** Sizes and constants of a RoBERTa, XLM-RoBERTa or CamemBERT: BERT's fields; the default of `pad_token_id` is 1. */
+export type RobertaConfig = BertConfig;
+
+/** Sizes and constants of an MPNet: BERT's fields without token types; the default of `pad_token_id` is 1. */
+export type MpnetConfig = Omit<BertConfig, "type_vocab_size">;
+
+/** Sizes and constants of an ELECTRA: BERT's fields and the width of the embeddings. */
+export interface ElectraConfig extends BertConfig {
+  /** Default 128. */
+  readonly embedding_size?: number;
+}
+
+/** Sizes and constants of a DistilBERT, named as in its config.json. */
+export interface DistilbertConfig {
+  readonly vocab_size: number;
+  /** Width of the residual stream; the heads divide it. */
+  readonly dim: number;
+  readonly n_layers: number;
+  readonly n_heads: number;
+  readonly hidden_dim: number;
+  readonly max_position_embeddings: number;
+  /** `gelu` (default), `gelu_new`, `relu`, `silu`. */
+  readonly activation?: string;
+  /** Dropped inside `withDropout` only; default 0. */
+  readonly dropout?: number;
+  readonly attention_dropout?: number;
+  /** Standard deviation of new weights; default 0.02. */
+  readonly initializer_range?: number;
+  /** Row of the embedding that begins as zeros; default 0. */
+  readonly pad_token_id?: number;
+  /** The output matrix is the embedding; default true. */
+  readonly tie_word_embeddings?: boolean;
 }
 
 /** Sizes and constants of a GPT-2, named as in its config.json. */
@@ -58,16 +103,15 @@ export interface Gpt2Config {
   readonly eos_token_id?: number | null;
 }
 
-/** What a config.json describes. */
+/** What a config.json describes. `type` names the page that computes it; relatives of Llama are all `decoder`. */
 export type ModelConfig =
   | { readonly type: "bert"; readonly config: BertConfig }
-  | { readonly type: "gpt2"; readonly config: Gpt2Config };
-
-type Rule = readonly [
-  name: string,
-  kind: "size" | "share" | "number" | "text" | "flag" | "id",
-  most?: number,
-];
+  | { readonly type: "roberta"; readonly config: RobertaConfig }
+  | { readonly type: "distilbert"; readonly config: DistilbertConfig }
+  | { readonly type: "electra"; readonly config: ElectraConfig }
+  | { readonly type: "mpnet"; readonly config: MpnetConfig }
+  | { readonly type: "gpt2"; readonly config: Gpt2Config }
+  | { readonly type: "decoder"; readonly config: DecoderConfig };
 
 /** Fields that are read: their kind, and for sizes the largest. */
 const BERT_FIELDS: readonly Rule[] = [
@@ -84,6 +128,22 @@ const BERT_FIELDS: readonly Rule[] = [
   ["attention_probs_dropout_prob", "share"],
   ["initializer_range", "number"],
   ["pad_token_id", "id"],
+  ["tie_word_embeddings", "flag"],
+];
+
+const DISTILBERT_FIELDS: readonly Rule[] = [
+  ["vocab_size", "size", 2 ** 22],
+  ["dim", "size", 2 ** 17],
+  ["n_layers", "size", 1024],
+  ["n_heads", "size", 1024],
+  ["hidden_dim", "size", 2 ** 20],
+  ["max_position_embeddings", "size", 2 ** 22],
+  ["activation", "text"],
+  ["dropout", "share"],
+  ["attention_dropout", "share"],
+  ["initializer_range", "number"],
+  ["pad_token_id", "id"],
+  ["tie_word_embeddings", "flag"],
 ];
 
 const GPT2_FIELDS: readonly Rule[] = [
@@ -104,34 +164,72 @@ const GPT2_FIELDS: readonly Rule[] = [
   ["eos_token_id", "id"],
 ];
 
+/** How the configs of a page are read: its fields, how many of them (the first) must be there, and the names of width, heads and activation. */
+interface Shape {
+  readonly fields: readonly Rule[];
+  readonly needed: number;
+  readonly width: string;
+  readonly heads: string;
+  readonly activation: string;
+  /** Id of padding where the config names none; undefined where it plays no part. */
+  readonly pad?: number;
+}
+
+const BERT_SHAPE: Shape = {
+  fields: BERT_FIELDS,
+  needed: 6,
+  width: "hidden_size",
+  heads: "num_attention_heads",
+  activation: "hidden_act",
+  pad: 0,
+};
+
+const SHAPES: Readonly<Record<Exclude<ModelConfig["type"], "decoder">, Shape>> = {
+  bert: BERT_SHAPE,
+  roberta: { ...BERT_SHAPE, pad: 1 },
+  electra: { ...BERT_SHAPE, fields: [...BERT_FIELDS, ["embedding_size", "size", 2 ** 17]] },
+  mpnet: { ...BERT_SHAPE, fields: BERT_FIELDS.filter(([name]) => name !== "type_vocab_size"), pad: 1 },
+  distilbert: {
+    fields: DISTILBERT_FIELDS,
+    needed: 6,
+    width: "dim",
+    heads: "n_heads",
+    activation: "activation",
+    pad: 0,
+  },
+  gpt2: {
+    fields: GPT2_FIELDS,
+    needed: 5,
+    width: "n_embd",
+    heads: "n_head",
+    activation: "activation_function",
+  },
+};
+
+/** Models that are others under another `model_type`. */
+const ALIASES: Readonly<Record<string, keyof typeof SHAPES>> = {
+  "xlm-roberta": "roberta",
+  camembert: "roberta",
+};
+
+/** Every `model_type` that heed reads. */
+export const MODEL_TYPES: readonly string[] = [
+  ...Object.keys(SHAPES),
+  ...Object.keys(ALIASES),
+  ...DECODER_TYPES,
+];
+
 /** Fields that must have this value where they are there: any other is a computation heed does not have. */
-const FIXED: Readonly<Record<string, readonly (string | boolean | null)[]>> = {
+const FIXED: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
   position_embedding_type: ["absolute"],
   is_decoder: [false],
   add_cross_attention: [false],
   scale_attn_weights: [true],
   scale_attn_by_inverse_layer_idx: [false],
   quantization_config: [null],
+  relative_attention_num_buckets: [32],
+  use_bidirectional_attention: [false, null],
 };
-
-const ACTIVATIONS: Readonly<Record<string, ActivationName>> = {
-  gelu: "gelu",
-  gelu_new: "gelu-tanh",
-  gelu_pytorch_tanh: "gelu-tanh",
-  relu: "relu",
-  silu: "silu",
-  swish: "silu",
-};
-
-/** The activation that a config names. */
-export function activationNamed(name: string): ActivationName {
-  if (Object.hasOwn(ACTIVATIONS, name)) return ACTIVATIONS[name];
-  throw new UnsupportedError(
-    "activation",
-    `config: activation ${quote(name)} is not one heed has; it has ${Object.keys(ACTIVATIONS).join(", ")}`,
-    { activation: name },
-  );
-}
 
 /** Reads a config.json. Throws FormatError where a field is not what it must be, UnsupportedError for other models. */
 export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
@@ -140,115 +238,88 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
   const refuse = refuser(what);
   if (bytes.length > 2 ** 20)
     refuse("config-size", 0, `a file of ${bytes.length} bytes; at most ${2 ** 20} are read`);
-  const fields = new Map<string, { value: Json; at: number }>();
-  scanObject(bytes, refuse, (name, value, at) => fields.set(name, { value, at }), { numbers: "finite" });
+  const values = new Map<string, { value: Json; at: number }>();
+  scanObject(bytes, refuse, (name, value, at) => values.set(name, { value, at }), { numbers: "finite" });
 
-  const type = fields.get("model_type")?.value;
-  if (type !== "bert" && type !== "gpt2")
+  const fields = new Fields(values, bytes.length, refuse);
+  const given = fields.value("model_type");
+  const type = typeof given === "string" ? given : "";
+  if (!MODEL_TYPES.includes(type))
     throw new UnsupportedError(
       "model-type",
-      `${what}: model_type is ${typeof type === "string" ? quote(type) : "missing"}; heed has bert and gpt2`,
-      { got: type },
+      `${what}: model_type is ${typeof given === "string" ? quote(given) : "missing"}; heed has ${MODEL_TYPES.join(", ")}. For most other models of PyTorch "heed capture --python" prints a recorder whose file every command opens (docs/08-explorer.md)`,
+      { got: given },
     );
   for (const [name, allowed] of Object.entries(FIXED)) {
-    const field = fields.get(name);
-    if (field !== undefined && !allowed.includes(field.value as null))
+    const value = fields.value(name);
+    if (value !== undefined && !allowed.includes(value as null))
       throw new UnsupportedError(
         "config",
         `${what}: ${name} must be ${allowed.map((one) => JSON.stringify(one)).join(" or ")}, which is what heed computes`,
         { field: name },
       );
   }
-  if (type === "bert" && fields.get("tie_word_embeddings")?.value === false)
-    throw new UnsupportedError(
-      "config",
-      `${what}: tie_word_embeddings must be true: heed's BERT has one matrix for both ends`,
-      {
-        field: "tie_word_embeddings",
-      },
-    );
-  const config: Record<string, Json> = {};
-  for (const rule of type === "bert" ? BERT_FIELDS : GPT2_FIELDS) {
-    const field = fields.get(rule[0]);
-    // null is how Python writes "by default".
-    if (field === undefined || field.value === null) continue;
-    const wrong = wrongOf(field.value, rule);
-    if (wrong !== undefined) refuse("config", field.at, `${rule[0]} must be ${wrong}`);
-    config[rule[0]] = field.value;
-  }
-  const made = { type, config } as unknown as ModelConfig;
+  if (DECODER_TYPES.includes(type)) return { type: "decoder", config: readDecoderConfig(type, fields) };
+  const page = (Object.hasOwn(ALIASES, type) ? ALIASES[type] : type) as keyof typeof SHAPES;
+  const made = { type: page, config: fields.read(SHAPES[page].fields) } as unknown as ModelConfig;
   checkConfig(made);
   return made;
 }
 
-/** What a value should have been, or undefined where it is that. */
-function wrongOf(value: unknown, [, kind, most = 0]: Rule): string | undefined {
-  const number = typeof value === "number" ? value : Number.NaN;
-  switch (kind) {
-    case "size":
-      return Number.isInteger(number) && number >= 1 && number <= most
-        ? undefined
-        : `an integer from 1 to ${most}`;
-    case "id":
-      return Number.isInteger(number) && number >= 0 ? undefined : "an integer ≥ 0";
-    case "share":
-      return number >= 0 && number < 1 ? undefined : "a number in [0, 1)";
-    case "number":
-      return number >= 0 && Number.isFinite(number) ? undefined : "a number ≥ 0";
-    case "text":
-      return typeof value === "string" ? undefined : "a text";
-    case "flag":
-      return typeof value === "boolean" ? undefined : "true or false";
-  }
-}
-
 /** Throws a FormatError unless all needed fields are there, in their ranges, and fit each other. */
 export function checkConfig({ type, config }: ModelConfig): void {
+  if (type === "decoder") {
+    checkDecoderConfig(config);
+    return;
+  }
   const it = config as unknown as Record<string, unknown>;
-  const needed = type === "bert" ? BERT_FIELDS.slice(0, 6) : GPT2_FIELDS.slice(0, 5);
+  const { fields, needed, width, heads, activation, pad } = SHAPES[type];
   const bad = (name: string, text: string): never => {
     throw new FormatError("config", `${type} config: ${text}`, { field: name, got: it[name] });
   };
-  for (const rule of type === "bert" ? BERT_FIELDS : GPT2_FIELDS) {
+  for (const [n, rule] of fields.entries()) {
     const [name] = rule;
     const missing = it[name] === undefined || it[name] === null;
-    if (missing && needed.some(([one]) => one === name)) bad(name, `${name} is missing`);
+    if (missing && n < needed) bad(name, `${name} is missing`);
     const wrong = missing ? undefined : wrongOf(it[name], rule);
     if (wrong !== undefined) bad(name, `${name} must be ${wrong}, got ${String(it[name])}`);
   }
-  const [width, heads, names] =
-    type === "bert"
-      ? [config.hidden_size, config.num_attention_heads, ["hidden_size", "num_attention_heads"]]
-      : [config.n_embd, config.n_head, ["n_embd", "n_head"]];
-  if (width % heads !== 0) bad(names[1], `${names[1]} ${heads} does not divide ${names[0]} ${width}`);
-  if (type === "bert" && (config.pad_token_id ?? 0) >= config.vocab_size)
-    bad("pad_token_id", `pad_token_id ${config.pad_token_id} is not below vocab_size ${config.vocab_size}`);
-  activationNamed((type === "bert" ? config.hidden_act : config.activation_function) ?? "gelu");
+  const [C, H] = [it[width] as number, it[heads] as number];
+  if (C % H !== 0) bad(heads, `${heads} ${H} does not divide ${width} ${C}`);
+  const padding = (it.pad_token_id as number | undefined) ?? pad;
+  if (padding !== undefined && padding >= (it.vocab_size as number))
+    bad("pad_token_id", `pad_token_id ${padding} is not below vocab_size ${it.vocab_size}`);
+  const positions = it.max_position_embeddings as number;
+  if ((type === "roberta" || type === "mpnet") && positions <= (padding as number) + 1)
+    bad("max_position_embeddings", `max_position_embeddings ${positions} leaves no position after padding`);
+  activationNamed((it[activation] as string | undefined) ?? "gelu");
 }
 
 /** The fields of a config.json in Hugging Face's layout. */
 export function configFields({ type, config }: ModelConfig): Record<string, unknown> {
-  return type === "bert"
-    ? {
-        architectures: ["BertForMaskedLM"],
-        model_type: "bert",
-        hidden_act: "gelu",
-        layer_norm_eps: 1e-12,
-        type_vocab_size: 2,
-        hidden_dropout_prob: 0,
-        attention_probs_dropout_prob: 0,
-        position_embedding_type: "absolute",
-        ...config,
-      }
-    : {
-        architectures: ["GPT2LMHeadModel"],
-        model_type: "gpt2",
-        activation_function: "gelu_new",
-        layer_norm_epsilon: 1e-5,
-        embd_pdrop: 0,
-        attn_pdrop: 0,
-        resid_pdrop: 0,
-        tie_word_embeddings: true,
-        ...config,
-      };
+  if (type === "bert")
+    return {
+      architectures: ["BertForMaskedLM"],
+      model_type: "bert",
+      hidden_act: "gelu",
+      layer_norm_eps: 1e-12,
+      type_vocab_size: 2,
+      hidden_dropout_prob: 0,
+      attention_probs_dropout_prob: 0,
+      position_embedding_type: "absolute",
+      ...config,
+    };
+  if (type === "gpt2")
+    return {
+      architectures: ["GPT2LMHeadModel"],
+      model_type: "gpt2",
+      activation_function: "gelu_new",
+      layer_norm_epsilon: 1e-5,
+      embd_pdrop: 0,
+      attn_pdrop: 0,
+      resid_pdrop: 0,
+      tie_word_embeddings: true,
+      ...config,
+    };
+  throw new UnsupportedError("write", `writeModel: heed writes bert and gpt2, got ${type}`, { type });
 }

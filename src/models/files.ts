@@ -6,17 +6,17 @@ import { FormatError, OptionError } from "../core/errors.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { Precision } from "../nn/index.ts";
-import { Bert, bertPlan } from "./bert.ts";
 import { configFields, type ModelConfig, readConfig } from "./config.ts";
-import { Gpt2, gpt2Plan } from "./gpt2.ts";
-import { checkBytes, MAX_BYTES } from "./parameters.ts";
+import type { TransformerModel } from "./families/model.ts";
+import { checkBytes, isHalf, MAX_BYTES } from "./parameters.ts";
+import { pageOf } from "./registry.ts";
 import { type TextModel, textModel } from "./text-model.ts";
 import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
-import { bertName, gpt2Name, readWeights, writeWeights } from "./weights.ts";
+import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
 
 /** How to open a model. */
 export interface ReadModelOptions {
-  /** Dtype to compute in; weights in 16 bits are widened. Default float32. */
+  /** Dtype to compute in. Weights of 16 bits stay so in memory and are widened layer by layer. Default float32. */
   readonly dtype?: Precision;
   /** Most bytes of parameters; a larger model is refused before anything is allocated. Default 4 GiB. */
   readonly maxBytes?: number;
@@ -95,18 +95,20 @@ async function assemble(
   { dtype = "float32", maxBytes = MAX_BYTES, name }: ReadModelOptions,
 ): Promise<TextModel> {
   try {
-    if (config.type === "gpt2") {
-      const plan = gpt2Plan(config.config);
-      const tied = config.config.tie_word_embeddings !== false;
-      checkBytes(what, plan, dtype, maxBytes);
-      const parameters = await readWeights(what, file, plan, (one) => gpt2Name(one, tied), dtype);
-      return textModel(new Gpt2(config.config, { dtype, parameters }), tokenizer, { name });
-    }
-    const hasHead = [...file.tensors.keys()].some((one) => one.startsWith("cls.predictions.transform."));
-    const plan = bertPlan(config.config, hasHead);
-    checkBytes(what, plan, dtype, maxBytes);
-    const parameters = await readWeights(what, file, plan, bertName, dtype);
-    return textModel(new Bert(config.config, { dtype, parameters, hasHead }), tokenizer, { name });
+    const { naming, plan: planOf, make } = pageOf(config.type);
+    const { tie_word_embeddings: tied } = config.config;
+    const located = await locateWeights(file, naming, tied);
+    const { hasHead, ownOutput, notes } = located;
+    // An own matrix is used whatever the config says; without one a config that is silent means the embedding.
+    const fields =
+      ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
+    const own = { ...config.config, ...fields };
+    const plan = planOf(own, hasHead);
+    checkWeights(what, file, located, plan);
+    checkBytes(what, plan, dtype, maxBytes, (one) => isHalf(file.tensors.get(located.source.get(one)!)!));
+    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype);
+    const model = make(own, { dtype, parameters, hasHead });
+    return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });
   } finally {
     await file.close();
   }
@@ -118,7 +120,7 @@ async function assemble(
  */
 export async function writeModel(
   directory: string,
-  model: Bert | Gpt2,
+  model: TransformerModel,
   tokenizer: Tokenizer,
   options: WriteModelOptions = {},
 ): Promise<void> {
@@ -132,9 +134,12 @@ export async function writeModel(
   for (const [name, bytes] of files) await saveFile(join(directory, name), bytes);
 }
 
-/** The files of a model by name, in the order in which they are best written. */
+/**
+ * The files of a model by name, in the order in which they are best written. Throws an UnsupportedError for families that heed only
+ * reads: it writes bert and gpt2.
+ */
 export function modelToFiles(
-  model: Bert | Gpt2,
+  model: TransformerModel,
   tokenizer: Tokenizer,
   { dtype = "float16" }: WriteModelOptions = {},
 ): Map<string, Uint8Array<ArrayBuffer>> {
@@ -145,9 +150,7 @@ export function modelToFiles(
     });
   textModel(model, tokenizer); // that they fit
   const config = {
-    ...configFields(
-      model instanceof Bert ? { type: "bert", config: model.config } : { type: "gpt2", config: model.config },
-    ),
+    ...configFields({ type: model.type, config: model.config } as ModelConfig),
     torch_dtype: dtype,
   };
   const json = (value: object) => new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
@@ -160,7 +163,7 @@ export function modelToFiles(
 }
 
 /** Which token plays which part, for Hugging Face's tokenizers. */
-function tokenizerConfig(model: Bert | Gpt2, tokenizer: Tokenizer): object {
+function tokenizerConfig(model: TransformerModel, tokenizer: Tokenizer): object {
   const named = (name: string, token: string) => (tokenizer.id(token) === undefined ? {} : { [name]: token });
   const parts =
     tokenizer.kind === "wordpiece"
@@ -172,6 +175,6 @@ function tokenizerConfig(model: Bert | Gpt2, tokenizer: Tokenizer): object {
           ...named("mask_token", "[MASK]"),
         }
       : { ...named("bos_token", "<|endoftext|>"), ...named("eos_token", "<|endoftext|>") };
-  const most = model instanceof Bert ? model.config.max_position_embeddings : model.config.n_positions;
+  const most = model.sizes.positions;
   return { tokenizer_class: "PreTrainedTokenizerFast", model_max_length: most, ...parts };
 }

@@ -6,7 +6,7 @@
  */
 import { attentionWeights } from "../attention.ts";
 import { RandomNumbers } from "../nn/index.ts";
-import type { LayerAttention } from "./gpt2.ts";
+import type { LayerAttention } from "./families/attend.ts";
 import type { AttentionModel, TextModel, TextTokens } from "./text-model.ts";
 
 /** Measures of one head, each a share in [0, 1]; NaN where no row of the texts could be asked. */

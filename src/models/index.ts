@@ -2,10 +2,32 @@
  * Whole models over Hugging Face directories, each one readable page, with their tokenizers and text generation.
  * @module
  */
-export { Bert, type BertOptions } from "./bert.ts";
 export type { KeyValueCache } from "./cache.ts";
-export { type BertConfig, type Gpt2Config, type ModelConfig, readConfig } from "./config.ts";
+export {
+  type BertConfig,
+  type DecoderConfig,
+  type DecoderLayer,
+  type DistilbertConfig,
+  type ElectraConfig,
+  type Gpt2Config,
+  MODEL_TYPES,
+  type ModelConfig,
+  type MpnetConfig,
+  type RobertaConfig,
+  readConfig,
+} from "./config.ts";
 export { cosineSimilarity, embedTexts, type Pooling, type PoolingMode, readPooling } from "./embed.ts";
+export type { AngleScaling, RotaryConfig } from "./families/angles.ts";
+export type { AttentionChange, AttentionRecipe, ForwardOptions, LayerAttention } from "./families/attend.ts";
+export { Bert, type BertOptions } from "./families/bert.ts";
+export { Decoder } from "./families/decoder.ts";
+export { Distilbert } from "./families/distilbert.ts";
+export { Electra } from "./families/electra.ts";
+export type { Encoder, EncoderOptions, EncoderStart } from "./families/encoder.ts";
+export { Gpt2 } from "./families/gpt2.ts";
+export type { DecoderModel, DecoderOptions, ModelSizes, TransformerModel } from "./families/model.ts";
+export { Mpnet } from "./families/mpnet.ts";
+export { Roberta } from "./families/roberta.ts";
 export {
   modelFromFiles,
   modelToFiles,
@@ -23,13 +45,13 @@ export {
   generateText,
   tokenShares,
 } from "./generate.ts";
-export { type ForwardOptions, Gpt2, type LayerAttention } from "./gpt2.ts";
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
 export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
 export {
   type AttentionModel,
+  isDecoder,
   type TextAttention,
   type TextModel,
   type TextTokens,
@@ -55,3 +77,4 @@ export {
   type UseLite,
   useLite,
 } from "./use-lite.ts";
+export type { ModelNote } from "./weights.ts";

@@ -5,9 +5,10 @@ import { FormatError, OptionError, ShapeError, UnsupportedError } from "../core/
 import { Tensor } from "../core/tensor.ts";
 import { withDropout } from "../nn/index.ts";
 import { crossEntropy, Tape } from "../train/index.ts";
-import { Bert } from "./bert.ts";
 import { type BertConfig, type Gpt2Config, readConfig } from "./config.ts";
-import { Gpt2, type LayerAttention } from "./gpt2.ts";
+import type { LayerAttention } from "./families/attend.ts";
+import { Bert } from "./families/bert.ts";
+import { Gpt2 } from "./families/gpt2.ts";
 
 const GPT2: Gpt2Config = {
   vocab_size: 11,
@@ -78,7 +79,9 @@ describe.each(MODELS)("%s", (_, make) => {
   test("what a layer's attention read is enough for its weights, whose rows sum to 1", () => {
     const seen: LayerAttention[] = [];
     make("float64").forward([1, 2, 3, 4], {
-      onAttention: (layer, it) => expect(seen.push(it)).toBe(layer + 1),
+      onAttention: (layer, it) => {
+        expect(seen.push(it)).toBe(layer + 1);
+      },
     });
     expect(seen.length).toBe(2);
     for (const { query, key, value, lse, options } of seen) {
@@ -243,7 +246,8 @@ describe("configs", () => {
     ["n_head", { n_head: 3 }, FormatError],
     ["resid_pdrop", { resid_pdrop: 1 }, FormatError],
     ["swiglu", { activation_function: "swiglu" }, UnsupportedError],
-    ["model_type", { model_type: "llama" }, UnsupportedError],
+    ["heed capture --python", { model_type: "t5" }, UnsupportedError],
+    ["model_type", { model_type: 7 }, UnsupportedError],
     ["add_cross_attention", { add_cross_attention: true }, UnsupportedError],
     ["scale_attn_by_inverse_layer_idx", { scale_attn_by_inverse_layer_idx: true }, UnsupportedError],
     ["quantization_config", { quantization_config: { bits: 4 } }, UnsupportedError],
@@ -253,9 +257,41 @@ describe("configs", () => {
     expect(() => read(fields)).toThrow(new RegExp(name));
   });
 
-  test("a BERT whose output map is not its embedding is refused", () => {
-    expect(() => read({ model_type: "bert", ...BERT, tie_word_embeddings: false })).toThrow(UnsupportedError);
-    expect(read({ model_type: "bert", ...BERT, tie_word_embeddings: true }).type).toBe("bert");
+  test("a BERT whose output matrix is not its embedding has a parameter for it", () => {
+    const { config } = read({ model_type: "bert", ...BERT, tie_word_embeddings: false });
+    const name = "cls.predictions.decoder.weight";
+    expect(new Bert(config as typeof BERT).parameters().has(name)).toBe(true);
+    expect(new Bert(BERT).parameters().has(name)).toBe(false);
+  });
+
+  test.each([
+    ["num_key_value_heads", { num_key_value_heads: 3 }, FormatError],
+    ["head_dim", { head_dim: 5 }, FormatError],
+    ["hidden_size", { hidden_size: 1e12 }, FormatError],
+    ["rope_type", { rope_scaling: { rope_type: "mrope" } }, UnsupportedError],
+    ["low_freq_factor", { rope_scaling: { rope_type: "llama3", factor: 8 } }, FormatError],
+    [
+      "short_factor",
+      { rope_parameters: { rope_type: "longrope", original_max_position_embeddings: 8 } },
+      FormatError,
+    ],
+    ["layer_types", { layer_types: ["linear_attention", "full_attention"] }, UnsupportedError],
+    ["layer_types", { layer_types: ["full_attention"] }, FormatError],
+    ["rope_theta", { rope_theta: 0 }, FormatError],
+    ["eos_token_id", { eos_token_id: [2, "x"] }, FormatError],
+  ])("a decoder's %s: %j is refused", (name, over, kind) => {
+    const fields = {
+      model_type: "llama",
+      vocab_size: 11,
+      hidden_size: 8,
+      intermediate_size: 6,
+      num_hidden_layers: 2,
+      num_attention_heads: 2,
+      max_position_embeddings: 16,
+    };
+    expect(read(fields).type).toBe("decoder");
+    expect(() => read({ ...fields, ...over })).toThrow(kind);
+    expect(() => read({ ...fields, ...over })).toThrow(new RegExp(name));
   });
 
   test("a model is planned before it is allocated", () => {

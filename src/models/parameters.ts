@@ -3,9 +3,24 @@
  * bytes (compared with a limit before anything is allocated), a seeded start for training, and the list that a file of
  * weights is held against.
  */
+
+import { readerOf } from "../core/dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
-import { sizeOf } from "../core/tensor.ts";
-import { type FloatTensor, fill, fillNormal, type Precision, parameter, RandomNumbers } from "../nn/index.ts";
+import { sizeOf, Tensor } from "../core/tensor.ts";
+import {
+  concat,
+  embedding,
+  type FloatTensor,
+  fill,
+  fillNormal,
+  type Ids,
+  linear,
+  type Precision,
+  parameter,
+  RandomNumbers,
+  slice,
+} from "../nn/index.ts";
+import { checkIds, idsOf } from "../nn/ops/lookup.ts";
 
 /** A parameter that is to be. */
 export interface Planned {
@@ -25,18 +40,30 @@ export interface StartOptions {
   readonly dtype?: Precision;
   /** Seed of the random numbers, an integer; default 0. */
   readonly seed?: number;
-  /** Weights by name, used as they are and updated in place by training; each in its planned shape. */
-  readonly parameters?: ReadonlyMap<string, FloatTensor>;
+  /** Weights by name, each in its planned shape: of `dtype`, updated in place by training, or of 16 bits, widened when they are used. */
+  readonly parameters?: ReadonlyMap<string, Tensor>;
 }
 
 /** Most bytes of parameters by default: 4 GiB. */
 export const MAX_BYTES = 2 ** 32;
 
-/** Throws unless the parameters take at most `limit` bytes together. */
-export function checkBytes(what: string, plan: Plan, dtype: Precision, limit = MAX_BYTES): void {
+/**
+ * Throws unless the parameters take at most `limit` bytes together, each in `dtype`, or in 16 bits where `halves` says that it is
+ * stored so.
+ */
+export function checkBytes(
+  what: string,
+  plan: Plan,
+  dtype: Precision,
+  limit = MAX_BYTES,
+  halves: (name: string) => boolean = () => false,
+): void {
   let numbers = 0;
-  for (const { shape } of plan.values()) numbers += sizeOf(shape);
-  const bytes = numbers * (dtype === "float64" ? 8 : 4);
+  let bytes = 0;
+  for (const [name, { shape }] of plan) {
+    numbers += sizeOf(shape);
+    bytes += sizeOf(shape) * (halves(name) ? 2 : dtype === "float64" ? 8 : 4);
+  }
   if (!(bytes <= limit))
     throw new UnsupportedError(
       "model-size",
@@ -45,34 +72,134 @@ export function checkBytes(what: string, plan: Plan, dtype: Precision, limit = M
     );
 }
 
-/** The tensors of a plan: those that are given, checked, or new ones from the seed. */
-export function makeParameters(what: string, plan: Plan, options: StartOptions): Map<string, FloatTensor> {
-  const { dtype = "float32", seed = 0, parameters } = options;
-  if (dtype !== "float32" && dtype !== "float64")
-    throw new OptionError(
-      "dtype",
-      `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
-      {
-        got: dtype,
-      },
-    );
-  if (parameters === undefined) checkBytes(what, plan, dtype);
-  const made = new Map<string, FloatTensor>();
-  const random = new RandomNumbers(seed);
-  for (const [name, planned] of plan) {
-    const given = parameters?.get(name);
-    if (
-      parameters !== undefined &&
-      (given === undefined || given.dtype !== dtype || given.shape.join() !== planned.shape.join())
-    )
+/** Bytes of 16-bit weights that are kept widened once they were used; beyond, each is widened again when its layer runs. */
+const KEPT_BYTES = 2 ** 28;
+/** Numbers of a 16-bit matrix that are widened at a time for one product. */
+const CHUNK = 2 ** 24;
+
+/**
+ * The parameters of a model: those that are given, checked against the plan, or new ones from the seed. Weights stored in 16 bits stay
+ * so in memory; a model reads them through `get`, `lookup` and `linear`, which widen what is asked for.
+ */
+export class Parameters {
+  readonly dtype: Precision;
+  readonly #stored = new Map<string, Tensor>();
+  readonly #widened = new Map<string, FloatTensor>();
+  #kept = 0;
+
+  constructor(what: string, plan: Plan, options: StartOptions) {
+    const { dtype = "float32", seed = 0, parameters } = options;
+    if (dtype !== "float32" && dtype !== "float64")
       throw new OptionError(
-        "parameters",
-        `${what}: parameter ${name} must be [${planned.shape.join(", ")}] ${dtype}, got ${given ? `[${given.shape.join(", ")}] ${given.dtype}` : "none"}`,
-        { name },
+        "dtype",
+        `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
+        {
+          got: dtype,
+        },
       );
-    made.set(name, given ?? started(planned, dtype, random));
+    this.dtype = dtype;
+    if (parameters === undefined) checkBytes(what, plan, dtype);
+    const random = new RandomNumbers(seed);
+    for (const [name, planned] of plan) {
+      const given = parameters?.get(name);
+      if (
+        parameters !== undefined &&
+        (given === undefined ||
+          !(given.dtype === dtype || isHalf(given)) ||
+          given.shape.join() !== planned.shape.join())
+      )
+        throw new OptionError(
+          "parameters",
+          `${what}: parameter ${name} must be [${planned.shape.join(", ")}] ${dtype}, float16 or bfloat16, got ${given ? `[${given.shape.join(", ")}] ${given.dtype}` : "none"}`,
+          { name },
+        );
+      this.#stored.set(name, given ?? started(planned, dtype, random));
+    }
   }
-  return made;
+
+  /** True where the plan has this parameter. */
+  has(name: string): boolean {
+    return this.#stored.has(name);
+  }
+
+  /** A parameter in the dtype the model computes in. */
+  get(name: string): FloatTensor {
+    const stored = this.#stored.get(name) as Tensor;
+    if (!isHalf(stored)) return stored as FloatTensor;
+    const known = this.#widened.get(name);
+    if (known) return known;
+    const wide = widen(stored, this.dtype);
+    const bytes = wide.data.byteLength;
+    if (this.#kept + bytes <= KEPT_BYTES) {
+      this.#kept += bytes;
+      this.#widened.set(name, wide);
+    }
+    return wide;
+  }
+
+  /** Rows of a table [V, D] by their numbers; of a 16-bit table only these rows are widened. */
+  lookup(ids: Ids, name: string): FloatTensor {
+    const stored = this.#stored.get(name) as Tensor;
+    if (!isHalf(stored) || this.#widened.has(name)) return embedding(ids, this.get(name));
+    const [V, D] = stored.shape;
+    const { list, shape } = idsOf("embedding", ids);
+    checkIds(list, V);
+    const bits = stored.data as Uint16Array;
+    const rows = new Uint16Array(list.length * D);
+    for (let n = 0; n < list.length; n++) rows.set(bits.subarray(list[n] * D, (list[n] + 1) * D), n * D);
+    return widen(new Tensor(rows, [...shape, D], stored.dtype), this.dtype);
+  }
+
+  /** x·Wᵀ + b with a parameter W [out, in]; a large 16-bit matrix is widened a part of its rows at a time. */
+  linear(x: FloatTensor, name: string, bias?: string): FloatTensor {
+    const stored = this.#stored.get(name) as Tensor;
+    const b = bias === undefined ? undefined : this.get(bias);
+    if (!isHalf(stored) || this.#widened.has(name) || stored.size <= CHUNK)
+      return linear(x, this.get(name), b);
+    const [out, width] = stored.shape;
+    const step = Math.max(1, Math.floor(CHUNK / width));
+    const parts: FloatTensor[] = [];
+    for (let row = 0; row < out; row += step) {
+      const end = Math.min(out, row + step);
+      const bits = (stored.data as Uint16Array).subarray(row * width, end * width);
+      const part = widen(new Tensor(bits, [end - row, width], stored.dtype), this.dtype);
+      parts.push(linear(x, part, b && slice(b, 0, row, end)));
+    }
+    return concat(parts, -1);
+  }
+
+  /** Every parameter by name in the dtype of the model, for training, which updates them in place: none stays in 16 bits. */
+  all(): ReadonlyMap<string, FloatTensor> {
+    for (const [name, stored] of this.#stored)
+      if (isHalf(stored)) this.#stored.set(name, this.#widened.get(name) ?? widen(stored, this.dtype));
+    this.#widened.clear();
+    return this.#stored as ReadonlyMap<string, FloatTensor>;
+  }
+
+  /** Every parameter as it is stored. */
+  stored(): ReadonlyMap<string, Tensor> {
+    return this.#stored;
+  }
+}
+
+/** True for a tensor of 16-bit numbers. */
+export function isHalf({ dtype }: { readonly dtype: string }): boolean {
+  return dtype === "float16" || dtype === "bfloat16";
+}
+
+/** A copy of row-major floats in float32 or float64. */
+export function widen(stored: Tensor, dtype: Precision): FloatTensor {
+  const { data, shape } = stored;
+  const length = stored.size;
+  const out = dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
+  if (stored.dtype === "bfloat16" && dtype === "float32") {
+    const bits = new Uint32Array(out.buffer);
+    for (let i = 0; i < length; i++) bits[i] = (data as Uint16Array)[i] << 16;
+  } else if (isHalf(stored)) {
+    const read = readerOf(stored.dtype, data);
+    for (let i = 0; i < length; i++) out[i] = read(i);
+  } else out.set(data as Float32Array);
+  return new Tensor(out, shape, dtype);
 }
 
 function started({ shape, start, zeroRow }: Planned, dtype: Precision, random: RandomNumbers): FloatTensor {

@@ -5,10 +5,12 @@
 import { attentionWeights } from "../attention.ts";
 import { OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { Bert } from "./bert.ts";
-import type { Gpt2, LayerAttention } from "./gpt2.ts";
+import type { ForwardOptions, LayerAttention } from "./families/attend.ts";
+import type { EncoderOptions } from "./families/encoder.ts";
+import type { DecoderModel, TransformerModel } from "./families/model.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
 import type { UseLite } from "./use-lite.ts";
+import type { ModelNote } from "./weights.ts";
 
 /** A text, or a pair, as tokens. One entry a token in each list. */
 export interface TextTokens {
@@ -48,32 +50,43 @@ export interface AttentionModel {
   tokenize(text: string, pair?: string): TextTokens;
   /** Runs the model. Throws an OptionError where there is no token to read. */
   attention(text: string, pair?: string): TextAttention;
+  /** What a person should know of the checkpoint; none where nothing is to be said. */
+  readonly notes?: readonly ModelNote[];
 }
 
-/** A BERT or GPT-2 with its tokeniser. */
-export interface TextModel extends AttentionModel {
-  readonly model: Bert | Gpt2;
+/** A language model with its tokenizer. */
+export interface TextModel<M extends TransformerModel = TransformerModel> extends AttentionModel {
+  readonly model: M;
   readonly tokenizer: Tokenizer;
-  /** The same for tokens of one's own. */
-  attentionOf(ids: ArrayLike<number>, typeIds?: ArrayLike<number>): readonly LayerAttention[];
+  readonly notes: readonly ModelNote[];
+  /** Query heads that share one key head: 1 but in grouped-query attention. */
+  readonly group: number;
+  /** The same for tokens of one's own; `onAttention` may change what a layer computes. */
+  attentionOf(
+    ids: ArrayLike<number>,
+    typeIds?: ArrayLike<number>,
+    options?: ForwardOptions,
+  ): readonly LayerAttention[];
 }
 
-/** A model and its tokeniser as one. Throws an OptionError where the tokeniser has ids the model has no row for. */
-export function textModel(
-  model: Bert | Gpt2,
+/** True for a model that writes: its tokens see those before them alone. */
+export function isDecoder(model: TransformerModel): model is DecoderModel {
+  return model.architecture === "decoder";
+}
+
+/** A model and its tokenizer as one. Throws an OptionError where the tokenizer has ids the model has no row for. */
+export function textModel<M extends TransformerModel>(
+  model: M,
   tokenizer: Tokenizer,
-  options: { readonly name?: string } = {},
-): TextModel {
-  const bert = model instanceof Bert;
-  if (tokenizer.size > model.config.vocab_size)
+  options: { readonly name?: string; readonly notes?: readonly ModelNote[] } = {},
+): TextModel<M> {
+  const { layers, heads, keyHeads, vocabulary, positions: maxTokens } = model.sizes;
+  if (tokenizer.size > vocabulary)
     throw new OptionError(
       "tokenizer",
-      `textModel: the tokeniser has ids up to ${tokenizer.size - 1}, the model ${model.config.vocab_size} rows (vocab_size)`,
-      { tokenizer: tokenizer.size, model: model.config.vocab_size },
+      `textModel: the tokenizer has ids up to ${tokenizer.size - 1}, the model ${vocabulary} rows (vocab_size)`,
+      { tokenizer: tokenizer.size, model: vocabulary },
     );
-  const [layers, heads, maxTokens] = bert
-    ? [model.config.num_hidden_layers, model.config.num_attention_heads, model.config.max_position_embeddings]
-    : [model.config.n_layer, model.config.n_head, model.config.n_positions];
 
   const tokenize = (text: string, pair?: string): TextTokens => {
     const encoding = tokenizer.encode(text, pair);
@@ -91,24 +104,31 @@ export function textModel(
       leftOut: encoding.ids.length - kept.length,
     };
   };
-  const attentionOf = (ids: ArrayLike<number>, typeIds?: ArrayLike<number>): LayerAttention[] => {
+  const attentionOf: TextModel["attentionOf"] = (ids, typeIds, { onAttention, onHidden } = {}) => {
     const list = Int32Array.from(ids);
     if (list.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
     const seen: LayerAttention[] = [];
-    const onAttention = (_: number, layer: LayerAttention) => seen.push(layer);
-    if (model instanceof Bert)
-      model.hidden(list, { onAttention, typeIds: typeIds && Int32Array.from(typeIds) });
-    else model.hidden(list, { onAttention });
+    const run: EncoderOptions = {
+      onHidden,
+      onAttention: (layer, it) => {
+        seen.push(it);
+        return onAttention?.(layer, it);
+      },
+      ...(model.architecture === "encoder" && { typeIds: typeIds && Int32Array.from(typeIds) }),
+    };
+    model.hidden(list, run);
     return seen;
   };
   return {
-    name: options.name ?? (bert ? "bert" : "gpt2"),
-    architecture: bert ? "encoder" : "decoder",
+    name: options.name ?? model.type,
+    architecture: model.architecture,
     layers,
     heads,
+    group: heads / keyHeads,
     maxTokens,
     model,
     tokenizer,
+    notes: options.notes ?? [],
     tokenize,
     attentionOf,
     attention(text, pair) {

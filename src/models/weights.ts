@@ -1,91 +1,177 @@
 /**
- * Weights of a Hugging Face model in safetensors: names as they are spelt by one version or another brought to those of the
- * plan, every difference between file and plan listed in one error, then read and widened to the dtype the model computes
- * in. Nothing is allocated before the file's header agrees with the plan.
+ * Weights of a Hugging Face model in safetensors: names as they are spelt by one version or another brought to those of the plan, every
+ * difference between file and plan listed in one error, then read. Numbers of 16 bits stay so. Nothing is allocated before the file's
+ * header agrees with the plan, and never more than the file has.
  */
-import { type DType, narrow, readerOf, type TypedData } from "../core/dtype.ts";
+import { type DType, narrow, type TypedData } from "../core/dtype.ts";
 import { FormatError, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../io/index.ts";
 import type { FloatTensor, Precision } from "../nn/index.ts";
-import type { Plan } from "./parameters.ts";
+import { isHalf, type Plan, widen } from "./parameters.ts";
+import type { Naming } from "./registry.ts";
 
 /** Dtypes weights are read from. */
 const READ: readonly string[] = ["float32", "float16", "bfloat16", "float64"];
 
-/** The plan's name of a tensor of a GPT-2 file; undefined where it holds nothing the model needs. */
-export function gpt2Name(name: string, tied: boolean): string | undefined {
-  // Causal masks that early versions stored, and the output map where it is the embedding.
-  if (/\.attn\.(bias|masked_bias)$/.test(name) || (tied && name === "lm_head.weight")) return undefined;
-  return /^(wte|wpe|ln_f|h)\./.test(name) ? `transformer.${name}` : name;
+/** Something about a model that a person should know: what was passed over, what is wrong with its numbers. */
+export interface ModelNote {
+  /** `note`: good to know; `warning`: what is computed is not what the model was meant to compute. */
+  readonly severity: "note" | "warning";
+  readonly code: "task-head" | "output-matrix" | "not-a-number";
+  readonly text: string;
 }
 
-/** The same for BERT. */
-export function bertName(name: string): string | undefined {
-  const full = /^(embeddings|encoder|pooler)\./.test(name) ? `bert.${name}` : name;
-  // The pooler and the next-sentence head take no part here; the decoder is the embedding, its bias `cls.predictions.bias`.
-  if (/^(bert\.pooler|cls\.seq_relationship|cls\.predictions\.decoder)\.|\.position_ids$/.test(full))
-    return undefined;
-  return full.replace(/\.gamma$/, ".weight").replace(/\.beta$/, ".bias");
+/** Where the plan's tensors are in a file. */
+export interface Located {
+  /** Name in the file by name in the plan. */
+  readonly source: ReadonlyMap<string, string>;
+  /** Whether the file has the head that gives logits. */
+  readonly hasHead: boolean;
+  /** Whether the output matrix is a tensor of its own. */
+  readonly ownOutput: boolean;
+  readonly notes: readonly ModelNote[];
 }
 
-/** Reads the parameters of `plan` out of `file`. Throws a FormatError that lists all that is missing, too much or misshapen. */
-export async function readWeights(
-  what: string,
+/** Finds the tensors of a family in a file. `tied` is what the config says of the output matrix; undefined where it is silent. */
+export async function locateWeights(
   file: SafetensorsFile,
-  plan: Plan,
-  nameOf: (name: string) => string | undefined,
-  dtype: Precision,
-): Promise<Map<string, FloatTensor>> {
+  naming: Naming,
+  tied: boolean | undefined,
+): Promise<Located> {
   const source = new Map<string, string>();
-  const [unexpected, wrong]: string[][] = [[], []];
-  for (const [name, { shape, dtype: stored }] of file.tensors) {
-    const planned = nameOf(name);
-    if (planned === undefined) continue;
-    const want = plan.get(planned)?.shape;
-    if (want === undefined || source.has(planned)) unexpected.push(name);
-    else if (shape.join() !== want.join() || !READ.includes(stored))
-      wrong.push(`${name} is [${shape.join(", ")}] ${stored}, expected [${want.join(", ")}] of floats`);
-    source.set(planned, name);
+  const doubled: string[] = [];
+  const tasks: string[] = [];
+  for (const stored of file.tensors.keys()) {
+    const name = canonical(stored, naming);
+    if (naming.passed.test(name)) continue;
+    if (naming.tasks.test(name)) tasks.push(stored);
+    else if (source.has(name)) doubled.push(stored);
+    else source.set(name, stored);
+  }
+  if (doubled.length > 0)
+    throw new FormatError("weights", `weights: two tensors are the same parameter: ${doubled.join("; ")}`, {
+      names: doubled,
+    });
+  const notes: ModelNote[] = [];
+  if (tasks.length > 0)
+    notes.push({
+      severity: "note",
+      code: "task-head",
+      text: `the file has parts for another task, which are passed over: ${listed(tasks)}`,
+    });
+  const { matrix, table, bias } = naming.output;
+  let ownOutput = source.has(matrix);
+  if (ownOutput && tied !== false) {
+    ownOutput = !(await sameBytes(file, source, matrix, table));
+    if (!ownOutput) source.delete(matrix);
+    else if (tied)
+      notes.push({
+        severity: "note",
+        code: "output-matrix",
+        text: `${matrix} differs from ${table}, so it is used, although config.json does not say that the two are untied`,
+      });
+  }
+  // The same bias under a second name: the map's own one counts.
+  if (bias && source.has(bias[0])) {
+    source.set(bias[1], source.get(bias[0])!);
+    source.delete(bias[0]);
+  }
+  const hasHead = naming.head !== undefined ? source.has(naming.head) : ownOutput || tied !== false;
+  return { source, hasHead, ownOutput: ownOutput && hasHead, notes };
+}
+
+/** A tensor's name in the plan. */
+function canonical(stored: string, { prefix, bare, renames = [] }: Naming): string {
+  let name = stored;
+  for (const [pattern, to] of renames) name = name.replace(pattern, to);
+  return bare.test(name) ? prefix + name : name;
+}
+
+async function sameBytes(
+  file: SafetensorsFile,
+  source: ReadonlyMap<string, string>,
+  a: string,
+  b: string,
+): Promise<boolean> {
+  const [one, other] = [source.get(a), source.get(b)].map((name) => name && file.tensors.get(name));
+  // Differences of shape are the plan's business: a matrix that fits nowhere is refused there.
+  if (!one || !other || one.shape.join() !== other.shape.join()) return false;
+  const [x, y] = [await file.read(source.get(a)!), await file.read(source.get(b)!)];
+  if (x.dtype !== y.dtype) return false;
+  const bytes = [x, y].map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return bytes[0].length === bytes[1].length && bytes[0].every((byte, i) => byte === bytes[1][i]);
+}
+
+/** Throws a FormatError that lists all that is missing, unexpected or of another shape. */
+export function checkWeights(what: string, file: SafetensorsFile, { source }: Located, plan: Plan): void {
+  const unexpected: string[] = [];
+  const wrong: string[] = [];
+  for (const [name, stored] of source) {
+    const want = plan.get(name)?.shape;
+    const { shape, dtype } = file.tensors.get(stored)!;
+    if (want === undefined) unexpected.push(stored);
+    else if (shape.join() !== want.join() || !READ.includes(dtype))
+      wrong.push(`${stored} is [${shape.join(", ")}] ${dtype}, expected [${want.join(", ")}] of floats`);
   }
   const missing = [...plan.keys()].filter((name) => !source.has(name));
-  if (missing.length + unexpected.length + wrong.length > 0) {
-    const some = (title: string, list: readonly string[]) =>
-      list.length === 0
-        ? []
-        : [`${title} ${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`];
-    const parts = [
-      ...some("missing", missing),
-      ...some("unexpected", unexpected),
-      ...some("of another shape", wrong),
-    ];
-    throw new FormatError(
-      "weights",
-      `${what}: the weights are not those of this config: ${parts.join(" | ")}`,
-      {
-        missing,
-        unexpected,
-        wrong,
-      },
-    );
-  }
-  const read = new Map<string, FloatTensor>();
-  for (const [name, { shape }] of plan) {
-    const { data, dtype: stored } = await file.read(source.get(name) as string);
-    read.set(name, new Tensor(widened(data as TypedData, stored as DType, dtype), shape, dtype));
-  }
-  return read;
+  if (missing.length + unexpected.length + wrong.length === 0) return;
+  const some = (title: string, list: readonly string[]) =>
+    list.length === 0 ? [] : [`${title} ${listed(list)}`];
+  const parts = [
+    ...some("missing", missing),
+    ...some("unexpected", unexpected),
+    ...some("of another shape", wrong),
+  ];
+  throw new FormatError(
+    "weights",
+    `${what}: the weights are not those of this config: ${parts.join(" | ")}`,
+    {
+      missing,
+      unexpected,
+      wrong,
+    },
+  );
 }
 
-/** A copy of the numbers in float32 or float64. */
-function widened(data: TypedData, stored: DType, dtype: Precision): Float32Array | Float64Array {
-  const out = dtype === "float64" ? new Float64Array(data.length) : new Float32Array(data.length);
-  if (stored === "float32" || stored === "float64") out.set(data as Float32Array);
-  else {
-    const read = readerOf(stored, data);
-    for (let i = 0; i < out.length; i++) out[i] = read(i);
+function listed(list: readonly string[]): string {
+  return `${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
+}
+
+/** Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Says where one is not finite. */
+export async function readWeights(
+  file: SafetensorsFile,
+  { source }: Located,
+  plan: Plan,
+  dtype: Precision,
+): Promise<{ readonly parameters: Map<string, Tensor>; readonly notes: readonly ModelNote[] }> {
+  const parameters = new Map<string, Tensor>();
+  const broken: string[] = [];
+  for (const [name, { shape }] of plan) {
+    const stored = source.get(name) as string;
+    const { data, dtype: given } = await file.read(stored);
+    // A view of the caller's bytes is copied: training updates parameters in place.
+    const own = data.byteLength < data.buffer.byteLength ? data.slice() : data;
+    const tensor = new Tensor(own as TypedData, shape, given as DType);
+    if (firstNotFinite(tensor) >= 0) broken.push(stored);
+    parameters.set(name, isHalf(tensor) || given === dtype ? tensor : widen(tensor, dtype));
   }
-  return out;
+  if (broken.length === 0) return { parameters, notes: [] };
+  const more = broken.length === 1 ? "" : ` and in ${broken.length - 1} more tensors`;
+  const text = `the weights hold NaN or infinite numbers, first in ${broken[0]}${more}; what is computed from them is not a number either`;
+  return { parameters, notes: [{ severity: "warning", code: "not-a-number", text }] };
+}
+
+/** Index of the first NaN or infinite number, or −1. */
+function firstNotFinite({ data, dtype }: Tensor): number {
+  if (isHalf({ dtype })) {
+    // All ones in the exponent.
+    const exponent = dtype === "float16" ? 0x7c00 : 0x7f80;
+    return (data as Uint16Array).findIndex((bits) => (bits & exponent) === exponent);
+  }
+  const numbers = data as Float32Array;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i] - numbers[i] !== 0) return i;
+  return -1;
 }
 
 /** The bytes of a safetensors file with these parameters in `dtype`. Throws where float16 cannot hold one. */

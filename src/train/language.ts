@@ -6,9 +6,9 @@
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
-import { Bert } from "../models/bert.ts";
 import type { BertConfig, Gpt2Config } from "../models/config.ts";
-import { Gpt2 } from "../models/gpt2.ts";
+import { Bert } from "../models/families/bert.ts";
+import { Gpt2 } from "../models/families/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";

@@ -37,7 +37,7 @@ describe.skipIf(!hasShared("golden", "nano-gpt-sort"))("the GPT that sorts digit
     (dtype) => {
       const seen: LayerAttention[] = [];
       const idx = tensor(get("idx").data, get("idx").shape, "int32");
-      const logits = model(dtype).forward(idx, { onAttention: (_, it) => seen.push(it) });
+      const logits = model(dtype).forward(idx, { onAttention: (_, it) => void seen.push(it) });
       expect(worst(logits, get("lm_head"))).toBeLessThan(5e-6);
       const { query, key, value, lse, options } = seen[0];
       expect(worst(query, get("q"))).toBeLessThan(5e-6);

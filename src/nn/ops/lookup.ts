@@ -21,13 +21,7 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
     });
   const [V, D] = rows.shape;
   const { list, shape } = idsOf("embedding", ids);
-  const wrong = list.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < V));
-  if (wrong >= 0)
-    throw new OptionError(
-      "id",
-      `embedding: id ${formatValue(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
-      { got: list[wrong], position: wrong, rows: V },
-    );
+  checkIds(list, V);
   const from = numbersOf(rows);
   const out = unwritten(rows.dtype, list.length * D);
   for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
@@ -46,6 +40,17 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
     },
   });
   return y;
+}
+
+/** Throws an OptionError for an id that is no row of a table of `V`. */
+export function checkIds(list: Float64Array, V: number): void {
+  const wrong = list.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < V));
+  if (wrong >= 0)
+    throw new OptionError(
+      "id",
+      `embedding: id ${formatValue(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
+      { got: list[wrong], position: wrong, rows: V },
+    );
 }
 
 /** Ids as numbers in row-major order, with their shape. */

@@ -7,8 +7,8 @@
  *   "half"         pair i is (x[i], x[i + R/2])     Llama, GPT-NeoX, Hugging Face's rotate_half
  *   "interleaved"  pair i is (x[2i], x[2i + 1])     the paper, GPT-J
  *
- * The first R of a head's D numbers turn (R = D by default), the rest stays. A rotation keeps lengths; its gradient is
- * the rotation back.
+ * The first R of a head's D numbers turn (R = D by default), the rest stays. A rotation keeps lengths (times `amplitude`); its
+ * gradient is the rotation back.
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
@@ -43,6 +43,8 @@ export interface RopeOptions {
   rotaryDim?: number;
   /** Angle a position of each pair, [rotaryDim/2], in place of base^(−2i/rotaryDim): scaled variants give their own. */
   frequencies?: ArrayLike<number>;
+  /** Multiplies the rotated numbers: the attention factor of YaRN and LongRoPE. Default 1. */
+  amplitude?: number;
   /** Axis of positions: −2 for [..., H, N, D] (default), −3 for [..., N, H, D]. */
   axis?: number;
 }
@@ -51,7 +53,7 @@ export interface RopeOptions {
 export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
-  const { layout = "half", base = 10_000, offset = 0, positions, axis = -2 } = options;
+  const { layout = "half", base = 10_000, offset = 0, positions, amplitude = 1, axis = -2 } = options;
   const at = axisOf("rope", axis, rank);
   const D = from.shape[rank - 1];
   const { rotaryDim = D } = options;
@@ -76,13 +78,17 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
     throw new OptionError("offset", `rope: offset must be a number, got ${formatValue(offset)}`, {
       got: offset,
     });
+  if (!Number.isFinite(amplitude))
+    throw new OptionError("amplitude", `rope: amplitude must be a number, got ${formatValue(amplitude)}`, {
+      got: amplitude,
+    });
   const N = from.shape[at];
   const places = positions === undefined ? undefined : placesOf(positions, N, options.offset);
   const angles = rotations(N, rotaryDim, base, places ?? offset, options.frequencies);
   // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
   const repeat = sizeOf(from.shape.slice(at + 1, -1));
   const turn = (source: Numbers, sign: number) =>
-    made(rotated(source, D, N, repeat, rotaryDim, layout, angles, sign), from.shape);
+    made(rotated(source, D, N, repeat, rotaryDim, layout, angles, amplitude, sign), from.shape);
   const y = turn(numbersOf(from), 1);
   record({
     name: "rope",
@@ -121,8 +127,10 @@ interface Rotations {
   readonly sin: Float64Array;
 }
 
-/** The last table: queries and keys of all layers read the same one. */
-let latest: { readonly key: string; readonly rotations: Rotations } | undefined;
+/** The last tables: queries and keys of all layers read the same one, or one of two where layers differ. */
+const latest: { readonly key: string; readonly rotations: Rotations }[] = [];
+/** Tables that are kept. */
+const KEPT = 2;
 
 function rotations(
   N: number,
@@ -139,7 +147,8 @@ function rotations(
       { got: frequencies.length, want: R / 2 },
     );
   const key = [N, typeof at === "number" ? at : `[${at.join()}]`, ...frequencies].join();
-  if (latest?.key === key) return latest.rotations;
+  const known = latest.find((one) => one.key === key);
+  if (known) return known.rotations;
   const cos = new Float64Array((N * R) / 2);
   const sin = new Float64Array((N * R) / 2);
   for (let n = 0, into = 0; n < N; n++)
@@ -149,7 +158,7 @@ function rotations(
       sin[into] = Math.sin(angle);
     }
   const rotations = { cos, sin };
-  latest = { key, rotations };
+  if (latest.unshift({ key, rotations }) > KEPT) latest.pop();
   return rotations;
 }
 
@@ -170,6 +179,7 @@ function rotated(
   R: number,
   layout: RopeLayout,
   { cos, sin }: Rotations,
+  amplitude: number,
   sign: number,
 ): Numbers {
   const out = x.slice();
@@ -181,7 +191,8 @@ function rotated(
     const angle = (Math.floor(row / repeat) % N) * half;
     for (let i = 0, a = row * D; i < half; i++, a += step) {
       const [u, v] = [x[a], x[a + apart]];
-      const [c, s] = [cos[angle + i], sign * sin[angle + i]];
+      const c = amplitude * cos[angle + i];
+      const s = sign * amplitude * sin[angle + i];
       out[a] = u * c - v * s;
       out[a + apart] = u * s + v * c;
     }

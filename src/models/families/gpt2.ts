@@ -10,14 +10,10 @@
  * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (`Conv1D` there): a linear map with
  * its matrix transposed.
  */
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import type { AttentionOptions } from "../index.ts";
+import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import {
   activate,
   add,
-  attention,
-  dropoutSeed,
-  embedding,
   type FloatTensor,
   type Ids,
   layerNorm,
@@ -27,47 +23,47 @@ import {
   split,
   splitHeads,
   transpose,
-} from "../nn/index.ts";
-import { layerDropout } from "../nn/ops/dropout.ts";
-import { KeyValueCache } from "./cache.ts";
-import { activationNamed, checkConfig, type Gpt2Config } from "./config.ts";
-import { makeParameters, type Plan, type Planned, type StartOptions } from "./parameters.ts";
-
-/** What a layer's attention read and how: all it takes to compute it again, or to draw it. */
-export interface LayerAttention {
-  /** `[..., H, N, d]`: views of the projections, not copies. */
-  readonly query: FloatTensor;
-  readonly key: FloatTensor;
-  readonly value: FloatTensor;
-  /** Natural log of Σ exp of each row, [..., H, N]. */
-  readonly lse: FloatTensor;
-  /** The options of the call. */
-  readonly options: AttentionOptions;
-}
-
-/** How to run a model. */
-export interface ForwardOptions {
-  /** Told what each layer's attention read, as it happens. */
-  readonly onAttention?: (layer: number, seen: LayerAttention) => void;
-}
+} from "../../nn/index.ts";
+import { layerDropout } from "../../nn/ops/dropout.ts";
+import { activationNamed } from "../activation.ts";
+import { KeyValueCache } from "../cache.ts";
+import { checkConfig, type Gpt2Config } from "../config.ts";
+import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
+import { attend } from "./attend.ts";
+import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
 /** The decoder. */
-export class Gpt2 {
+export class Gpt2 implements DecoderModel {
+  readonly type = "gpt2";
+  readonly architecture = "decoder";
+  readonly hasHead = true;
+  readonly sizes: ModelSizes;
+  readonly endIds: readonly number[];
   readonly config: Gpt2Config;
   readonly dtype: Precision;
-  readonly #parameters: ReadonlyMap<string, FloatTensor>;
+  readonly #weights: Parameters;
 
   /** A model with the weights given, or with new ones from a seed: normal of deviation 0.02, as GPT-2 began. */
   constructor(config: Gpt2Config, options: StartOptions = {}) {
     checkConfig({ type: "gpt2", config });
     this.config = { ...config };
     this.dtype = options.dtype ?? "float32";
-    this.#parameters = makeParameters("Gpt2", gpt2Plan(config), options);
+    this.sizes = {
+      layers: config.n_layer,
+      heads: config.n_head,
+      keyHeads: config.n_head,
+      headSize: config.n_embd / config.n_head,
+      width: config.n_embd,
+      vocabulary: config.vocab_size,
+      positions: config.n_positions,
+    };
+    this.endIds = config.eos_token_id == null ? [] : [config.eos_token_id];
+    this.#weights = new Parameters("Gpt2", gpt2Plan(config), options);
   }
 
   /** Every parameter by its Hugging Face name; training updates them in place. */
   parameters(): ReadonlyMap<string, FloatTensor> {
-    return this.#parameters;
+    return this.#weights.all();
   }
 
   /** An empty cache for one sequence of up to `capacity` tokens; by default as many as there are positions. */
@@ -77,7 +73,7 @@ export class Gpt2 {
   }
 
   /** The logits of the token after each: ids [B, N] or [N], result [..., N, vocab_size]. */
-  forward(ids: Ids, options: ForwardOptions & { readonly cache?: KeyValueCache } = {}): FloatTensor {
+  forward(ids: Ids, options: DecoderOptions = {}): FloatTensor {
     return this.logits(this.hidden(ids, options));
   }
 
@@ -85,10 +81,10 @@ export class Gpt2 {
    * The last layer's states, normalised: [..., N, C]. With a `cache`, ids [N] are the tokens behind those it holds, and
    * join them.
    */
-  hidden(ids: Ids, options: ForwardOptions & { readonly cache?: KeyValueCache } = {}): FloatTensor {
+  hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {
     const { cache } = options;
     const { n_positions, n_layer, embd_pdrop = 0 } = this.config;
-    const tokens = embedding(ids, this.#get("transformer.wte.weight")); // [..., N, C]
+    const tokens = this.#weights.lookup(ids, "transformer.wte.weight"); // [..., N, C]
     const N = tokens.shape[tokens.shape.length - 2];
     const start = cache?.length ?? 0;
     if (start + N > n_positions)
@@ -102,40 +98,36 @@ export class Gpt2 {
         `Gpt2: with a cache ids must be one sequence [N], got ${formatValue(tokens.shape.slice(0, -1))}`,
       );
     const places = Int32Array.from({ length: N }, (_, i) => start + i);
-    let x = layerDropout(add(tokens, embedding(places, this.#get("transformer.wpe.weight"))), embd_pdrop);
+    let x = layerDropout(add(tokens, this.#weights.lookup(places, "transformer.wpe.weight")), embd_pdrop);
+    options.onHidden?.(0, x);
     for (let layer = 0; layer < n_layer; layer++) {
       x = add(x, this.#attend(layer, this.#norm(`transformer.h.${layer}.ln_1`, x), options));
       x = add(x, this.#feedForward(layer, this.#norm(`transformer.h.${layer}.ln_2`, x)));
+      options.onHidden?.(layer + 1, x);
     }
     cache?.advance(N);
     return this.#norm("transformer.ln_f", x);
   }
 
-  /** Logits of states [..., C]: their products with every row of the embedding. */
+  /** Logits of states [..., C]: their products with every row of the embedding, or of the output matrix where there is one. */
   logits(hidden: FloatTensor): FloatTensor {
-    return linear(hidden, this.#parameters.get("lm_head.weight") ?? this.#get("transformer.wte.weight"));
+    const own = this.#weights.has("lm_head.weight");
+    return this.#weights.linear(hidden, own ? "lm_head.weight" : "transformer.wte.weight");
   }
 
-  #attend(
-    layer: number,
-    x: FloatTensor,
-    options: ForwardOptions & { readonly cache?: KeyValueCache },
-  ): FloatTensor {
+  #attend(layer: number, x: FloatTensor, { cache, onAttention }: DecoderOptions): FloatTensor {
     const { n_embd: C, n_head: H, attn_pdrop = 0, resid_pdrop = 0 } = this.config;
     const name = `transformer.h.${layer}.attn`;
     const [q, k, v] = split(this.#conv1d(`${name}.c_attn`, x), [C, C, C]); // [..., N, C] each
     const query = splitHeads(q, H); // [..., H, N, d]
-    const { cache, onAttention } = options;
     const [key, value] = cache?.append(layer, splitHeads(k, H), splitHeads(v, H)) ?? [
       splitHeads(k, H),
       splitHeads(v, H),
     ];
-    const how: AttentionOptions = { isCausal: true, ...(cache && { queryOffset: cache.length }) };
-    const seed = attn_pdrop > 0 ? dropoutSeed() : undefined;
-    const drop = seed === undefined ? {} : { dropoutP: attn_pdrop, seed };
-    const { output, lse } = attention(query, key, value, { ...how, ...drop });
-    onAttention?.(layer, { query, key, value, lse, options: how });
-    return layerDropout(this.#conv1d(`${name}.c_proj`, mergeHeads(output)), resid_pdrop);
+    const queryOffset = cache?.length;
+    const input = { recipe: { mask: "causal" }, queryOffset, dropoutP: attn_pdrop, onAttention } as const;
+    const heads = attend(layer, { query, key, value }, input);
+    return layerDropout(this.#conv1d(`${name}.c_proj`, mergeHeads(heads)), resid_pdrop);
   }
 
   #feedForward(layer: number, x: FloatTensor): FloatTensor {
@@ -156,7 +148,7 @@ export class Gpt2 {
   }
 
   #get(name: string): FloatTensor {
-    return this.#parameters.get(name) as FloatTensor;
+    return this.#weights.get(name);
   }
 }
 

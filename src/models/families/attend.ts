@@ -1,0 +1,161 @@
+/**
+ * Attention inside a model: one record of how a layer's scores are made (its recipe), the call that follows from it, and the hook that
+ * sees each call and may change it.
+ */
+import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { type AttentionOptions, relativeBias, slidingWindow, softcap } from "../../index.ts";
+import { attention, dropoutSeed, type FloatTensor, matmul, reshape } from "../../nn/index.ts";
+
+/** How a layer's scores are made, as data: the same fields as a bundle's recipe (docs/bundles.md). */
+export interface AttentionRecipe {
+  /** Which keys a query sees: all, those up to itself, or those at most `window` positions away (its own not counted). */
+  readonly mask: "none" | "causal" | { readonly window: number; readonly causal: boolean };
+  /** Multiplies q·k; default 1/√d. */
+  readonly scale?: number;
+  /** c·tanh(score / c), after the scale. */
+  readonly softcap?: number;
+  /** T5's relative position bias: a table [buckets, H]. */
+  readonly relative?: {
+    readonly table: FloatTensor;
+    readonly maxDistance: number;
+    readonly bidirectional: boolean;
+  };
+}
+
+/** What a layer's attention read, and how: all it takes to compute it again, or to draw it. */
+export interface LayerAttention {
+  /** [..., H, N, d]: views of the projections, not copies; after norms and rotation. */
+  readonly query: FloatTensor;
+  /** [..., Hkv, Nk, d] and [..., Hkv, Nk, dv]. */
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
+  /** Natural log of Σ exp of each row, [..., H, N]. */
+  readonly lse: FloatTensor;
+  /** What attention gave, [..., H, N, dv], before the output projection. */
+  readonly output: FloatTensor;
+  /** The options of the call. */
+  readonly options: AttentionOptions;
+  /** The same as data. */
+  readonly recipe: AttentionRecipe;
+}
+
+/** What `onAttention` may put in the place of what a layer computed. Every tensor has the shape of what it replaces. */
+export interface AttentionChange {
+  /** Attention is computed again with these. */
+  readonly query?: FloatTensor;
+  readonly key?: FloatTensor;
+  readonly value?: FloatTensor;
+  /** A pattern [..., H, N, Nk] that multiplies the values in the place of softmax's. */
+  readonly weights?: FloatTensor;
+  /** The heads' outputs [..., H, N, dv] themselves. */
+  readonly output?: FloatTensor;
+}
+
+/** How to run a model. */
+export interface ForwardOptions {
+  /**
+   * Called with what each layer's attention read, as it happens. What it returns takes the place of what the layer computed: query, key
+   * or value (attention is computed again), weights, or the output of the heads.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only looks returns nothing.
+  readonly onAttention?: (layer: number, seen: LayerAttention) => AttentionChange | undefined | void;
+  /** Called with the residual stream [..., N, C] after the embedding (0) and after each layer (1, 2, …). */
+  readonly onHidden?: (layer: number, state: FloatTensor) => void;
+}
+
+/** What of a call is not in the recipe. */
+export interface AttendInput {
+  readonly recipe: AttentionRecipe;
+  /** Position of the first query: how many keys a cache held before. */
+  readonly queryOffset?: number;
+  /** A further mask: padding. */
+  readonly attnMask?: Tensor;
+  /** Share of weights dropped inside `withDropout`. */
+  readonly dropoutP?: number;
+  readonly onAttention?: ForwardOptions["onAttention"];
+}
+
+/** The options of `scaledDotProductAttention` that a recipe means. */
+export function optionsOf(
+  { mask, scale, softcap: cap, relative }: AttentionRecipe,
+  more: Pick<AttentionOptions, "queryOffset"> & { readonly attnMask?: Tensor } = {},
+): AttentionOptions {
+  const window = typeof mask === "object" ? mask : undefined;
+  // A right side of 0 is causal.
+  const structural = window && slidingWindow(window.window, window.causal ? 0 : window.window);
+  const masks = [...(structural ? [structural] : []), ...(more.attnMask ? [more.attnMask] : [])];
+  const bias =
+    relative &&
+    relativeBias(relative.table, {
+      maxDistance: relative.maxDistance,
+      bidirectional: relative.bidirectional,
+    });
+  const scoreMod = [...(cap === undefined ? [] : [softcap(cap)]), ...(bias ? [bias] : [])];
+  return {
+    ...(mask === "causal" && { isCausal: true }),
+    ...(more.queryOffset !== undefined && { queryOffset: more.queryOffset }),
+    ...(scale !== undefined && { scale }),
+    ...(masks.length > 0 && { attnMask: masks.length === 1 ? masks[0] : masks }),
+    ...(scoreMod.length > 0 && { scoreMod: scoreMod.length === 1 ? scoreMod[0] : scoreMod }),
+  };
+}
+
+/** Attention of one layer, [..., H, N, dv], with what its hook made of it. */
+export function attend(
+  layer: number,
+  given: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
+  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention }: AttendInput,
+): FloatTensor {
+  const options = optionsOf(recipe, { queryOffset, attnMask });
+  const compute = ({ query, key, value }: typeof given) => {
+    const seed = dropoutP > 0 ? dropoutSeed() : undefined;
+    return attention(query, key, value, seed === undefined ? options : { ...options, dropoutP, seed });
+  };
+  const { output, lse } = compute(given);
+  const change = onAttention?.(layer, { ...given, lse, output, options, recipe });
+  if (change === undefined || change === null || typeof change !== "object") return output;
+  checkChange(change, { ...given, output, weights: weightsShape(given) });
+  if (change.output) return change.output;
+  const { query = given.query, key = given.key, value = given.value } = change;
+  if (change.weights) return weighted(change.weights, value);
+  return compute({ query, key, value }).output;
+}
+
+/** Σ weights·value: [..., H, N, Nk] and [..., Hkv, Nk, dv] to [..., H, N, dv]. */
+function weighted(weights: FloatTensor, value: FloatTensor): FloatTensor {
+  const [H, N, Nk] = weights.shape.slice(-3);
+  const [Hkv, , dv] = value.shape.slice(-3);
+  const lead = weights.shape.slice(0, -3);
+  // Query heads that share a key head follow one another.
+  const grouped = reshape(weights, [...lead, Hkv, (H / Hkv) * N, Nk]);
+  return reshape(matmul(grouped, value), [...lead, H, N, dv]);
+}
+
+function weightsShape({ query, key }: { readonly query: FloatTensor; readonly key: FloatTensor }) {
+  return { shape: [...query.shape.slice(0, -1), key.shape[key.shape.length - 2]], dtype: query.dtype };
+}
+
+const PARTS = ["query", "key", "value", "weights", "output"] as const;
+
+function checkChange(
+  change: AttentionChange,
+  expected: Record<(typeof PARTS)[number], { readonly shape: readonly number[]; readonly dtype: string }>,
+): void {
+  for (const [name, tensor] of Object.entries(change)) {
+    if (!PARTS.includes(name as (typeof PARTS)[number]))
+      throw new OptionError(
+        "attention-change",
+        `onAttention: returned ${formatValue(name)}; a change has ${PARTS.join(", ")}`,
+        { name },
+      );
+    if (tensor === undefined) continue;
+    const { shape, dtype } = expected[name as (typeof PARTS)[number]];
+    if (!(tensor instanceof Tensor) || tensor.dtype !== dtype || tensor.shape.join() !== shape.join())
+      throw new ShapeError(
+        "attention-change",
+        `onAttention: ${name} must be [${shape.join(", ")}] ${dtype}, got ${tensor instanceof Tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : formatValue(tensor)}`,
+        { name, want: shape },
+      );
+  }
+}

@@ -1,0 +1,103 @@
+/** Fields of a JSON file read by rules: what kind a field is, and for sizes the largest. */
+import type { Json } from "../io/json.ts";
+
+/** A field's name, its kind, and for sizes the largest. */
+export type Rule = readonly [
+  name: string,
+  kind: "size" | "share" | "number" | "text" | "flag" | "id",
+  most?: number,
+];
+
+/** What a value should have been, or undefined where it is that. */
+export function wrongOf(value: unknown, [, kind, most = 0]: Rule): string | undefined {
+  const number = typeof value === "number" ? value : Number.NaN;
+  switch (kind) {
+    case "size":
+      return Number.isInteger(number) && number >= 1 && number <= most
+        ? undefined
+        : `an integer from 1 to ${most}`;
+    case "id":
+      return Number.isInteger(number) && number >= 0 ? undefined : "an integer ≥ 0";
+    case "share":
+      return number >= 0 && number < 1 ? undefined : "a number in [0, 1)";
+    case "number":
+      return number >= 0 && Number.isFinite(number) ? undefined : "a number ≥ 0";
+    case "text":
+      return typeof value === "string" ? undefined : "a text";
+    case "flag":
+      return typeof value === "boolean" ? undefined : "true or false";
+  }
+}
+
+/** The fields of an object, read one by one. `null` is how Python writes "by default", and counts as missing. */
+export class Fields {
+  readonly #values: ReadonlyMap<string, { readonly value: Json; readonly at: number }>;
+  readonly #end: number;
+  readonly #refuse: (code: string, at: number, text: string) => never;
+  readonly #prefix: string;
+
+  /** @param end where in the file a missing field would be */
+  constructor(
+    values: ReadonlyMap<string, { readonly value: Json; readonly at: number }>,
+    end: number,
+    refuse: (code: string, at: number, text: string) => never,
+    prefix = "",
+  ) {
+    this.#values = values;
+    this.#end = end;
+    this.#refuse = refuse;
+    this.#prefix = prefix;
+  }
+
+  /** A field as it is in the file; undefined where it is missing. */
+  value(name: string): Json | undefined {
+    return this.#values.get(name)?.value;
+  }
+
+  /** Throws: this field is not what it must be. */
+  refuse(name: string, text: string): never {
+    return this.#refuse("config", this.#values.get(name)?.at ?? this.#end, `${this.#prefix}${name} ${text}`);
+  }
+
+  /** The fields that have a rule, each checked. */
+  read(rules: readonly Rule[]): Record<string, Json> {
+    const read: Record<string, Json> = {};
+    for (const rule of rules) {
+      const value = this.value(rule[0]);
+      if (value === undefined || value === null) continue;
+      const wrong = wrongOf(value, rule);
+      if (wrong !== undefined) this.refuse(rule[0], `must be ${wrong}`);
+      read[rule[0]] = value;
+    }
+    return read;
+  }
+
+  /** One field by its rule, or its default; without one it must be there. */
+  one<T extends number | string | boolean>(rule: Rule, otherwise?: T): T {
+    const value = this.read([rule])[rule[0]] as T | undefined;
+    return value ?? otherwise ?? this.refuse(rule[0], "is missing");
+  }
+
+  /** A list whose items have one rule; undefined where it is missing. */
+  list<T extends number | string | boolean>(name: string, rule: Rule, most: number): T[] | undefined {
+    const value = this.value(name);
+    if (value === undefined || value === null) return undefined;
+    if (!Array.isArray(value) || value.length > most)
+      return this.refuse(name, `must be a list of at most ${most}`);
+    for (const item of value) {
+      const wrong = wrongOf(item, rule);
+      if (wrong !== undefined) this.refuse(name, `must be a list whose items are each ${wrong}`);
+    }
+    return value as T[];
+  }
+
+  /** The fields of an object inside; undefined where it is missing. */
+  object(name: string): Fields | undefined {
+    const value = this.value(name);
+    if (value === undefined || value === null) return undefined;
+    if (!(value instanceof Map)) return this.refuse(name, "must be an object");
+    const at = this.#values.get(name)!.at;
+    const inside = new Map([...(value as Map<string, Json>)].map(([key, one]) => [key, { value: one, at }]));
+    return new Fields(inside, at, this.#refuse, `${this.#prefix}${name}.`);
+  }
+}

@@ -1,0 +1,156 @@
+/** The model pages by the type of config they compute: how to plan one, make one, and read its weights' names. */
+import type { ModelConfig } from "./config.ts";
+import { Bert, bertPlan } from "./families/bert.ts";
+import { Decoder, decoderPlan } from "./families/decoder.ts";
+import { Distilbert, distilbertPlan } from "./families/distilbert.ts";
+import { Electra, electraPlan } from "./families/electra.ts";
+import { Gpt2, gpt2Plan } from "./families/gpt2.ts";
+import type { DecoderModel, TransformerModel } from "./families/model.ts";
+import { Mpnet, mpnetPlan } from "./families/mpnet.ts";
+import { Roberta, robertaPlan } from "./families/roberta.ts";
+import type { Plan, StartOptions } from "./parameters.ts";
+
+/** How the tensors of a family's files are called. */
+export interface Naming {
+  /** In front of every name of the base model; a base model saved alone leaves it out. */
+  readonly prefix: string;
+  /** First parts of names that lack the prefix then. */
+  readonly bare: RegExp;
+  /** Other prefixes of the same tensors, and what they stand for. */
+  readonly renames?: readonly (readonly [RegExp, string])[];
+  /** Tensors that take no part in attention or logits: buffers, poolers. */
+  readonly passed: RegExp;
+  /** Heads for other tasks: passed over with a note. */
+  readonly tasks: RegExp;
+  /** A tensor that only files with the head for tokens have; undefined where no file needs one. */
+  readonly head?: string;
+  /** The output matrix, which may be the embedding, and its bias under its second name. */
+  readonly output: {
+    readonly matrix: string;
+    readonly table: string;
+    readonly bias?: readonly [string, string];
+  };
+}
+
+/** A page as the reader of files sees it. */
+export interface Page {
+  readonly naming: Naming;
+  plan(config: ModelConfig["config"], hasHead: boolean): Plan;
+  make(
+    config: ModelConfig["config"],
+    options: StartOptions & { readonly hasHead: boolean },
+  ): TransformerModel | DecoderModel;
+}
+
+const TASKS = /^(classifier|qa_outputs|score|summary|sequence_summary|multiple_choice_head|pre_classifier)\b/;
+
+/** Names of the encoders that spell theirs as BERT does. */
+const encoder = (prefix: string, more: Pick<Naming, "head" | "output"> & Partial<Naming>): Naming => ({
+  prefix: `${prefix}.`,
+  bare: /^(embeddings|embeddings_project|encoder|transformer|pooler)\./,
+  passed: new RegExp(`^${prefix}\\.pooler\\.|\\.position_ids$`),
+  tasks: TASKS,
+  ...more,
+});
+
+/** The pages. */
+export const PAGES = {
+  bert: {
+    naming: encoder("bert", {
+      renames: [
+        [/\.gamma$/, ".weight"],
+        [/\.beta$/, ".bias"],
+      ],
+      passed: /^(bert\.pooler|cls\.seq_relationship)\.|\.position_ids$/,
+      head: "cls.predictions.transform.dense.weight",
+      output: {
+        matrix: "cls.predictions.decoder.weight",
+        table: "bert.embeddings.word_embeddings.weight",
+        bias: ["cls.predictions.decoder.bias", "cls.predictions.bias"],
+      },
+    }),
+    plan: bertPlan,
+    make: (config, options) => new Bert(config, options),
+  },
+  roberta: {
+    naming: encoder("roberta", {
+      head: "lm_head.dense.weight",
+      output: {
+        matrix: "lm_head.decoder.weight",
+        table: "roberta.embeddings.word_embeddings.weight",
+        bias: ["lm_head.decoder.bias", "lm_head.bias"],
+      },
+    }),
+    plan: robertaPlan,
+    make: (config, options) => new Roberta(config, options),
+  },
+  distilbert: {
+    naming: encoder("distilbert", {
+      head: "vocab_transform.weight",
+      output: { matrix: "vocab_projector.weight", table: "distilbert.embeddings.word_embeddings.weight" },
+    }),
+    plan: distilbertPlan,
+    make: (config, options) => new Distilbert(config, options),
+  },
+  electra: {
+    naming: encoder("electra", {
+      tasks: new RegExp(`${TASKS.source}|^discriminator_predictions\\.`),
+      head: "generator_predictions.dense.weight",
+      output: { matrix: "generator_lm_head.weight", table: "electra.embeddings.word_embeddings.weight" },
+    }),
+    plan: electraPlan,
+    make: (config, options) => new Electra(config, options),
+  },
+  mpnet: {
+    naming: encoder("mpnet", {
+      head: "lm_head.dense.weight",
+      output: {
+        matrix: "lm_head.decoder.weight",
+        table: "mpnet.embeddings.word_embeddings.weight",
+        bias: ["lm_head.decoder.bias", "lm_head.bias"],
+      },
+    }),
+    plan: mpnetPlan,
+    make: (config, options) => new Mpnet(config, options),
+  },
+  gpt2: {
+    naming: {
+      prefix: "transformer.",
+      bare: /^(wte|wpe|ln_f|h)\./,
+      // Causal masks that early versions stored.
+      passed: /\.attn\.(bias|masked_bias)$/,
+      tasks: TASKS,
+      output: { matrix: "lm_head.weight", table: "transformer.wte.weight" },
+    },
+    plan: gpt2Plan,
+    make: (config, options) => new Gpt2(config, options),
+  },
+  decoder: {
+    naming: {
+      prefix: "model.",
+      bare: /^(embed_tokens|layers|norm)\./,
+      // Gemma 3 beside its part that reads pictures, in two spellings.
+      renames: [
+        [/^(language_model\.model|model\.language_model)\./, "model."],
+        [/^language_model\.lm_head\./, "lm_head."],
+      ],
+      passed: /\.rotary_emb\.inv_freq$/,
+      tasks: new RegExp(`${TASKS.source}|^(model\\.)?(vision_tower|multi_modal_projector)\\.`),
+      output: { matrix: "lm_head.weight", table: "model.embed_tokens.weight" },
+    },
+    plan: decoderPlan,
+    make: (config, options) => new Decoder(config, options),
+  },
+} satisfies {
+  [T in ModelConfig["type"]]: {
+    naming: Naming;
+    plan(config: Extract<ModelConfig, { type: T }>["config"], hasHead: boolean): Plan;
+    make(
+      config: Extract<ModelConfig, { type: T }>["config"],
+      options: StartOptions & { readonly hasHead: boolean },
+    ): TransformerModel | DecoderModel;
+  };
+};
+
+/** The page of a type. */
+export const pageOf = (type: ModelConfig["type"]): Page => PAGES[type] as unknown as Page;

@@ -1,0 +1,88 @@
+/**
+ * Every model family against transformers in float64: hidden states of every layer, attention of every head, logits. A folder in
+ * tests/golden/models adds a test (models/README.md).
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { attentionWeights, type Tensor, tensor } from "heed";
+import { type LayerAttention, modelFromFiles, type TextModel } from "heed/models";
+import { beforeAll, describe, expect, test } from "vitest";
+import { readTensors } from "../support/shared.ts";
+import { carrierTokenizer } from "./carrier.ts";
+
+const root = join(import.meta.dirname, "models");
+const families = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+const filesOf = (family: string) =>
+  new Map<string, Uint8Array>([
+    ["config.json", readFileSync(join(root, family, "config.json"))],
+    ["model.safetensors", readFileSync(join(root, family, "model.safetensors"))],
+    ["tokenizer.json", carrierTokenizer()],
+  ]);
+
+function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
+  expect(got.length).toBe(want.length);
+  let most = 0;
+  // A NaN must not pass as the smaller number.
+  for (let i = 0; i < got.length; i++)
+    if (!(Math.abs(got[i] - want[i]) <= most)) most = Math.abs(got[i] - want[i]);
+  return most;
+}
+
+const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "int32");
+
+test("there is a folder for every family", () => expect(families.length).toBeGreaterThanOrEqual(16));
+
+describe.each(families)("%s", (family) => {
+  const golden = readTensors(join(root, family, "golden.safetensors"));
+  const inputs = [...golden.keys()].filter((name) => name.startsWith("ids.")).map((name) => name.slice(4));
+  const get = (name: string, n: string) => (golden.get(`${name}.${n}`) as Tensor).toFloat64();
+
+  describe.each([
+    ["float32", 1e-4],
+    ["float64", 1e-11],
+  ] as const)("%s", (dtype, tolerance) => {
+    let model: TextModel;
+    beforeAll(async () => {
+      model = await modelFromFiles(filesOf(family), { dtype });
+    });
+
+    test.each(inputs)(`input %s: states, attention and logits within ${tolerance}`, (n) => {
+      const ids = int32(golden.get(`ids.${n}`) as Tensor);
+      const [B, N] = ids.shape;
+      const types = golden.get(`types.${n}`);
+      const keep = golden.get(`keep.${n}`);
+      const seen: LayerAttention[] = [];
+      const states: Float64Array[] = [];
+      const options = {
+        onAttention: (_: number, it: LayerAttention) => void seen.push(it),
+        onHidden: (_: number, x: Tensor) => void states.push(x.toFloat64()),
+        ...(types && { typeIds: int32(types) }),
+        ...(keep && { keyMask: tensor(Uint8Array.from(keep.toFloat64()), keep.shape, "bool") }),
+      };
+      const hidden = model.model.hidden(ids, options);
+      const logits = model.model.logits(hidden);
+
+      // Decoders norm the last state; what transformers hands out as its last one is normed too.
+      states[states.length - 1] = hidden.toFloat64();
+      const { layers, heads, width } = model.model.sizes;
+      const wantStates = get("hidden", n);
+      expect(states.length).toBe(layers + 1);
+      states.forEach((state, layer) => {
+        const want = wantStates.subarray(layer * B * N * width, (layer + 1) * B * N * width);
+        expect(worst(state, want), `state ${layer}`).toBeLessThan(tolerance);
+      });
+      const wantWeights = get("attention", n);
+      const each = B * heads * N * N;
+      seen.forEach(({ query, key, lse, options: how }, layer) => {
+        const weights = attentionWeights(query, key, lse, how).toFloat64();
+        const want = wantWeights.subarray(layer * each, (layer + 1) * each);
+        expect(worst(weights, want), `attention ${layer}`).toBeLessThan(tolerance);
+      });
+      expect(seen.length).toBe(layers);
+      expect(worst(logits.toFloat64(), get("logits", n)), "logits").toBeLessThan(tolerance);
+    });
+  });
+});
