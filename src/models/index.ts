@@ -47,6 +47,7 @@ export {
 } from "./generate.ts";
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
+export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
 export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
 export {

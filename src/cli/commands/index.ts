@@ -58,6 +58,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./similar.ts")),
   },
   {
+    name: "pull",
+    summary: "download a model from the Hugging Face hub",
+    load: () => from(import("./pull.ts")),
+  },
+  {
     name: "run",
     summary: "compute attention over query, key and value in files",
     load: () => from(import("./run.ts")),

@@ -1,0 +1,407 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { breakAfter, type Fault, Hub } from "../../../tests/support/hub.ts";
+import { dispatch } from "../../cli/support/dispatch.ts";
+import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { lockFolder } from "../../io/lock.ts";
+import { findModel, locateShipped, modelToFiles, readModel } from "../index.ts";
+import { type PullOptions, pullModel } from "./pull.ts";
+
+const root = mkdtempSync(join(tmpdir(), "heed-pull-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const shipped = await readModel(locateShipped("decoder"));
+const files = new Map<string, Uint8Array>([
+  ...modelToFiles(shipped.model, shipped.tokenizer),
+  ["README.md", Buffer.from("not needed")],
+  ["1_Pooling/config.json", Buffer.from(JSON.stringify({ pooling_mode: "mean" }))],
+  ["onnx/model.onnx", Buffer.from("not needed either")],
+]);
+const weights = files.get("model.safetensors") as Uint8Array;
+
+let hub: Hub;
+let cache: string;
+let made = 0;
+beforeEach(async () => {
+  hub = await new Hub(files).start();
+  cache = join(root, `cache${made++}`);
+});
+afterEach(() => hub.stop());
+
+const env = (more = {}) => ({ HF_ENDPOINT: hub.address, HF_HUB_CACHE: cache, HOME: root, ...more });
+const quick = { retrySeconds: 0.001, stallSeconds: 5 };
+const pull = (options: PullOptions = {}, name = "org/model") =>
+  pullModel(name, { env: env(), ...quick, ...options });
+const modelCache = () => join(cache, "models--org--model");
+const blobs = () => readdirSync(join(modelCache(), "blobs")).sort();
+/** What an error of a pull says. */
+const failure = (options: PullOptions = {}, name?: string): Promise<HeedError> =>
+  pull(options, name).then(
+    () => expect.unreachable("nothing was refused"),
+    (error) => error,
+  );
+
+describe("pullModel", () => {
+  test("puts a model where Python would: blobs by ETag, links to them, a reference; and heed reads it", async () => {
+    const pulled = await pull();
+    expect(pulled.commit).toBe(hub.commit);
+    expect(pulled.files.map(({ name }) => name)).toEqual([
+      "config.json",
+      "tokenizer.json",
+      "tokenizer_config.json",
+      "1_Pooling/config.json",
+      "model.safetensors",
+    ]);
+    expect(blobs()).toEqual(pulled.files.map(({ name }) => hub.etag(name)).sort());
+    for (const { name, size, downloaded } of pulled.files) {
+      const path = join(pulled.directory, name);
+      expect(lstatSync(path).isSymbolicLink()).toBe(true);
+      expect(readFileSync(path).equals(files.get(name) as Uint8Array)).toBe(true);
+      expect(size).toBe(downloaded);
+    }
+    expect(readFileSync(join(modelCache(), "refs", "main"), "utf8")).toBe(hub.commit);
+    const found = findModel("org/model", env());
+    expect(found.directory).toBe(pulled.directory);
+    const model = await readModel(found.directory, found);
+    expect(model.tokenize("the whale").ids).toEqual(shipped.tokenize("the whale").ids);
+  });
+
+  test("downloads nothing twice, and only what is wrong or missing again", async () => {
+    const { directory } = await pull();
+    hub.seen.length = 0;
+    expect((await pull()).files.every(({ downloaded }) => downloaded === 0)).toBe(true);
+    expect(hub.seen.some(({ method, path }) => method === "GET" && !path.startsWith("/api/"))).toBe(false);
+    const damaged = Uint8Array.from(weights);
+    damaged[1000] ^= 1;
+    writeFileSync(join(modelCache(), "blobs", hub.etag("model.safetensors")), damaged);
+    rmSync(join(directory, "config.json"));
+    const again = await pull();
+    expect(again.files.filter(({ downloaded }) => downloaded > 0).map(({ name }) => name)).toEqual([
+      "model.safetensors",
+    ]);
+    expect(readFileSync(join(directory, "model.safetensors")).equals(weights)).toBe(true);
+    expect(existsSync(join(directory, "config.json"))).toBe(true);
+  });
+
+  test("the token goes to the hub alone", async () => {
+    await pull({ env: env({ HF_TOKEN: "hf_secret" }) });
+    const tokens = (server: string) =>
+      new Set(hub.seen.filter((one) => one.server === server).map(({ authorization }) => authorization));
+    expect(tokens("hub")).toEqual(new Set(["Bearer hf_secret"]));
+    expect(tokens("storage")).toEqual(new Set([undefined]));
+    hub.seen.length = 0;
+    mkdirSync(join(root, "home"), { recursive: true });
+    writeFileSync(join(root, "home", "token"), "hf_file\n");
+    await pull({ env: env({ HF_HOME: join(root, "home") }) });
+    expect(tokens("hub")).toEqual(new Set(["Bearer hf_file"]));
+  });
+
+  test("a branch, and a model in shards", async () => {
+    const index = {
+      weight_map: {
+        a: "model-1-of-2.safetensors",
+        b: "model-2-of-2.safetensors",
+        c: "model-1-of-2.safetensors",
+      },
+    };
+    hub.files.delete("model.safetensors");
+    hub.files.set("model.safetensors.index.json", Buffer.from(JSON.stringify(index)));
+    hub.files.set("model-1-of-2.safetensors", Buffer.from("one"));
+    hub.files.set("model-2-of-2.safetensors", Buffer.from("two"));
+    const pulled = await pull({}, "org/model@pr/7");
+    expect(pulled.files.slice(-2).map(({ name }) => name)).toEqual([
+      "model-1-of-2.safetensors",
+      "model-2-of-2.safetensors",
+    ]);
+    expect(readFileSync(join(modelCache(), "refs", "pr", "7"), "utf8")).toBe(hub.commit);
+    expect(hub.seen[0].path).toBe("/api/models/org/model/revision/pr%2F7");
+  });
+
+  test("progress ends at the whole", async () => {
+    const heard: number[][] = [];
+    const pulled = await pull({ onProgress: ({ done, total }) => heard.push([done, total]) });
+    const size = pulled.files.reduce((sum, file) => sum + file.size, 0);
+    expect(heard.at(-1)).toEqual([size, size]);
+    for (let i = 1; i < heard.length; i++) expect(heard[i][0]).toBeGreaterThanOrEqual(heard[i - 1][0]);
+  });
+});
+
+describe("connections that break", () => {
+  /** Acts up for the first `times` requests that match, then lets the server answer. */
+  const first = (times: number, match: (request: Parameters<Fault>[0]) => boolean, act: Fault): Fault => {
+    let left = times;
+    return (request, response, n) => match(request) && left-- > 0 && act(request, response, n);
+  };
+  const wholeAfter = async (fault: Fault, options: PullOptions = {}) => {
+    hub.fault = fault;
+    const told: string[] = [];
+    const { directory, files } = await pull({ onRetry: (message) => told.push(message), ...options });
+    expect(readFileSync(join(directory, "model.safetensors")).equals(weights)).toBe(true);
+    expect(blobs().some((name) => name.endsWith(".incomplete"))).toBe(false);
+    return { told, downloaded: files.find(({ name }) => name === "model.safetensors")?.downloaded };
+  };
+  const destroy: Fault = (_, response) => {
+    response.destroy();
+    return true;
+  };
+
+  test.each([0, 1, 1000, weights.length - 1])("after %i bytes of a file: it goes on there", async (count) => {
+    const fault = first(
+      1,
+      ({ server }) => server === "storage",
+      (_, response) => {
+        breakAfter(response, weights, 0, count);
+        return true;
+      },
+    );
+    const { told, downloaded } = await wholeAfter(fault);
+    expect(told.length).toBe(1);
+    const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
+    expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
+    expect(downloaded).toBe(count === 0 ? weights.length : weights.length - count);
+  });
+
+  test("again and again, as long as some bytes come each time", async () => {
+    const step = Math.ceil(weights.length / 12);
+    const fault = first(
+      11,
+      ({ server }) => server === "storage",
+      ({ range }, response) => {
+        breakAfter(response, weights, Number(/\d+/.exec(range ?? "")?.[0] ?? 0), step);
+        return true;
+      },
+    );
+    expect((await wholeAfter(fault)).told.length).toBe(11);
+  });
+
+  test.each([
+    ["before the list of files", ({ path }: { path: string }) => path.startsWith("/api/"), destroy],
+    [
+      "inside the list of files",
+      ({ path }: { path: string }) => path.startsWith("/api/"),
+      ((_, response) => {
+        response.writeHead(200).end('{"sha": "89ab');
+        return true;
+      }) as Fault,
+    ],
+    ["before the answer about a file", ({ method }: { method: string }) => method === "HEAD", destroy],
+    ["before a file's bytes", ({ server }: { server: string }) => server === "storage", destroy],
+    [
+      "by a busy server",
+      ({ server }: { server: string }) => server === "storage",
+      ((_, response) => {
+        response.writeHead(503).end("busy");
+        return true;
+      }) as Fault,
+    ],
+  ])("%s: it is asked again", async (_, match, act) => {
+    expect((await wholeAfter(first(2, match, act))).told.length).toBe(2);
+  });
+
+  test("a server that knows no ranges: from the beginning", async () => {
+    hub.ranges = false;
+    const fault = first(
+      1,
+      ({ server }) => server === "storage",
+      (_, response) => {
+        breakAfter(response, weights, 0, 5000);
+        return true;
+      },
+    );
+    await wholeAfter(fault);
+  });
+
+  test("a connection that goes silent counts as broken", async () => {
+    const fault = first(
+      1,
+      ({ server }) => server === "storage",
+      (_, response) => {
+        response.writeHead(200, { "content-length": weights.length });
+        response.write(weights.subarray(0, 100));
+        return true;
+      },
+    );
+    const { told } = await wholeAfter(fault, { stallSeconds: 0.2 });
+    expect(told[0]).toMatch(/nothing came for 0\.2 s/);
+  });
+
+  test("given up after five times without a byte; what came is kept for the next pull", async () => {
+    hub.fault = ({ server, range }, response) => {
+      if (server !== "storage") return false;
+      if (range === undefined) breakAfter(response, weights, 0, 4096);
+      else response.destroy();
+      return true;
+    };
+    const error = await failure();
+    expect(error).toBeInstanceOf(HeedError);
+    expect(error.code).toBe("network");
+    expect(error.message).toMatch(/cannot get model\.safetensors: .*; 4096 bytes are kept/);
+    expect(existsSync(join(modelCache(), "refs", "main"))).toBe(false);
+    hub.fault = () => false;
+    hub.seen.length = 0;
+    await pull();
+    expect(hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range)).toEqual([
+      "bytes=4096-",
+    ]);
+  });
+
+  test("an abort ends it at once and keeps what came", async () => {
+    const stop = new AbortController();
+    const error = await failure({
+      signal: stop.signal,
+      onProgress: ({ file }) => file === "model.safetensors" && stop.abort(),
+    });
+    expect((error as Error).name).toBe("AbortError");
+    expect(existsSync(join(modelCache(), ".heed-lock"))).toBe(false);
+    await pull();
+  });
+});
+
+describe("what a server may do wrong", () => {
+  test("bytes with another hash are refused and thrown away; what was here before is downloaded anew first", async () => {
+    const wrong = Uint8Array.from(weights);
+    wrong[5] ^= 1;
+    hub.sent.set("model.safetensors", wrong);
+    const error = await failure();
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/model\.safetensors do not have the hash that the hub names/);
+    expect(blobs().some((name) => name.startsWith(hub.etag("model.safetensors")))).toBe(false);
+    hub.sent.clear();
+    writeFileSync(
+      join(modelCache(), "blobs", `${hub.etag("model.safetensors")}.incomplete`),
+      wrong.subarray(0, 2000),
+    );
+    const { directory } = await pull();
+    expect(readFileSync(join(directory, "model.safetensors")).equals(weights)).toBe(true);
+  });
+
+  test.each([
+    [401, {}, UnsupportedError, /knows no model org\/model, or it is private.*set HF_TOKEN/],
+    [403, {}, UnsupportedError, /is gated \(HTTP 403\).*accept its terms/],
+    [401, { "x-error-code": "GatedRepo" }, UnsupportedError, /is gated \(HTTP 401\)/],
+    [404, { "x-error-code": "RepoNotFound" }, UnsupportedError, /has no model org\/model/],
+    [404, { "x-error-code": "RevisionNotFound" }, UnsupportedError, /org\/model has no revision main/],
+    [418, {}, HeedError, /answered 418/],
+  ])("HTTP %i %j is said to be what it is, and not asked again", async (status, headers, kind, message) => {
+    hub.fault = (_, response) => {
+      response.writeHead(status, headers).end();
+      return true;
+    };
+    const error = await failure();
+    expect(error).toBeInstanceOf(kind);
+    expect(error.message).toMatch(message);
+    expect(hub.seen.length).toBe(1);
+    expect(existsSync(cache)).toBe(false);
+  });
+
+  test("a renamed model is followed; a circle is not, nor an address that is no web address", async () => {
+    const to =
+      (location: string): Fault =>
+      ({ server, method, path }, response) => {
+        if (server !== "hub" || method !== "HEAD" || path.startsWith("/new/")) return false;
+        response.writeHead(307, { location: location.replace("PATH", path) }).end();
+        return true;
+      };
+    hub.fault = to("PATH");
+    expect((await failure()).message).toMatch(/redirects more than 8 times/);
+    hub.fault = to("file:///etc/passwd");
+    expect((await failure()).message).toMatch(/redirects to "file:\/\/\/etc\/passwd"/);
+    hub.id = "new/model";
+    hub.fault = ({ server, path }, response) => {
+      if (server !== "hub" || !path.includes("org/model")) return false;
+      response.writeHead(307, { location: path.replace("org/model", "new/model") }).end();
+      return true;
+    };
+    expect(readFileSync(join((await pull()).directory, "model.safetensors")).equals(weights)).toBe(true);
+  });
+
+  test("names that lead out of the folder are no files", async () => {
+    hub.files.set("../../evil.json", Buffer.from("{}"));
+    await pull();
+    expect(existsSync(join(cache, "evil.json"))).toBe(false);
+    hub.files.delete("model.safetensors");
+    hub.files.set(
+      "model.safetensors.index.json",
+      Buffer.from(JSON.stringify({ weight_map: { a: "../../evil.safetensors" } })),
+    );
+    const error = await failure();
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(/names a shard/);
+    hub.commit = "../../../evil";
+    expect((await failure()).message).toMatch(/without a commit/);
+  });
+
+  test("more bytes than it says are refused", async () => {
+    hub.sent.set("config.json", Buffer.concat([files.get("config.json") as Uint8Array, Buffer.alloc(10)]));
+    hub.fault = ({ method, path }, response) => {
+      if (method !== "HEAD" || !path.endsWith("/config.json")) return false;
+      const size = (files.get("config.json") as Uint8Array).length;
+      response.writeHead(200, { etag: `"${hub.etag("config.json")}"`, "content-length": size }).end();
+      return true;
+    };
+    expect((await failure()).message).toMatch(/sends more than the \d+ bytes/);
+  });
+
+  test("a model without safetensors, or without config.json", async () => {
+    hub.files.delete("model.safetensors");
+    hub.files.set("pytorch_model.bin", Buffer.from("pickle"));
+    expect((await failure()).message).toMatch(/has no model\.safetensors; its weights are pickles/);
+    hub.files.set("model.safetensors", weights);
+    hub.files.delete("config.json");
+    expect((await failure()).message).toMatch(/has no config\.json/);
+  });
+});
+
+describe("refused before any connection", () => {
+  test.each(["", "a/b/c", "../x", "a b"])("the name %j", async (name) => {
+    expect(await failure({}, name)).toBeInstanceOf(OptionError);
+  });
+  test("HF_HUB_OFFLINE, and an endpoint that is none", async () => {
+    expect((await failure({ env: env({ HF_HUB_OFFLINE: "1" }) })).message).toMatch(/HF_HUB_OFFLINE/);
+    expect((await failure({ env: env({ HF_ENDPOINT: "ftp://x" }) })).message).toMatch(/HF_ENDPOINT/);
+    expect(hub.seen).toEqual([]);
+  });
+  test("a server that is not there is named", async () => {
+    const error = await failure({ env: env({ HF_ENDPOINT: "http://127.0.0.1:1" }), attempts: 2 });
+    expect(error.message).toMatch(/cannot reach http:\/\/127\.0\.0\.1:1: /);
+  });
+});
+
+test("two pulls of one model: the second is told of the first", async () => {
+  mkdirSync(modelCache(), { recursive: true });
+  const unlock = await lockFolder(modelCache(), "heed pull");
+  expect((await failure()).message).toMatch(/is in use by process/);
+  await unlock();
+});
+
+test("heed pull, and then --model by name", async () => {
+  let [out, err] = ["", ""];
+  const run = (...args: string[]) =>
+    dispatch(args, {
+      stdout: { write: (text: string) => (out += text) },
+      stderr: { write: (text: string) => (err += text) },
+      env: env(),
+      isTTY: false,
+      colour: 0,
+      progress: false,
+      signal: new AbortController().signal,
+    });
+  expect(await run("pull")).toBe(2);
+  expect(await run("pull", "org/model")).toBe(0);
+  expect(out).toMatch(/^org\/model at 89abcdef0123: 5 files, .* downloaded\n/);
+  out = "";
+  expect(await run("pull", "org/model", "--json")).toBe(0);
+  expect(JSON.parse(out).commit).toBe(hub.commit);
+  expect(err).toContain("name one model");
+});

@@ -1,0 +1,342 @@
+/**
+ * Downloads a model from the Hugging Face hub into the cache that Python's library uses, so that either finds what the other
+ * downloaded. Nothing else in heed opens a connection to elsewhere (`client.ts`), and this only when it is called (Node).
+ *
+ *     GET  ENDPOINT/api/models/ID/revision/REVISION?blobs=true   the commit, and the files with their sizes
+ *     HEAD ENDPOINT/ID/resolve/COMMIT/FILE                       ETag, size, and where the bytes are
+ *     GET  that address, from byte n on                          into blobs/ETAG.incomplete
+ *
+ * A file counts as downloaded when its size and its hash are right: the ETag is the SHA-256 of a large file, and git's SHA-1 of
+ * a small one. A connection that breaks is opened again where it broke. The token goes to the endpoint alone, never to the servers
+ * that it redirects to.
+ */
+import { FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
+import { lockFolder } from "../../io/lock.ts";
+import { builtin, fileError, fileSystem } from "../../io/node.ts";
+import { saveFile } from "../../io/save.ts";
+import { Broken, Client, type ClientOptions, isFileName, type Place, within } from "./client.ts";
+import { type Environment, type HubName, hubCache, hubName, isCommit, modelFolder } from "./names.ts";
+
+/** How far a download is. */
+export interface PullProgress {
+  readonly file: string;
+  /** Bytes of all files, and how many of them are here. */
+  readonly done: number;
+  readonly total: number;
+}
+
+/** How to download. */
+export interface PullOptions extends ClientOptions {
+  readonly onProgress?: (progress: PullProgress) => void;
+}
+
+/** What was downloaded. */
+export interface PulledModel {
+  readonly name: string;
+  readonly commit: string;
+  /** The folder with config.json. */
+  readonly directory: string;
+  readonly files: readonly { readonly name: string; readonly size: number; readonly downloaded: number }[];
+}
+
+const WHAT = "pullModel";
+
+/** Files beside the weights that heed reads, or that Python needs to open the model. */
+const FILES = [
+  "config.json",
+  "generation_config.json",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "vocab.txt",
+  "vocab.json",
+  "merges.txt",
+  "modules.json",
+  "config_sentence_transformers.json",
+  "sentence_bert_config.json",
+  "1_Pooling/config.json",
+];
+const WEIGHTS = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+
+/**
+ * Downloads a model, or what is missing of it.
+ *
+ * @param name `ORG/NAME`, or `ORG/NAME@REVISION` for a branch, a tag or a commit; default main
+ * @throws OptionError where the name is none; UnsupportedError where the hub has no such model, gives no access, or has no
+ *   safetensors weights; HeedError of code `network` where it cannot be reached; FormatError where bytes are not what they should be
+ * @example
+ * const { directory } = await pullModel("sentence-transformers/all-MiniLM-L6-v2");
+ */
+export async function pullModel(name: string, options: PullOptions = {}): Promise<PulledModel> {
+  const hub = hubName(WHAT, name);
+  const { env = process.env } = options;
+  if (/^(1|true|yes|on)$/i.test(env.HF_HUB_OFFLINE ?? ""))
+    throw new UnsupportedError(
+      "offline",
+      `${WHAT}: HF_HUB_OFFLINE forbids connections; unset it to download`,
+    );
+  const fs = fileSystem(WHAT);
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
+  const client = new Client(hub, options, await tokenOf(env));
+  const { commit, files } = await client.list();
+  const wanted = chooseFiles(hub, [...files.keys()]);
+  const folder = modelFolder(hubCache(env), hub);
+  try {
+    await fs.mkdir(join(folder, "blobs"), { recursive: true });
+  } catch (error) {
+    throw fileError(WHAT, "make the folder", folder, error);
+  }
+  const unlock = await lockFolder(folder, "heed pull");
+  try {
+    const done: { name: string; size: number; downloaded: number }[] = [];
+    const directory = join(folder, "snapshots", commit);
+    let names = wanted;
+    for (let i = 0; i < names.length; i++) {
+      const before = done.reduce((sum, { size }) => sum + size, 0);
+      const rest = names.slice(i + 1).reduce((sum, one) => sum + (files.get(one) ?? 0), 0);
+      const file = names[i];
+      const download = new Download(client, { folder, directory, commit, file }, (here, size) =>
+        options.onProgress?.({ file, done: before + here, total: before + size + rest }),
+      );
+      done.push(await download.run());
+      if (file === INDEX) {
+        const shards = await shardsOf(join(directory, INDEX));
+        const missing = shards.find((shard) => !files.has(shard));
+        if (missing !== undefined)
+          throw new FormatError("index", `${WHAT}: ${hub.id} has no ${missing}, which its ${INDEX} names`, {
+            missing,
+          });
+        names = [...names, ...shards];
+      }
+    }
+    if (!isCommit(hub.revision)) {
+      const ref = join(folder, "refs", ...hub.revision.split("/"));
+      await fs.mkdir(join(ref, ".."), { recursive: true });
+      await saveFile(ref, new TextEncoder().encode(commit));
+    }
+    return { name: hub.id, commit, directory, files: done };
+  } finally {
+    await unlock();
+  }
+}
+
+/** Which files of a repository are downloaded; shards follow from the index later. */
+function chooseFiles({ id }: HubName, names: readonly string[]): string[] {
+  const weights = names.includes(WEIGHTS) ? WEIGHTS : names.includes(INDEX) ? INDEX : undefined;
+  if (weights === undefined)
+    throw new UnsupportedError(
+      "weights",
+      `${WHAT}: ${id} has no ${WEIGHTS}${names.some((one) => one.endsWith(".bin")) ? "; its weights are pickles, which heed does not open: convert the model in Python with save_pretrained" : ""}`,
+      { id, files: names.slice(0, 50) },
+    );
+  if (!names.includes("config.json"))
+    throw new UnsupportedError(
+      "config",
+      `${WHAT}: ${id} has no config.json; heed cannot know what model it is`,
+      { id },
+    );
+  return [...FILES.filter((one) => names.includes(one)), weights];
+}
+
+/** The shards that an index names. */
+async function shardsOf(path: string): Promise<string[]> {
+  const text = await fileSystem(WHAT).readFile(path, "utf8");
+  let map: unknown;
+  try {
+    map = JSON.parse(text).weight_map;
+  } catch (error) {
+    throw new FormatError("json", `${WHAT}: ${path} is not JSON: ${(error as Error).message}`, { path });
+  }
+  const shards = [...new Set(Object.values((map ?? {}) as object))];
+  for (const shard of shards)
+    if (typeof shard !== "string" || !isFileName(shard))
+      throw new FormatError("index", `${WHAT}: ${path} names a shard ${formatValue(shard)}`, { path });
+  return shards as string[];
+}
+
+/** HF_TOKEN, or the token that `hf auth login` wrote. */
+async function tokenOf(env: Environment): Promise<string | undefined> {
+  if (env.HF_TOKEN) return env.HF_TOKEN.trim();
+  if (/^(1|true|yes|on)$/i.test(env.HF_HUB_DISABLE_IMPLICIT_TOKEN ?? "")) return undefined;
+  const { dirname, join } = builtin<typeof import("node:path")>("node:path")!;
+  const root =
+    env.HF_HOME || dirname(hubCache({ ...env, HF_HUB_CACHE: undefined, HUGGINGFACE_HUB_CACHE: undefined }));
+  const path = env.HF_TOKEN_PATH || join(root, "token");
+  const text = await fileSystem(WHAT)
+    .readFile(path, "utf8")
+    .catch(() => "");
+  return text.trim() || undefined;
+}
+
+/** A file of a snapshot, and the folder of its model in the cache. */
+interface FilePlace {
+  readonly folder: string;
+  readonly directory: string;
+  readonly commit: string;
+  readonly file: string;
+}
+
+/** One file on its way into the cache. */
+class Download {
+  readonly #client: Client;
+  readonly #at: {
+    readonly folder: string;
+    readonly directory: string;
+    readonly commit: string;
+    readonly file: string;
+  };
+  readonly #onBytes: (done: number, size: number) => void;
+
+  constructor(client: Client, at: FilePlace, onBytes: (done: number, size: number) => void) {
+    this.#client = client;
+    this.#at = at;
+    this.#onBytes = onBytes;
+  }
+
+  /** Makes the file be there: its blob with the right bytes, and the snapshot's link to it. */
+  async run(): Promise<{ name: string; size: number; downloaded: number }> {
+    const { folder, directory, commit, file } = this.#at;
+    const fs = fileSystem(WHAT);
+    const { dirname, join, relative } = builtin<typeof import("node:path")>("node:path")!;
+    const place = await this.#client.retry(file, () => this.#client.locate(commit, file));
+    const blob = join(folder, "blobs", place.etag);
+    const link = join(directory, ...file.split("/"));
+    const here = await fs.stat(blob).catch(() => undefined);
+    let downloaded = 0;
+    if (here?.size !== place.size || !(await this.#isWhole(blob, place)))
+      downloaded = await this.#fetch(blob, place);
+    this.#onBytes(place.size, place.size);
+    await fs.mkdir(dirname(link), { recursive: true });
+    const target = relative(dirname(link), blob);
+    if ((await fs.readlink(link).catch(() => undefined)) !== target) {
+      await fs.rm(link, { force: true });
+      // Windows lets few people make links: the bytes themselves will do.
+      await fs.symlink(target, link).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "EPERM" || error.code === "ENOSYS") return fs.copyFile(blob, link);
+        throw fileError(WHAT, "link", link, error);
+      });
+    }
+    return { name: file, size: place.size, downloaded };
+  }
+
+  /** Downloads a blob, from where an earlier attempt stopped; returns the bytes that came. */
+  async #fetch(blob: string, place: Place): Promise<number> {
+    const fs = fileSystem(WHAT);
+    const part = `${blob}.incomplete`;
+    const { file } = this.#at;
+    const length = async () => (await fs.stat(part).catch(() => undefined))?.size ?? 0;
+    if ((await length()) > place.size) await fs.rm(part, { force: true });
+    let done = await length();
+    let came = 0;
+    // Bytes of an earlier attempt that turn out wrong are thrown away, once.
+    for (let again = done > 0; ; again = false) {
+      await this.#client.retry(
+        file,
+        async () => {
+          done = await length();
+          if (done === place.size) return;
+          came += await this.#stream(part, place, done, (now) => {
+            done = now;
+          });
+        },
+        () => done,
+      );
+      if (place.size === 0) await fs.writeFile(part, "");
+      if (await this.#isWhole(part, place)) break;
+      await fs.rm(part, { force: true });
+      done = 0;
+      if (!again)
+        throw new FormatError(
+          "checksum",
+          `${WHAT}: the bytes of ${file} do not have the hash that the hub names (${place.etag}); nothing of them is kept`,
+          { file, expected: place.etag },
+        );
+    }
+    await fs.rename(part, blob);
+    return came;
+  }
+
+  /** One connection: appends what comes to `part`. Throws `Broken` where it ends early. */
+  async #stream(
+    part: string,
+    { url, size }: Place,
+    from: number,
+    told: (done: number) => void,
+  ): Promise<number> {
+    const fs = fileSystem(WHAT);
+    const { signal, stallSeconds = 30 } = this.#client.options;
+    const response = await this.#client.open(url, from);
+    if (response.status === 416) {
+      await response.body?.cancel();
+      await fs.rm(part, { force: true });
+      throw new Broken("the server has no such range");
+    }
+    let at = from;
+    if (response.status === 200) at = 0;
+    else if (response.status === 206) {
+      const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
+      if (range === null || Number(range[1]) !== from || (range[2] !== "*" && Number(range[2]) !== size)) {
+        await response.body?.cancel();
+        throw new Broken(`the server sent another range (${response.headers.get("content-range")})`);
+      }
+    } else
+      throw new HeedError("network", `${WHAT}: ${url.href} answered ${response.status}`, { url: url.href });
+    let file: Awaited<ReturnType<typeof fs.open>>;
+    try {
+      file = await fs.open(part, at === 0 ? "w" : "r+");
+    } catch (error) {
+      throw fileError(WHAT, "write", part, error);
+    }
+    const start = at;
+    const reader = response.body?.getReader();
+    try {
+      while (reader) {
+        const { done, value } = await within(reader.read(), stallSeconds, signal);
+        if (done) break;
+        if (at + value.length > size)
+          throw new FormatError(
+            "size",
+            `${WHAT}: ${url.href} sends more than the ${size} bytes that the hub names`,
+          );
+        await file.write(value, 0, value.length, at).catch((error) => {
+          throw fileError(WHAT, "write", part, error);
+        });
+        at += value.length;
+        told(at);
+        this.#onBytes(at, size);
+      }
+      await file.sync();
+    } finally {
+      // A connection left open would keep the process alive; that it may be broken already is no news.
+      await reader?.cancel().catch(() => {});
+      await file.close();
+    }
+    if (at < size) throw new Broken(`the connection ended after ${at} of ${size} bytes`);
+    return at - start;
+  }
+
+  /** Whether a file has the size and the hash that its ETag names: SHA-256, or git's SHA-1. Other ETags name no hash. */
+  async #isWhole(path: string, { etag, size }: Place): Promise<boolean> {
+    const fs = fileSystem(WHAT);
+    const { createHash } = builtin<typeof import("node:crypto")>("node:crypto")!;
+    const stat = await fs.stat(path).catch(() => undefined);
+    if (stat?.size !== size) return false;
+    const hash = /^[0-9a-f]{64}$/.test(etag)
+      ? createHash("sha256")
+      : isCommit(etag)
+        ? createHash("sha1").update(`blob ${size}\0`)
+        : undefined;
+    if (hash === undefined) return true;
+    const file = await fs.open(path, "r");
+    try {
+      for await (const piece of file.createReadStream({ autoClose: false })) {
+        hash.update(piece as Uint8Array);
+        this.#client.options.signal?.throwIfAborted();
+      }
+    } finally {
+      await file.close();
+    }
+    return hash.digest("hex") === etag;
+  }
+}
