@@ -103,6 +103,11 @@ export interface WeightsOptions extends AttentionOptions {
   heads?: readonly number[];
   /** Query rows; default all. Negative numbers count from the end. */
   rows?: readonly number[];
+  /**
+   * Throws where a row does not sum to 1. Default true; false where `key` holds only a part of the keys that `lse` was
+   * summed over (a shard, a page), or where `lse` is not of a call at all.
+   */
+  checkSums?: boolean;
 }
 
 /**
@@ -110,6 +115,7 @@ export interface WeightsOptions extends AttentionOptions {
  *
  * @param lse as `scaledDotProductAttention` returned it for the same inputs and options
  * @param options the same options, and `rows` and `heads` (default all); the result is [..., heads, rows, Nk]
+ * @throws OptionError of code `weights-sum` where a row does not sum to 1: lse is of another call, or of other options
  */
 export function attentionWeights<Q extends TensorLike>(
   query: Q,
@@ -118,8 +124,8 @@ export function attentionWeights<Q extends TensorLike>(
   options: WeightsOptions = {},
 ): Tensor<FloatDTypeOf<Q>> {
   const what = "attentionWeights";
-  checkNames(what, options, ["heads", "rows"]);
-  const { heads, rows, returnWeights: _, ...same } = options;
+  checkNames(what, options, ["heads", "rows", "checkSums"]);
+  const { heads, rows, checkSums = true, returnWeights: _, ...same } = options;
   const given = asTensor(`${what}: lse`, lse);
   // Weights need no values: keys stand in for them, so that shapes are checked the same way.
   let problem = resolve(what, query, key, key, same);
@@ -140,6 +146,7 @@ export function attentionWeights<Q extends TensorLike>(
   checkWeights(problem, chosen);
   const rowLse: LseReader = (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
   const weights = weightsOf(problem, rowLse, chosen);
+  if (checkSums && problem.dropoutP === 0) checkRowSums(problem, rowLse, chosen, weights);
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, given],
@@ -190,6 +197,58 @@ export function explain(
   const { backend, because } = backendFor(problem);
   const plan = { ...backend.plan(problem), ...(because === undefined ? {} : { because }) };
   return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
+}
+
+/**
+ * With the options of the forward call each row sums to 1 (with sinks: to 1 less the share of the sink); a row that sees
+ * nothing sums to 0. Any other sum means that lse is of another call, and is refused.
+ */
+function checkRowSums(
+  problem: Problem,
+  lse: LseReader,
+  { heads, rows }: NonNullable<Problem["weights"]>,
+  { data, dtype }: Tensor,
+): void {
+  const { shape, sinks } = problem;
+  const read = readerOf(dtype, data);
+  let at = 0;
+  for (let b = 0; b < shape.B; b++)
+    for (const h of heads)
+      for (const row of rows) {
+        const own = lse(b, h, row);
+        let sum = 0;
+        for (let k = 0; k < shape.Nk; k++) sum += read(at++);
+        // NaN in the inputs is the caller's, and goes where the formula takes it.
+        if (sum !== sum || own !== own || (sum === 0 && own === -Infinity)) continue;
+        const want = 1 - (sinks ? Math.exp(sinks[h] - own) : 0);
+        const isOff = (slack: number) => Math.abs(sum - want) > slack;
+        if (isOff(0.02) && isOff(0.02 + scoreError(problem, b, h, row)))
+          throw new OptionError(
+            "weights-sum",
+            `${problem.caller}: the weights of row ${row} of head ${h}${shape.B > 1 ? ` of batch entry ${b}` : ""} sum to ${sum.toPrecision(4)}, not to ${want.toPrecision(4)}; give the options of the call that returned lse (attnMask, isCausal, queryOffset, scale, scoreMod, sinks)${
+              sum < want ? ", or checkSums: false where key holds only some of its keys" : ""
+            }`,
+            { batch: b, head: h, row, sum, expected: want },
+          );
+      }
+}
+
+/**
+ * How much rounding may change a weight, as a share: scores of size s are off by about dk·s units in the last place, and
+ * so is their exponent. Matters from scores of some 10⁴ on.
+ */
+function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row: number): number {
+  const { query, key, G, Nk, dk } = shape;
+  const norm = ({ tensor, base, row: step, head, column }: Shape["query"], group: number, n: number) => {
+    const read = readerOf(tensor.dtype, tensor.data);
+    let squares = 0;
+    for (let d = 0; d < dk; d++) squares += read(base[b] + group * head + n * step + d * column) ** 2;
+    return Math.sqrt(squares);
+  };
+  let longest = 0;
+  for (let k = 0; k < Nk; k++) longest = Math.max(longest, norm(key, Math.floor(h / G), k));
+  const unit = dtype === "float64" ? 2 ** -53 : 2 ** -24;
+  return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
 }
 
 /** Weights that no array holds are refused before any work. */

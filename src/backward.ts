@@ -11,6 +11,7 @@ import {
   type AttentionOptions,
   checkNames,
   type MaskTensor,
+  maskMembers,
   type Problem,
   resolve,
 } from "./backend/problem.ts";
@@ -176,8 +177,8 @@ function gradientTensors(
     dQuery: reduceToInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
     dKey: reduceToInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
     dValue: reduceToInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
-    ...(Array.isArray(attnMask)
-      ? masks.some(Boolean) && { dMasks: byMember(attnMask, masks) }
+    ...(maskMembers("attentionBackward", attnMask).isList
+      ? masks.some(Boolean) && { dMasks: byMember(attnMask as readonly unknown[], masks) }
       : masks[0] && { dMask: masks[0] }),
     ...(gradients.sinks && {
       dSinks: castTo(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),

@@ -22,6 +22,7 @@ export {
   attentionBackward,
   type BackwardOptions,
 } from "./backward.ts";
+export { cast } from "./core/cast.ts";
 export type { DType, FloatDType } from "./core/dtype.ts";
 export {
   DTypeError,

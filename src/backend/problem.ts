@@ -2,10 +2,11 @@
  * A call resolved: shapes, masks, score changes and numbers, all checked, none of the caller's options left.
  * Both backends and `explain` start from here.
  */
-import { type FloatDType, isFloat } from "../core/dtype.ts";
+import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
-import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
 import {
@@ -28,8 +29,13 @@ import {
   toRows,
 } from "./positions.ts";
 
-/** What `attnMask` takes: a bool tensor (true = attend), a float tensor (added), or a mask expression. */
-export type MaskLike = TensorLike | Tensor | Mask;
+/** What `attnMask` takes: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */
+export type MaskLike =
+  | TensorLike
+  | Tensor
+  | Mask
+  | readonly NestedBooleans[]
+  | readonly (readonly NestedNumbers[])[];
 
 /** Options of `scaledDotProductAttention`; all optional. */
 export interface AttentionOptions extends PositionOptions {
@@ -134,7 +140,7 @@ export function resolve(
   const positions = resolvePositions(what, shape, options);
   const masks: BoolExpression[] = positions.isCausal ? [causal()] : [];
   const tensors: MaskTensor[] = [];
-  for (const member of list(options.attnMask))
+  for (const member of maskMembers(what, options.attnMask).members)
     if (member instanceof BoolExpression) masks.push(member);
     else tensors.push(maskTensor(what, member, shape, query.dtype as FloatDType));
   let mask: BoolExpression | undefined = masks.length ? masks[0].and(...masks.slice(1)) : undefined;
@@ -145,12 +151,14 @@ export function resolve(
     if (!(change instanceof ScoreMod))
       throw new OptionError(
         "score-mod",
-        `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${formatValue(change)}`,
+        isForeign(change)
+          ? `${what}: scoreMod ${FOREIGN}`
+          : `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${formatValue(change)}`,
         { got: change },
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
-  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, positions);
+  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, positions, options);
   const byRows = toRows(positions);
 
   return {
@@ -170,24 +178,95 @@ export function resolve(
   };
 }
 
+/** The members of `attnMask`, nested arrays as tensors; `isList` where the caller gave several. */
+export function maskMembers(
+  what: string,
+  attnMask: AttentionOptions["attnMask"],
+): { members: readonly (Tensor | BoolExpression)[]; isList: boolean } {
+  const isList = Array.isArray(attnMask) && !isNested(attnMask);
+  return { members: maskList(attnMask).map((member) => maskMember(what, member)), isList };
+}
+
+/** `attnMask` as a list, as the caller wrote its members: what a layer adds its own masks to. */
+export function maskList(attnMask: AttentionOptions["attnMask"]): readonly MaskLike[] {
+  if (attnMask === undefined || attnMask === null) return [];
+  return Array.isArray(attnMask) && !isNested(attnMask)
+    ? (attnMask as readonly MaskLike[])
+    : [attnMask as MaskLike];
+}
+
+function maskMember(what: string, member: unknown): Tensor | BoolExpression {
+  if (member instanceof BoolExpression) return member;
+  const name = `${what}: attnMask`;
+  if (isNested(member)) {
+    const { data, shape, dtype } = fromNested(name, member);
+    return new Tensor(data, shape, dtype);
+  }
+  const refuse = (text: string): never => {
+    throw new OptionError("mask", `${name} ${text}`, { got: member });
+  };
+  if (typeof member === "function" && member.name !== "")
+    refuse(
+      `takes what ${member.name}(…) returns, got the function itself; call it: attnMask: ${member.name}()`,
+    );
+  if (typeof member === "string" || typeof member === "function")
+    refuse(`takes a tensor or a mask such as causal() or slidingWindow(256, 0), got ${formatValue(member)}`);
+  if (member instanceof ScoreMod) refuse("takes masks; a score change goes into scoreMod");
+  if (isForeign(member)) refuse(FOREIGN);
+  return asTensor(name, member as TensorLike);
+}
+
+const FOREIGN =
+  "comes from another copy of heed (two versions installed, or one bundled twice); import it from the copy that is called";
+
+/** A mask or score change whose class is that of another copy of this module. */
+function isForeign(x: unknown): boolean {
+  if (typeof x !== "object" || x === null) return false;
+  return ("op" in x && "args" in x) || ("expr" in x && isForeign(x.expr));
+}
+
 function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
   return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
 }
 
 /** An option nobody knows is a spelling mistake that would change the result in silence. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
+  checkOptionNames(what, options, [...NAMES, ...extra]);
+}
+
+/** Throws unless `options` is an object that holds known options only. */
+export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
   if (options === null || typeof options !== "object" || Array.isArray(options))
     throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
       got: options,
     });
-  const known: readonly string[] = [...NAMES, ...extra];
   for (const name of Object.keys(options))
     if (!known.includes(name))
-      throw new OptionError(
-        "option-name",
-        `${what}: no option ${formatValue(name)}; the options are ${known.join(", ")}`,
-        { option: name },
-      );
+      throw new OptionError("option-name", unknownOption(what, name, known), { option: name });
+}
+
+/** What people who know another library write. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  mask: "attnMask",
+  attentionmask: "attnMask",
+  bias: "attnMask",
+  causal: "isCausal",
+  dropout: "dropoutP",
+  keypaddingmask: "keyMask",
+  needweights: "returnWeights",
+  offset: "queryOffset",
+  data: "attnMask",
+};
+
+/** The message for an option that does not exist: the likely one first, then all. */
+export function unknownOption(what: string, name: string, known: readonly string[]): string {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+  const likely = known.find((other) => plain(other) === plain(name)) ?? SYNONYMS[plain(name)];
+  const hint =
+    likely !== undefined && known.includes(likely)
+      ? `did you mean ${likely}? The options are`
+      : "expected one of";
+  return `${what}: unknown option ${formatValue(name)}; ${hint} ${known.join(", ")}`;
 }
 
 function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): void {
@@ -203,19 +282,20 @@ function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): v
   if (wide !== 0 && wide !== 3)
     throw new DTypeError(
       "dtype-mixed",
-      `${what}: float64 does not mix with other dtypes; convert the others first; ${shown()}`,
+      `${what}: float64 does not mix with other dtypes; convert the others first: cast(x, "float64"); ${shown()}`,
     );
 }
 
-function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDType): MaskTensor {
-  const t = asTensor(`${what}: attnMask`, like);
+function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): MaskTensor {
   const target = shape.heads
     ? [...shape.batch, shape.Hq, shape.Nq, shape.Nk]
     : [...shape.batch, shape.Nq, shape.Nk];
   if (t.dtype !== "bool" && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
     throw new DTypeError(
       "mask-dtype",
-      `${what}: attnMask must be bool, ${dtype === "float32" ? "" : `${dtype} `}or float32, got ${formatTensor("attnMask", t)}`,
+      `${what}: attnMask must be bool${dtype === "float32" ? "" : `, ${dtype}`} or float32, got ${formatTensor("attnMask", t)}${
+        t.dtype === "int32" || t.dtype === "int64" ? '; for 1 = attend pass cast(mask, "bool")' : ""
+      }`,
       { got: t.shape, dtype: t.dtype },
     );
   const rank = t.shape.length;
@@ -234,6 +314,12 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
       },
     );
   }
+  if (t.dtype !== "bool" && !ADDED.has(t) && holdsZerosAndOnes(t))
+    throw new OptionError(
+      "mask-zeros-ones",
+      `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
+      { got: t.shape, dtype: t.dtype },
+    );
   const stride = (fromEnd: number) =>
     rank >= fromEnd && t.shape[rank - fromEnd] !== 1 ? t.strides[rank - fromEnd] : 0;
   const used = shape.heads ? 3 : 2;
@@ -245,6 +331,29 @@ function maskTensor(what: string, like: TensorLike, shape: Shape, dtype: FloatDT
     row: stride(2),
     column: stride(1),
   };
+}
+
+const ADDED = /* @__PURE__ */ new WeakSet<Tensor>();
+
+/** Marks a float tensor as scores that are added, whatever they are: zeros and ones too. */
+export function addedScores<T extends Tensor>(t: T): T {
+  ADDED.add(t);
+  return t;
+}
+
+/** True for what textbooks write as a mask: zeros and ones, with a one among them. Ends at the first other number. */
+function holdsZerosAndOnes(t: Tensor): boolean {
+  const read = readerOf(t.dtype, t.data);
+  let ones = 0;
+  let isOther = false;
+  eachRow(t.shape, t.strides, t.offset, (start, count, step) => {
+    for (let n = 0; n < count && !isOther; n++) {
+      const x = read(start + n * step);
+      if (x === 1) ones++;
+      else if (x !== 0) isOther = true;
+    }
+  });
+  return ones > 0 && !isOther;
 }
 
 function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): Float64Array | undefined {
@@ -320,8 +429,14 @@ export function selectionOf(
   return { heads, rows, all: asked.heads === undefined && asked.rows === undefined };
 }
 
-/** A strict table (ids, lengths, slopes …) must cover every index the call can ask for. */
-function checkTables(what: string, expr: Expression, shape: Shape, positions: Positions): void {
+/** A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no entries beyond. */
+function checkTables(
+  what: string,
+  expr: Expression,
+  shape: Shape,
+  positions: Positions,
+  options: AttentionOptions,
+): void {
   if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return;
   const box = {
     b0: 0,
@@ -332,29 +447,76 @@ function checkTables(what: string, expr: Expression, shape: Shape, positions: Po
     i1: shape.Nq - 1,
     ...positionBounds(positions, shape.Nq, shape.Nk),
   };
-  const names = [
-    "b (batch entry)",
-    "h (query head)",
-    "i (query row)",
-    "q (query position)",
-    "k (key position)",
-  ];
+  const isPlaced = ["queryOffset", "keyOffset", "queryPositions", "keyPositions"].some(
+    (name) => options[name as keyof AttentionOptions] !== undefined,
+  );
+  const uses = new Map<Table, { axis: number; index: Expression; low: number; high: number }[]>();
   const visit = (x: Expression): void => {
-    if (x.op === "table" && (x.value as Table).strict) {
+    if (x.op === "table") {
       const t = x.value as Table;
-      x.args.forEach((index, axis) => {
-        const { low, high, last } = compileBounds(index)(box);
-        if (low[last] < 0 || high[last] >= t.shape[axis]) {
-          const name = names.find((n) => n.startsWith(`${index.value} `)) ?? "its index";
-          throw new ShapeError(
-            "table-length",
-            `${what}: ${t.name} has ${t.shape[axis]} entries on axis ${axis}, but ${name} runs from ${low[last]} to ${high[last]}`,
-            { table: t.name, shape: t.shape, low: low[last], high: high[last] },
-          );
-        }
-      });
+      const own = uses.get(t) ?? [];
+      if (t.strict)
+        x.args.forEach((index, axis) => {
+          const { low, high, last } = compileBounds(index)(box);
+          own.push({ axis, index, low: low[last], high: high[last] });
+        });
+      uses.set(t, own);
     }
     x.args.forEach(visit);
   };
   visit(expr);
+  for (const [t, indices] of uses) checkTable(what, t, indices, shape, isPlaced);
+}
+
+const INDEX_NAMES: Readonly<Record<string, string>> = {
+  b: "b (batch entry)",
+  h: "h (query head)",
+  i: "i (query row)",
+  q: "q (query position)",
+  k: "k (key position)",
+};
+
+function checkTable(
+  what: string,
+  t: Table,
+  indices: readonly { axis: number; index: Expression; low: number; high: number }[],
+  shape: Shape,
+  isPlaced: boolean,
+): void {
+  const fail = (axis: number, text: string, low: number, high: number): never => {
+    throw new ShapeError(
+      "table-length",
+      `${what}: ${t.name} has ${t.shape[axis]} entries on axis ${axis}, but ${text}`,
+      {
+        table: t.name,
+        shape: t.shape,
+        low,
+        high,
+      },
+    );
+  };
+  for (const { axis, index, low, high } of indices)
+    if (low < 0 || high >= t.shape[axis])
+      fail(axis, `${INDEX_NAMES[String(index.value)] ?? "its index"} runs from ${low} to ${high}`, low, high);
+  for (const [axis, isExact] of (t.exact ?? []).entries()) {
+    const own = indices.filter((index) => index.axis === axis);
+    if (!isExact || own.length === 0) continue;
+    const isCounted = own.some(({ index }) => index.value === "b" || index.value === "h");
+    if (isPlaced && !isCounted) continue;
+    const high = Math.max(...own.map((index) => index.high));
+    if (high + 1 !== t.shape[axis])
+      fail(
+        axis,
+        `this call has ${high + 1}: ${[...new Set(own.map(({ index }) => INDEX_NAMES[String(index.value)] ?? "its index"))].join(" and ")} runs to ${high}; give exactly ${high + 1}`,
+        0,
+        high,
+      );
+  }
+  const positions = Math.max(shape.Nq, shape.Nk);
+  if (t.highest !== undefined && !isPlaced && t.highest >= positions)
+    throw new ShapeError(
+      "table-length",
+      `${what}: ${t.name} lists position ${t.highest}, but this call has positions 0 to ${positions - 1}`,
+      { table: t.name, highest: t.highest, positions },
+    );
 }

@@ -67,7 +67,7 @@ export function resolveShape(what: string, query: Tensor, key: Tensor, value: Te
     if (t.shape.length < least)
       fail(
         "rank",
-        `${name} has ${t.shape.length} axes, expected ${layout === "bshd" ? "[..., N, H, d]" : "[..., N, d] or [..., H, N, d]"}`,
+        `${name} has ${t.shape.length} ${t.shape.length === 1 ? "axis" : "axes"}, expected ${layout === "bshd" ? "[..., N, H, d]" : "[..., N, d] or [..., H, N, d]"}`,
       );
   // One leading axis is batch; from two on, the last is heads. `bshd` always has heads.
   const heads = layout === "bshd" || Math.max(query.shape.length, key.shape.length, value.shape.length) >= 4;

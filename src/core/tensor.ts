@@ -20,6 +20,13 @@ import {
   type TypedData,
 } from "./dtype.ts";
 import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import {
+  fromNested,
+  isNested,
+  type NestedBigints,
+  type NestedBooleans,
+  type NestedNumbers,
+} from "./nested.ts";
 import { isRecording, record } from "./record.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
@@ -181,12 +188,29 @@ export class Tensor<D extends DType = DType> {
 }
 
 /**
- * A tensor over `data`, without a copy.
+ * A tensor from nested arrays, or over a typed array without a copy.
  *
- * @param data  a typed array (or a plain array of numbers, which becomes float32; of booleans, which becomes bool)
- * @param shape lengths of the axes, outermost first
+ * @example
+ * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
+ * tensor([[true, false], [true, true]]);         // [2, 2] bool
+ * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
+ * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
+ * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
+ *
+ * @param data  nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
+ * @param shape lengths of the axes, outermost first; left out for nested arrays. −1 is not allowed here
  * @param dtype needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides
+ * @throws ShapeError, DTypeError
  */
+export function tensor(data: NestedNumbers): Tensor<"float32">;
+export function tensor(data: NestedBooleans): Tensor<"bool">;
+export function tensor(data: NestedBigints): Tensor<"int64">;
+export function tensor<D extends DType>(
+  data: NestedNumbers | NestedBooleans | NestedBigints,
+  dtype: D,
+): Tensor<D>;
+export function tensor(data: readonly number[], shape: readonly number[]): Tensor<"float32">;
+export function tensor(data: readonly boolean[], shape: readonly number[]): Tensor<"bool">;
 export function tensor<D extends DType = DType>(
   data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
   shape: readonly number[],
@@ -203,10 +227,31 @@ export function tensor(
 ): Tensor;
 export function tensor(
   data: unknown,
-  shape: readonly number[],
+  shape?: readonly number[] | DType,
   dtype?: DType,
   view: { strides?: readonly number[]; offset?: number } = {},
 ): Tensor {
+  const isScalar = typeof data === "number" || typeof data === "boolean" || typeof data === "bigint";
+  const isList = Array.isArray(data);
+  if (isScalar || (isList && !Array.isArray(shape) && !ArrayBuffer.isView(shape))) {
+    if (shape !== undefined && typeof shape !== "string")
+      throw new ShapeError("shape", `tensor: expected a shape or a dtype, got ${formatValue(shape)}`, {
+        got: shape,
+      });
+    const nested = fromNested("tensor", data, shape);
+    return new Tensor(nested.data, nested.shape, nested.dtype);
+  }
+  if (isList && data.some((row) => Array.isArray(row)))
+    throw new ShapeError(
+      "shape",
+      "tensor: nested arrays have a shape of their own; leave the second argument out, or pass a flat array with it",
+    );
+  if (shape === undefined || typeof shape === "string")
+    throw new ShapeError(
+      "shape",
+      `tensor: ${formatValue(data)} needs a shape: tensor(data, [rows, columns]); only nested arrays have one of their own`,
+      { got: data },
+    );
   return asTensor("tensor", { data, shape, dtype, ...view });
 }
 
@@ -236,7 +281,16 @@ export function zeros<D extends DType = "float32">(
 
 /** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element lies inside the array. */
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
-  if (value instanceof Tensor) return value;
+  if (value instanceof Tensor) {
+    if (value.data.length === 0 && value.size > 0) throw detached(what, value);
+    return value;
+  }
+  if (isNested(value))
+    throw new ShapeError(
+      "tensor",
+      `${what}: expected a tensor, got nested arrays; wrap them: tensor([[1, 2], [3, 4]])`,
+      { got: value },
+    );
   if (value === null || typeof value !== "object")
     throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${formatValue(value)}`, {
       got: value,
@@ -283,6 +337,15 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   return own;
 }
 
+/** The error for a tensor whose array was handed to another thread. */
+function detached(what: string, t: Tensor): ShapeError {
+  return new ShapeError(
+    "detached",
+    `${what}: the array of the tensor [${t.shape.join(", ")}] is empty; it was transferred to another thread (postMessage), which detaches it here. Send a copy instead`,
+    { shape: t.shape },
+  );
+}
+
 function fromList(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
   const booleans = typeof data[0] === "boolean" || (dtype !== undefined && dtypeOf(dtype) === "bool");
   for (const x of data)
@@ -298,7 +361,7 @@ function fromList(what: string, data: readonly unknown[], dtype: string | undefi
   if (wanted === "float16" || wanted === "bfloat16")
     throw new DTypeError(
       "dtype",
-      `${what}: a ${wanted} tensor holds bits in a Uint16Array, got a plain array`,
+      `${what}: a ${wanted} tensor over given bits needs a Uint16Array, got a plain array; for rounded values use cast(tensor(values), "${wanted}")`,
     );
   for (let i = 0; i < data.length; i++)
     (out as Float32Array)[i] =
@@ -328,6 +391,7 @@ function checkExtent(what: string, t: Tensor): void {
     );
   let low = t.offset;
   let high = t.offset;
+  const plain = t.offset === 0 && t.isContiguous();
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
     throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${formatValue(t.offset)}`, {
       got: t.offset,
@@ -341,7 +405,9 @@ function checkExtent(what: string, t: Tensor): void {
   if (low < 0 || high >= t.data.length)
     throw new ShapeError(
       "extent",
-      `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
+      plain
+        ? `${what}: [${t.shape.join(", ")}] needs ${t.size} numbers, the array has ${t.data.length}`
+        : `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
       { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
     );
 }

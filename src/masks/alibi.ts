@@ -1,12 +1,18 @@
 /** ALiBi: a penalty that grows with distance, one slope a head. Press, Smith & Lewis 2022. */
 import { ShapeError } from "../core/errors.ts";
+import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 
-/** Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq]; without any, give `alibiSlopes(Hq)`. */
-export function alibi(slopes: ArrayLike<number> | TensorLike): ScoreMod {
-  const source = Array.isArray(slopes) ? Float64Array.from(slopes) : slopes;
-  const held = table(source, { name: "alibi slopes", strict: true });
+/** Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; without any, give `alibiSlopes(Hq)`. */
+export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[] | TensorLike): ScoreMod {
+  const isFlat = Array.isArray(slopes) && !slopes.some((row) => Array.isArray(row));
+  const source = isFlat
+    ? Float64Array.from(slopes as readonly number[])
+    : Array.isArray(slopes)
+      ? fromNested("alibi", slopes, "float64")
+      : slopes;
+  const held = table(source as TensorLike, { name: "alibi slopes", strict: true, exact: [true, true] });
   const rank = held.table.shape.length;
   if (rank !== 1 && rank !== 2)
     throw new ShapeError(

@@ -1,16 +1,17 @@
 /** Block-sparse attention: a small matrix says which blocks of queries see which blocks of keys. Child et al. 2019. */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, table } from "./expression/expr.ts";
 
 /**
  * Block ⌊q / size⌋ of queries sees block ⌊k / size⌋ of keys where `blocks` is true (not 0).
  *
- * @param blocks [query blocks, key blocks], or [Hq, query blocks, key blocks]; bool or integers, a tensor or rows of a matrix
+ * @param blocks [query blocks, key blocks], or [Hq, query blocks, key blocks]; bool or integers, a tensor or nested arrays
  * @param size   positions in a block
  */
 export function blockSparse(
-  blocks: TensorLike | readonly (readonly (number | boolean)[])[],
+  blocks: TensorLike | readonly (readonly (number | boolean | readonly (number | boolean)[])[])[],
   size: number,
 ): Mask {
   if (!(Number.isInteger(size) && size >= 1 && size < 2 ** 31))
@@ -21,7 +22,9 @@ export function blockSparse(
         got: size,
       },
     );
-  const source = Array.isArray(blocks) ? fromRows(blocks) : asTensor("blockSparse", blocks as TensorLike);
+  const source = Array.isArray(blocks)
+    ? asTensor("blockSparse", fromNested("blockSparse", blocks))
+    : asTensor("blockSparse", blocks as TensorLike);
   const rank = source.shape.length;
   if (rank !== 2 && rank !== 3)
     throw new ShapeError(
@@ -29,17 +32,12 @@ export function blockSparse(
       `blockSparse: expected blocks [query blocks, key blocks] or [Hq, query blocks, key blocks], got [${source.shape.join(", ")}]`,
     );
   const flags = Int32Array.from(source.toFloat64(), (x) => (x !== 0 ? 1 : 0));
-  const held = table({ data: flags, shape: source.shape }, { name: "blockSparse", strict: true });
+  const held = table(
+    { data: flags, shape: source.shape },
+    { name: "blockSparse", strict: true, exact: [true, true, true] },
+  );
   return maskMod(({ h, q, k }) => {
     const at = [q.floorDiv(size), k.floorDiv(size)] as const;
     return (rank === 2 ? held.at(...at) : held.at(h, ...at)).ne(0);
   });
-}
-
-function fromRows(rows: readonly (readonly (number | boolean)[])[]) {
-  const width = rows[0]?.length ?? 0;
-  for (const row of rows)
-    if (!Array.isArray(row) || row.length !== width)
-      throw new ShapeError("blocks", "blockSparse: the rows of blocks must be arrays of one length");
-  return asTensor("blockSparse", { data: Int32Array.from(rows.flat(), Number), shape: [rows.length, width] });
 }

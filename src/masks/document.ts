@@ -3,7 +3,7 @@ import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, VARS } from "./expression/expr.ts";
 
-type Ids = ArrayLike<number> | TensorLike;
+type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
 
 /**
  * Query and key belong to the same document.

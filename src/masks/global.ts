@@ -20,7 +20,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
   // A 0 in front as well: positions before the first (a negative offset) are not global.
   const held = table(
     { data: Int32Array.from([0, ...flags]), shape: [flags.length + 1] },
-    { name: "globalTokens" },
+    { name: "globalTokens", highest: flags.length - 2 },
   );
   return maskMod(({ q, k }) =>
     held

@@ -179,7 +179,7 @@ describe("blockSparse", () => {
     );
   });
   it("refuses ragged rows, ranks other than 2 and 3, and sizes below 1", () => {
-    refuses(ShapeError, "blocks", /rows of blocks must be arrays of one length/, () =>
+    refuses(ShapeError, "ragged", /blockSparse: rows must have one length/, () =>
       blockSparse([[1], [1, 0]], 4),
     );
     refuses(ShapeError, "blocks", /got \[4\]/, () => blockSparse(tensor(new Uint8Array(4), [4]), 4));

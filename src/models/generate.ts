@@ -65,6 +65,22 @@ export function* generate(
   ids: ArrayLike<number>,
   options: GenerateOptions = {},
 ): Generator<number, void, undefined> {
+  if (typeof (model as Partial<CachedDecoder> | undefined)?.cache !== "function")
+    throw new OptionError(
+      "model",
+      `generate: model must be a decoder with a cache, such as Gpt2, got ${formatValue(model)}${
+        typeof (model as { model?: { cache?: unknown } } | undefined)?.model?.cache === "function"
+          ? "; pass its field model"
+          : ""
+      }`,
+      { got: model },
+    );
+  if (typeof ids === "string")
+    throw new OptionError(
+      "ids",
+      `generate: ids must be token ids, got the text ${formatValue(ids)}; encode it with the model's tokenizer first`,
+      { got: ids },
+    );
   const n_positions = model.sizes?.positions ?? model.config.n_positions ?? Number.POSITIVE_INFINITY;
   const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
   const stop = new Set(options.stop ?? model.endIds ?? [model.config.eos_token_id ?? []].flat());

@@ -3,6 +3,7 @@
  *
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
+import { addedScores, checkOptionNames, maskList } from "../backend/problem.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import {
   checkSizes,
@@ -24,6 +25,11 @@ export type ScoredOptions = Pick<
   AttendOptions,
   "attnMask" | "isCausal" | "keyMask" | "queryOffset" | "returnWeights"
 >;
+
+/** Names of `ScoredOptions`. */
+export const SCORED_OPTIONS: readonly (keyof ScoredOptions)[] = [
+  "attnMask", "isCausal", "keyMask", "queryOffset", "returnWeights",
+]; // biome-ignore format: one list
 
 /** Additive attention. */
 export class AdditiveAttention extends Module {
@@ -56,14 +62,15 @@ export class AdditiveAttention extends Module {
     options: ScoredOptions = {},
   ): Attended {
     const what = "AdditiveAttention";
+    checkOptionNames(what, options, SCORED_OPTIONS);
     const { keyMask, attnMask, ...rest } = options;
     const [q, k] = [linear(query, this.wq), linear(key, this.wk)];
     const scores = additiveScores(q, k, this.w);
-    const masks = [attnMask ?? [], keyMask ? keysOnly(what, keyMask, k, false) : []].flat();
+    const masks = [...maskList(attnMask), ...(keyMask ? [keysOnly(what, keyMask, k, false)] : [])];
     // The scores come as the additive mask of heads without numbers, whose own scores are 0: masks, empty rows, weights
     // and gradients are then those of every attention.
     const none = (t: FloatTensor) => made(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
     const values = operand(what, "value", value, scores);
-    return attention(none(q), none(k), values, { ...rest, attnMask: [scores, ...masks] });
+    return attention(none(q), none(k), values, { ...rest, attnMask: [addedScores(scores), ...masks] });
   }
 }

@@ -5,9 +5,11 @@
  *
  * without the division by √dk that came two years later.
  */
+
+import { checkOptionNames, maskList } from "../backend/problem.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import type { ScoredOptions } from "./additive.ts";
+import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
 import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { keysOnly } from "./multi-head.ts";
@@ -53,8 +55,9 @@ export class LuongAttention extends Module {
     const what = "LuongAttention";
     const q = operand(what, "query", query);
     const k = operand(what, "key", key, q);
+    checkOptionNames(what, options, SCORED_OPTIONS);
     const { keyMask, attnMask, ...rest } = options;
-    const masks = [attnMask ?? [], keyMask ? keysOnly(what, keyMask, k, false) : []].flat();
+    const masks = [...maskList(attnMask), ...(keyMask ? [keysOnly(what, keyMask, k, false)] : [])];
     return attention(this.w ? matmul(q, this.w) : q, k, value, {
       ...rest,
       scale: 1,

@@ -7,9 +7,10 @@
  * key heads than query heads (grouped or multi-query attention) the key and value projections have Hkv·D rows.
  */
 
-import type { AttentionOptions, MaskLike } from "../backend/problem.ts";
+import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from "../backend/problem.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { isNested, type NestedBooleans } from "../core/nested.ts";
+import { asTensor, type Tensor, type TensorLike, tensor } from "../core/tensor.ts";
 import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
@@ -43,10 +44,15 @@ export interface AttendOptions
     "attnMask" | "isCausal" | "queryOffset" | "scoreMod" | "sinks" | "returnWeights"
   > {
   /** bool [..., Nk], **true = attend**: which keys are real. (PyTorch's `key_padding_mask` means the opposite.) */
-  keyMask?: TensorLike | Tensor;
+  keyMask?: TensorLike | Tensor | readonly NestedBooleans[];
   /** Keys and values of earlier positions, as an earlier call returned them; the new ones follow. Sets `queryOffset`. */
   past?: { readonly key: Tensor; readonly value: Tensor };
 }
+
+/** Names of `AttendOptions`. */
+export const ATTEND_OPTIONS: readonly (keyof AttendOptions)[] = [
+  "attnMask", "isCausal", "queryOffset", "scoreMod", "sinks", "returnWeights", "keyMask", "past",
+]; // biome-ignore format: one list
 
 /** Attention of a layer: its result, and all that its weights can be rebuilt from (`attentionWeights`). */
 export interface AttendResult {
@@ -123,6 +129,7 @@ export class MultiHeadAttention extends Module {
     options: AttendOptions = {},
   ): AttendResult {
     const what = "MultiHeadAttention";
+    checkOptionNames(what, options, ATTEND_OPTIONS);
     const x = operand(what, "query", query);
     // Heads need an axis of batches before them.
     if (x.shape.length === 2) {
@@ -143,7 +150,7 @@ export class MultiHeadAttention extends Module {
     const [q, k, v] = projected.map((t, n) => splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads));
     const [turnedQ, turnedK] = this.#turn(q, k, queryOffset);
     const [allK, allV] = past ? [concat([past.key, turnedK], -2), concat([past.value, v], -2)] : [turnedK, v];
-    const masks: MaskLike[] = attnMask === undefined ? [] : ([attnMask].flat() as MaskLike[]);
+    const masks: MaskLike[] = [...maskList(attnMask)];
     if (keyMask) masks.push(keysOnly(what, keyMask, allK));
     const seed = this.dropoutP > 0 ? dropoutSeed() : undefined;
     const attended = attention(turnedQ, allK, allV, {
@@ -193,8 +200,13 @@ export class MultiHeadAttention extends Module {
 }
 
 /** A mask of keys [..., Nk] as one of scores: [..., 1, 1, Nk]. */
-export function keysOnly(what: string, keyMask: TensorLike, key: Tensor, heads = true): Tensor {
-  const mask = asTensor(`${what}: keyMask`, keyMask);
+export function keysOnly(
+  what: string,
+  keyMask: TensorLike | readonly NestedBooleans[],
+  key: Tensor,
+  heads = true,
+): Tensor {
+  const mask = isNested(keyMask) ? tensor(keyMask as NestedBooleans) : asTensor(`${what}: keyMask`, keyMask);
   const lead = key.shape.slice(0, heads ? -3 : -2);
   const Nk = key.shape[key.shape.length - 2];
   if (mask.dtype !== "bool")

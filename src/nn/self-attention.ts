@@ -3,11 +3,12 @@
  *
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
+import { checkOptionNames, maskList } from "../backend/problem.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
+import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
 import { attention } from "./ops/attend.ts";
 import { operand } from "./ops/operand.ts";
 
@@ -33,12 +34,20 @@ export class SelfAttention extends Module {
 
   /** Output [..., N, dv]; query, key, value, lse and weights without an axis of heads. */
   forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
+    checkOptionNames(
+      "SelfAttention",
+      options,
+      ATTEND_OPTIONS.filter((name) => name !== "past"),
+    );
     const from = operand("SelfAttention", "x", x);
     const { keyMask, attnMask, ...rest } = options;
     const query = this.q_proj.forward(from);
     const key = this.k_proj.forward(from);
     const value = this.v_proj.forward(from);
-    const masks = [attnMask ?? [], keyMask ? keysOnly("SelfAttention", keyMask, key, false) : []].flat();
+    const masks = [
+      ...maskList(attnMask),
+      ...(keyMask ? [keysOnly("SelfAttention", keyMask, key, false)] : []),
+    ];
     const attended = attention(query, key, value, { ...rest, ...(masks.length > 0 && { attnMask: masks }) });
     return { ...attended, query, key, value };
   }

@@ -51,8 +51,11 @@ export class AdamW {
   readonly #groups = new Map<string, Group>();
   readonly #options: Required<Omit<AdamWOptions, "decays">>;
 
-  /** @param parameters by name: row-major float32 or float64 tensors, which are updated in place */
-  constructor(parameters: ReadonlyMap<string, Tensor>, options: AdamWOptions = {}) {
+  /**
+   * @param parameters by name, as `Module.parameters()` gives them, or a list (named "0", "1", …): row-major float32 or
+   *   float64 tensors, which are updated in place
+   */
+  constructor(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[], options: AdamWOptions = {}) {
     const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0.01 } = options;
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
     const positive = (x: unknown) => typeof x === "number" && Number.isFinite(x) && x >= 0;
@@ -65,7 +68,7 @@ export class AdamW {
         });
     this.#options = { lr, betas, eps, weightDecay };
     const decays = options.decays ?? ((_, parameter) => parameter.shape.length >= 2);
-    for (const [name, parameter] of parameters) {
+    for (const [name, parameter] of named(parameters)) {
       if (!(parameter.dtype === "float32" || parameter.dtype === "float64") || !parameter.isContiguous())
         throw new ShapeError(
           "parameter",
@@ -110,6 +113,34 @@ export class AdamW {
     for (const [name, { m, v }] of this.#groups) tensors.set(`m.${name}`, m).set(`v.${name}`, v);
     return tensors;
   }
+}
+
+function named(
+  parameters: ReadonlyMap<string, Tensor> | readonly Tensor[],
+): Iterable<readonly [string, Tensor]> {
+  const entries =
+    parameters instanceof Map
+      ? [...parameters]
+      : Array.isArray(parameters)
+        ? parameters.map((tensor, n): [string, unknown] => [String(n), tensor])
+        : undefined;
+  if (!entries)
+    throw new OptionError(
+      "parameters",
+      `AdamW: parameters must be a Map of tensors by name or a list of tensors, got ${formatValue(parameters)}; a layer has parameters()`,
+      { got: parameters },
+    );
+  for (const [name, tensor] of entries)
+    if (!(tensor instanceof Tensor))
+      throw new OptionError(
+        "parameters",
+        `AdamW: parameter ${name} must be a Tensor, got ${formatValue(tensor)}`,
+        {
+          name,
+          got: tensor,
+        },
+      );
+  return entries as [string, Tensor][];
 }
 
 /** The formula above over one parameter, in the engine's terms (rowwise.ts). */

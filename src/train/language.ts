@@ -52,6 +52,14 @@ export interface LanguageModel extends Trainable<Batch> {
 
 /** A new model. Throws OptionError where the sizes make none. */
 export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel {
+  if (kind !== "decoder" && kind !== "encoder")
+    throw new OptionError(
+      "kind",
+      `languageModel: kind must be decoder or encoder, got ${formatValue(kind)}`,
+      {
+        got: kind,
+      },
+    );
   const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
@@ -101,14 +109,6 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
     };
   }
-  if (kind !== "encoder")
-    throw new OptionError(
-      "kind",
-      `languageModel: kind must be decoder or encoder, got ${formatValue(kind)}`,
-      {
-        got: kind,
-      },
-    );
   const config: BertConfig = {
     vocab_size: vocabulary,
     hidden_size: width,

@@ -94,9 +94,9 @@ export interface TrainResult {
  * step, the layer and the tensor, and neither the model nor the checkpoint has seen the step.
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
+  check(options);
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
   const { countOf = ownCount, seed = 0 } = options;
-  check(options);
   const parameters = model.parameters();
   const optimiser = new AdamW(parameters, options.adamw);
   resume?.restore(parameters, optimiser);
@@ -230,10 +230,16 @@ function nonFinite(
 }
 
 function check<B>(options: TrainOptions<B>): void {
+  if (options === null || typeof options !== "object")
+    throw new OptionError("options", `train: expected { model, data, steps }, got ${formatValue(options)}`);
   const { model, steps, heldOut, checkpoint, resume } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
     throw new OptionError(name, `train: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
+  if (typeof model?.parameters !== "function" || typeof model.loss !== "function")
+    refuse("model", "an object with parameters() and loss(batch), as languageModel returns", model);
+  if (typeof options.data !== "function")
+    refuse("data", "a function of the step that returns batches", options.data);
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
   const positive = (name: string, every: unknown) =>
     (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);

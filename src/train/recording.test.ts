@@ -50,6 +50,7 @@ describe("a tape over scaledDotProductAttention", () => {
 
 describe("methods of Tensor inside a tape", () => {
   const METHODS: Record<string, (x: T) => heed.Tensor> = {
+    "cast (a function)": (x) => heed.cast(heed.cast(heed.cast(x, "float32"), "float64"), "float64"),
     reshape: (x) => x.reshape([4, 3]).reshape([3, 4]),
     transpose: (x) => x.transpose().contiguous().transpose(),
     contiguous: (x) => x.contiguous(),
@@ -121,7 +122,13 @@ describe("what has no derivative throws when a gradient reaches it", () => {
 });
 
 test("every function of heed that makes a tensor from tensors is covered here", () => {
-  const covered = ["scaledDotProductAttention", "attentionWeights", "attentionBackward", "mergeStates"];
+  const covered = [
+    "cast",
+    "scaledDotProductAttention",
+    "attentionWeights",
+    "attentionBackward",
+    "mergeStates",
+  ];
   // What makes tensors of numbers, or nothing that holds a tensor's values.
   const constant = ["tensor", "zeros", "empty", "explain", "configure", "prepare"];
   const expressions = [

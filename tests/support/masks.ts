@@ -97,7 +97,7 @@ export const MASKS: Readonly<Record<string, Draw>> = {
     };
   },
   globalTokens(r, { Nk }, offsets) {
-    const list = Array.from({ length: r.int(0, 4) }, () => r.int(0, Nk));
+    const list = Array.from({ length: r.int(0, 4) }, () => r.int(0, Math.max(0, Nk - 1)));
     return {
       name: `globalTokens(${list})`,
       mask: globalTokens(list),
@@ -106,7 +106,7 @@ export const MASKS: Readonly<Record<string, Draw>> = {
   },
   longformer(r, { Nk }, offsets) {
     const window = r.size(Nk);
-    const list = Array.from({ length: r.int(0, 3) }, () => r.int(0, Nk));
+    const list = Array.from({ length: r.int(0, 3) }, () => r.int(0, Math.max(0, Nk - 1)));
     return {
       name: `longformer(${window}, [${list}])`,
       mask: longformer(window, list),
@@ -116,7 +116,8 @@ export const MASKS: Readonly<Record<string, Draw>> = {
   },
   blockSparse(r, { Hq, Nq, Nk }, offsets) {
     const size = r.size(40);
-    const [rows, columns] = [Math.ceil((Nq + Math.max(0, ...offsets)) / size) + 1, Math.ceil(Nk / size) + 1];
+    const count = (positions: number) => Math.max(1, Math.ceil(positions / size));
+    const [rows, columns] = [count(Nq + Math.max(0, ...offsets)), count(Nk)];
     const heads = r.chance(0.5) ? Hq : 1;
     const flags = Uint8Array.from({ length: heads * rows * columns }, () => (r.chance(0.5) ? 1 : 0));
     if (offsets.some((x) => x < 0)) return MASKS.dilated(r, { Nk } as Lengths, offsets);

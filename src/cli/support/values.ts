@@ -78,7 +78,7 @@ export function shape(name: string, text: unknown, least = 2, most = 8): number[
   const axes = parts.map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
   if (axes.some((n) => !Number.isSafeInteger(n)) || axes.length < least || axes.length > most)
     throw new UsageError(
-      `--${name} must be ${least} to ${most} lengths between commas, as 1,12,1024,64; ${got(text)}`,
+      `--${name} must be ${least === most ? least : `${least} to ${most}`} lengths between commas, as 1,12,1024,64; ${got(text)}`,
     );
   return axes;
 }

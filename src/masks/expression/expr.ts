@@ -11,6 +11,7 @@
  */
 import { type FloatDType, isFloat, readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 
 export type ExprType = "int" | "float" | "bool";
@@ -32,6 +33,13 @@ export interface Table {
   readonly name: string;
   /** True where an index beyond the table is the caller's mistake and is reported before any work. */
   readonly strict: boolean;
+  /**
+   * Axes whose length must be exactly that of what indexes them: batch entries, query heads, or all positions of the
+   * call (unless an option places them, as `queryOffset` does: then the list may speak of more positions).
+   */
+  readonly exact?: readonly boolean[];
+  /** The largest position a caller listed: refused where the call has no such position. */
+  readonly highest?: number;
   /** The dtype the numbers came in; gradients go back in it. */
   readonly dtype: FloatDType | "int32" | "int64" | "bool";
   /** The tensor the numbers were copied from: what a gradient of the table belongs to. */
@@ -254,8 +262,8 @@ export function boolConst(value: boolean): BoolExpression {
 
 /** A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values may be a tensor or a flat list. */
 export function table(
-  values: TensorLike | ArrayLike<number>,
-  about: { name?: string; strict?: boolean } = {},
+  values: TensorLike | ArrayLike<number> | NestedNumbers,
+  about: { name?: string; strict?: boolean; exact?: readonly boolean[]; highest?: number } = {},
 ): {
   /** The table itself. */
   readonly table: Table;
@@ -265,7 +273,7 @@ export function table(
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)
-    : asTensor(name, tensorFromList(name, values as ArrayLike<number>));
+    : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));
   const numbers = source.toFloat64();
   const type = isFloat(source.dtype) ? "float" : "int";
   if (type === "int")
@@ -278,6 +286,8 @@ export function table(
     shape: source.shape,
     name,
     strict: about.strict ?? false,
+    ...(about.exact && { exact: about.exact }),
+    ...(about.highest !== undefined && { highest: about.highest }),
     dtype: source.dtype,
     source,
   };
@@ -302,7 +312,17 @@ function isTensorLike(x: unknown): x is TensorLike {
 }
 
 /** A flat list of whole numbers is a table of integers, any other of floats. */
-function tensorFromList(name: string, values: ArrayLike<number>): TensorLike {
+function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers): TensorLike {
+  if (Array.isArray(values) && Array.isArray(values[0])) {
+    const { data, shape } = fromNested(name, values, "float64");
+    const numbers = data as Float64Array;
+    const isInteger = numbers.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
+    return { data: isInteger ? Int32Array.from(numbers) : numbers, shape };
+  }
+  return tensorFromFlatList(name, values as ArrayLike<number>);
+}
+
+function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike {
   if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
     throw new OptionError(
       "table",
@@ -431,9 +451,12 @@ export function textOf(
   return `${expr.op}(${inner})`;
 }
 
-/** Checks a list of ids or lengths: integers in a list, or rows of them in a tensor. */
-export function integers(what: string, values: TensorLike | ArrayLike<number>): ReturnType<typeof table> {
-  const held = table(values, { name: what, strict: true });
+/** Checks a list of ids or lengths: integers in a list, or rows of them in nested arrays or a tensor. */
+export function integers(
+  what: string,
+  values: TensorLike | ArrayLike<number> | NestedNumbers,
+): ReturnType<typeof table> {
+  const held = table(values, { name: what, strict: true, exact: [true, true] });
   if (held.table.type !== "int")
     throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(held.table.shape)} floats`);
   return held;

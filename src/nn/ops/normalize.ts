@@ -15,6 +15,7 @@ import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { engineNorm, engineNormBackward } from "../../rowwise.ts";
 import {
+  axisOf,
   checkShapeIs,
   type FloatTensor,
   isWorthTheEngine,
@@ -26,6 +27,7 @@ import {
   unwritten,
   unwrittenLike,
 } from "./operand.ts";
+import { transpose } from "./shapes.ts";
 
 /** (x − mean)/√(variance + eps)·weight + bias over the last axis; weight and bias are [C], `eps` is 1e-5. */
 export function layerNorm(
@@ -160,9 +162,12 @@ function inLoops(
   return { output, backward };
 }
 
-/** Softmax over the last axis; a row that is −∞ throughout gives zeros. */
-export function softmax(x: TensorLike): FloatTensor {
+/** Softmax over one axis, the last by default; where all of it is −∞ the result is zeros. */
+export function softmax(x: TensorLike, axis = -1): FloatTensor {
   const from = rows("softmax", x);
+  const rank = from.shape.length;
+  const at = axisOf("softmax", axis, rank);
+  if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1);
   const C = from.shape[from.shape.length - 1];
   const input = numbersOf(from);
   const output = numbers(from.dtype, input.length);
