@@ -50,7 +50,6 @@ describe("a tape over scaledDotProductAttention", () => {
 
 describe("methods of Tensor inside a tape", () => {
   const METHODS: Record<string, (x: T) => heed.Tensor> = {
-    "cast (a function)": (x) => heed.cast(heed.cast(heed.cast(x, "float32"), "float64"), "float64"),
     reshape: (x) => x.reshape([4, 3]).reshape([3, 4]),
     transpose: (x) => x.transpose().contiguous().transpose(),
     contiguous: (x) => x.contiguous(),
@@ -58,6 +57,14 @@ describe("methods of Tensor inside a tape", () => {
   };
   for (const [name, method] of Object.entries(METHODS))
     test(`${name} passes its gradient on`, () => compare(q, () => sum(multiply(g, add(q, method(q))))));
+
+  test("cast passes its gradient on, in the dtype it came from", () => {
+    const tape = new Tape();
+    const loss = tape.run(() => sum(multiply(g, heed.cast(heed.cast(q, "float32"), "float64"))));
+    const gradient = tape.gradients(loss, [q]).get(q)!;
+    expect(gradient.dtype).toBe("float64");
+    for (const [n, x] of gradient.toFloat64().entries()) expect(x).toBeCloseTo(g.data[n], 6);
+  });
 
   test("no other method or getter makes a tensor", () => {
     const others = Object.getOwnPropertyNames(heed.Tensor.prototype).filter(
