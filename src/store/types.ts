@@ -202,9 +202,6 @@ export interface Tile {
   readonly signed: boolean;
 }
 
-/** A log-sum-exp that differs from the model's by more than this, or is NaN, is not the model's. */
-export const LSE_TOLERANCE = 0.01;
-
 /** Side of a tile. */
 export const TILE = 128;
 

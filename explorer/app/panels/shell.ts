@@ -1,7 +1,7 @@
 /** The frame of the page: the bar at the top, three columns, the line of hints at the bottom. */
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
-import { type LoadReport, LSE_TOLERANCE } from "../../../src/store/types.ts";
+import type { LoadReport } from "../../../src/store/types.ts";
 import type { View } from "../../state/state.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
@@ -92,9 +92,9 @@ function top({ session, act }: Ui): TemplateResult {
 }
 
 /** Whether the log-sum-exps computed here are the model's own. */
-function verified({ maxDelta, rows }: NonNullable<LoadReport["verified"]>): TemplateResult {
+function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]>): TemplateResult {
   const off = figure(maxDelta, "report.verified", { digits: 1 });
-  return maxDelta <= LSE_TOLERANCE
+  return passed
     ? html`<span title=${`The log-sum-exp of ${rows} rows, computed here, matches the one the model saved.`}>verified to ${off}</span>`
     : html`<span class="badge" title=${`The log-sum-exp of ${rows} rows, computed here, is not the one the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
 }

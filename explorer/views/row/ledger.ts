@@ -3,15 +3,15 @@
  * numbers are the store's own ledger; the last line is the cell.
  */
 import { html, nothing, svg, type TemplateResult } from "lit";
+import { rescaledLedger } from "../../../src/store/measures/ledger.ts";
 import { num } from "../../../src/store/text/number.ts";
-import type { Ledger, LedgerLine, Stage } from "../../../src/store/types.ts";
+import type { Ledger, Stage } from "../../../src/store/types.ts";
 import { hiddenKeys } from "../../app/session.ts";
 import { bar, figure, quoted, shown, type Ui } from "../../app/ui.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
 import { cellValue, leftOut, STAGE_MEANINGS, seen, shownWeights } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { formula } from "./math.ts";
-import { shownLines, stepOf } from "./steps.ts";
 
 /** The number at large, and what it says in a sentence. */
 export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
@@ -47,27 +47,19 @@ const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
   scores: ["dot"],
   scaled: ["scale"],
   masked: ["mask", "bias", "relative", "alibi", "softcap", "scale"],
-  weights: ["left", "weight", "given"],
+  weights: ["rescale", "weight", "given"],
   contribution: ["value"],
 };
 
-/** The lines of a ledger as the page shows them: with a last one where the row is rescaled without some tokens. */
-function linesOf(session: Ui["session"], ledger: Ledger): readonly LedgerLine[] {
+/** The ledger as the page shows it: with a line more where the row is rescaled without some tokens. */
+function shownLedger(session: Ui["session"], ledger: Ledger): Ledger {
   const { block, state, store, ref } = session;
-  const lines = shownLines(ledger, block!);
   const weights = { ...state, stage: "weights" } as const;
-  const { by } = leftOut(block!, weights, store!.row(ref, ledger.i, "weights", editsOf(session)));
-  if (by === 1) return lines;
+  const row = store!.row(ref, ledger.i, "weights", editsOf(session));
+  const { by } = leftOut(block!, weights, row);
+  if (by === 1) return ledger;
   const hidden = hiddenKeys(block!, weights).includes(ledger.j);
-  const value = num(hidden ? 0 : ledger.weight.value / by, "row weights", { digits: 4 });
-  const at = lines.findIndex(({ step }) => step === "weight" || step === "given") + 1;
-  const left: LedgerLine = {
-    step: "left",
-    name: "÷ what is left",
-    formula: [ledger.weight, " ÷ ", num(by, "what is left", { digits: 4 })],
-    value,
-  };
-  return [...lines.slice(0, at), left, ...lines.slice(at).filter(({ step }) => step !== "value")];
+  return rescaledLedger(ledger, { left: by, hidden });
 }
 
 /** The lines, with a bar each: how large the number is beside the others of its kind. */
@@ -76,24 +68,24 @@ export function lines(
   ledger: Ledger,
   { formulas = false, scale }: { formulas?: boolean; scale?: TemplateResult } = {},
 ): TemplateResult {
-  const share = (step: string) => step === "exp" || step === "weight" || step === "given" || step === "left";
+  const share = (step: string) =>
+    step === "exp" || step === "weight" || step === "given" || step === "rescale";
   const most = largestScore(ledger);
-  const shownSteps = linesOf(session, ledger);
+  const { lines: shownSteps } = shownLedger(session, ledger);
   const at = STAGE_STEPS[session.state.stage]
     .map((wanted) => shownSteps.findIndex(({ step }) => step === wanted))
     .find((found) => found >= 0);
   return html`<ol class=${formulas ? "ledger formulas" : "ledger"}>
     ${shownSteps.map((line, n) => {
-      const { step, formula: parts, value } = line;
-      const { name, meaning, code } = stepOf(line, session.block!);
-      const kind = step === "weight" || step === "given" || step === "left" ? "weight-line" : "";
-      return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${meaning} ${code}`}>
+      const { step, name, about, code, formula: parts, value } = line;
+      const kind = step === "weight" || step === "given" || step === "rescale" ? "weight-line" : "";
+      return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${about} ${code}`}>
         <span class="name">${step === "scale" && scale ? scale : name}</span>
         ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) ? "weight" : value.value < 0 ? "key" : "query")}
         ${shown(value)}
         ${
           formulas
-            ? html`<span class="formula">${formula(parts)}</span><span class="meaning">${meaning} <code>${code}</code></span>`
+            ? html`<span class="formula">${formula(parts)}</span><span class="meaning">${about} <code>${code}</code></span>`
             : nothing
         }
       </li>`;

@@ -11,7 +11,7 @@ import type { Laid } from "../layout/layout.ts";
 import { describeRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
 import { formatNumber } from "../text/number.ts";
-import { type Block, type HeadRef, type LoadReport, LSE_TOLERANCE } from "../types.ts";
+import type { Block, HeadRef, LoadReport } from "../types.ts";
 
 /** Heads checked on opening where not all are, and rows of each: of given weights, and of sums computed from q and k. */
 const HEADS = 8;
@@ -21,6 +21,7 @@ const COMPUTED_ROWS = 3;
 const WHOLE = 8 * 2 ** 20;
 /** A row sum or statistic that is off by more than this is a problem: float16 weights of a long row are off by 10⁻³. */
 const SUM_TOLERANCE = 0.01;
+const LSE_TOLERANCE = 0.01;
 
 /** The heads to check: all where their given weights are small, else some, spread over blocks, layers and heads. */
 export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
