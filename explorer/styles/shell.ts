@@ -4,7 +4,7 @@ import { css } from "lit";
 export const shell = css`
 .root { display: grid; block-size: 100%; grid-template: auto minmax(0, 1fr) 32px / 288px minmax(0, 1fr) 360px;
   grid-template-areas: "top top top" "atlas main side" "status status status"; position: relative; overflow: hidden; }
-.head { grid-area: top; min-inline-size: 0; }
+.masthead { grid-area: top; min-inline-size: 0; }
 .sources { display: flex; gap: 4px; padding: 4px 20px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
 .sources button { flex: none; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sources button[aria-current] { border-color: var(--ink); font-weight: 600; }
@@ -43,6 +43,7 @@ export const shell = css`
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
+.legend .strange { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
@@ -53,7 +54,12 @@ export const shell = css`
 .sorting .select { display: contents; }
 .sorting .select > span { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
 .filters { display: grid; gap: 4px; margin-block: 4px 8px; }
-.filters li { display: grid; grid-template-columns: 1fr 1fr 28px; gap: 0 8px; align-items: center; }
+.filters li { display: grid; grid-template-columns: 1fr 28px; gap: 0 8px; align-items: center; }
+.range { position: relative; display: block; block-size: 24px; background: linear-gradient(to right, var(--line) var(--from), var(--query) var(--from), var(--query) var(--to), var(--line) var(--to)) 0 50% / 100% 3px no-repeat; }
+.range input { position: absolute; inset: 0; appearance: none; background: none; pointer-events: none; }
+.range input::-webkit-slider-thumb { appearance: none; pointer-events: auto; inline-size: 14px; block-size: 14px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
+.range input::-moz-range-thumb { pointer-events: auto; inline-size: 12px; block-size: 12px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
+.range input::-moz-range-track { background: none; }
 .filters li > span { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
 .welcome { margin: auto; max-inline-size: 62ch; padding: 32px 24px; display: grid; gap: 16px; text-align: start; overflow: auto; }
 .welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }

@@ -287,7 +287,7 @@ const CASES = {
       return {
         want: row[2] / (1 - row[0]),
         big: Number(view.shadowRoot.querySelector(".readout .big data").value),
-        last: Number([...view.shadowRoot.querySelectorAll(".side .ledger data")].at(-1).value),
+        last: Number([...view.shadowRoot.querySelectorAll(".side .ledger .weight-line data")].at(-1).value),
         list: [...view.shadowRoot.querySelectorAll(".side .keys tbody tr")].map(
           (tr) => tr.textContent.trim().split(/\s/)[0],
         ),

@@ -36,7 +36,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   const open = session.store !== undefined && session.block !== undefined;
   const busy = status.kind === "loading" ? status.done : session.progress;
   return html`<div class="root ${open ? state.view : "closed"}" part="root">
-    <div class="head">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
+    <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
       open
@@ -100,9 +100,9 @@ function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]
 }
 
 const HINTS = {
-  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keys",
-  head: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keys",
-  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keys",
+  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keyboard",
+  head: "←↑↓→ move · Enter hold · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
+  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
 } as const;
 
 function statusBar(session: Session): TemplateResult {
