@@ -295,7 +295,7 @@ const CASES = {
           ),
         );
       same(await names(), [10, 10], "half of the queries, half of the keys");
-      const [share] = await kept(page);
+      const [, , share] = await kept(page);
       if (share > 0.9) throw new Error(`one segment of two has ${share} of the mass`);
       await set(page, { querySegments: [], keySegments: [], top: 16, hide: "first" });
       await frames(page);
