@@ -299,10 +299,10 @@ const CASES = {
       if (share > 0.9) throw new Error(`one segment of two has ${share} of the mass`);
       await set(page, { querySegments: [], keySegments: [], top: 16, hide: "first" });
       await frames(page);
-      const gap = (await kept(page))[0];
+      const gap = (await kept(page))[2];
       await set(page, { renormalise: true });
       await frames(page);
-      const shared = (await kept(page))[0];
+      const shared = (await kept(page))[2];
       if (!(shared > gap)) throw new Error(`renormalised ${shared}, with a gap ${gap}`);
       same(
         await page.evaluate(

@@ -178,9 +178,7 @@ async function served(browser) {
   const tabs = page.locator("attention-view .sources button");
   tally.check(
     "a tab for each file",
-    (await tabs.allTextContents()).join() === "run,pair"
-      ? ""
-      : (await tabs.allTextContents()).join(),
+    (await tabs.allTextContents()).join() === "run,pair" ? "" : (await tabs.allTextContents()).join(),
   );
   await tabs.nth(1).click();
   await page.waitForFunction(() => document.title.startsWith("pair.npz"));
