@@ -1,7 +1,10 @@
 /** Ranks inside one process, and the operations that are built from `exchange`. */
+import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { at } from "../../tools/setup.mjs";
 import { HeedError, OptionError } from "../core/errors.ts";
+import { VERSION } from "./context.ts";
 import { launchOf, localCluster } from "./index.ts";
 import { broadcast, reduceFixed } from "./reduce.ts";
 
@@ -138,6 +141,10 @@ describe("localCluster", () => {
       expect(comm.sent.messages).toBe(0);
     });
   });
+});
+
+it("ranks agree on the version of package.json", () => {
+  expect(VERSION).toBe(JSON.parse(readFileSync(at("package.json"), "utf8")).version);
 });
 
 describe("launchOf", () => {

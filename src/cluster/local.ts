@@ -125,6 +125,8 @@ class LocalRank implements Communicator {
   readonly engine = "local";
   readonly sent: Traffic = { messages: 0, bytes: 0 };
   readonly #hub: Hub;
+  /** The last exchange: one after the other, in the order of their calls. */
+  #last: Promise<void> = Promise.resolve();
 
   constructor(hub: Hub, rank: number, size: number) {
     this.#hub = hub;
@@ -139,15 +141,19 @@ class LocalRank implements Communicator {
     into: ArrayBufferView,
   ): Promise<void> => {
     checkPeers(this, to, from);
-    const pending: Promise<void>[] = [];
     if (to !== undefined) {
       this.sent.messages++;
       this.sent.bytes += send.byteLength;
-      // A copy: a rank that goes on before its message is read must not change it.
-      pending.push(this.#hub.move("send", this.rank, to, bytesOf(send).slice()));
     }
-    if (from !== undefined) pending.push(this.#hub.move("receive", from, this.rank, bytesOf(into)));
-    await Promise.all(pending);
+    const move = async () => {
+      await Promise.all([
+        to !== undefined && this.#hub.move("send", this.rank, to, bytesOf(send)),
+        from !== undefined && this.#hub.move("receive", from, this.rank, bytesOf(into)),
+      ]);
+    };
+    const ended = this.#last.then(move);
+    this.#last = ended.catch(() => undefined);
+    return ended;
   };
 
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {

@@ -1,6 +1,12 @@
 /** A program that ranks run: every operation of a communicator once, with its result checked on every rank. */
 import assert from "node:assert/strict";
-import { joinCluster } from "../../src/cluster/index.ts";
+import {
+  contextAttention,
+  contextAttentionBackward,
+  joinCluster,
+  shardSequence,
+} from "../../src/cluster/index.ts";
+import { attentionBackward, scaledDotProductAttention, Tensor } from "../../src/index.ts";
 
 const comm = await joinCluster();
 const { rank, size } = comm;
@@ -46,6 +52,34 @@ await comm.reduce(inexact);
 const all = new Float32Array(1000 * size);
 await comm.allGather(inexact, all);
 for (let r = 0; r < size; r++) assert.deepEqual(all.slice(1000 * r, 1000 * (r + 1)), inexact);
+
+// Attention over a sequence that the ranks hold in parts: the numbers of one process.
+const N = 200;
+const wave = (heads: number, seed: number) =>
+  new Tensor(
+    Float32Array.from({ length: heads * N * 16 }, (_, n) => Math.sin(n * n + seed)),
+    [1, heads, N, 16],
+    "float32",
+  );
+const [q, k, v] = [wave(4, 1), wave(2, 2), wave(2, 3)];
+const plan = shardSequence({ length: N, ranks: size, isCausal: true });
+const want = scaledDotProductAttention(q, k, v, { isCausal: true });
+const gradients = attentionBackward(want.output, q, k, v, want, { isCausal: true });
+const near = (got: Tensor, whole: Tensor, what: string) => {
+  const [a, b] = [got.toFloat64(), plan.take(rank, whole).toFloat64()];
+  for (const [n, x] of a.entries()) assert.ok(Math.abs(x - b[n]) < 2e-5, `${what}: ${x} instead of ${b[n]}`);
+};
+for (const via of ["gather", "ring", "resident"] as const) {
+  const [qr, kr, vr] = [q, k, v].map((t) => plan.take(rank, t));
+  const state = await contextAttention(comm, plan, qr, kr, vr, { isCausal: true, via });
+  near(state.output, want.output, `${via} output`);
+  const back = await contextAttentionBackward(comm, plan, plan.take(rank, want.output), qr, kr, vr, state, {
+    isCausal: true,
+    via,
+  });
+  for (const name of ["dQuery", "dKey", "dValue"] as const)
+    near(back[name], gradients[name], `${via} ${name}`);
+}
 
 await comm.barrier();
 const text = JSON.stringify({

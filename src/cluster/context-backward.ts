@@ -1,0 +1,280 @@
+/**
+ * Gradients of attention over a sequence that ranks hold in parts. The backward pass needs of the whole softmax only the
+ * output and the log-sum-exp of its rows, and both are known: gradients over a shard of the keys, with the output and lse
+ * of the whole, add up to the gradients of the whole.
+ *
+ *   gather    keys and values are collected; each rank computes all that its queries contribute, and sends the gradients of
+ *             keys and values to the ranks that hold those
+ *   ring      keys and values travel, and the sums of their gradients travel one step behind them until they are home
+ *   resident  queries, outputs and gradients of outputs are collected; each rank computes all that its keys receive, and
+ *             sends the gradients of queries back
+ */
+import type { AttentionOptions } from "../backend/problem.ts";
+import { type AttentionGradients, attentionBackward, type Extra } from "../backward.ts";
+import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
+import type { State } from "../core/state.ts";
+import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
+import {
+  aroundRing,
+  type ContextCall,
+  type ContextOptions,
+  column,
+  exactDtype,
+  flat,
+  type Local,
+  likeInput,
+  ownRows,
+  prepare,
+  wholeOf,
+  widened,
+} from "./context.ts";
+import { addInto, formOf, gatherRows, messageBytes, pack, sumRows, unpack, zeroRows } from "./messages.ts";
+
+/** Options of `contextAttentionBackward`: those of the forward call, and what is wanted. */
+export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
+  /** Gradients beside dQuery, dKey and dValue: of `sinks`, and of the `tables` of score mods. Default: all that the call has. */
+  readonly wanted?: readonly Exclude<Extra, "mask">[];
+}
+
+/** Gradients of this rank's rows; those of sinks and tables are summed over ranks and equal on all. */
+export type ContextGradients = Pick<
+  AttentionGradients,
+  "dQuery" | "dKey" | "dValue" | "dSinks" | "dSlopes" | "dTable" | "dTables"
+>;
+
+/** A backward call: the forward call, and what came back from it. */
+interface BackwardCall extends ContextCall {
+  readonly dOutput: Tensor;
+  readonly state: State;
+  readonly wanted: readonly Extra[];
+  /** float32 or float64, which gradients are added in. */
+  readonly exact: "float32" | "float64";
+}
+
+/**
+ * Gradients of Σ output·dOutput over all ranks, for this rank's rows of query, key and value.
+ *
+ * @param dOutput gradient of this rank's output, in its shape
+ * @param state what `contextAttention` returned on this rank for the same inputs and options
+ * @param options the same options; `via` may differ. Float mask tensors get no gradient
+ * @throws on every rank, before any work, where ranks disagree or one's arguments are wrong
+ */
+export async function contextAttentionBackward(
+  comm: ContextCall["comm"],
+  plan: ContextCall["plan"],
+  dOutput: TensorLike,
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  state: { readonly output: TensorLike; readonly lse: TensorLike },
+  options: ContextBackwardOptions = {},
+): Promise<ContextGradients> {
+  const what = "contextAttentionBackward";
+  const { wanted = ["sinks", "tables"], ...forward } = options;
+  let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
+  const call = await prepare(what, comm, plan, query, key, value, forward, (call) => {
+    backward = upstreamOf(call, dOutput, state, wanted);
+    return { wanted: wanted.join(", "), "dtype of dOutput": backward.dOutput.dtype };
+  });
+  if (backward === undefined) throw new RangeError(what);
+  const parts = await { gather, ring, resident }[call.via]({ ...call, ...backward });
+  const { dSinks, dTables, names } = await summed(call, parts.extras, wanted.includes("sinks"));
+  const like = (t: Tensor, input: Tensor) => {
+    const rounded = likeInput(t, input);
+    return call.layout === "bshd" ? transposed(rounded, -3, -2).dense() : rounded;
+  };
+  const named = (name: string) => (names.includes(name) ? dTables?.[names.indexOf(name)] : undefined);
+  const [dSlopes, dTable] = [named("dSlopes"), named("dTable")];
+  return {
+    dQuery: like(parts.dQuery, call.queryLike),
+    dKey: like(parts.dKey, call.key),
+    dValue: like(parts.dValue, call.value),
+    ...(dSinks && { dSinks }),
+    ...(dSlopes && { dSlopes }),
+    ...(dTable && { dTable }),
+    ...(dTables && { dTables }),
+  } as ContextGradients;
+}
+
+function upstreamOf(
+  { what, query, value, layout, replicated }: ContextCall,
+  dOutput: TensorLike,
+  state: { readonly output: TensorLike; readonly lse: TensorLike },
+  wanted: readonly string[],
+): Omit<BackwardCall, keyof ContextCall> {
+  if (replicated)
+    throw new OptionError("queries", `${what}: replicated queries have no backward pass; shard them`);
+  for (const name of wanted)
+    if (name !== "sinks" && name !== "tables")
+      throw new OptionError(
+        "wanted",
+        `${what}: wanted takes a list of "sinks", "tables", got ${wanted.join(", ")}; float mask tensors get no gradient over ranks`,
+        { got: wanted },
+      );
+  const exact = exactDtype(query.dtype);
+  const want = [...query.shape.slice(0, -1), value.shape[value.shape.length - 1]];
+  const rows = (name: string, like: TensorLike): Tensor => {
+    const t = asTensor(`${what}: ${name}`, like);
+    const turned = layout === "bshd" && t.shape.length >= 3 ? transposed(t, -3, -2) : t;
+    if (turned.shape.join() !== want.join())
+      throw new ShapeError(
+        name,
+        `${what}: ${name} must have the shape of this rank's output, [${want.join(", ")}]${layout === "bshd" ? " in layout bhsd" : ""}, got ${formatTensor(name, turned)}`,
+        { got: t.shape, want },
+      );
+    return widened(turned.dense());
+  };
+  const lse = asTensor(`${what}: lse`, state?.lse as TensorLike);
+  if (lse.shape.join() !== want.slice(0, -1).join() || lse.dtype !== exact)
+    throw new ShapeError(
+      "lse",
+      `${what}: lse must be [${want.slice(0, -1).join(", ")}] ${exact}, got ${formatTensor("lse", lse)}`,
+      { got: lse.shape },
+    );
+  return {
+    dOutput: rows("dOutput", dOutput),
+    state: { output: rows("output", state.output), lse: lse.dense() },
+    wanted: wanted as Extra[],
+    exact,
+  };
+}
+
+interface Parts {
+  readonly dQuery: Tensor;
+  readonly dKey: Tensor;
+  readonly dValue: Tensor;
+  /** One for each local call: what it found beside the three. */
+  readonly extras: readonly AttentionGradients[];
+}
+
+/** One local backward call. Sinks are taken where `sinks` says, so that each row counts them once. */
+function local(
+  call: BackwardCall,
+  [dOutput, query, output, lse]: readonly [Tensor, Tensor, Tensor, Tensor],
+  [key, value]: readonly Tensor[],
+  queries: Local,
+  keys: Local,
+  sinks: boolean,
+): AttentionGradients {
+  const { wanted } = call;
+  const options: AttentionOptions = call.local(queries, keys);
+  return attentionBackward(
+    dOutput,
+    query,
+    widened(key),
+    widened(value),
+    { output, lse },
+    {
+      ...options,
+      ...(sinks && call.sinks !== undefined && { sinks: call.sinks }),
+      wanted: wanted.filter((name) => name !== "sinks" || sinks),
+    },
+  );
+}
+
+const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
+  [dOutput, query, state.output, state.lse] as const;
+
+async function gather(call: BackwardCall): Promise<Parts> {
+  const { comm, plan } = call;
+  const all = await gatherRows(comm, plan, [call.key, call.value]);
+  const found = local(call, ownQueries(call), all, ownRows(call), wholeOf(plan), true);
+  const [dKey, dValue] = await sumRows(comm, plan, [found.dKey, found.dValue]);
+  return { dQuery: found.dQuery, dKey, dValue, extras: [found] };
+}
+
+async function resident(call: BackwardCall): Promise<Parts> {
+  const { comm, plan } = call;
+  const [dOutput, query, output, lse] = await gatherRows(comm, plan, [
+    call.dOutput,
+    call.query,
+    call.state.output,
+    column(call.state.lse),
+  ]);
+  const queries = [dOutput, query, output, flat(lse)] as const;
+  const found = local(call, queries, [call.key, call.value], wholeOf(plan), ownRows(call), comm.rank === 0);
+  const [dQuery] = await sumRows(comm, plan, [found.dQuery]);
+  return { dQuery, dKey: found.dKey, dValue: found.dValue, extras: [found] };
+}
+
+async function ring(call: BackwardCall): Promise<Parts> {
+  const { comm, plan, exact } = call;
+  const { rank, size } = comm;
+  const mine = ownRows(call);
+  const [kForm, vForm] = [call.key, call.value].map(formOf);
+  const dQuery = zeroRows(exact, call.query.shape.slice(0, -2), plan.size(rank), kForm.width);
+  const zeros = (rows: number) => [
+    zeroRows(exact, kForm.lead, rows, kForm.width),
+    zeroRows(exact, vForm.lead, rows, vForm.width),
+  ];
+  const forms = zeros(0).map(formOf);
+  const extras: AttentionGradients[] = [];
+  let home: Tensor[] = [];
+  /** Sums that arrive for the shard of the next step. */
+  let arriving: { readonly ended: Promise<void>; readonly message: Uint8Array } | undefined;
+  const [next, previous] = [(rank + 1) % size, (rank - 1 + size) % size];
+  for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
+    const theirs = { ranges: plan.ranges(owner), positions: plan.positions(owner) };
+    const found = local(call, ownQueries(call), tensors, mine, theirs, step === 0);
+    addInto(dQuery, found.dQuery);
+    extras.push(found);
+    // The sum of the ranks that had this shard before, then this rank's part: the order of the ring on every run.
+    const sums = [found.dKey, found.dValue];
+    if (arriving) {
+      await arriving.ended;
+      const before = unpack(arriving.message, forms, plan.size(owner));
+      before.forEach((sum, n) => {
+        addInto(sum, sums[n]);
+      });
+      home = before;
+    } else home = sums;
+    // On to the rank that has the shard next; after the last step that is its owner.
+    const message = new Uint8Array(messageBytes(forms, plan.size((owner - 1 + size) % size)));
+    const ended = comm.exchange(next, pack(home), previous, message);
+    ended.catch(() => undefined);
+    arriving = { ended, message };
+  }
+  if (arriving) {
+    await arriving.ended;
+    home = unpack(arriving.message, forms, plan.size(rank));
+  }
+  return { dQuery, dKey: home[0], dValue: home[1], extras };
+}
+
+/** Gradients of sinks and tables, summed over a rank's calls and then over ranks, in float64. */
+async function summed(
+  call: ContextCall,
+  extras: readonly AttentionGradients[],
+  wantsSinks: boolean,
+): Promise<{ dSinks?: Tensor; dTables?: Tensor[]; names: string[] }> {
+  const [first] = extras;
+  const sinks = extras.flatMap(({ dSinks }) => (dSinks ? [dSinks] : []));
+  const tables = first.dTables ?? [];
+  const lists: Tensor[][] = tables.map((_, n) =>
+    extras.flatMap(({ dTables }) => (dTables ? [dTables[n]] : [])),
+  );
+  const hasSinks = call.sinks !== undefined && wantsSinks;
+  if (tables.length === 0 && !hasSinks) return { names: [] };
+  const heads = call.query.shape.length > 2 ? call.query.shape[call.query.shape.length - 3] : 1;
+  const widths = [hasSinks ? heads : 0, ...tables.map((t) => t.size)];
+  const sum = new Float64Array(widths.reduce((a, b) => a + b, 0));
+  let at = 0;
+  for (const [n, list] of [sinks, ...lists].entries()) {
+    for (const t of list) for (const [i, x] of t.toFloat64().entries()) sum[at + i] += x;
+    at += widths[n];
+  }
+  await call.comm.reduce(sum);
+  const exact = exactDtype(call.query.dtype);
+  at = hasSinks ? heads : 0;
+  const dTables = tables.map((t) => {
+    const wide = new Tensor(sum.slice(at, at + t.size), t.shape, "float64");
+    at += t.size;
+    return likeInput(wide, t);
+  });
+  const empty = new Tensor(exact === "float64" ? new Float64Array(0) : new Float32Array(0), [0], exact);
+  return {
+    ...(hasSinks && { dSinks: likeInput(new Tensor(sum.slice(0, heads), [heads], "float64"), empty) }),
+    ...(tables.length > 0 && { dTables }),
+    names: tables.map((t) => (t === first.dSlopes ? "dSlopes" : t === first.dTable ? "dTable" : "")),
+  };
+}

@@ -1,0 +1,166 @@
+/** Tensors as messages: several in one, gathered from all ranks, or sent to the ranks that their rows belong to. */
+import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
+import { sizeOf, Tensor } from "../core/tensor.ts";
+import { bytesOf, type Communicator } from "./communicator.ts";
+import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
+
+/** What a tensor of a message is: rows are axis −2. */
+export interface Form {
+  readonly dtype: DType;
+  /** Axes before the rows. */
+  readonly lead: readonly number[];
+  /** Numbers of a row. */
+  readonly width: number;
+  /** An array of the kind that the tensor has. */
+  readonly like: Tensor;
+}
+
+/** The form of a tensor [lead…, N, width]. */
+export const formOf = (t: Tensor): Form => ({
+  dtype: t.dtype,
+  lead: t.shape.slice(0, -2),
+  width: t.shape[t.shape.length - 1],
+  like: t,
+});
+
+const formBytes = ({ dtype, lead, width }: Form, rows: number): number =>
+  BYTES[dtype] * sizeOf(lead) * rows * width;
+
+/** Bytes of a message that holds so many rows of each form. */
+export const messageBytes = (forms: readonly Form[], rows: number): number =>
+  forms.reduce((sum, form) => sum + formBytes(form, rows), 0);
+
+/** Wide numbers first: then every array begins at a multiple of its own width. */
+function order(forms: readonly Form[]): number[] {
+  return forms.map((_, n) => n).sort((a, b) => BYTES[forms[b].dtype] - BYTES[forms[a].dtype] || a - b);
+}
+
+/** Tensors of equal numbers of rows as one message. */
+export function pack(tensors: readonly Tensor[]): Uint8Array {
+  const forms = tensors.map(formOf);
+  const rows = tensors[0].shape[tensors[0].shape.length - 2];
+  const message = new Uint8Array(messageBytes(forms, rows));
+  let at = 0;
+  for (const n of order(forms)) {
+    const dense = tensors[n].dense();
+    const bytes = bytesOf(dense.data).subarray(
+      dense.offset * BYTES[dense.dtype],
+      (dense.offset + dense.size) * BYTES[dense.dtype],
+    );
+    message.set(bytes, at);
+    at += bytes.length;
+  }
+  return message;
+}
+
+/** The tensors of a message, without a copy. */
+export function unpack(message: Uint8Array, forms: readonly Form[], rows: number): Tensor[] {
+  const tensors: Tensor[] = [];
+  let at = message.byteOffset;
+  for (const n of order(forms)) {
+    const { lead, width, dtype, like } = forms[n];
+    const count = sizeOf(lead) * rows * width;
+    const Numbers = like.data.constructor as new (
+      buffer: ArrayBufferLike,
+      at: number,
+      n: number,
+    ) => Tensor["data"];
+    tensors[n] = new Tensor(new Numbers(message.buffer, at, count), [...lead, rows, width], dtype);
+    at += count * BYTES[dtype];
+  }
+  return tensors;
+}
+
+/** Writes rows of a shard [lead…, n, width] to their ranges of a whole tensor [lead…, N, width]. */
+export function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
+  const width = whole.shape[whole.shape.length - 1];
+  const [N, n] = [whole, shard].map((t) => t.shape[t.shape.length - 2]);
+  const lead = sizeOf(whole.shape.slice(0, -2));
+  const [into, from] = [whole.data as Float32Array, shard.data as Float32Array];
+  for (let h = 0; h < lead; h++) {
+    let at = shard.offset + h * n * width;
+    for (const [first, last] of ranges) {
+      const count = (last - first) * width;
+      into.set(from.subarray(at, at + count), (h * N + first) * width);
+      at += count;
+    }
+  }
+}
+
+/** Every rank's rows of tensors [lead…, n, width], in the order of the sequence: [lead…, N, width]. One message a rank. */
+export async function gatherRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[]> {
+  const forms = tensors.map(formOf);
+  const bytes = Array.from({ length: comm.size }, (_, r) => messageBytes(forms, plan.size(r)));
+  const all = new Uint8Array(bytes.reduce((sum, n) => sum + n, 0));
+  await comm.allGather(pack(tensors), all, bytes);
+  const whole = forms.map(({ lead, width, dtype, like }) => {
+    const shape = [...lead, plan.length, width];
+    return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
+  });
+  let at = 0;
+  for (let r = 0; r < comm.size; r++) {
+    // A part may begin anywhere; a copy begins where its numbers may be read.
+    const part = unpack(all.slice(at, at + bytes[r]), forms, plan.size(r));
+    part.forEach((shard, n) => {
+      placeRows(whole[n], shard, plan.ranges(r));
+    });
+    at += bytes[r];
+  }
+  return whole;
+}
+
+/**
+ * Sends each rank its rows of tensors [lead…, N, width] and receives this rank's rows from all: one list of tensors
+ * [lead…, n, width] for each rank, in the order of ranks.
+ */
+export async function scatterRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[][]> {
+  const { rank, size } = comm;
+  const forms = tensors.map(formOf);
+  const mine = (r: number) => tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(r)));
+  const parts: Tensor[][] = [];
+  parts[rank] = mine(rank);
+  for (let step = 1; step < size; step++) {
+    const [to, from] = [(rank + step) % size, (rank - step + size) % size];
+    const into = new Uint8Array(messageBytes(forms, plan.size(rank)));
+    await comm.exchange(to, pack(mine(to)), from, into);
+    parts[from] = unpack(into, forms, plan.size(rank));
+  }
+  return parts;
+}
+
+/** a ← a + b, element by element. */
+export function addInto(a: Tensor, b: Tensor): void {
+  const [x, y] = [a.data as Float32Array, b.data as Float32Array];
+  for (let n = 0; n < a.size; n++) x[a.offset + n] += y[b.offset + n];
+}
+
+/** The sum of each tensor over ranks, this rank's rows, added in the order of ranks. */
+export async function sumRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[]> {
+  const parts = await scatterRows(comm, plan, tensors);
+  const [first, ...others] = parts;
+  for (const part of others)
+    part.forEach((t, n) => {
+      addInto(first[n], t);
+    });
+  return first;
+}
+
+/** Zeros [lead…, rows, width]. */
+export const zeroRows = (
+  dtype: "float32" | "float64",
+  lead: readonly number[],
+  rows: number,
+  width: number,
+): Tensor => new Tensor(arrayFor(dtype, sizeOf(lead) * rows * width), [...lead, rows, width], dtype);
