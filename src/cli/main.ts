@@ -1,11 +1,19 @@
 #!/usr/bin/env node
 /**
- * The program `heed`: connects `dispatch` with the process. Ctrl-C asks the command to stop and ends with 130; a
+ * The program `heed`: connects `dispatch` with the process. Ctrl-C, SIGTERM and SIGHUP ask the command to stop
+ * and end with 130, 143 and 129; a
  * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
  */
 import { EXIT, type Io } from "./support/command.ts";
 import { dispatch } from "./support/dispatch.ts";
-import { isAnswering, isEndedByCtrlC, isSaving, whileBlocking } from "./support/interrupt.ts";
+import {
+  type EndSignal,
+  isAnswering,
+  isEndedByCtrlC,
+  isSaving,
+  SIGNALS,
+  whileBlocking,
+} from "./support/interrupt.ts";
 import { colourDepth } from "./support/terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -25,11 +33,13 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // Nothing is left to tell an error to.
 process.stderr.on("error", () => {});
 
-/** The first Ctrl-C asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first, and training saves itself. */
-const interrupt = () => {
-  if (stop.signal.aborted && !isSaving()) process.exit(EXIT.interrupted);
+/** The first signal asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first, and training saves itself. */
+let interrupted: number = EXIT.interrupted;
+const interrupt = (signal: EndSignal) => {
+  if (stop.signal.aborted && !isSaving()) process.exit(SIGNALS[signal]);
+  interrupted = SIGNALS[signal];
   stop.abort();
-  setTimeout(() => isSaving() || isAnswering() || process.exit(EXIT.interrupted), 1000).unref();
+  setTimeout(() => isSaving() || isAnswering() || process.exit(interrupted), 1000).unref();
 };
 whileBlocking.listen(interrupt);
 
@@ -49,5 +59,5 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = EXIT.failed;
 } else {
   const code = await dispatch(args, io);
-  process.exitCode = stop.signal.aborted && !isEndedByCtrlC() ? EXIT.interrupted : code;
+  process.exitCode = stop.signal.aborted && !isEndedByCtrlC() ? interrupted : code;
 }

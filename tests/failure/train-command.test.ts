@@ -100,6 +100,28 @@ describe("heed train", { timeout: 600_000 }, () => {
     },
   );
 
+  it.skipIf(!unix).each([
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s saves a checkpoint too and ends with %i", async (signal, code) => {
+    const line = `text.txt --steps 2000 --evaluate-every 20 ${SIZES}`;
+    const stopped = await train(`${line} -o m`, {}, (child) => {
+      child.stdout?.on("data", (text) => text.includes("step 20 of") && child.kill(signal));
+    });
+    expect(stopped).toMatchObject({ code, err: expect.stringMatching(/the checkpoint is saved/) });
+    expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);
+  });
+
+  it("one process trains in a folder at a time; the other is told so, and nothing of the first is lost", async () => {
+    const line = `text.txt --steps 60 -o m ${SIZES}`;
+    const ended = await Promise.all([train(line), train(line)]);
+    expect(ended.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(ended.find(({ code }) => code === 1)?.err).toMatch(
+      /^heed train: (?:m is in use by process \d+ .*heed train|m holds a (?:checkpoint|model)\.safetensors already)/,
+    );
+    expect(readdirSync(join(work, "m")).sort()).toEqual(FILES);
+  });
+
   it.skipIf(!unix)(
     "killed at any moment and resumed, again and again, it ends with the bits of the unbroken run",
     async () => {

@@ -6,6 +6,7 @@
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { FormatError, OptionError } from "../../core/errors.ts";
+import { lockFolder } from "../../io/lock.ts";
 import {
   modelToFiles,
   readTokenizer,
@@ -74,7 +75,8 @@ export const command: Command = {
   },
   notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
 training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines are n-gram
-models (Kneser–Ney) counted on the same training tokens and judged on the same held-out ones. Ctrl-C saves a checkpoint.`,
+models (Kneser–Ney) counted on the same training tokens and judged on the same held-out ones. Ctrl-C, SIGTERM and SIGHUP save a checkpoint.
+One process trains in a folder at a time.`,
   examples: [
     "heed train moby-dick.txt -o whale",
     "heed train *.txt -o model --kind encoder --steps 4000 --vocab 4096 --dtype float16",
@@ -94,7 +96,34 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
       ? undefined
       : integer("evaluate-every", values["evaluate-every"], 1);
   const asked = readSettings(values);
-  const found = await look(folder, values);
+  const lock = { release: async () => {} };
+  try {
+    return await trainIn(folder, { values, positionals, io, dtype, every, evaluate, asked }, async () => {
+      lock.release = await lockFolder(folder, "heed train");
+    });
+  } finally {
+    await lock.release();
+  }
+}
+
+/** A command line that was read. */
+interface Line {
+  readonly values: Values;
+  readonly positionals: readonly string[];
+  readonly io: Io;
+  readonly dtype: "float16" | "bfloat16" | "float32";
+  readonly every: number;
+  readonly evaluate: number | undefined;
+  readonly asked: Settings;
+}
+
+async function trainIn(folder: string, line: Line, lock: () => Promise<void>): Promise<number> {
+  const { values, positionals, io, dtype, every, evaluate, asked } = line;
+  let found = await look(folder, values);
+  if (found) {
+    await lock();
+    found = await look(folder, values); // another process may have gone on with it until now
+  }
   const kept = found && readKept(join(folder, CHECKPOINT), found.config);
   if (kept) checkSame(values, kept.settings);
   const settings = kept?.settings ?? asked;
@@ -128,7 +157,11 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     }
   for (const [name, loss] of baselines) say(`${name}: held-out loss ${loss.toFixed(4)}`);
 
-  if (!found) await mkdir(folder, { recursive: true });
+  if (!found) {
+    await mkdir(folder, { recursive: true });
+    await lock();
+    await look(folder, values); // another process may have begun there meanwhile
+  }
   const config: Kept = kept ?? {
     settings,
     data: corpus.fingerprint,

@@ -1,30 +1,42 @@
 /**
- * Ctrl-C around work that cannot be asked to stop. A synchronous call keeps the event loop from seeing the signal, so
+ * Ctrl-C (and SIGTERM, SIGHUP) around work that cannot be asked to stop. A synchronous call keeps the event loop from seeing the signal, so
  * while a long one runs the process has no handler of its own and the system ends it at once (the shell reports 130);
  * no file is being written then. While a file is being saved the signal waits until it is whole or gone.
  */
 import { type Contents, saveFile } from "../../io/save.ts";
 
-let handler: (() => void) | undefined;
+let handler: { readonly on: () => void; readonly off: () => void } | undefined;
 let saving = 0;
 let ends = false;
 let answering = 0;
 
-/** The process's handler of Ctrl-C, and the way to lay it down for a moment. */
+/** The signals that ask a command to end, with the exit codes that shells give them. */
+export const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+export type EndSignal = keyof typeof SIGNALS;
+
+/** The process's handler of these signals, and the way to take it away for a moment. */
 export const whileBlocking = {
-  /** Installs the handler. */
-  listen(interrupt: () => void): void {
-    handler = interrupt;
-    process.on("SIGINT", interrupt);
+  /** Installs the handler for SIGINT (Ctrl-C), SIGTERM, and SIGHUP (the terminal was closed; Node hears it under `nohup` too). */
+  listen(interrupt: (signal: EndSignal) => void): void {
+    const signals = Object.keys(SIGNALS) as EndSignal[];
+    handler = {
+      on: () => {
+        for (const signal of signals) process.on(signal, interrupt);
+      },
+      off: () => {
+        for (const signal of signals) process.off(signal, interrupt);
+      },
+    };
+    handler.on();
   },
-  /** Runs synchronous work; where it may take longer than a second, Ctrl-C ends the process at once meanwhile. */
+  /** Runs synchronous work; where it may take longer than a second, a signal ends the process at once meanwhile. */
   run<T>(seconds: number, work: () => T): T {
     if (handler === undefined || seconds < 1) return work();
-    process.off("SIGINT", handler);
+    handler.off();
     try {
       return work();
     } finally {
-      process.on("SIGINT", handler);
+      handler.on();
     }
   },
 };

@@ -205,7 +205,7 @@ class Download {
     const here = await fs.stat(blob).catch(() => undefined);
     let downloaded = 0;
     if (here?.size !== place.size || !(await this.#isWhole(blob, place)))
-      downloaded = await this.#fetch(blob, place);
+      downloaded = await this.#download(blob, place);
     this.#onBytes(place.size, place.size);
     await fs.mkdir(dirname(link), { recursive: true });
     const target = relative(dirname(link), blob);
@@ -221,7 +221,7 @@ class Download {
   }
 
   /** Downloads a blob, from where an earlier attempt stopped; returns the bytes that came. */
-  async #fetch(blob: string, place: Place): Promise<number> {
+  async #download(blob: string, place: Place): Promise<number> {
     const fs = fileSystem(WHAT);
     const part = `${blob}.incomplete`;
     const { file } = this.#at;
