@@ -4,7 +4,7 @@
  * Needs dist/ (npm run build). Ends with a closing line (tally.mjs).
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publint } from "publint";
@@ -35,7 +35,7 @@ async function check() {
 
   const unexpected = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/captures\/.+\.(safetensors|md)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
         path,
       ) || path.includes(".test."),
   );
@@ -82,6 +82,23 @@ async function check() {
     "publint",
     told.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
   );
+
+  // A program without the DOM's types, whose compiler reads every declaration of the package.
+  const modules = Object.entries(manifest.exports)
+    .filter(
+      ([name, target]) =>
+        target.types && !/react|anywidget/.test(name) && !name.startsWith("./attention-view"),
+    )
+    .map(([name]) => `heed${name.slice(1)}`);
+  writeFileSync(join(folder, "program.mts"), modules.map((name) => `import "${name}";\n`).join(""));
+  symlinkSync(at("node_modules/@types"), join(folder, "node_modules", "@types"));
+  const strict = ["--noEmit", "--strict", "--lib", "es2022", "--types", "node", "--module", "nodenext"];
+  const types = spawnSync(
+    process.execPath,
+    [at("node_modules/typescript/bin/tsc"), ...strict, "--skipLibCheck", "false", "program.mts"],
+    { cwd: folder, encoding: "utf8" },
+  );
+  tally.check("the types need no DOM", types.status === 0 ? "" : types.stdout);
 
   // Two folders deep, as in the repository, so that the scripts' relative imports hold.
   const platforms = join(folder, "tests", "platforms");

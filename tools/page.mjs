@@ -15,8 +15,9 @@ import { at } from "./setup.mjs";
  * @param {string} input
  * @param {string} output
  * @param {(string | RegExp)[]} [external] what is imported where it runs
+ * @param {string} [banner] text before the code
  */
-async function bundle(input, output, external = []) {
+async function bundle(input, output, external = [], banner = "") {
   const made = await rolldown({
     input: at(input),
     platform: "browser",
@@ -26,8 +27,11 @@ async function bundle(input, output, external = []) {
   });
   const { output: chunks } = await made.generate({ format: "esm", minify: true, codeSplitting: false });
   await made.close();
-  writeFileSync(at(output), chunks[0].code);
+  writeFileSync(at(output), banner + chunks[0].code);
 }
+
+/** Next.js renders a module with this directive in the browser, where hooks work. */
+const USE_CLIENT = '"use client";\n';
 
 export async function buildPage() {
   mkdirSync(at("dist/page"), { recursive: true });
@@ -35,7 +39,12 @@ export async function buildPage() {
     copyFileSync(at(`explorer/page/${name}`), at(`dist/page/${name}`));
   await bundle("explorer/page/page.ts", "dist/page/page.js");
   mkdirSync(at("dist/attention-view"), { recursive: true });
-  await bundle("explorer/entries/react.ts", "dist/attention-view/react.js", ["react", "heed/attention-view"]);
+  await bundle(
+    "explorer/entries/react.ts",
+    "dist/attention-view/react.js",
+    ["react", "heed/attention-view"],
+    USE_CLIENT,
+  );
   writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/entries/anywidget.ts"));
   writeTypes();
 }

@@ -102,8 +102,17 @@ export function warnOnce(cause: string, message: string): void {
   settings().onWarning(`heed: ${message}`);
 }
 
+/** An environment variable, or undefined where there is none or the runtime forbids to read it (Deno without --allow-env). */
+function environment(name: string): string | undefined {
+  try {
+    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
 function initial(): Settings {
-  const env = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {};
+  const env = { HEED_SIMD: environment("HEED_SIMD"), HEED_THREADS: environment("HEED_THREADS") };
   const simd = env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : "relaxed";
   if (env.HEED_SIMD) simdWasChosen = true;
   const backend = env.HEED_BACKEND ? checkBackend("HEED_BACKEND", env.HEED_BACKEND) : "auto";

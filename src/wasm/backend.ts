@@ -56,11 +56,7 @@ function threadsFor(engine: Engine, work: number, singleThreaded: boolean): numb
   const { threads } = settings();
   if (singleThreaded || threads === 1 || work < MIN_PARALLEL_FLOPS) return 1;
   engine.pool.start(threads);
-  if (engine.pool.unavailable)
-    warnOnce(
-      "threads",
-      "one thread only: there is no shared memory here (a page needs to be cross-origin isolated: headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp), or workers cannot start (a bundle needs worker.js of heed beside it); results are the same",
-    );
+  if (engine.pool.unavailable) warnOnce("threads", engine.pool.unavailableReason);
   return engine.pool.ready(threads);
 }
 

@@ -15,7 +15,7 @@ import type { Answer, Ask } from "./work.ts";
 /** A Worker, a MessagePort, or a worker's own scope. */
 export interface Port {
   /** Sends a message; `transfer` lists buffers that move to the receiver. */
-  postMessage(message: unknown, transfer?: Transferable[]): void;
+  postMessage(message: unknown, transfer?: object[]): void;
   /** Registers a listener for messages or errors. */
   addEventListener(type: string, listener: (event: MessageEvent) => void): void;
   /** MessagePorts with listeners wait for it. */
@@ -65,8 +65,8 @@ export function errorOf({ name, code, message }: Failure): HeedError {
 }
 
 /** What a worker needs of a head, in arrays of its own, and those arrays' buffers. Values stay: their norms are enough. */
-export function packed(data: HeadData): { data: HeadData; transfer: Transferable[] } {
-  const transfer: Transferable[] = [];
+export function packed(data: HeadData): { data: HeadData; transfer: object[] } {
+  const transfer: object[] = [];
   const own = <T extends object>(array: T): T => {
     const view = array as unknown as Float64Array<ArrayBuffer>;
     if (typeof SharedArrayBuffer !== "undefined" && (view.buffer as unknown) instanceof SharedArrayBuffer)
@@ -99,8 +99,8 @@ export function bytesOf({ query, key, weights, valueNorm, keep, bias, lse }: Hea
 }
 
 /** Buffers of an answer that can be handed over. */
-export function buffersOf(answer: Answer | Overview): Transferable[] {
-  const found: Transferable[] = [];
+export function buffersOf(answer: Answer | Overview): object[] {
+  const found: object[] = [];
   const visit = (x: unknown): void => {
     if (ArrayBuffer.isView(x)) found.push(x.buffer as ArrayBuffer);
     else if (x !== null && typeof x === "object") Object.values(x).forEach(visit);

@@ -14,6 +14,7 @@ const READ_PADDING = 256;
 
 /** Linear memory with an allocator. Addresses and sizes are multiples of 64 bytes. */
 export class EngineMemory {
+  /** @internal Kept out of the published types, which do not need those of the DOM. */
   readonly memory: WebAssembly.Memory;
   readonly shared: boolean;
   /** Bytes it may ever hold. */

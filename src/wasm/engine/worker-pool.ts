@@ -8,7 +8,8 @@
  */
 import { clearUpperYmm } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
-import { CONTROL, THREAD } from "./worker.js";
+import { type Handle, spawnWorker } from "./spawn.ts";
+import { CONTROL } from "./worker.js";
 
 /** What `run` needs of a kernel. */
 export interface Runnable {
@@ -19,11 +20,6 @@ export interface Runnable {
 
 /** A thread was lost while it held a task. */
 export class WorkerLostError extends Error {}
-
-interface Handle {
-  terminate(): void;
-  dead: boolean;
-}
 
 /** Least time without progress after which a thread counts as lost, and the multiple of a task's usual time. */
 const STALL_TIMEOUT_MS = 1000;
@@ -45,6 +41,8 @@ export class WorkerPool {
   private workspaceBytes = 0;
   private mainWorkspace = 0;
   private broken = false;
+  /** True where the host refused to make a worker. */
+  private refused = false;
   /** True from the first ticket of a job until all its threads are done. */
   private running = false;
   /** Where workers find the code of the job's kernel: low in the memory, inside every thread's view of it. */
@@ -73,8 +71,9 @@ export class WorkerPool {
       if (!this.workers[i] || this.workers[i]?.dead) {
         Atomics.store(this.words, CONTROL.ready + i, 0);
         const isReady = () => Atomics.load(this.words, CONTROL.ready + i) === 1;
-        this.workers[i] = spawn(this.memory.memory, i, isReady);
+        this.workers[i] = spawnWorker(this.memory.memory, i, isReady, () => failures++);
         if (!this.workers[i]) {
+          this.refused = true;
           this.broken = true;
           return;
         }
@@ -84,6 +83,21 @@ export class WorkerPool {
   /** True where workers cannot be started here. */
   get unavailable(): boolean {
     return !this.memory.shared || this.broken;
+  }
+
+  /** Why workers cannot be started here, and what to do about it. */
+  get unavailableReason(): string {
+    const same = "results are the same";
+    if (!this.memory.shared) {
+      const page = typeof (globalThis as { document?: unknown }).document !== "undefined";
+      return typeof (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === "boolean" ||
+        page
+        ? `running single-threaded: SharedArrayBuffer is unavailable because the page is not cross-origin isolated; serve it with the headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp; ${same}`
+        : `running single-threaded: this runtime has no shared WebAssembly memory; ${same}`;
+    }
+    return this.refused
+      ? `running single-threaded: this runtime refused to start a worker (a permission or a content security policy); allow workers, or set threads: 1; ${same}`
+      : `running single-threaded: workers did not start; a bundle needs heed's worker.js beside it (import.meta.resolve("heed/worker.js")), or a content security policy that allows blob: workers; ${same}`;
   }
 
   /** Waits, without blocking, until `count` threads are ready or the time is over; returns how many are. */
@@ -215,49 +229,4 @@ export class WorkerPool {
 
 function canBlock(): boolean {
   return typeof (globalThis as { document?: unknown }).document === "undefined";
-}
-
-interface NodeWorker {
-  on(event: string, listener: () => void): void;
-  unref(): void;
-  terminate(): Promise<number>;
-}
-type NodeWorkerClass = new (url: URL, options: object) => NodeWorker;
-
-/** A worker in Node, or in a page or another worker; undefined where none can be had. */
-function spawn(memory: WebAssembly.Memory, index: number, isReady: () => boolean): Handle | undefined {
-  const data = { heed: THREAD, memory, index };
-  const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
-  const node = process?.getBuiltinModule?.("node:worker_threads") as { Worker: NodeWorkerClass } | undefined;
-  try {
-    if (node) {
-      // execArgv is not handed on: a loader of the host's would only slow the start.
-      const worker = new node.Worker(new URL("./worker.js", import.meta.url), {
-        workerData: data,
-        execArgv: [],
-      });
-      const handle: Handle = { dead: false, terminate: () => void worker.terminate() };
-      const died = () => {
-        if (!handle.dead && !isReady()) failures++;
-        handle.dead = true;
-      };
-      worker.on("error", died);
-      worker.on("exit", died);
-      worker.unref();
-      return handle;
-    }
-    const worker = new Worker(new URL("./worker.js", import.meta.url), {
-      type: "module",
-      name: `heed ${index}`,
-    });
-    const handle: Handle = { dead: false, terminate: () => worker.terminate() };
-    worker.addEventListener("error", () => {
-      if (!handle.dead && !isReady()) failures++;
-      handle.dead = true;
-    });
-    worker.postMessage(data);
-    return handle;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 /**
  * A thread: waits for jobs in the shared memory, compiles the kernel it is pointed to, and takes tasks until none is
- * left. It imports nothing, so that it starts quickly and works as it is in Node and in a page. threads.ts imports the
- * numbers of the words they share from here.
+ * left. It imports nothing, so that it starts quickly and works as it is in Node and in a page. worker-pool.ts
+ * imports the numbers of the words they share from here.
  */
 
 /** Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads. */
@@ -25,15 +25,20 @@ export const CONTROL = Object.freeze({
 export const THREAD = "heed thread";
 
 /** Loads of the epoch before sleeping: about 0.3 ms (measured), so that calls in a row wake nobody. */
-const SPIN = 20000;
+export const SPIN = 20000;
 /** Kernels kept; the main thread keeps as many. */
-const MAX_KERNELS = 256;
+export const MAX_KERNELS = 256;
 
 /**
+ * Serves jobs until the process ends. Its text alone is a program (spawn.ts), so it uses nothing of this file but what it
+ * is given.
  * @param {WebAssembly.Memory} memory
  * @param {number} index number of this thread, from 0
+ * @param {Record<"epoch" | "remaining" | "active" | "wanted" | "failed" | "count" | "kernel" | "kernelAt" | "kernelBytes" | "tasks" | "taskSize" | "ready" | "workspace", number>} CONTROL
+ * @param {number} SPIN
+ * @param {number} MAX_KERNELS
  */
-function serve(memory, index) {
+export function serve(memory, index, CONTROL, SPIN, MAX_KERNELS) {
   // A fixed region of shared memory: this view stays valid when the memory grows.
   const words = new Int32Array(memory.buffer, 0, 1024);
   /** @type {Map<number, (task: number, workspace: number) => void>} */
@@ -79,13 +84,14 @@ function serve(memory, index) {
 
 const node = /** @type {any} */ (globalThis).process?.getBuiltinModule?.("node:worker_threads");
 if (node) {
-  if (node.workerData?.heed === THREAD) serve(node.workerData.memory, node.workerData.index);
+  if (node.workerData?.heed === THREAD)
+    serve(node.workerData.memory, node.workerData.index, CONTROL, SPIN, MAX_KERNELS);
 } else if (typeof (/** @type {any} */ (globalThis).WorkerGlobalScope) === "function") {
   globalThis.addEventListener(
     "message",
     (event) => {
       const { heed, memory, index } = /** @type {MessageEvent} */ (event).data ?? {};
-      if (heed === THREAD) serve(memory, index);
+      if (heed === THREAD) serve(memory, index, CONTROL, SPIN, MAX_KERNELS);
     },
     { once: true },
   );
