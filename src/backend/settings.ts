@@ -112,7 +112,11 @@ function environment(name: string): string | undefined {
 }
 
 function initial(): Settings {
-  const env = { HEED_SIMD: environment("HEED_SIMD"), HEED_THREADS: environment("HEED_THREADS") };
+  const env = {
+    HEED_BACKEND: environment("HEED_BACKEND"),
+    HEED_SIMD: environment("HEED_SIMD"),
+    HEED_THREADS: environment("HEED_THREADS"),
+  };
   const simd = env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : "relaxed";
   if (env.HEED_SIMD) simdWasChosen = true;
   const backend = env.HEED_BACKEND ? checkBackend("HEED_BACKEND", env.HEED_BACKEND) : "auto";

@@ -287,7 +287,7 @@ describe.skipIf(!runsSource)("a process that made a threaded call", () => {
       console.log(started < 10 ? "few" : started);
     `);
     expect(stdout).toBe("few\n");
-    expect(stderr.match(/one thread only/g)).toHaveLength(1);
+    expect(stderr.match(/running single-threaded: workers did not start/g)).toHaveLength(1);
   });
 });
 
