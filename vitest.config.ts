@@ -24,7 +24,13 @@ export default defineConfig({
   test: {
     include: built
       ? behaviourTests()
-      : ["src/**/*.test.ts", "explorer/**/*.test.ts", "tests/**/*.test.ts", "bench/*.test.ts"],
+      : [
+          "src/**/*.test.ts",
+          "explorer/**/*.test.ts",
+          "lab/**/*.test.ts",
+          "tests/**/*.test.ts",
+          "bench/*.test.ts",
+        ],
     exclude: ["**/node_modules/**"],
     testTimeout: 60_000,
     // Each file has its own engine and its own threads: more than one file at a time only fights for the cores.

@@ -196,7 +196,7 @@ describe("the source", () => {
 
   it("keeps the import rules of CONTRIBUTING.md and biome.json the same", () => {
     const written = [
-      ...read("CONTRIBUTING.md").matchAll(/^\| `(src\/\w+|explorer)` \|[^|]*\|([^|]*)\|$/gm),
+      ...read("CONTRIBUTING.md").matchAll(/^\| `(src\/\w+|explorer|lab)` \|[^|]*\|([^|]*)\|$/gm),
     ].map(([, folder, cell]) => [folder, [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name)] as const);
     const enforced = written.map(([folder]) => {
       const groups = imports.filter(({ includes }) => includes[0].replace(/(?:\/\*+)+$/, "") === folder);

@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, rmSync, utimesSync } from "node:fs";
 import { buildElement } from "./element.mjs";
+import { buildLab } from "./lab.mjs";
 import { buildPage } from "./page.mjs";
 import { at } from "./setup.mjs";
 
@@ -21,6 +22,7 @@ const tsc = spawnSync(
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 await buildElement();
 await buildPage();
+await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
 
 const main = at("dist/cli/main.js");
 if (existsSync(main)) {

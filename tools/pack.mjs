@@ -35,7 +35,7 @@ async function check() {
 
   const unexpected = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|models\/captures\/.+\.(safetensors|md)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css)|models\/captures\/.+\.(safetensors|md)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
         path,
       ) || path.includes(".test."),
   );

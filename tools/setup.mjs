@@ -114,7 +114,7 @@ export function install() {
 export function build() {
   const built = mtime(at("dist/cli/main.js"));
   const sources = ["tsconfig.json", "tsconfig.build.json", "package.json"].map((name) => mtime(at(name)));
-  if (built >= Math.max(newest(at("src")), newest(at("explorer")), ...sources)) return;
+  if (built >= Math.max(newest(at("src")), newest(at("explorer")), newest(at("lab")), ...sources)) return;
   say(`heed: building ${built === 0 ? "" : "again (the sources have changed) "}…`);
   if (run(pinned(), [at("tools/build.mjs")]) !== 0) stop("the build failed (see above)");
 }

@@ -154,6 +154,9 @@ if (parts.includes("browser")) {
     if (built) await script(`the explorer, ${name}`, node, [at(`tests/explorer/${name}.mjs`)], 600);
     else tally.skip(`the explorer in Chromium: ${name}`, "the build failed");
   }
+  heading("the Lab in Chromium");
+  if (built) await script("the Lab", node, [at("tests/lab/lab.mjs")], 600);
+  else tally.skip("the Lab in Chromium", "the build failed");
 }
 
 if (parts.includes("package")) {

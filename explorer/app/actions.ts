@@ -19,7 +19,6 @@ export interface Doer {
   readonly focusMain: () => void;
   readonly focusHide: () => void;
   readonly copyLink: () => void;
-  readonly sample: () => void;
   readonly theme: (name: "auto" | "light" | "dark") => void;
 }
 
@@ -119,9 +118,8 @@ function back(doer: Doer): void {
 
 export const ACTIONS: readonly Action[] = [
   { name: "palette", label: "All commands", keys: ["Control+k"], run: ({ dialog }) => dialog("palette") },
-  { name: "keys", label: "Keyboard", keys: ["?"], run: ({ dialog }) => dialog("keys") },
+  { name: "keys", label: "Keys", keys: ["?"], run: ({ dialog }) => dialog("keys") },
   { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
-  { name: "sample", label: "Open the sample", run: ({ sample }) => sample() },
   { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
   {
     name: "model",
@@ -132,7 +130,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "head", label: "Head: one head", when: open, run: ({ session }) => session.set({ view: "head" }) },
   {
     name: "open-row",
-    label: "Row: where this number comes from",
+    label: "Row: how this number came to be",
     keys: ["w"],
     when: open,
     run: ({ session }) => session.set({ view: "row" }),
@@ -159,21 +157,21 @@ export const ACTIONS: readonly Action[] = [
   ...TRANSFERS.map(
     (transfer): Action => ({
       name: `scale-${transfer}`,
-      label: `Color scale: ${transfer === "sqrt" ? "square root" : transfer}`,
+      label: `Colour scale: ${transfer === "sqrt" ? "square root" : transfer}`,
       when: inHead,
       run: ({ session }) => session.set({ transfer }),
     }),
   ),
   {
     name: "pin",
-    label: "Hold this cell",
+    label: "Pin or release the cell; open the head",
     keys: ["Enter", " "],
     when: open,
     run: pinCell,
   },
   {
     name: "back",
-    label: "Back",
+    label: "One step back: restore, release, leave, up",
     keys: ["Escape"],
     when: open,
     run: back,
@@ -203,14 +201,14 @@ export const ACTIONS: readonly Action[] = [
   },
   {
     name: "weaker",
-    label: "Next strongest key of the row",
+    label: "Next strongest cell of the row",
     keys: ["n"],
     when: open,
     run: (doer) => byStrength(doer, 1),
   },
   {
     name: "stronger",
-    label: "Next stronger key of the row",
+    label: "Cell before it by strength",
     keys: ["N"],
     when: open,
     run: (doer) => byStrength(doer, -1),
@@ -235,7 +233,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
   {
     name: "renormalise",
-    label: "Rescale what is left to 100 %",
+    label: "Renormalise what is left",
     when: inHead,
     run: ({ session }) => session.set({ renormalise: !session.state.renormalise }),
   },

@@ -35,7 +35,6 @@ const state: fc.Arbitrary<State> = fc.record({
   block: name,
   layer: index,
   head: index,
-  text: index,
   query: index,
   key: index,
   held: fc.option(fc.tuple(index, index), { nil: null }),

@@ -30,8 +30,9 @@ export interface Frame {
   readonly cellHeight: number;
 }
 
-/** Cells of a picture that fits are at most this large. */
-const LARGEST = 64;
+/** Cells of a picture that fits are at most this large; with values printed in them, larger. */
+const LARGEST = 28;
+const LARGEST_VALUED = 44;
 
 export function frameOf(
   width: number,
@@ -39,7 +40,7 @@ export function frameOf(
   rows: Axis,
   columns: Axis,
   names: Names,
-  { camera }: State,
+  { camera, values }: State,
 ): Frame {
   const small = width < 520;
   const side = roomFor(names.query, Math.min(128, width * 0.3));
@@ -56,7 +57,7 @@ export function frameOf(
     height: areaHeight,
     columns: columns.count,
     rows: rows.count,
-    largest: LARGEST,
+    largest: values ? LARGEST_VALUED : LARGEST,
   };
   const { scale, x, y } = settle(scene, camera);
   const [cellWidth, cellHeight] = cellSize(scene, scale);

@@ -76,7 +76,6 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     }
     moving = undefined;
     drawing = false;
-    if (phase === "end") area.focus();
   };
 
   listen(

@@ -23,6 +23,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./view.ts")),
   },
   {
+    name: "lab",
+    summary: "learn attention by doing, in the browser",
+    load: () => from(import("./lab.ts")),
+  },
+  {
     name: "html",
     summary: "write the explorer and a file of attention as one HTML file",
     load: () => from(import("./html.ts")),

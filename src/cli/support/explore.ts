@@ -62,10 +62,19 @@ export async function explore(
   io: ServeIo,
   print: (server: LocalServer) => string = ({ url }) => `${url}\n`,
 ): Promise<number> {
+  return serveUntilInterrupted(await startExplorer(files, options), options, io, print);
+}
+
+/** Prints the address of a server that runs, opens a browser where there is one, and waits for Ctrl-C; then closes it. */
+export async function serveUntilInterrupted(
+  server: LocalServer,
+  options: ServeOptions,
+  io: ServeIo,
+  print: (server: LocalServer) => string = ({ url }) => `${url}\n`,
+): Promise<number> {
   // From here on this process only serves. V8 would let short-lived objects fill 100 MiB before it looks at the old
   // ones, whoever asks; so it keeps the heap near what is held, and collects a little more often.
   setFlagsFromString("--optimize-for-size");
-  const server = await startExplorer(files, options);
   try {
     if (options.host !== undefined)
       io.stderr.write(

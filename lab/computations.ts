@@ -1,0 +1,11 @@
+/** What computes the numbers of each page. The worker loads one when its page first asks. */
+import type { Computation } from "./frame/messages.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: each page has a state of its own, which only that page reads
+const of = (module: Promise<Computation<any, any>>): Promise<Computation> => module as Promise<Computation>;
+
+export const COMPUTATIONS: Readonly<Record<string, () => Promise<Computation>>> = {
+  words: () => of(import("./words/compute.ts")),
+  masks: () => of(import("./masks/compute.ts")),
+  saturation: () => of(import("./saturation/compute.ts")),
+};

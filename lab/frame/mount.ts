@@ -1,0 +1,402 @@
+/**
+ * A page in use: what the reader does changes the state, a worker computes its numbers, and what depends on them is drawn
+ * again in place. Nothing is drawn from a state whose numbers are not there yet, so no picture is older than its data.
+ */
+import morphdomModule from "morphdom";
+import { decodeState, encodeState } from "./address.ts";
+import type { Markup } from "./markup.ts";
+import type { Answer } from "./messages.ts";
+import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
+import { renderCode, renderPicture, renderStep, renderTable, renderTasks } from "./render.ts";
+import { svgFile, tableCsv } from "./save.ts";
+import { SENTENCE, sentence } from "./sentence.ts";
+
+/** Where a page is mounted, and what it is given. */
+export interface MountOptions {
+  readonly worker: () => Worker;
+  /** Whether the state is written into the address of the document. */
+  readonly address: boolean;
+}
+
+/** A mounted page. */
+export interface Mounted {
+  /** Ends the worker and takes the listeners away. */
+  end(): void;
+}
+
+/** The function itself: its types describe a CommonJS module, its code is an ES module. */
+const morphdom = morphdomModule as unknown as typeof morphdomModule.default;
+
+const STORED = "heed-lab";
+const NARROW_BELOW = 900;
+
+/** Mounts a page on its own static markup: `root` holds `.columns`. */
+export function mount<S extends State, N>(
+  page: Page<S, N>,
+  root: HTMLElement,
+  { worker: start, address }: MountOptions,
+): Mounted {
+  const initial = page.initial;
+  let worker: Worker | undefined;
+  let [sent, answered, pending] = [0, 0, false];
+  let state = page.check(address ? decodeState(location.hash, initial) : initial);
+  let asked = state;
+  let shown: { state: S; numbers: N } | undefined;
+  let used = encodeState(state, initial) !== "";
+  let active = -1;
+  let frame = 0;
+  const done = page.tasks.map((_, i) => stored()[page.name]?.includes(i) ?? false);
+  const parts = new Map<string, Element>();
+  for (const part of root.querySelectorAll("[data-part]")) parts.set(part.getAttribute("data-part")!, part);
+  const problem = root.querySelector<HTMLElement>(".problem")!;
+  const saying = root.querySelector<HTMLElement>(".saying")!;
+
+  const wide = () => root.clientWidth >= NARROW_BELOW;
+  const view = (): View<S, N> => ({ ...shown!, wide: wide(), used });
+
+  /** Asks for numbers of the newest state; while an answer is due, only the newest is kept. */
+  const request = () => {
+    if (sent !== answered) {
+      pending = true;
+      return;
+    }
+    pending = false;
+    worker ??= begin();
+    asked = state;
+    root.setAttribute("data-state", "computing");
+    worker.postMessage({ id: ++sent, page: page.name, state });
+  };
+  const begin = (): Worker => {
+    const made = start();
+    made.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+      if (data.id !== sent) return;
+      if (data.progress === undefined) answered = data.id;
+      if (data.error === undefined) {
+        shown = { state: asked, numbers: data.numbers as N };
+        problem.hidden = true;
+        schedule();
+      } else fail(`This picture could not be computed: ${data.error}`);
+      if (pending) request();
+    });
+    made.addEventListener("error", (event) => {
+      answered = sent;
+      worker?.terminate();
+      worker = undefined;
+      fail(
+        `The computation ended unexpectedly${event.message ? `: ${event.message}` : ""}. Change something to start it again.`,
+      );
+    });
+    return made;
+  };
+  const fail = (text: string) => {
+    problem.textContent = text;
+    problem.hidden = false;
+  };
+  const schedule = () => {
+    if (frame === 0)
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        draw();
+      });
+  };
+  const update = (change: Partial<S> | undefined, byReader = true) => {
+    if (change === undefined) return;
+    const next = page.check({ ...state, ...change });
+    if (byReader) used = true;
+    state = next;
+    request();
+  };
+
+  const put = (name: string, markup: Markup | string) => {
+    const part = parts.get(name);
+    if (part !== undefined) morph(part, markup.toString());
+  };
+  const draw = () => {
+    if (shown === undefined) return;
+    const now = view();
+    put("picture", renderPicture(page, now));
+    put("caption", page.caption(now));
+    put("control", page.control(now));
+    put("code", renderCode(page, now));
+    put("table", renderTable(page, now));
+    if (active >= 0 && !page.steps[active].fixed)
+      put(`step-${active}`, renderStep(page.steps[active], now, active));
+    if (used)
+      for (const [i, task] of page.tasks.entries())
+        if (!done[i] && task.done(now)) {
+          done[i] = true;
+          keep(page.name, done);
+        }
+    put("tasks", renderTasks(page, done));
+    if (pointed !== undefined) point(pointed);
+    if (address) {
+      const hash = encodeState(shown.state, initial);
+      if (hash !== location.hash)
+        history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+    }
+    if (sent === answered) root.setAttribute("data-state", "drawn");
+    root.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
+  };
+
+  // What the reader does.
+  const named = (event: Event, attribute: string): readonly [Element, string, string] | undefined => {
+    const element = (event.target as Element).closest?.(`[${attribute}]`);
+    if (!element || !root.contains(element)) return undefined;
+    const text = element.getAttribute(attribute)!;
+    const colon = text.indexOf(":");
+    return colon < 0 ? [element, text, ""] : [element, text.slice(0, colon), text.slice(colon + 1)];
+  };
+  const act = (name: string, argument: string, value: string) => {
+    if (shown === undefined && name !== "reset") return;
+    if (name === "reset") {
+      const step = page.steps[Math.max(0, active)];
+      problem.hidden = true;
+      state = page.check({ ...initial, ...step?.state });
+      return request();
+    }
+    if (name === "link") return void copyLink();
+    if (name === "svg")
+      return save(
+        svgFile(root.querySelector(`.picture svg.${wide() ? "wide" : "narrow"}`)!),
+        "image/svg+xml",
+        "svg",
+      );
+    if (name === "csv") return save(tableCsv(page.table(view())), "text/csv;charset=utf-8", "csv");
+    if (name === "predict") {
+      const range = root.querySelector<HTMLInputElement>(`[data-guess="${argument}"]`)!;
+      const { predict } = page.steps[Number(argument)];
+      return update({ ...predict?.show, [`guess${argument}`]: range.valueAsNumber } as unknown as Partial<S>);
+    }
+    if (name === "forget") {
+      const step = page.steps[Number(argument)];
+      return update({ ...step.state, [`guess${argument}`]: -1 } as unknown as Partial<S>);
+    }
+    update(page.actions[name]?.(live(), argument, value));
+  };
+  /** The newest state with the newest numbers there are: changes start from what the reader has asked for last. */
+  const live = (): View<S, N> => ({ ...view(), state });
+  const say = (text: string) => {
+    saying.textContent = text;
+    setTimeout(() => (saying.textContent = ""), 4000);
+  };
+  const copyLink = async () => {
+    const link = new URL(encodeState(state, initial) || "#", location.href).href;
+    try {
+      await navigator.clipboard.writeText(link);
+      say("Link copied.");
+    } catch {
+      say("The browser allows no copying here; the address bar has the link.");
+    }
+  };
+  const save = (text: string, type: string, suffix: string) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = `${page.name}.${suffix}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  };
+
+  const onClick = (event: Event) => {
+    const found = named(event, "data-act");
+    if (found === undefined || found[0].matches("input, select")) return;
+    act(found[1], found[2], "");
+  };
+  const onInput = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    if (input.hasAttribute("data-guess")) {
+      const unit = input.getAttribute("aria-valuetext")!.replace(/^[\d.]+/, "");
+      input.nextElementSibling!.textContent = `${input.value}${unit}`;
+      input.setAttribute("aria-valuetext", `${input.value}${unit}`);
+      return;
+    }
+    const found = named(event, "data-act");
+    if (found !== undefined)
+      act(found[1], found[2], input.type === "checkbox" ? String(input.checked) : input.value);
+  };
+
+  let dragging: { name: string; argument: string; gesture: { first: boolean; memo?: unknown } } | undefined;
+  const place = (event: PointerEvent): Point | undefined => {
+    const svg = root.querySelector<SVGSVGElement>(`.picture svg.${wide() ? "wide" : "narrow"}`);
+    const matrix = svg?.getScreenCTM()?.inverse();
+    if (!matrix) return undefined;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix);
+    const { width, height } = wide() ? WIDE : NARROW;
+    return { x: Math.min(width, Math.max(0, x)), y: Math.min(height, Math.max(0, y)) };
+  };
+  const drag = (event: PointerEvent) => {
+    const at = place(event);
+    if (dragging === undefined || at === undefined || shown === undefined) return;
+    const { name, argument, gesture } = dragging;
+    update(page.drags[name]?.move(live(), argument, at, gesture as Gesture));
+    gesture.first = false;
+  };
+  const onDown = (event: PointerEvent) => {
+    const found = named(event, "data-drag");
+    if (found === undefined || event.button !== 0) return;
+    event.preventDefault();
+    (found[0] as SVGElement).focus({ preventScroll: true });
+    dragging = { name: found[1], argument: found[2], gesture: { first: true } };
+    root.setPointerCapture?.(event.pointerId);
+    drag(event);
+  };
+  const onMove = (event: PointerEvent) => {
+    if (dragging !== undefined) drag(event);
+  };
+  const onUp = () => {
+    dragging = undefined;
+  };
+  const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
+    ArrowLeft: [-1, 0],
+    ArrowRight: [1, 0],
+    ArrowUp: [0, 1],
+    ArrowDown: [0, -1],
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const found = named(event, "data-key");
+    if (found === undefined || event.target !== found[0] || shown === undefined) return;
+    const step = ARROWS[event.key];
+    if (step !== undefined) {
+      const many = event.shiftKey ? 10 : 1;
+      const change = page.drags[found[1]]?.key?.(live(), found[2], step[0] * many, step[1] * many);
+      if (change === undefined) return;
+      event.preventDefault();
+      update(change);
+    } else if ((event.key === "Enter" || event.key === " ") && found[0].hasAttribute("data-act")) {
+      event.preventDefault();
+      act(found[1], found[2], "");
+    }
+  };
+  const onOver = (event: Event) => {
+    const hover = named(event, "data-hover");
+    if (hover !== undefined && shown !== undefined)
+      update(page.actions[hover[1]]?.(live(), hover[2], ""), false);
+    const found = (event.target as Element).closest?.("[data-ref]");
+    point(found?.getAttribute("data-ref") ?? undefined);
+  };
+
+  /** Marks what a variable of the code is in the picture. */
+  let pointed: string | undefined;
+  function point(name: string | undefined): void {
+    pointed = name;
+    root.classList.toggle("pointing", name !== undefined);
+    for (const group of root.querySelectorAll(".picture [data-name]"))
+      group.classList.toggle("lit", group.getAttribute("data-name") === name);
+  }
+
+  // A stop of the text sets its state when it is scrolled to, never by itself before the reader has scrolled.
+  let scrolled = false;
+  const steps = [...root.querySelectorAll<HTMLElement>(".step")];
+  const reach = () => {
+    const line = (wide() ? 0.45 : 0.72) * innerHeight;
+    let at = -1;
+    for (const [i, step] of steps.entries()) if (step.getBoundingClientRect().top < line) at = i;
+    // Past the last stop the picture stays as the reader left it.
+    if (at < 0 || at === active) return;
+    const before = active;
+    active = at;
+    const last = steps[steps.length - 1].getBoundingClientRect();
+    if (!scrolled || (before === -1 && used) || last.bottom < 0) return;
+    const kept = Object.fromEntries(Object.entries(state).filter(([name]) => /^guess\d/.test(name)));
+    const guess = page.steps[at].predict && Number(kept[`guess${at}`] ?? -1) >= 0;
+    update(
+      {
+        ...initial,
+        ...page.carry?.(state),
+        ...page.steps[at].state,
+        ...kept,
+        ...(guess && page.steps[at].predict?.show),
+      } as Partial<S>,
+      false,
+    );
+  };
+  const onScroll = () => {
+    scrolled = true;
+    reach();
+  };
+  const onSentence = () => {
+    const text = sentence();
+    update(page.sentence?.(text === SENTENCE ? "" : text));
+  };
+  const onHash = () => {
+    state = page.check(decodeState(location.hash, initial));
+    request();
+  };
+  let was = wide();
+  const onResize = () => {
+    if (wide() === was) return;
+    was = wide();
+    schedule();
+  };
+
+  root.addEventListener("click", onClick);
+  root.addEventListener("input", onInput);
+  root.addEventListener("pointerdown", onDown);
+  root.addEventListener("pointermove", onMove);
+  root.addEventListener("pointerup", onUp);
+  root.addEventListener("pointercancel", onUp);
+  root.addEventListener("keydown", onKey);
+  root.addEventListener("pointerover", onOver);
+  root.addEventListener("focusin", onOver);
+  addEventListener("scroll", onScroll, { passive: true });
+  addEventListener("resize", onResize);
+  if (address) addEventListener("hashchange", onHash);
+  root.addEventListener("sentence", onSentence);
+  reach();
+  if (page.sentence !== undefined && sentence() !== SENTENCE && !used)
+    state = page.check({ ...state, ...page.sentence(sentence()) });
+  request();
+  return {
+    end() {
+      worker?.terminate();
+      cancelAnimationFrame(frame);
+      removeEventListener("scroll", onScroll);
+      removeEventListener("resize", onResize);
+      removeEventListener("hashchange", onHash);
+    },
+  };
+}
+
+/** Brings the children of an element to what the markup says, keeping those that are the same, and the focus. */
+function morph(part: Element, markup: string): void {
+  const next = part.cloneNode(false) as Element;
+  next.innerHTML = markup;
+  morphdom(part, next, {
+    childrenOnly: true,
+    // A control under the reader's hand says itself what it is at.
+    onBeforeElUpdated: (from, to) => {
+      if (from.isEqualNode(to)) return false;
+      if (
+        from instanceof HTMLInputElement &&
+        from.matches(":active, :focus") &&
+        to instanceof HTMLInputElement
+      ) {
+        if (from.type === "range" || from.type === "text") to.value = from.value;
+      }
+      if (from instanceof HTMLDetailsElement && to instanceof HTMLDetailsElement) to.open = from.open;
+      return true;
+    },
+  });
+}
+
+type Kept = Record<string, number[] | undefined>;
+
+/** Which tasks were reached, by page. Kept in the browser alone; a browser that keeps nothing shows none. */
+export function stored(): Kept {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(STORED) ?? "{}");
+    return typeof value === "object" && value !== null ? (value as Kept) : {};
+  } catch {
+    return {};
+  }
+}
+
+function keep(name: string, done: readonly boolean[]): void {
+  try {
+    localStorage.setItem(
+      STORED,
+      JSON.stringify({ ...stored(), [name]: done.flatMap((one, i) => (one ? [i] : [])) }),
+    );
+  } catch {
+    // A browser that keeps nothing: the ticks last as long as the page.
+  }
+}

@@ -1,0 +1,34 @@
+/** The one script of a page: mounts it on its static markup, keeps the reader's sentence, and shows progress on the map. */
+import { PAGES } from "../pages.ts";
+import { mount, stored } from "./mount.ts";
+import { keepSentence, SENTENCE, sentence } from "./sentence.ts";
+
+const root = document.querySelector<HTMLElement>(".lab[data-page]");
+const name = root?.getAttribute("data-page") ?? "";
+const entry = PAGES.find((page) => page.name === name);
+if (root !== null && entry !== undefined) {
+  const page = await entry.load();
+  mount(page, root, {
+    worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),
+    address: true,
+  });
+  root.setAttribute("data-ready", "");
+}
+
+const field = document.querySelector<HTMLInputElement>("#sentence");
+if (field !== null) {
+  field.value = sentence();
+  field.placeholder = SENTENCE;
+  field.form!.addEventListener("submit", (event) => {
+    event.preventDefault();
+    keepSentence(field.value);
+    field.value = sentence();
+    root?.dispatchEvent(new CustomEvent("sentence"));
+  });
+  field.addEventListener("change", () => field.form!.requestSubmit());
+}
+
+for (const item of document.querySelectorAll("[data-page] [data-done]")) {
+  const count = stored()[item.closest("[data-page]")!.getAttribute("data-page")!]?.length ?? 0;
+  item.textContent = count === 0 ? "" : `${count} of 2 tasks done`;
+}

@@ -1,0 +1,168 @@
+/** The style sheet of the Lab: the explorer's colors, text on the left, a picture on the right that stays in view. */
+import { COLOURS } from "../../explorer/styles/theme.ts";
+import { colourTable, hex, lightness } from "../../src/view/color.ts";
+import { LEVELS } from "./svg.ts";
+
+const colors = COLOURS.map(
+  ([name, light, dark]) => `--${name}:var(--heed-${name},light-dark(${light},${dark}));`,
+).join("");
+
+const pairOf = (wanted: string) => COLOURS.find(([name]) => name === wanted)!.slice(1);
+const [PAPER, INK] = [pairOf("paper"), pairOf("ink")];
+
+/** The weight scale as classes, from the explorer's own tables. */
+const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
+  const at = Math.round((255 * i) / LEVELS);
+  const [light, dark] = [colourTable("plum")[at], colourTable("plum-dark")[at]];
+  const text = `light-dark(${lightness(light) < 0.62 ? PAPER[0] : INK[0]},${lightness(dark) > 0.66 ? PAPER[1] : INK[1]})`;
+  return `.w${i}{fill:light-dark(${hex(light)},${hex(dark)})}svg text.t${i}{fill:${text}}`;
+}).join("");
+
+/** `root` is `:root` on a page of its own and `:host` in an element. */
+export const style = (root: ":root" | ":host"): string => `
+${root}{color-scheme:light dark;${colors}--mono:var(--heed-mono,"JetBrains Mono","DejaVu Sans Mono",Menlo,Consolas,monospace);
+--serif:var(--heed-serif,"Source Serif 4",Charter,"Bitstream Charter",Georgia,"DejaVu Serif",serif);
+--sans:var(--heed-sans,Inter,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif);
+color:var(--ink);background:var(--paper);font:13px/20px var(--sans);font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%}
+*,*::before,*::after{box-sizing:border-box}
+body{margin:0}
+h1,h2,p,ul,figure,pre{margin:0;padding:0}
+ul{list-style:none}
+a{color:var(--query)}
+button,input,select{font:inherit;color:inherit}
+:focus{outline:none}
+:focus-visible{outline:2px solid var(--query);outline-offset:2px;border-radius:2px}
+.top{display:flex;flex-wrap:wrap;gap:4px 20px;align-items:center;min-block-size:48px;padding:4px 20px;border-block-end:1px solid var(--line)}
+.top a{color:var(--ink);text-decoration:none}.top a:hover{text-decoration:underline}
+.top .home{font-weight:600}.top .where{color:var(--second)}
+.top form{margin-inline-start:auto;display:flex;gap:8px;align-items:center;flex:0 1 460px}
+.top label{color:var(--second);white-space:nowrap}
+.top input{flex:1;min-inline-size:0;min-block-size:32px;padding:0 8px;border:1px solid var(--line);border-radius:6px;background:var(--raised)}
+.lab{display:block}${root === ":root" ? "" : ":host{display:block;container-type:inline-size}"}
+.columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 28px;justify-content:center;align-items:start;padding:0 16px}
+.text{font:16px/26px var(--serif);padding:32px 0 40vh}
+h1{font:600 34px/40px var(--serif);margin-block-end:12px}
+.point{font-size:18px;line-height:28px;color:var(--second);margin-block-end:24px}
+.text section{margin-block-end:64px}
+.step{min-block-size:46vh}
+h2{font:600 20px/28px var(--serif);margin-block-end:8px}
+.text p{margin-block-end:14px}
+.text em{font-style:italic}
+.small{font:13px/20px var(--sans);color:var(--second)}
+.q{color:var(--query)}.k{color:var(--key)}.v{color:color-mix(in oklab,var(--value) 88%,var(--ink))}.w{color:var(--weight)}
+math{font-size:1.05em}
+.text p.formula{margin-block:4px 16px;overflow-x:auto}
+.stage{position:sticky;inset-block-start:0;padding-block-start:16px;max-block-size:100vh;overflow:auto}
+.picture svg{display:block;inline-size:100%;block-size:auto;touch-action:manipulation;user-select:none;-webkit-user-select:none}
+.picture .narrow{display:none}
+figcaption{font:15px/23px var(--serif);color:var(--ink);padding:8px 0 0;min-block-size:54px;max-inline-size:760px}
+.still{display:none}
+.control{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:center;min-block-size:48px;padding-block:6px;border-block-start:1px solid var(--line);margin-block-start:6px}
+.control label{display:inline-flex;align-items:center;gap:10px}
+.control input[type=range]{inline-size:min(420px,52vw);min-block-size:28px;accent-color:var(--query);margin:0}
+.control output{min-inline-size:56px;font:600 15px/24px var(--mono)}
+.control .narrow-only{display:none}
+code{font:.86em/1 var(--mono)}
+button{min-block-size:32px;padding:0 12px;border:1px solid var(--line);border-radius:6px;background:var(--raised);cursor:pointer}
+button:hover{background:var(--hover)}
+button[aria-pressed=true]{background:var(--ink);color:var(--paper);border-color:var(--ink)}
+button.quiet{border-color:transparent;background:none;color:var(--second);padding:0 6px;min-block-size:28px}
+button.quiet:hover{color:var(--ink);text-decoration:underline}
+.choice{display:inline-flex;border:1px solid var(--line);border-radius:6px;background:var(--raised);overflow:hidden}
+.choice button{border:0;border-radius:0}
+.tools{display:flex;flex-wrap:wrap;gap:0 8px;align-items:center;margin-inline-start:-6px}
+.saying{color:var(--second)}
+.problem{color:var(--badge);border:1px solid var(--badge);border-radius:6px;padding:8px 12px;margin-block:8px}
+[hidden]{display:none!important}
+.predict{border-inline-start:3px solid var(--query);padding-inline-start:14px;margin-block:16px 20px;font:14px/22px var(--sans)}
+.predict p{margin-block-end:8px}
+.predict .row{display:flex;gap:10px;align-items:center}
+.predict input{flex:1;min-inline-size:60px;accent-color:var(--query);min-block-size:28px}
+.predict output{min-inline-size:56px;font:600 14px/22px var(--mono)}
+.languages>input{position:absolute;opacity:0;inline-size:1px;block-size:1px}
+.languages>label{display:inline-block;padding:2px 10px;border:1px solid var(--line);border-radius:6px;cursor:pointer;font:13px/24px var(--sans);color:var(--second);margin-inline-end:6px}
+.languages>input:checked+label{background:var(--ink);color:var(--paper)}
+.languages>input:focus-visible+label{outline:2px solid var(--query);outline-offset:2px}
+.languages .py{display:none}
+.languages:has(#py:checked) .py{display:block}.languages:has(#py:checked) .ts{display:none}
+pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;tab-size:2}
+.code pre{border-block:1px solid var(--line);margin-block:10px}
+.code pre>span,.code pre>mark{display:inline-block;min-inline-size:100%;padding-inline:6px}
+.code mark{background:light-dark(#e9ddea,#3a2740);color:var(--ink)}
+.printed{padding:6px;background:var(--hover);border-radius:4px}
+.var{color:var(--query);border-block-end:1px dotted currentColor;cursor:help}
+.var:hover{background:var(--hover)}
+.tasks li{display:flex;gap:10px;margin-block-end:10px}
+.tick{font:16px/26px var(--sans);color:var(--third)}
+.tasks .done .tick{color:var(--value);font-weight:700}
+.recall{margin-block-end:8px}
+summary{cursor:pointer;padding-block:4px}
+.recall p{padding-inline-start:16px;color:var(--second)}
+.scroll{overflow:auto;max-block-size:420px}
+table{border-collapse:collapse;font:12px/18px var(--mono)}
+caption{text-align:start;font:13px/20px var(--sans);color:var(--second);padding-block:4px}
+th,td{padding:2px 10px 2px 0;text-align:end;font-weight:400;white-space:nowrap}
+th:first-child{text-align:start}
+thead th{color:var(--second);border-block-end:1px solid var(--line)}
+.next{border-block-start:1px solid var(--line);padding-block-start:14px;margin-block-start:24px}
+.next span{display:block;font-size:15px;line-height:23px;color:var(--second)}
+svg{font-size:13px}svg text{font-family:var(--sans);fill:var(--ink)}
+svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}svg .s36{font-size:36px}svg .s40{font-size:40px}
+svg text.serif{font-family:var(--serif)}svg text.mono{font-family:var(--mono)}svg .bold{font-weight:600}
+svg text.second{fill:var(--second)}svg text.third{fill:var(--third)}
+svg .mid{text-anchor:middle}svg .end{text-anchor:end}
+svg text.tq{fill:var(--query)}svg text.tk{fill:var(--key)}svg text.tv{fill:var(--value)}svg text.tw{fill:var(--weight)}svg text.tb{fill:var(--badge)}svg text.tp{fill:var(--paper)}
+svg .fq{fill:var(--query)}svg .fk{fill:var(--key)}svg .fv{fill:var(--value)}svg .fw{fill:var(--weight)}svg .fb{fill:var(--badge)}
+svg .fline{fill:var(--line)}svg .fpaper{fill:var(--paper)}svg .fraised{fill:var(--raised)}svg .fhover{fill:var(--hover)}svg .fthird{fill:var(--third)}svg .none.none{fill:none}
+svg .soft{fill-opacity:.32}
+svg line,svg path{fill:none}
+svg path.area{stroke:none}
+svg .lq{stroke:var(--query);stroke-width:2}svg .lk{stroke:var(--key);stroke-width:2}svg .lv{stroke:var(--value);stroke-width:2}svg .lw{stroke:var(--weight);stroke-width:2}svg .lb{stroke:var(--badge);stroke-width:1.5}
+svg .lline{stroke:var(--line);stroke-width:1}svg .link{stroke:var(--ink);stroke-width:1.5}svg .lsecond{stroke:var(--second);stroke-width:1}svg .lthird{stroke:var(--third);stroke-width:1}
+svg .halo{paint-order:stroke;stroke:var(--paper);stroke-width:5px;stroke-linejoin:round}
+svg .thin{stroke-width:1}svg .dash{stroke-dasharray:4 4}
+svg .solid{stroke:none}
+svg polygon.lq,svg circle.lq{fill:var(--query)}svg polygon.lk,svg circle.lk{fill:var(--key)}svg polygon.lv,svg circle.lv{fill:var(--value)}svg polygon.lw,svg circle.lw{fill:var(--weight)}svg polygon.lb,svg circle.lb{fill:var(--badge)}svg polygon.link,svg circle.link{fill:var(--ink)}svg polygon.lthird,svg circle.lthird{fill:var(--third)}
+svg .arc{stroke:var(--weight);stroke-opacity:.55;stroke-linecap:round}
+svg .cell{stroke:none}
+svg .dots{stroke:var(--weight);stroke-opacity:.5;stroke-linecap:round;stroke-width:3}
+svg .cursor{stroke:var(--ink);stroke-dasharray:3 3;stroke-width:1.5;opacity:0}svg g:focus-visible>.cursor{opacity:1}
+svg .hatched{stroke:var(--hatch);stroke-width:1}
+svg .drag{cursor:ns-resize;touch-action:none}svg .drag.free{cursor:grab}svg .press{cursor:pointer}
+svg .hit{fill:transparent;stroke:none}
+svg .drag:focus-visible .grip,svg .press:focus-visible .grip{stroke:var(--query);stroke-width:2.5}
+svg g:focus-visible{outline:2px solid var(--query);outline-offset:2px}
+svg .grip{stroke:transparent}
+.pointing svg [data-name]{opacity:.22}
+.pointing svg [data-name].lit{opacity:1}
+${scale}
+@media (prefers-reduced-motion:no-preference){.pointing svg [data-name]{transition:opacity .12s}}
+.map{max-inline-size:860px;margin:0 auto;padding:32px 20px 96px;font:16px/26px var(--serif)}
+.map .lead{font-size:19px;line-height:30px;color:var(--second);margin-block-end:32px;max-inline-size:640px}
+.map ol{list-style:none;margin:0;padding:0;counter-reset:page}
+.map li{display:grid;grid-template-columns:40px 1fr auto;gap:0 16px;padding:16px 0;border-block-start:1px solid var(--line);counter-increment:page}
+.map li::before{content:counter(page);font:600 20px/28px var(--serif);color:var(--third)}
+.map h2{margin:0}.map h2 a{text-decoration:none}.map h2 a:hover{text-decoration:underline}
+.map .meta{font:13px/28px var(--sans);color:var(--second);text-align:end}
+.map .needs{font:13px/20px var(--sans);color:var(--second)}
+${root === ":root" ? "@media" : "@container"} (max-width:899px){
+.columns{display:flex;flex-direction:column;align-items:stretch;padding:0}
+.stage{order:-1;background:var(--paper);padding:0;z-index:2;border-block-end:1px solid var(--line);overflow:visible;max-block-size:none}
+.picture .wide{display:none}.picture .narrow{display:block;max-block-size:38svh;margin:0 auto}
+figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:44px}
+.control{${root === ":root" ? "position:fixed;inset:auto 0 0 0;z-index:3;" : ""}background:var(--paper);margin:0;padding:6px 16px calc(6px + env(safe-area-inset-bottom));min-block-size:56px;gap:4px 12px}
+.control input[type=range]{inline-size:auto;flex:1;min-inline-size:120px}
+.control label{flex:1}
+.tools,.control .roomy{display:none}
+.control .narrow-only{display:inline-flex}
+.step{scroll-margin-block-start:48svh}
+.text{padding:20px 16px 50vh}
+h1{font-size:28px;line-height:34px}
+.text section{margin-block-end:48px}
+.step{min-block-size:40vh}
+}
+@media (max-width:899px){.top{padding:4px 16px}.top form{flex-basis:100%;margin:0 0 4px}.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr}.map .meta{grid-column:2;text-align:start}}
+@media (scripting:none){.stage,.predict .row,.hint,.top form{display:none}.still{display:block;margin-block:12px}.still figcaption{min-block-size:0}.columns{grid-template-columns:minmax(0,640px)}.step{min-block-size:0}.still svg{inline-size:100%;block-size:auto}.text{padding-block-end:64px}.languages .py{display:block!important}.languages>label{display:none}}
+@media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}
+@media (forced-colors:active){svg{forced-color-adjust:none}}
+`;

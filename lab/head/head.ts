@@ -1,0 +1,50 @@
+/** The head of a real model that several pages look at: its vectors, and its weights computed by heed. */
+import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
+import { CAPTURES, type Capture, HEAD_SIZE } from "./captures.ts";
+
+/** Sentences by name. */
+export type CaptureName = keyof typeof CAPTURES;
+
+/** A sentence as the head sees it. */
+export interface Head {
+  readonly tokens: readonly string[];
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+}
+
+/** What is shown for the marks that the model puts around a sentence. */
+const MARKS: Readonly<Record<string, string>> = { "[CLS]": "start", "[SEP]": "end", "[PAD]": "pad" };
+
+/** The head's vectors of a sentence, [tokens, 32] each, float32. */
+export function headOf(name: CaptureName): Head {
+  const { tokens, query, key, value }: Capture = CAPTURES[name];
+  const shape = [tokens.length, HEAD_SIZE] as const;
+  const vectors = (text: string) => tensor(halves(text), shape);
+  return {
+    tokens: tokens.map((token) => MARKS[token] ?? token),
+    query: vectors(query),
+    key: vectors(key),
+    value: vectors(value),
+  };
+}
+
+/** The head's weights of a sentence, [tokens][tokens]. */
+export function weightsOf({ query, key, value }: Head): number[][] {
+  const { weights } = scaledDotProductAttention(query, key, value, { returnWeights: true });
+  return rowsOf(weights!);
+}
+
+/** A matrix as rows of numbers. */
+export function rowsOf(matrix: Tensor): number[][] {
+  const [rows, columns] = matrix.shape;
+  const numbers = matrix.toFloat64();
+  return Array.from({ length: rows }, (_, i) => [...numbers.subarray(i * columns, (i + 1) * columns)]);
+}
+
+/** float16 in base64 as float32. */
+function halves(text: string): Float32Array {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const bits = new Uint16Array(bytes.buffer);
+  return Float32Array.from(tensor(bits, [bits.length], "float16").toFloat64());
+}

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { compute, type MasksNumbers } from "./compute.ts";
+import { initial, page } from "./page.ts";
+
+const sum = (row: readonly number[]) => row.reduce((a, b) => a + b, 0);
+
+test("−∞ and −1e9 give the same shares, hidden words get exactly 0", () => {
+  const { formula, finite, heed } = compute(initial);
+  for (const [j, weight] of heed.entries()) {
+    expect(formula[j]).toBeCloseTo(weight, 6);
+    expect(finite[j]).toBeCloseTo(weight, 6);
+    if (j > initial.row) expect([formula[j], finite[j], weight]).toEqual([0, 0, 0]);
+  }
+  expect(sum(heed)).toBeCloseTo(1, 6);
+});
+
+test("a row that may look at nobody: NaN, the mean of all words, zeros", () => {
+  const empty = { ...initial, mask: initial.mask.map((bit, at) => (Math.floor(at / 10) === 4 ? 0 : bit)) };
+  const { formula, finite, heed, outputs } = compute(empty);
+  expect(formula.every(Number.isNaN)).toBe(true);
+  for (const weight of finite) expect(weight).toBeCloseTo(0.1, 12);
+  expect(heed).toEqual(Array(10).fill(0));
+  expect(outputs.heed).toBe(0);
+});
+
+test("scores of −10³⁰ lose to −1e9, and do not to −∞", () => {
+  const { finite, heed } = compute({ ...initial, low: true });
+  expect(sum(finite.slice(0, 5))).toBe(0);
+  expect(sum(heed.slice(0, 5))).toBeCloseTo(1, 6);
+});
+
+test("−1e9 is −∞ in float16", () => {
+  expect(compute(initial).half).toBe(Number.NEGATIVE_INFINITY);
+});
+
+test("the same bits read the other way hide what was visible", () => {
+  const { heed } = compute({ ...initial, inverted: true });
+  expect(heed.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+  expect(sum(heed)).toBeCloseTo(1, 6);
+});
+
+test("without a mask the two pads take a quarter of the attention of “sat”", async () => {
+  const { numbers } = await viewOf(page as never, page.steps[1].state as never);
+  const { plain } = numbers as MasksNumbers;
+  expect(plain[3][8] + plain[3][9]).toBeCloseTo(0.25, 2);
+});

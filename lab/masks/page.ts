@@ -1,0 +1,573 @@
+/** Masks: who may look at whom, and what happens to a row that may look at nobody. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Masks, MasksNumbers } from "./compute.ts";
+
+type Seen = View<Masks, MasksNumbers>;
+
+/** Queries and keys. */
+const SIZE = 10;
+
+/** The query that the page begins with: “on”. */
+const ON = 4;
+const SAT = 3;
+const PADS = 8;
+
+const bitmap = (see: (i: number, j: number) => boolean): number[] =>
+  Array.from({ length: SIZE * SIZE }, (_, at) => (see(Math.floor(at / SIZE), at % SIZE) ? 1 : 0));
+
+/** Masks by name. */
+const PRESETS: Readonly<Record<string, readonly number[]>> = {
+  none: bitmap(() => true),
+  causal: bitmap((i, j) => j <= i),
+  padding: bitmap((_, j) => j < PADS),
+  "causal + padding": bitmap((i, j) => j <= i && j < PADS),
+  "window ± 2": bitmap((i, j) => Math.abs(i - j) <= 2),
+};
+
+const wiped = (mask: readonly number[], row: number) =>
+  mask.map((bit, at) => (Math.floor(at / SIZE) === row ? 0 : bit));
+
+export const initial: Masks = {
+  mask: PRESETS.causal,
+  row: ON,
+  column: 6,
+  low: false,
+  inverted: false,
+  hide: false,
+  show: "grid",
+  guess1: -1,
+  guess3: -1,
+};
+
+const sees = ({ state }: Seen, i: number, j: number) => (state.mask[i * SIZE + j] === 1) !== state.inverted;
+const isEmpty = (view: Seen, i: number) =>
+  !Array.from({ length: SIZE }, (_, j) => sees(view, i, j)).some(Boolean);
+const hidden = (view: Seen, i: number) =>
+  Array.from({ length: SIZE }, (_, j) => j).filter((j) => !sees(view, i, j));
+
+/** Where the grid is. */
+const gridAt = (wide: boolean) => (wide ? { x: 72, y: 72, cell: 36 } : { x: 52, y: 34, cell: 26 });
+
+function grid(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const { x, y, cell } = gridAt(wide);
+  const parts: string[] = [
+    label(
+      x,
+      y - (wide ? 46 : 22),
+      wide ? "row: the word that looks · column: the word it looks at" : "rows look at columns",
+      { class: "second s12" },
+    ),
+  ];
+  const cells: string[] = [];
+  for (let i = 0; i < SIZE; i++)
+    for (let j = 0; j < SIZE; j++) {
+      const [cx, cy] = [x + j * cell, y + i * cell];
+      const weight = n.weights[i][j];
+      cells.push(
+        mark("rect", {
+          x: cx + 0.5,
+          y: cy + 0.5,
+          width: cell - 1,
+          height: cell - 1,
+          class: sees(view, i, j) ? weightClass(weight) : "fhover",
+        }),
+      );
+      if (!sees(view, i, j))
+        cells.push(mark("path", { d: hatch(cx + 1, cy + 1, cell - 2), class: "hatched" }));
+      else if (wide && weight >= 0.095 && !(state.hide && i === state.row))
+        cells.push(
+          label(cx + cell / 2, cy + cell / 2 + 4, (100 * weight).toFixed(0), {
+            class: `mid s12 mono ${textClass(weight)}`,
+          }),
+        );
+    }
+  parts.push(
+    mark(
+      "g",
+      {
+        "data-drag": "paint:",
+        "data-key": "paint:",
+        tabindex: "0",
+        role: "application",
+        class: "drag free",
+        "aria-label": `Mask of ${SIZE} by ${SIZE}. Arrow keys move, Enter changes. ${n.tokens[state.row]} looks at ${n.tokens[state.column]}: ${sees(view, state.row, state.column) ? percent(n.weights[state.row][state.column]) : "hidden"}`,
+      },
+      named("mask", named("weights", cells.join(""))) +
+        mark("rect", {
+          x: x + state.column * cell,
+          y: y + state.row * cell,
+          width: cell,
+          height: cell,
+          class: "none cursor",
+        }) +
+        mark("rect", { x, y, width: SIZE * cell, height: SIZE * cell, class: "hit" }),
+    ),
+    mark("rect", {
+      x: x - 1,
+      y: y + state.row * cell - 1,
+      width: SIZE * cell + 2,
+      height: cell + 2,
+      class: "none lq",
+    }),
+  );
+  for (const [i, token] of n.tokens.entries()) {
+    const quiet = i === 0 || i >= 7;
+    parts.push(
+      mark(
+        "g",
+        {
+          "data-act": `row:${i}`,
+          "data-key": `row:${i}`,
+          tabindex: "0",
+          role: "button",
+          class: "press",
+          "aria-label": `Show the row of ${token}`,
+          "aria-pressed": String(i === state.row),
+        },
+        mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
+          label(x - 8, y + i * cell + cell / 2 + 4, token, {
+            class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
+          }),
+      ),
+      label(x + i * cell + cell / 2, y - 8, token, {
+        class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
+      }),
+    );
+  }
+  return parts.join("");
+}
+
+const hatch = (x: number, y: number, size: number) => {
+  const path: string[] = [];
+  for (let d = 6; d < 2 * size; d += 6) {
+    const [x1, y1] = d <= size ? [x, y + d] : [x + d - size, y + size];
+    const [x2, y2] = d <= size ? [x + d, y] : [x + size, y + d - size];
+    path.push(`M${x1} ${y1}L${x2} ${y2}`);
+  }
+  return path.join("");
+};
+
+/** A number of a row: NaN is a word, 0 is 0. */
+const shown = (weight: number) => (Number.isNaN(weight) ? "NaN" : percent(weight));
+
+function answers(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const columns = [
+    ["the formula, −∞", n.formula, "formula"],
+    ["−1e9 instead", n.finite, "finite"],
+    ["heed", n.heed, "heed"],
+  ] as const;
+  const [left, top, width, step, row] = wide ? [478, 72, 66, 126, 26] : [58, 52, 40, 104, 21];
+  const parts: string[] = [
+    label(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
+      class: wide ? "s15 bold" : "bold",
+    }),
+  ];
+  for (const [j, token] of n.tokens.entries()) {
+    const y = top + j * row;
+    const off = !sees(view, state.row, j);
+    parts.push(
+      label(left - 8, y + 14, token, { class: `end ${off ? "third" : ""}` }),
+      off ? line(left - 8 - Math.max(16, token.length * 6.2), y + 10, left - 8, y + 10, "lthird") : "",
+    );
+  }
+  for (const [c, [title, weights, name]] of columns.entries()) {
+    const x = left + c * step;
+    parts.push(
+      label(x, top - 10, wide ? title : title.replace("the ", ""), { class: `${wide ? "s12" : "s11"} bold` }),
+    );
+    const bars: string[] = [];
+    for (const [j, weight] of weights.entries()) {
+      const y = top + j * row;
+      const off = !sees(view, state.row, j);
+      const leak = off && weight > 0;
+      const bad = Number.isNaN(weight);
+      if (state.hide) {
+        bars.push(
+          mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
+          label(x + width + 4, y + 14, "?", { class: "s12 second" }),
+        );
+        continue;
+      }
+      bars.push(
+        mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
+        c === 2
+          ? mark("rect", {
+              x: x + 0.5,
+              y: y + 3.5,
+              width: Math.max(0, n.plain[state.row][j] * width - 1),
+              height: row - 9,
+              class: "none lthird dash",
+            })
+          : "",
+        bad
+          ? ""
+          : mark("rect", {
+              x,
+              y: y + 3,
+              width: Math.max(weight > 0 ? 1 : 0, weight * width),
+              height: row - 8,
+              class: leak ? "fb" : "fw",
+            }),
+        label(x + width + 4, y + 14, shown(weight), {
+          class: `${wide ? "s12" : "s11"} mono ${leak || bad ? "tb bold" : weight > 0 ? "" : "third"}`,
+        }),
+      );
+    }
+    parts.push(named(name, bars.join("")));
+  }
+  const foot = top + SIZE * row + 20;
+  if (state.hide) return parts.join("");
+  const outputs = [n.outputs.formula, n.outputs.finite, n.outputs.heed];
+  parts.push(
+    label(left - 8, foot, wide ? "output" : "out", { class: "end second s12" }),
+    ...outputs.map((size, c) =>
+      label(
+        left + c * step,
+        foot,
+        Number.isNaN(size) ? "NaN" : size === 0 ? "all zeros" : `length ${number(size)}`,
+        { class: `s12 ${Number.isNaN(size) ? "tb bold" : ""}` },
+      ),
+    ),
+  );
+  return parts.join("");
+}
+
+/** The chosen row of the bitmap, read by both kinds of interface. */
+function polarity(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const [left, top] = wide ? [72, 462] : [8, 60];
+  const cell = 36;
+  const bits = state.mask.slice(state.row * SIZE, (state.row + 1) * SIZE);
+  const parts: string[] = [
+    label(left, top - 12, `the bits of “${n.tokens[state.row]}”:`, { class: "second s12" }),
+  ];
+  const [bx, by] = wide ? [left + 130, top - 26] : [left, top];
+  for (const [j, bit] of bits.entries())
+    parts.push(
+      mark("rect", {
+        x: bx + j * cell,
+        y: by,
+        width: cell - 2,
+        height: 20,
+        class: bit ? "fq soft" : "fhover",
+      }),
+      label(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
+    );
+  const readings = [
+    [
+      "True = may look",
+      "PyTorch’s scaled_dot_product_attention, Keras, heed",
+      (bit: number) => bit === 1,
+      !state.inverted,
+    ],
+    [
+      "True = is hidden",
+      "PyTorch’s nn.MultiheadAttention, key_padding_mask",
+      (bit: number) => bit === 0,
+      state.inverted,
+    ],
+  ] as const;
+  for (const [r, [title, who, keeps, chosen]] of readings.entries()) {
+    const y = wide ? top + 16 + r * 30 : top + 60 + r * 84;
+    parts.push(label(left, y, title, { class: `${chosen ? "bold" : "second"}` }));
+    parts.push(
+      label(
+        wide ? left + 500 : left,
+        wide ? y : y + 18,
+        wide ? who : who.replace("scaled_dot_product_attention", "sdpa"),
+        { class: "second s12" },
+      ),
+    );
+    const x0 = wide ? left + 130 : left;
+    const wy = wide ? y : y + 42;
+    for (const [j, token] of n.tokens.entries()) {
+      const x = x0 + j * cell + cell / 2 - 1;
+      parts.push(label(x, wy, token, { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
+      if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
+    }
+  }
+  return named("polarity", parts.join(""));
+}
+
+const list = (words: readonly string[]) =>
+  words.length === 0
+    ? "nothing"
+    : words
+        .map((word) => `“${word}”`)
+        .join(", ")
+        .replace(/, ([^,]*)$/, " and $1");
+
+export const page: Page<Masks, MasksNumbers> = {
+  name: "masks",
+  title: "Masks",
+  point:
+    "A mask says who may look at whom. Hidden words get a share of exactly 0, and a row that may look at nobody is where programs differ.",
+  initial,
+  check: (state) => ({
+    ...state,
+    mask: state.mask.length === SIZE * SIZE ? state.mask.map((bit) => (bit === 1 ? 1 : 0)) : PRESETS.causal,
+    row: Math.min(SIZE - 1, Math.max(0, Math.round(state.row))),
+    column: Math.min(SIZE - 1, Math.max(0, Math.round(state.column))),
+    show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
+  }),
+  steps: [
+    {
+      title: "No looking ahead",
+      state: {},
+      text: ({
+        numbers: n,
+      }) => html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline on the right).</p>
+<p>But a model that writes has not written “mat” yet when it is at “on”. So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
+<p>The share of a hidden word is not small. It is 0. And the others have grown: shares add up to 100 %, so what “mat” had went to the words before “on”.</p>
+<p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
+    },
+    {
+      title: "Padding",
+      state: { mask: PRESETS.none, row: SAT, hide: true },
+      text: () =>
+        html`<p>A computer likes sentences of one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>`,
+      predict: {
+        ask: "“sat” should ignore the two pads. How much of its attention do they get together?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 0,
+        unit: " %",
+        show: { mask: PRESETS.none, row: SAT, show: "row", hide: false },
+        say: (guess, { numbers: n }) =>
+          html`You said ${guess} %. Without a mask they get <b>${percent(n.plain[SAT][PADS] + n.plain[SAT][PADS + 1])}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
+      },
+    },
+    {
+      title: "−∞, or just a very small number?",
+      state: { row: ON, low: false, show: "row" },
+      text: (
+        view,
+      ) => html`<p>A key is hidden by giving it a score before softmax. <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
+<p>Compare the first two columns: they are equal. Now <button type="button" data-act="low">${view.state.low ? "put the scores back" : "set the visible scores to −1e30"}</button>. ${view.state.low ? html`All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words win everything.` : ""}</p>
+<p>In float16 there is no −1e9 at all. The smallest number is −65,504, and −1e9 becomes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} by itself.</p>`,
+    },
+    {
+      title: "A row that may look at nobody",
+      state: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: true },
+      text: () =>
+        html`<p>Hide everything from “on”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
+      predict: {
+        ask: "With −1e9 for all ten words: what share does each hidden word get?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 0,
+        unit: " %",
+        show: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: false },
+        say: (guess, view) =>
+          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and says <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed says <b>0</b>: nothing seen, nothing said.`,
+      },
+    },
+    {
+      title: "True means keep. Or drop.",
+      state: { show: "polarity" },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. Nothing fails when you mix them up. The causal mask just turns round.</p>
+<p><button type="button" data-act="invert">${state.inverted ? "Read it as “may look” again" : "Read the same bits the other way"}</button></p>
+${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss looks wonderful.</p>`}`,
+    },
+    {
+      title: "After softmax is too late",
+      state: { row: ON, show: "row" },
+      text: ({ numbers: n }) => {
+        const rest = n.plain[ON].slice(0, ON + 1).reduce((a, b) => a + b, 0);
+        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “on” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the sum below the fraction. Masks come before softmax: score, scale, <b>mask</b>, softmax.</p>
+<p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>+</mo><mi>M</mi><mo>)</mo><mi>V</mi><mo>,</mo><mspace width="1em"></mspace><msub><mi>M</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>=</mo><mn>0</mn><mtext> or </mtext><mo>−</mo><mi>∞</mi></math></p>`;
+      },
+    },
+  ],
+  picture: (view) =>
+    view.wide
+      ? grid(view) + answers(view) + polarity(view)
+      : view.state.show === "grid"
+        ? grid(view)
+        : view.state.show === "row"
+          ? answers(view)
+          : polarity(view),
+  label: (view) =>
+    `A mask of ${SIZE} by ${SIZE} cells, and the row of ${view.numbers.tokens[view.state.row]} computed in three ways. Hidden from it: ${list(hidden(view, view.state.row).map((j) => view.numbers.tokens[j]))}.`,
+  caption: (view) => {
+    const { numbers: n, state } = view;
+    const word = n.tokens[state.row];
+    if (state.hide)
+      return html`“${word}” and the ten words. What does it give to each? Predict, then press Show.`;
+    if (isEmpty(view, state.row))
+      return html`“${word}” may look at nobody. The formula gives ${shown(n.formula[0])}, −1e9 gives ${shown(n.finite[0])} of every hidden word, heed gives 0.`;
+    const best = n.heed.indexOf(Math.max(...n.heed));
+    const off = hidden(view, state.row);
+    const leaks = n.finite.reduce((sum, weight, j) => sum + (off.includes(j) ? weight : 0), 0);
+    const moved = n.changed.filter(Boolean).length;
+    return html`“${word}” gives most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
+  },
+  control: ({ state, used }) => html`<button type="button" data-act="wipe">Wipe out the row</button>
+<span class="choice narrow-only">${[
+    ["grid", "mask"],
+    ["row", "row"],
+    ["polarity", "bits"],
+  ].map(
+    ([show, said]) =>
+      html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
+  )}</span>
+${used && html`<span class="choice roomy">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>`}`,
+  actions: {
+    row: (_, i) => ({ row: Number(i), hide: false }),
+    wipe: ({ state }) => ({
+      mask: state.inverted
+        ? state.mask.map((bit, at) => (Math.floor(at / SIZE) === state.row ? 1 : bit))
+        : wiped(state.mask, state.row),
+      show: "row",
+    }),
+    preset: (_, name) => ({ hide: false, mask: PRESETS[name], inverted: false, low: false }),
+    low: ({ state }) => ({ low: !state.low, row: ON }),
+    invert: ({ state }) => ({ inverted: !state.inverted }),
+    show: (_, show) => ({ show }),
+    paint: ({ state }) => ({
+      mask: state.mask.map((bit, at) => (at === state.row * SIZE + state.column ? 1 - bit : bit)),
+    }),
+  },
+  drags: {
+    paint: {
+      move: ({ state, wide }, _, point, gesture) => {
+        const { x, y, cell } = gridAt(wide);
+        const [row, column] = [point.y - y, point.x - x].map((d) =>
+          Math.min(SIZE - 1, Math.max(0, Math.floor(d / cell))),
+        );
+        const at = row * SIZE + column;
+        if (gesture.first) gesture.memo = 1 - state.mask[at];
+        return {
+          hide: false,
+          row,
+          column,
+          mask: state.mask.map((bit, n) => (n === at ? (gesture.memo as number) : bit)),
+        };
+      },
+      key: ({ state }, _, dx, dy) => ({
+        column: state.column + Math.sign(dx),
+        row: state.row - Math.sign(dy),
+      }),
+    },
+  },
+  code: {
+    typescript: (view) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+import { finiteMask, withoutMaximum } from
+  "heed/reference";
+
+// The scores of ${JSON.stringify(view.numbers.tokens[view.state.row])} before the mask, and
+// which of the ten words it may look at.
+const scores = Float64Array.of(
+${lines(view.numbers.scores.map(String), "  ")});
+const see = Uint8Array.of(
+  ${seen(view).map(Number).join(", ")});
+
+const one = Float64Array.of(1);
+const sizes = { Nq: 1, Nk: 10, dk: 1, dv: 1 };
+const options =
+  { scale: 1, allowed: (i, j) => see[j] === 1 };
+const formula = withoutMaximum(
+  one, scores, scores, sizes, options);
+const finite = finiteMask(
+  one, scores, scores, sizes, options);
+
+const key = tensor(scores, [10, 1]);
+const mask = tensor(see, [1, 10], "bool");
+const heed = scaledDotProductAttention(
+  tensor(one, [1, 1]), key, key,
+  { scale: 1, attnMask: mask,
+    returnWeights: true });
+
+const text =
+  (x) => (x !== x ? "nan" : x.toFixed(2));
+const show = (row) =>
+  console.log([...row].map(text).join(" "));
+show(formula.weights);
+show(finite.weights);
+show(heed.weights.toFloat64());`,
+    python: (view) => `import numpy as np
+
+# The scores of ${JSON.stringify(view.numbers.tokens[view.state.row])} before the mask, and
+# which of the ten words it may look at.
+scores = np.array([
+${lines(view.numbers.scores.map(String), "    ")}])
+see = np.array([${seen(view).map(Number).join(", ")}]) == 1
+
+def divide(e):
+    with np.errstate(invalid="ignore"):
+        return e / e.sum()
+
+masked = np.where(see, scores, -np.inf)
+formula = divide(np.exp(masked))
+
+masked = np.where(see, scores, -1e9)
+finite = divide(np.exp(masked - masked.max()))
+
+heed = np.zeros(10)
+if see.any():
+    top = scores[see].max()
+    heed[see] = divide(np.exp(scores[see] - top))
+
+for row in formula, finite, heed:
+    print(" ".join(f"{x:.2f}" for x in row))`,
+    printed: ({ numbers: { listing } }) =>
+      listing.map((row) => row.map((x) => (Number.isNaN(x) ? "nan" : x.toFixed(2))).join(" ")).join("\n"),
+    lit: (view) => (isEmpty(view, view.state.row) || view.state.low ? "finite" : "attnMask"),
+    names: { see: "mask", mask: "mask", formula: "formula", finite: "finite", heed: "heed" },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `Row of “${n.tokens[state.row]}”`,
+    columns: ["word", "without a mask", "formula, −∞", "−1e9", "heed"],
+    rows: n.tokens.map((token, j) => [
+      token,
+      ...[n.plain[state.row], n.formula, n.finite, n.heed].map((row) =>
+        Number.isNaN(row[j]) ? "NaN" : Number(row[j].toPrecision(4)),
+      ),
+    ]),
+  }),
+  tasks: [
+    {
+      text: "Build the mask of this text for a model that writes: causal, and nobody looks at the two pads, not even the pads.",
+      done: ({ state }) =>
+        !state.inverted && state.mask.every((bit, at) => bit === PRESETS["causal + padding"][at]),
+    },
+    {
+      text: "Make “the” before “mat” look at “mat” with more than 90 %.",
+      done: (view) => view.numbers.weights[5][6] > 0.9,
+    },
+  ],
+  recall: [
+    [
+      "Why is a large negative number not the same as −∞?",
+      "It is a score like any other. It wins against lower scores, and where every score of a row is that number, softmax gives all of them equal shares.",
+    ],
+    [
+      "Why must the mask come before softmax?",
+      "Because softmax divides by the sum over all words. Set to 0 afterwards, hidden words still count in that sum, and the row no longer adds up to 100 %.",
+    ],
+  ],
+  limits:
+    "A mask decides what this layer may read, not what the model may know: what one layer hides can have come in through another. And a share of 0 in one head says nothing about the other heads.",
+  trained: {
+    text: "See this head in the explorer, unmasked: “on” looks ahead to “mat”",
+    address: "tired-cat.html#v1/head?l=1&h=7&i=4&j=6&at=4.6",
+  },
+};
+
+const seen = (view: Seen) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));
+
+/** Numbers in lines of five. */
+function lines(items: readonly string[], indent: string): string {
+  return `${indent}${items.slice(0, 5).join(", ")},\n${indent}${items.slice(5).join(", ")}`;
+}

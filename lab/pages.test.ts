@@ -1,0 +1,65 @@
+import { beforeAll, expect, test } from "vitest";
+import { viewOf } from "../tests/golden/lab/listings.ts";
+import { COMPUTATIONS } from "./computations.ts";
+import type { Page } from "./frame/page.ts";
+import { renderSite } from "./frame/site.ts";
+import { PAGES } from "./pages.ts";
+
+let pages: Page[] = [];
+let files: Map<string, string> = new Map();
+beforeAll(async () => {
+  pages = await Promise.all(PAGES.map((entry) => entry.load()));
+  files = await renderSite({ explorer: "../explorer/" });
+}, 120_000);
+
+test("the list says of each page what the page says, and each can be computed", () => {
+  expect(pages.map(({ name, title, point }) => ({ name, title, point }))).toEqual(
+    PAGES.map(({ name, title, point }) => ({ name, title, point })),
+  );
+  expect(Object.keys(COMPUTATIONS).sort()).toEqual(PAGES.map(({ name }) => name).sort());
+  for (const { needs, name } of PAGES)
+    for (const one of needs)
+      expect(
+        PAGES.findIndex((page) => page.name === one),
+        `${name} needs ${one}`,
+      ).toBeLessThan(PAGES.findIndex((page) => page.name === name));
+});
+
+test("a page has at most six stops, two tasks, two questions and a sentence on its limits", () => {
+  for (const page of pages) {
+    expect(page.steps.length, page.name).toBeLessThanOrEqual(6);
+    expect([page.name, page.tasks.length, page.recall.length]).toEqual([page.name, 2, 2]);
+    expect(page.limits.length).toBeGreaterThan(60);
+    expect(page.steps.some(({ predict }) => predict !== undefined) || page.name === "words", page.name).toBe(
+      true,
+    );
+  }
+});
+
+test("no task is done before anything was done", async () => {
+  for (const page of pages)
+    for (const step of page.steps) {
+      const view = await viewOf(page, step.state);
+      for (const [i, task] of page.tasks.entries())
+        expect(task.done(view), `${page.name}, task ${i + 1} at “${step.title}”`).toBe(false);
+    }
+});
+
+test("pages are complete without a script: every stop has its picture, caption and table", () => {
+  for (const page of pages) {
+    const text = files.get(`${page.name}.html`)!;
+    expect(text.match(/<figure class="still"><svg class="narrow"/g)?.length, page.name).toBe(
+      page.steps.length,
+    );
+    expect(text).toContain("<table>");
+    expect(text).not.toMatch(/undefined|\[object|NaN(?!<| is|,|\.|&| to| —|$)/);
+  }
+});
+
+test("markup holds what a strict policy allows: no style attribute, no handler, no address of another site", () => {
+  for (const [name, text] of files) {
+    if (!name.endsWith(".html")) continue;
+    expect(text, name).not.toMatch(/<[^>]+\s(?:style|on\w+)=/);
+    expect(text, name).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+  }
+});

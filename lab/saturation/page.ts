@@ -1,0 +1,447 @@
+/** Saturation: at × 100 one number takes everything, and the others can no longer be learned. */
+import { html, type Markup } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { draggable, label, line, mark, named } from "../frame/svg.ts";
+import { literal, number, percent } from "../frame/words.ts";
+import type { Saturation, SaturationNumbers } from "./compute.ts";
+
+type Seen = View<Saturation, SaturationNumbers>;
+
+/** Eight draws of a standard normal distribution, rounded. */
+const NUMBERS = [0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95] as const;
+const REACH = 2;
+const MOST = 100;
+
+export const initial: Saturation = {
+  numbers: NUMBERS,
+  times: 100,
+  keys: 10,
+  half: false,
+  show: "bars",
+  guess1: -1,
+};
+
+/** Positions of the slider, 0 to 120: linear up to × 1 (20), then a factor of ten for every 50. */
+export const timesAt = (position: number): number =>
+  position <= 20 ? position / 20 : Number((10 ** ((position - 20) / 50)).toPrecision(3));
+export const positionOf = (times: number): number => (times <= 1 ? times * 20 : 20 + 50 * Math.log10(times));
+
+const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+
+/** Where things are in the two sizes. */
+const layout = (wide: boolean) =>
+  wide
+    ? { left: 44, step: 62, bar: 38, top: 40, height: 150, base: 262, shares: 150, grad: 500 }
+    : { left: 34, step: 42, bar: 26, top: 22, height: 84, base: 134, shares: 84, grad: 272 };
+
+/** Width of the part with the eight bars. */
+const PANEL = 560;
+
+function bars({ state, numbers: n, wide }: Seen): string {
+  const at = layout(wide);
+  const zero = at.top + at.height / 2;
+  const y = (value: number) => zero - (value / REACH) * (at.height / 2);
+  const top = n.shares.indexOf(Math.max(...n.shares));
+  const right = at.left + at.step * 8;
+  const floor = at.base + at.shares;
+  const parts = [
+    label(at.left - 8, at.top - 12, wide ? "eight numbers: drag them" : "eight numbers: drag", {
+      class: "second s12",
+    }),
+    line(at.left - 8, zero, right, zero, "lthird"),
+    ...[-2, 0, 2].map((v) =>
+      label(at.left - 14, y(v) + 4, String(v).replace("-", "−"), { class: "third s11 end" }),
+    ),
+    label(
+      at.left - 8,
+      at.base - 12,
+      wide
+        ? `their shares of attention at × ${number(state.times)}, and at × 1 (outline)`
+        : `shares at × ${number(state.times)} (outline: × 1)`,
+      { class: "second s12" },
+    ),
+    line(at.left - 8, floor, right, floor, "lthird"),
+    ...[0, 1].map((v) =>
+      label(at.left - 14, floor - v * at.shares + 4, v === 0 ? "0" : "1", { class: "third s11 end" }),
+    ),
+  ];
+  const inputs: string[] = [];
+  const shares: string[] = [];
+  const gradients: string[] = [];
+  const middle = at.grad;
+  for (const [i, value] of state.numbers.entries()) {
+    const x = at.left + i * at.step;
+    const [from, to] = value >= 0 ? [y(value), zero] : [zero, y(value)];
+    inputs.push(
+      draggable(
+        `bar:${i}`,
+        `Number ${i + 1}`,
+        { now: value, min: -REACH, max: REACH, text: number(value) },
+        mark("rect", {
+          x: x - (at.step - at.bar) / 2,
+          y: at.top - 6,
+          width: at.step,
+          height: at.height + 12,
+          class: "hit",
+        }) +
+          mark("rect", { x, y: from, width: at.bar, height: Math.max(1, to - from), class: "fk" }) +
+          mark("rect", { x: x - 1, y: y(value) - 4, width: at.bar + 2, height: 8, rx: 3, class: "fk grip" }) +
+          label(
+            x + at.bar / 2,
+            value >= 0 ? y(value) - 9 : y(value) + 18,
+            value.toFixed(2).replace("-", "−"),
+            {
+              class: "mid s12 mono",
+            },
+          ),
+      ),
+    );
+    const share = n.shares[i];
+    shares.push(
+      mark("rect", {
+        x,
+        y: floor - share * at.shares,
+        width: at.bar,
+        height: share * at.shares,
+        class: "fw",
+      }) +
+        mark("rect", {
+          x: x + 0.5,
+          y: floor - n.plain[i] * at.shares,
+          width: at.bar - 1,
+          height: n.plain[i] * at.shares,
+          class: "none lsecond dash",
+        }) +
+        label(
+          x + at.bar / 2,
+          Math.min(floor - 5, floor - Math.max(share, n.plain[i]) * at.shares - 5),
+          percent(share),
+          {
+            class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}`,
+          },
+        ),
+    );
+    const reach = wide ? 40 : 18;
+    const slope = n.gradient[i];
+    // A quarter is the largest slope there is.
+    const length = clamp(slope / 0.25, -1, 1) * reach;
+    gradients.push(
+      Math.abs(length) < 1
+        ? mark("circle", { cx: x + at.bar / 2, cy: middle, r: 2, class: "fthird" }) +
+            (wide ? label(x + at.bar / 2, middle + 20, small(slope), { class: "mid s11 second" }) : "")
+        : mark("rect", {
+            x: x + at.bar / 2 - 3,
+            y: length > 0 ? middle - length : middle,
+            width: 6,
+            height: Math.abs(length),
+            class: "fb",
+          }) +
+            (wide
+              ? label(x + at.bar / 2, length > 0 ? middle + 20 : middle - 8, small(slope), {
+                  class: "mid s11 second",
+                })
+              : ""),
+    );
+  }
+  parts.push(
+    named("numbers", inputs.join("")),
+    named("shares", shares.join("")),
+    label(
+      at.left - 8,
+      middle - (wide ? 52 : 22),
+      wide ? `how much the largest share changes when each score changes (gradient)` : "gradient",
+      { class: "second s12" },
+    ),
+    line(at.left - 8, middle, right, middle, "lthird"),
+    named("gradient", gradients.join("")),
+  );
+  return parts.join("");
+}
+
+const small = (value: number) =>
+  value === 0
+    ? "0"
+    : Math.abs(value) >= 0.001
+      ? number(value, 2)
+      : `10${superscript(Math.round(Math.log10(Math.abs(value))))}`;
+const superscript = (power: number) =>
+  [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
+
+/** Bottom of the fixed axis of gradients, as a power of ten. */
+const DEEPEST = -40;
+
+function rows({ state, numbers: { rows: n }, wide }: Seen): string {
+  const [x0, x1, y0, y1] = wide ? [PANEL + 70, 850, 56, 500] : [52, 360, 40, 268];
+  const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
+  const x = (i: number) => x0 + ((i + 0.5) / n.logs.length) * (x1 - x0);
+  const path = Array.from(n.logs, (log, i) => `M${x(i).toFixed(1)} ${y(log).toFixed(1)}h0`).join("");
+  const median = Math.log10(n.quartiles[1]);
+  const parts = [
+    label(
+      x0 - 46,
+      wide ? 24 : 14,
+      wide ? "2,000 rows: how much each can still learn" : "2,000 rows: size of each gradient",
+      { class: "second s12" },
+    ),
+    ...(wide
+      ? [label(x0 - 46, 40, `gradient of each row’s softmax, ${state.keys} keys`, { class: "third s11" })]
+      : []),
+    ...[0, -10, -20, -30, -40].map(
+      (p) =>
+        line(x0, y(p), x1, y(p), "lline") +
+        label(
+          x0 - 6,
+          y(p) + 4,
+          p === 0 ? "1" : p === DEEPEST ? `≤ 10${superscript(p)}` : `10${superscript(p)}`,
+          { class: "third s11 end" },
+        ),
+    ),
+    named("rows", mark("path", { d: path, class: "dots" })),
+    line(x0, y(Math.log10(2 ** -25)), x1, y(Math.log10(2 ** -25)), state.half ? "lb" : "lthird dash"),
+    label(x1, y(Math.log10(2 ** -25)) + (wide ? 14 : 12), "below: 0 in float16", {
+      class: `s11 end halo ${state.half ? "tb" : "second"}`,
+    }),
+    line(x0, y(median), x1, y(median), "link"),
+    label(
+      x1,
+      y(median) - 5,
+      `half of the rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1], 2) : small(n.quartiles[1])}`,
+      { class: "s12 end bold halo" },
+    ),
+  ];
+  return parts.join("");
+}
+
+const nth = (i: number) => `number ${i + 1}`;
+
+export const page: Page<Saturation, SaturationNumbers> = {
+  name: "saturation",
+  title: "Saturation",
+  point:
+    "Softmax of eight numbers shares attention out. Softmax of the same numbers × 100 gives it all to one, and nothing can be learned any more.",
+  initial,
+  check: (state) => ({
+    ...state,
+    numbers:
+      state.numbers.length === 8
+        ? state.numbers.map((z) => Math.round(clamp(z, -REACH, REACH) * 100) / 100 + 0)
+        : NUMBERS,
+    times: clamp(state.times, 0, MOST),
+    keys: [10, 16, 64].includes(state.keys) ? state.keys : 10,
+    show: state.show === "rows" ? "rows" : "bars",
+  }),
+  steps: [
+    {
+      title: "The same numbers, × 100",
+      state: {},
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>Here are eight numbers. They are scores: how well one word’s question matches eight other words. Softmax turns scores into shares that add up to 100 %.</p>
+<p>The outlines are the shares of the numbers as they are. The largest has <b>${percent(Math.max(...n.plain))}</b>, and every other number has some.</p>
+<p>Now multiply all eight by ${number(state.times)}. Their order is the same. The largest has <b>${percent(Math.max(...n.shares))}</b>: ${Math.max(...n.shares) > 0.99 ? "the average has become a choice" : "the others still have a part in the average"}.</p>`,
+    },
+    {
+      title: "Close is not close enough",
+      state: {},
+      text: () =>
+        html`<p>Number 8 is second: 0.95, where number 7 has 1.30. Softmax looks at differences only, and × 100 makes this difference 35. Each share is <i>e</i> to the power of its difference.</p>`,
+      predict: {
+        ask: "Still at × 100: raise number 8 half of the way, from 0.95 to 1.13. What share will it have?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 25,
+        unit: " %",
+        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? 1.13 : z)), times: 100 },
+        say: (guess, { numbers: n, state }) =>
+          html`You said ${guess} %. At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7: only there does everything flip.`,
+      },
+    },
+    {
+      title: "Why learning stops",
+      state: { times: 100 },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>Training asks one question of every number: if you were a little larger, what would change? The answer is the <em>gradient</em>, the bars at the bottom.</p>
+<p>At × 1 there is an answer for each number. At × ${number(state.times)} the largest answer is ${small(Math.max(...n.gradient.map(Math.abs)))}${Math.max(...n.gradient.map(Math.abs)) < 1e-4 ? ". Whatever the model did wrong here, it receives no message about it" : ""}.</p>
+<p class="formula"><math><mfrac><mrow><mo>∂</mo><msub><mi>p</mi><mi>i</mi></msub></mrow><mrow><mo>∂</mo><msub><mi>s</mi><mi>j</mi></msub></mrow></mfrac><mo>=</mo><msub><mi>p</mi><mi>i</mi></msub><mo>(</mo><msub><mi>δ</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>−</mo><msub><mi>p</mi><mi>j</mi></msub><mo>)</mo></math></p>
+<p>With one share at 1 and the others at 0, every product of this form is 0.</p>`,
+    },
+    {
+      title: "Not one row but 2,000",
+      state: { times: 100, show: "rows" },
+      text: ({
+        numbers: { rows: n },
+        state,
+      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row, and its height says how much the row can still learn. The axis never moves.</p>
+<p>Drag the slider from 1 to 100 and watch the dots fall. At × ${number(state.times)}, half of all rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1]) : small(n.quartiles[1])}.</p>
+<p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way to the query it is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
+    },
+    {
+      title: "Half the bits, twice the trouble",
+      state: { times: 20, show: "rows", half: true },
+      text: ({ numbers: { rows: n }, state }) =>
+        html`<p>Models are often trained in float16, whose smallest number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. Not small: 0, exactly. What they multiply is gone.</p>`,
+    },
+    {
+      title: "Where × 8 comes from",
+      state: { times: 8 },
+      text: ({
+        numbers: { rows: n },
+      }) => html`<p>Who would multiply scores by 100? Nobody on purpose. But a dot product of 64 random pairs has a spread of √64 = 8. To forget the division by √<i>d</i><sub>k</sub> is to press × 8: the largest of ten keys then has ${percent(n.largest)} on average, and in ${percent(n.settled)} of the rows it has more than 99 %. At <i>d</i><sub>k</sub> = 1,024 it is × 32.</p>
+<p>That is the whole reason for the small “÷ √<i>d</i><sub>k</sub>” in the formula.</p>`,
+    },
+  ],
+  picture: (view) =>
+    view.wide ? bars(view) + rows(view) : view.state.show === "rows" ? rows(view) : bars(view),
+  label: ({ state, numbers: n }) =>
+    `Eight numbers as bars and their shares after softmax at times ${number(state.times)}. The largest share is ${percent(Math.max(...n.shares))}. Beside them the gradients of 2,000 rows, with median ${small(n.rows.quartiles[1])}.`,
+  caption: ({ state, numbers: n }): Markup => {
+    const order = n.shares.map((_, i) => i).sort((a, b) => n.shares[b] - n.shares[a]);
+    const [first, second] = order;
+    const gap = (state.numbers[first] - state.numbers[second]) * state.times;
+    return html`× ${number(state.times)}: ${nth(first)} takes ${percent(n.shares[first])}, ${nth(second)} is ${number(gap)} behind and has ${n.shares[second] >= 0.001 ? percent(n.shares[second]) : small(n.shares[second])}. The largest gradient is ${small(Math.max(...n.gradient.map(Math.abs)))}${state.half ? html`; ${percent(n.rows.zeros)} of 2,000 rows’ weights are 0 in float16` : ""}.`;
+  },
+  control: ({
+    state,
+    used,
+  }) => html`<label>× <input type="range" min="0" max="120" step="1" value="${Math.round(positionOf(state.times))}" data-act="times" aria-label="Multiply by" aria-valuetext="times ${number(state.times)}"><output>${number(state.times)}</output></label>
+<span class="choice roomy">${[1, 10, 100].map((times) => html`<button type="button" data-act="at:${times}" aria-pressed="${String(state.times === times)}">× ${times}</button>`)}</span>
+${used && html`<label>keys <select data-act="keys" aria-label="Keys of each row">${[10, 16, 64].map((keys) => html`<option value="${keys}"${state.keys === keys ? html` selected` : ""}>${keys}</option>`)}</select></label><label><input type="checkbox" data-act="half"${state.half ? html` checked` : ""}> float16</label>`}`,
+  actions: {
+    times: (_, __, value) => ({ times: timesAt(Number(value)) }),
+    at: (_, times) => ({ times: Number(times) }),
+    keys: (_, __, value) => ({ keys: Number(value), show: "rows" }),
+    half: (_, __, value) => ({ half: value === "true", show: "rows" }),
+  },
+  drags: {
+    bar: {
+      move: ({ state, wide }, name, { y }) => {
+        const at = layout(wide);
+        const value = ((at.top + at.height / 2 - y) / (at.height / 2)) * REACH;
+        return { numbers: state.numbers.map((z, i) => (i === Number(name) ? value : z)), show: "bars" };
+      },
+      key: ({ state }, name, dx, dy) => ({
+        numbers: state.numbers.map((z, i) => (i === Number(name) ? z + (dx + dy) * 0.01 : z)),
+      }),
+    },
+  },
+  code: {
+    typescript: ({ state: { numbers, times } }) => `import { attentionBackward, tensor,
+  scaledDotProductAttention } from "heed";
+
+const numbers = Float64Array.of(
+  ${numbers.slice(0, 4).map(literal).join(", ")},
+  ${numbers.slice(4).map(literal).join(", ")});
+const times = ${literal(times)};
+
+// One query, 1; the numbers are the keys; the
+// values pass the shares on as they are.
+const one = tensor(Float64Array.of(1), [1, 1]);
+const keys = tensor(numbers, [8, 1]);
+const eye = tensor(Float64Array.from({ length: 64 },
+  (_, i) => (i % 9 === 0 ? 1 : 0)), [8, 8]);
+// Zeros, added to the scores, for their gradient.
+const zeros = tensor(new Float64Array(8), [1, 8]);
+const options = { scale: times, attnMask: zeros };
+
+const result = scaledDotProductAttention(
+  one, keys, eye, options);
+const shares = [...result.output.toFloat64()];
+
+const top = shares.indexOf(Math.max(...shares));
+const up = tensor(Float64Array.from({ length: 8 },
+  (_, i) => (i === top ? 1 : 0)), [1, 8]);
+const { dMask } = attentionBackward(
+  up, one, keys, eye, result, options);
+const gradient = [...dMask.toFloat64()];
+
+const round = (x) => x.toFixed(4);
+console.log(shares.map(round).join(" "));
+console.log(gradient.map(round).join(" "));
+const size = Math.max(...gradient.map(Math.abs));
+console.log(Math.log10(size + 1e-300).toFixed(2));`,
+    python: ({ state: { numbers, times } }) => `import numpy as np
+
+numbers = np.array([
+    ${numbers.slice(0, 4).map(literal).join(", ")},
+    ${numbers.slice(4).map(literal).join(", ")}])
+times = ${literal(times)}
+
+def softmax(x):
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+shares = softmax(numbers * times)
+
+top = shares.argmax()
+up = np.eye(8)[top]
+gradient = shares[top] * (up - shares)
+
+def show(row):
+    print(" ".join(f"{x:.4f}" for x in row))
+
+show(shares)
+show(gradient)
+size = np.abs(gradient).max()
+print(f"{np.log10(size + 1e-300):.2f}")`,
+    printed: ({ numbers: { shares, gradient } }) =>
+      [
+        shares.map((x) => x.toFixed(4)).join(" "),
+        gradient.map((x) => x.toFixed(4)).join(" "),
+        Math.log10(Math.max(...gradient.map(Math.abs)) + 1e-300).toFixed(2),
+      ].join("\n"),
+    lit: ({ state: { show } }) => (show === "bars" ? "scale: times" : undefined),
+    names: { numbers: "numbers", keys: "numbers", shares: "shares", gradient: "gradient", dMask: "gradient" },
+  },
+  table: ({ state, numbers: n }) => ({
+    caption: `Eight numbers at × ${number(state.times)}, then 2,000 rows of ${state.keys} keys`,
+    columns: ["", "number", "share at × 1", "share", "gradient"],
+    rows: [
+      ...state.numbers.map((z, i) => [
+        nth(i),
+        z,
+        Number(n.plain[i].toPrecision(4)),
+        Number(n.shares[i].toPrecision(4)),
+        Number(n.gradient[i].toPrecision(4)),
+      ]),
+      ["rows: mean entropy", "", "", Number(n.rows.entropy.toPrecision(4)), ""],
+      ["rows: mean largest weight", "", "", Number(n.rows.largest.toPrecision(4)), ""],
+      ["rows: share with largest above 0.99", "", "", n.rows.settled, ""],
+      ["rows: weights that are 0 in float16", "", "", Number(n.rows.zeros.toPrecision(4)), ""],
+      ["rows: mean gradient", "", "", "", Number(n.rows.gradient.toPrecision(4))],
+      ["rows: lower quartile of gradient", "", "", "", Number(n.rows.quartiles[0].toPrecision(3))],
+      ["rows: median of gradient", "", "", "", Number(n.rows.quartiles[1].toPrecision(3))],
+      ["rows: upper quartile of gradient", "", "", "", Number(n.rows.quartiles[2].toPrecision(3))],
+      ["rows: largest gradient", "", "", "", Number(n.rows.maximum.toPrecision(3))],
+    ],
+  }),
+  tasks: [
+    {
+      text: "At × 100, make the largest gradient greater than 0.1.",
+      done: ({ state, numbers: n }) => state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 0.1,
+    },
+    {
+      text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5; the table has the number).",
+      done: ({ state, numbers: n }) => Math.abs(n.rows.entropy / Math.log(state.keys) - 0.5) < 0.02,
+    },
+  ],
+  recall: [
+    [
+      "Why does multiplying all scores by the same number change the shares, while adding the same number does not?",
+      "Softmax depends on differences of scores. Adding the same number keeps every difference; multiplying makes every difference larger.",
+    ],
+    [
+      "At × 100 the mean gradient of the rows is not 0. Why is that no comfort?",
+      "The mean comes from a few rows with two keys almost level. Half of the rows have a gradient below 10⁻¹⁷, which no training step can use.",
+    ],
+  ],
+  limits:
+    "A saturated row is not a wrong row. Trained models have heads that give almost everything to one word, on purpose. What this page shows is that a model that starts saturated cannot learn its way out.",
+  trained: {
+    text: "See it in the trained model: rows of a head that have decided",
+    address: "tired-cat.html#v1/head?l=5&h=11",
+  },
+};

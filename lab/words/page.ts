@@ -1,0 +1,432 @@
+/** Words: a word looks at other words, and how much at each is a share. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { percent, roundScore } from "../frame/words.ts";
+import type { Line, Words, WordsNumbers } from "./compute.ts";
+import { type Box, layLine } from "./layout.ts";
+
+type Seen = View<Words, WordsNumbers>;
+
+const LINES = ["tired", "warm", "flies", "bank", "own"] as const;
+
+/** Place of “it” in the sentences about the cat. */
+const IT = 8;
+
+export const initial: Words = { line: "tired", query: IT, hide: false, beads: [], own: "" };
+
+/** Beads in all, and in one portion. */
+const BEADS = 100;
+const PORTION = 10;
+
+const poured = (beads: readonly number[]) => beads.reduce((sum, count) => sum + count, 0);
+
+/** The token that looks. */
+const at = (line: Line, { query }: Words) => Math.min(query, line.tokens.length - 1);
+
+/** A list broken into lines of at most 50 characters. */
+function wrapped(items: readonly string[], indent: string): string {
+  const lines = [""];
+  for (const [i, item] of items.entries()) {
+    const text = `${item}${i + 1 < items.length ? ", " : ""}`;
+    if (lines[lines.length - 1].length + text.length > 46) lines.push("");
+    lines[lines.length - 1] += text;
+  }
+  return `\n${lines.map((line) => `${indent}${line.trimEnd()}`).join("\n")}\n`;
+}
+
+/** A word as it is quoted in sentences. */
+const quoted = (word: string) => `“${word}”`;
+const name = (line: Line, i: number) =>
+  line.marks[i] ? `the ${line.tokens[i]} mark` : quoted(line.tokens[i]);
+
+/** One sentence with its light, arcs and beads. */
+function sentence(
+  view: Seen,
+  line: Line,
+  size: number,
+  y: number,
+  align: number | undefined,
+  at: number,
+): string {
+  const { state, wide } = view;
+  const width = wide ? 860 : 375;
+  const boxes = layLine(line.tokens, line.marks, size, width - (wide ? 0 : 16), wide ? 0 : 8, align);
+  const q = Math.min(state.query, line.tokens.length - 1);
+  const parts: string[] = [];
+  const gap = size * 2.5;
+  const top = (box: Box) => y + box.row * gap;
+  // Arcs first, under the words.
+  if (!state.hide)
+    for (const [j, box] of boxes.entries()) {
+      const share = line.shares[j];
+      if (j === q || share < (wide ? 0.02 : 0.08)) continue;
+      const [a, b] = [boxes[q], box];
+      const [x1, x2] = [a.x + a.width / 2, b.x + b.width / 2];
+      const [y1, y2] = [top(a) - size * 1.05, top(b) - size * 1.05];
+      const rise = Math.min(wide ? 120 : 34, 14 + Math.abs(x2 - x1) * 0.28);
+      parts.push(
+        mark("path", {
+          d: `M${x1.toFixed(1)} ${y1.toFixed(1)}C${x1.toFixed(1)} ${(y1 - rise).toFixed(1)} ${x2.toFixed(1)} ${(y2 - rise).toFixed(1)} ${x2.toFixed(1)} ${y2.toFixed(1)}`,
+          class: "arc",
+          "stroke-width": Math.max(0.8, share * 12),
+        }),
+      );
+    }
+  const words: string[] = [];
+  const beads: string[] = [];
+  for (const [j, box] of boxes.entries()) {
+    const share = state.hide ? 0 : line.shares[j];
+    const isMark = line.marks[j];
+    const said = state.hide
+      ? `${line.tokens[j]}: pour ${PORTION} beads, ${state.beads[j] ?? 0} so far`
+      : j === q
+        ? `${line.tokens[j]}, the word that looks; ${percent(share)} on itself`
+        : `${line.tokens[j]}: ${percent(share)}`;
+    words.push(
+      mark(
+        "g",
+        {
+          "data-act": `press:${j}`,
+          "data-key": `press:${j}`,
+          ...(!state.hide && { "data-hover": `look:${j}` }),
+          tabindex: "0",
+          role: "button",
+          class: "press",
+          "aria-label": said,
+          "aria-pressed": String(j === q && !state.hide),
+        },
+        mark("rect", {
+          x: box.x - box.pad,
+          y: top(box) - size,
+          width: box.width + 2 * box.pad,
+          height: size * 1.35,
+          rx: 3,
+          class: share > 0 ? `${weightClass(share)} cell` : "hit cell",
+        }) +
+          (j === q
+            ? mark("rect", {
+                x: box.x - box.pad,
+                y: top(box) - size,
+                width: box.width + 2 * box.pad,
+                height: size * 1.35,
+                rx: 3,
+                class: "none lq",
+              })
+            : "") +
+          mark(
+            "text",
+            {
+              x: box.x,
+              y: top(box),
+              textLength: box.width,
+              lengthAdjust: "spacingAndGlyphs",
+              "font-size": isMark ? size * 0.55 : size,
+              class: `serif sized ${j === q && share < 0.1 ? "tq bold" : textClass(share)}`,
+            },
+            html`${line.tokens[j]}`.text,
+          ),
+      ),
+    );
+    if (!state.hide && share >= (wide ? 0.005 : 0.03))
+      words.push(
+        label(box.x + box.width / 2, top(box) + size * 0.6 + (wide ? 10 : 6), percent(share), {
+          class: `mid mono halo ${wide ? "s12" : "s11"} ${share > 0.1 ? "bold" : "second"}`,
+        }),
+      );
+    if (wide && at >= 0)
+      beads.push(
+        pile(
+          box,
+          top(box) + size * 0.8 + 18,
+          state.hide ? 0 : Math.round(line.shares[j] * BEADS),
+          state.beads[j] ?? 0,
+        ),
+      );
+    if (!wide && state.hide && (state.beads[j] ?? 0) > 0)
+      words.push(
+        label(box.x + box.width / 2, top(box) + size * 0.6 + 6, String(state.beads[j]), {
+          class: "mid mono s11 tq bold",
+        }),
+      );
+  }
+  parts.push(named("words", words.join("")), beads.length > 0 ? named("shares", beads.join("")) : "");
+  return parts.join("");
+}
+
+/** Beads under a word: filled ones are the head's, outlines the reader's guess. */
+function pile(box: Box, y: number, filled: number, outlined: number): string {
+  const across = 5;
+  const step = 8;
+  const x0 = box.x + box.width / 2 - ((across - 1) * step) / 2;
+  return Array.from({ length: Math.max(filled, outlined) }, (_, n) => {
+    const [x, dy] = [x0 + (n % across) * step, Math.floor(n / across) * step];
+    return (
+      (n < filled ? mark("circle", { cx: x, cy: y + dy, r: 3, class: "fw" }) : "") +
+      (n < outlined ? mark("circle", { cx: x, cy: y + dy, r: 3.6, class: "none lq thin" }) : "")
+    );
+  }).join("");
+}
+
+/** The largest size at which a sentence fits into one line. */
+function sizeThatFits(line: Line, width: number, most: number): number {
+  const at = (size: number) => layLine(line.tokens, line.marks, size, Number.POSITIVE_INFINITY, 0);
+  const last = at(1).at(-1)!;
+  return Math.min(most, (width - 8) / (last.x + last.width + last.pad));
+}
+
+function picture(view: Seen): string {
+  const { state, numbers, wide } = view;
+  const [first, second] = numbers.lines;
+  if (second !== undefined) {
+    const size = wide ? 40 : 24;
+    // Aligned on the word that looks.
+    const lead = (line: Line) => {
+      const boxes = layLine(line.tokens, line.marks, size, Number.POSITIVE_INFINITY, 0);
+      return boxes[Math.min(2, boxes.length - 1)].x;
+    };
+    const most = Math.max(lead(first), lead(second));
+    const left = wide ? 90 : 8;
+    return (
+      sentence(view, first, size, wide ? 200 : 80, wide ? left + most - lead(first) : undefined, -1) +
+      sentence(view, second, size, wide ? 400 : 214, wide ? left + most - lead(second) : undefined, -1)
+    );
+  }
+  const size = wide ? sizeThatFits(first, 860, 40) : first.tokens.length > 14 ? 21 : 25;
+  const start = wide ? 240 : 62;
+  return (
+    sentence(view, first, size, start, undefined, 0) +
+    (state.hide
+      ? label(wide ? 430 : 187, wide ? 60 : 20, `${BEADS - poured(state.beads)} of ${BEADS} beads left`, {
+          class: `mid bold ${wide ? "s18" : ""}`,
+        })
+      : "")
+  );
+}
+
+/** The keys in the order of their shares. */
+const ranked = (line: Line) => line.shares.map((_, j) => j).sort((a, b) => line.shares[b] - line.shares[a]);
+
+function told(line: Line, query: number): string {
+  const q = Math.min(query, line.tokens.length - 1);
+  const [a, b, c] = ranked(line);
+  return `${name(line, q)} gives ${percent(line.shares[a])} of its attention to ${a === q ? "itself" : name(line, a)}, ${percent(line.shares[b])} to ${b === q ? "itself" : name(line, b)} and ${percent(line.shares[c])} to ${c === q ? "itself" : name(line, c)}`;
+}
+
+/** What one word of a sentence gives to another, whichever word looks now. */
+const share = (line: Line | undefined, from: string, to: string) =>
+  line?.weights[line.tokens.indexOf(from)]?.[line.tokens.indexOf(to)] ?? 0;
+
+export const page: Page<Words, WordsNumbers> = {
+  name: "words",
+  title: "Words",
+  point:
+    "A word looks at the other words of its sentence. How much it looks at each is a share, and the shares add up to 100 %.",
+  initial,
+  check: (state) => ({
+    ...state,
+    line:
+      (LINES as readonly string[]).includes(state.line) && (state.line !== "own" || state.own.trim() !== "")
+        ? state.line
+        : "tired",
+    query: Math.min(63, Math.max(0, Math.round(state.query))),
+    beads:
+      state.beads.length <= 64 ? state.beads.map((n) => Math.min(BEADS, Math.max(0, Math.round(n)))) : [],
+    own: state.own.slice(0, 120),
+  }),
+  steps: [
+    {
+      title: "Who was tired?",
+      state: {},
+      fixed: true,
+      text: ({
+        numbers: { lines },
+      }) => html`<p>Read the sentence once. You know who was tired: when you reached “it”, you looked back to “cat”.</p>
+<p>A trained language model does the same. Here is one of its 72 <em>heads</em>, small machines with one habit each. “it” is the word that looks. The darker another word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
+<p>The shares of one word always add up to 100 %. That is attention: a word’s way of taking an average of other words, some counting much and most almost nothing.</p>
+<p><b>Point at another word</b> and it becomes the one that looks.</p>`,
+    },
+    {
+      title: "Now it was warm",
+      state: { line: "warm", hide: true },
+      text: ({ state, numbers: { lines } }) => {
+        const [line] = lines;
+        const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
+        return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” may be the cat, or the mat.</p>
+${
+  state.hide
+    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Press the words to pour them where “it” will look, ten at a time.</p><p><button type="button" data-act="show">Show</button></p></div>`
+    : html`<div class="predict told"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Pour again</button></p></div>
+<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, which stands before every sentence and means nothing. Heads rest there when they have nothing to say: shares must go somewhere, because they add up to 100 %.</p>`
+}`;
+      },
+    },
+    {
+      title: "The same word, two lives",
+      state: { line: "flies", query: 2 },
+      fixed: true,
+      text: ({
+        numbers: { lines },
+      }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” You read “flies” as something that happens in the first, and as animals in the second.</p>
+<p>The same head, on both. In the first, “flies” looks at “time” with <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second it looks at “fruit” with only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the one that happens, and it looks at “flies”.</p>
+<p>A word in a dictionary is one entry. In a sentence it is what its neighbors make it, and attention is how they do that.</p>`,
+    },
+    {
+      title: "Two banks",
+      state: { line: "bank", query: 11 },
+      fixed: true,
+      text: ({
+        numbers: { lines },
+      }) => html`<p>This sentence has “bank” twice. The second one looks at “river” with <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first: it looks at “river” with ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
+<p>Nobody told the head about rivers. It was trained to fill in missing words, and this helped.</p>`,
+    },
+    {
+      title: "Question, label, content",
+      state: {},
+      text: () => html`<p>How does “it” know where to look? Think of a library.</p>
+<p>You come with a <b class="q">question</b>. Every drawer of the catalog has a <b class="k">label</b>. You compare your question with all labels; the better they match, the longer you look. What you carry home is not the label but the <b class="v">content</b>, a bit of each drawer you looked at.</p>
+<p>In attention every word has all three, as lists of numbers: a <b class="q">query</b> (what it asks), a <b class="k">key</b> (what it is found by) and a <b class="v">value</b> (what it hands over). As if a vowel asked “is there a consonant before me?” and every consonant had that on its label.</p>
+<p>The number that says how well a query matches a key is a <em>score</em>. Softmax makes shares of the scores. The next pages open both up.</p>`,
+    },
+    {
+      title: "Your own sentence",
+      state: {},
+      text: ({
+        state,
+      }) => html`<p>Write a sentence into the field at the top and press Enter. It is read by the small encoder that comes with heed, in this page; nothing is sent anywhere.</p>
+${state.line === "own" && html`<p>This model is small. It cuts rare words into pieces (a dot marks a piece that continues a word), and the head shown is the one of its 16 with the strongest link between pieces that are not neighbors.</p>`}`,
+    },
+  ],
+  picture,
+  label: ({ numbers: { lines }, state }) =>
+    lines
+      .map((line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : told(line, state.query)}`)
+      .join(". "),
+  caption: ({ numbers: { lines }, state }) =>
+    state.hide
+      ? html`Where will “it” look? Press words to pour beads, then press Show.`
+      : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${told(line, state.query).replace(/^t/, "T")}.`)}`,
+  control: ({ state, numbers: { lines }, used }) =>
+    state.hide
+      ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`
+      : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[Math.min(state.query, lines[0].tokens.length - 1)]}</b> looks</span>
+${used && html`<span class="choice">${LINES.filter((line) => line !== "own" || state.own !== "").map((line) => html`<button type="button" data-act="line:${line}" aria-pressed="${String(state.line === line)}">${line}</button>`)}</span>`}`,
+  actions: {
+    look: (_, i) => ({ query: Number(i) }),
+    press: ({ state, numbers }, i) => {
+      if (!state.hide) return { query: Number(i) };
+      if (poured(state.beads) + PORTION > BEADS) return undefined;
+      const count = numbers.lines[0].tokens.length;
+      return {
+        beads: Array.from(
+          { length: count },
+          (_, j) => (state.beads[j] ?? 0) + (j === Number(i) ? PORTION : 0),
+        ),
+      };
+    },
+    show: () => ({ hide: false }),
+    again: () => ({ hide: true, beads: [] }),
+    step: ({ state, numbers }, by) => {
+      const count = numbers.lines[0].tokens.length;
+      return { query: (Math.min(state.query, count - 1) + Number(by) + count) % count };
+    },
+    line: (_, line) => ({
+      line,
+      hide: false,
+      query: line === "flies" ? 2 : line === "bank" ? 11 : line === "own" ? 1 : IT,
+    }),
+  },
+  drags: {},
+  sentence: (text) => (text === "" ? initial : { own: text, line: "own", query: 1, hide: false, beads: [] }),
+  carry: ({ line, query, own }) => (line === "own" ? { own, line, query } : { own }),
+  code: {
+    typescript: ({ numbers: { lines }, state }) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+const words = [${wrapped(
+      lines[0].tokens.map((token) => JSON.stringify(token)),
+      "  ",
+    )}];
+// How well the query of ${JSON.stringify(lines[0].tokens[at(lines[0], state)])}
+// matches each key: q · k / √32.
+const scores = [${wrapped(lines[0].scores.map(String), "  ")}];
+
+// Softmax: one query of 1, the scores as keys.
+const n = scores.length;
+const column = (x) =>
+  tensor(Float64Array.from(x), [x.length, 1]);
+const { weights } = scaledDotProductAttention(
+  column([1]), column(scores), column(scores),
+  { scale: 1, returnWeights: true });
+const shares = [...weights.toFloat64()];
+
+for (let j = 0; j < n; j++)
+  console.log(words[j].padEnd(9) +
+    (100 * shares[j]).toFixed(1).padStart(5));`,
+    python: ({ numbers: { lines }, state }) => `import numpy as np
+
+words = [${wrapped(
+      lines[0].tokens.map((token) => JSON.stringify(token)),
+      "    ",
+    )}]
+# How well the query of ${JSON.stringify(lines[0].tokens[at(lines[0], state)])}
+# matches each key: q @ k / sqrt(32).
+scores = np.array([${wrapped(lines[0].scores.map(String), "    ")}])
+
+def softmax(x):
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+shares = softmax(scores)
+
+for word, share in zip(words, shares):
+    print(f"{word:<9}{100 * share:5.1f}")`,
+    printed: ({ numbers: { lines, rounded } }) =>
+      rounded
+        .map((weight, j) => `${lines[0].tokens[j].padEnd(9)}${(100 * weight).toFixed(1).padStart(5)}`)
+        .join("\n"),
+    lit: () => "scaledDotProductAttention(",
+    names: { words: "words", scores: "words", shares: "shares" },
+  },
+  table: ({ numbers: { lines }, state }) => ({
+    caption: lines
+      .map((line) => `What ${name(line, Math.min(state.query, line.tokens.length - 1))} looks at`)
+      .join("; "),
+    columns: ["word", "score", "share"],
+    rows: state.hide
+      ? [["hidden until you press Show", "", ""]]
+      : lines.flatMap((line) =>
+          line.tokens.map((token, j) => [
+            token,
+            roundScore(line.scores[j]),
+            Number(line.shares[j].toPrecision(4)),
+          ]),
+        ),
+  }),
+  tasks: [
+    {
+      text: "In the first sentence, find a word that rests: it gives more than 85 % to the start mark.",
+      done: ({ state, numbers: { lines } }) => state.line === "tired" && lines[0].shares[0] > 0.85,
+    },
+    {
+      text: "Find a verb that looks at the noun it belongs to with more than 30 %, in the second of the two lines about flies.",
+      done: ({ state, numbers: { lines } }) => state.line === "flies" && (lines[1]?.shares[2] ?? 0) > 0.3,
+    },
+  ],
+  recall: [
+    [
+      "The shares of one word add up to 100 %. Where do they go when a head has found nothing?",
+      "To a mark that is always there, such as the one at the start. A large share there means “nothing found”, not “the start is important”.",
+    ],
+    [
+      "What are query, key and value in the library?",
+      "The question you come with, the label of each drawer, and the content you carry home from the drawers, each by its share.",
+    ],
+  ],
+  limits:
+    "One head that looks from “it” to “cat” does not prove that the model understands who was tired. It has 71 other heads, and what this head looked at may not have changed its answer. The last page measures that.",
+  trained: {
+    text: "See this head in the explorer: layer 3, head 1",
+    address: "tired-cat.html#v1/head?l=3&h=1&i=8&j=2&at=8.2",
+  },
+};

@@ -1,0 +1,35 @@
+/** `heed lab`: the interactive lessons, served on this machine by the explorer's server under its policy. */
+import { labPages } from "../../server/assets.ts";
+import { startServer } from "../../server/server.ts";
+import { type Command, UsageError } from "../support/command.ts";
+import { serveUntilInterrupted } from "../support/explore.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
+import { didYouMean } from "../support/suggest.ts";
+import { jsonText } from "../support/terminal.ts";
+
+export const command: Command = {
+  name: "lab",
+  summary: "learn attention by doing, in the browser",
+  usage: "heed lab [PAGE] [options]",
+  options: { ...SERVE_OPTIONS, json: { type: "boolean" } },
+  help: { ...SERVE_HELP, json: "print the address and the names of the pages as JSON" },
+  notes:
+    "Everything is computed in the page; nothing is sent anywhere. Without PAGE, the map of all pages is opened.",
+  examples: ["heed lab", "heed lab saturation", "heed lab masks --port 8080 --no-open"],
+  async run(values, positionals, io) {
+    if (positionals.length > 1) throw new UsageError(`lab takes one page at most, got ${positionals.length}`);
+    const pages = labPages();
+    const names = [...pages.keys()].flatMap((path) => /^\/(?!index)([a-z-]+)\.html$/.exec(path)?.[1] ?? []);
+    const [name] = positionals;
+    if (name !== undefined && !names.includes(name))
+      throw new UsageError(
+        `there is no page ${JSON.stringify(name)}${didYouMean(name, names) || `; the pages are ${names.join(", ")}`}`,
+      );
+    const options = serveOptions(values);
+    const server = await startServer({ pages }, options);
+    // The map and the pages hold nothing of the user's, so the address needs no token.
+    const url = new URL(name === undefined ? "/" : `/${name}.html`, server.url).href;
+    const print = values.json ? () => jsonText({ url, pages: names }) : undefined;
+    return serveUntilInterrupted({ ...server, url }, options, io, print);
+  },
+};

@@ -1,0 +1,57 @@
+/** The code beside each picture prints the numbers of the picture: TypeScript when it is run here, NumPy when it was run. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { listings } from "../golden/lab/listings.ts";
+
+const expected: readonly { name: string; python: string; printed: string }[] = JSON.parse(
+  readFileSync(new URL("../golden/lab/expected.json", import.meta.url), "utf8"),
+);
+const folder = mkdtempSync(join(tmpdir(), "heed-lab-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const root = fileURLToPath(new URL("../../src/", import.meta.url));
+/** Where the listings' imports are in a clone. */
+const door = (name: string) =>
+  pathToFileURL(join(root, name === "heed" ? "index.ts" : `${name.slice(5)}/index.ts`)).href;
+
+const all = await listings();
+
+test("NumPy was run on every listing as it is now, and on no other", () => {
+  expect(all.map(({ python }) => python).sort()).toEqual(expected.map(({ python }) => python).sort());
+});
+
+test("what the pages show as printed is what NumPy printed", () => {
+  for (const { name, python, printed } of all)
+    expect(printed, name).toBe(expected.find((one) => one.python === python)?.printed);
+});
+
+test("what the pages show as printed is what the TypeScript listings print", () => {
+  // One process runs them all: each writes its lines after a line with its number.
+  const files = all.map(({ typescript }, i) => {
+    const file = join(folder, `${i}.mts`);
+    writeFileSync(
+      file,
+      typescript.replaceAll(/from\s+"(heed[^"]*)"/g, (_, name) => `from ${JSON.stringify(door(name))}`),
+    );
+    return `console.log("listing ${i}");\nawait import(${JSON.stringify(pathToFileURL(file).href)});`;
+  });
+  const main = join(folder, "main.mts");
+  writeFileSync(main, `${files.join("\n")}\nprocess.exit(0);\n`);
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["--no-warnings", main], {
+    encoding: "utf8",
+  });
+  expect(status, stderr).toBe(0);
+  const blocks = stdout.split(/listing \d+\n/).slice(1);
+  for (const [i, { name, printed }] of all.entries())
+    expect(blocks[i].trimEnd(), name).toBe(printed.trimEnd());
+});
+
+test("no line of a listing is longer than its column", () => {
+  for (const { name, python, typescript } of all)
+    for (const line of `${python}\n${typescript}`.split("\n"))
+      expect(line.length, `${name}: ${line}`).toBeLessThan(53);
+});

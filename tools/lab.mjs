@@ -1,0 +1,67 @@
+/**
+ * Builds the Lab: static pages whose numbers heed computes now, one script, one worker, and their parts (dist/lab/).
+ * Part of `npm run build`; alone: `node tools/lab.mjs [folder]` writes the pages there.
+ * Needs Node ≥ 22.18, because it imports TypeScript.
+ */
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { at } from "./setup.mjs";
+
+/** morphdom is the one package in the bundle; its license asks to be kept with it. */
+const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n";
+
+/** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and a part for each page. */
+async function scripts() {
+  const bundle = await rolldown({
+    input: { lab: at("lab/frame/start.ts"), "lab-worker": at("lab/frame/worker.ts") },
+    platform: "browser",
+    logLevel: "warn",
+    transform: { target: "es2022" },
+  });
+  const { output } = await bundle.generate({
+    format: "esm",
+    minify: true,
+    comments: { legal: false },
+    chunkFileNames: "parts/[name].js",
+  });
+  await bundle.close();
+  return output.map((chunk) => ({
+    name: chunk.fileName,
+    code: chunk.type === "chunk" ? `${chunk.name === "lab" ? NOTICE : ""}${chunk.code}` : "",
+  }));
+}
+
+/**
+ * Writes the Lab into a folder, for any web server: the encoder for a visitor's own sentence is beside the pages.
+ * @param {string} folder
+ * @param {{ explorer?: string, model?: boolean }} [options] address of the explorer's pages, seen from a page of the Lab; whether
+ *   the encoder is copied
+ */
+export async function buildLab(folder, { explorer = "../explorer/", model = true } = {}) {
+  const { renderSite } = await import(pathToFileURL(at("lab/frame/site.ts")).href);
+  rmSync(folder, { recursive: true, force: true });
+  for (const [name, text] of await renderSite({ explorer })) write(join(folder, name), text);
+  for (const { name, code } of await scripts()) write(join(folder, name), code);
+  if (model)
+    for (const name of MODEL) {
+      mkdirSync(join(folder, "model"), { recursive: true });
+      copyFileSync(at(`models/encoder/${name}`), join(folder, "model", name));
+    }
+}
+
+/** Files of the encoder that reads a visitor's own sentence. */
+const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
+
+/** @param {string} file @param {string} text */
+function write(file, text) {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  if (process.argv[2] === undefined) await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
+  else await buildLab(resolve(process.argv[2]));
+  process.exit(0);
+}
