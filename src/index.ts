@@ -23,6 +23,18 @@ export {
   type BackwardOptions,
 } from "./backward.ts";
 export { cast } from "./core/cast.ts";
+export {
+  type ArangeOptions,
+  arange,
+  eye,
+  full,
+  linspace,
+  ones,
+  type RandomOptions,
+  rand,
+  randint,
+  randn,
+} from "./core/create.ts";
 export type { DType, FloatDType } from "./core/dtype.ts";
 export {
   DTypeError,
@@ -32,6 +44,9 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./core/errors.ts";
+export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
+export { Generator, type Seed, withSeed } from "./core/generator.ts";
+export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { mergeStates, type State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
 export * from "./masks/index.ts";

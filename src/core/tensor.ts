@@ -21,6 +21,14 @@ import {
 } from "./dtype.ts";
 import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 import {
+  type FormatOptions,
+  type NestedValues,
+  nestedArray,
+  type TensorJson,
+  tensorJson,
+  tensorText,
+} from "./format.ts";
+import {
   fromNested,
   isNested,
   type NestedBigints,
@@ -173,6 +181,35 @@ export class Tensor<D extends DType = DType> {
     return out;
   }
 
+  /**
+   * The elements as nested arrays: numbers, booleans for bool, bigints for int64 numbers above 2^53.
+   *
+   * @example
+   * tensor([[1, 2], [3, 4]]).transpose().toArray(); // [[1, 3], [2, 4]]
+   */
+  toArray(): NestedValues {
+    return nestedArray(this);
+  }
+
+  /** What `JSON.stringify` writes: dtype, shape and a flat list. `tensor(JSON.parse(text))` reads it again. */
+  toJSON(): TensorJson {
+    return tensorJson(this);
+  }
+
+  /** Shape, dtype and the elements in rows that line up; long tensors by their edges. */
+  toString(options: FormatOptions = {}): string {
+    return tensorText(this, options);
+  }
+
+  /** What `console.log` shows in Node, Bun and Deno. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    try {
+      return tensorText(this);
+    } catch (error) {
+      return `tensor [${this.shape.join(", ")}] ${this.dtype} (${(error as Error).message})`;
+    }
+  }
+
   /** Moves the tensor; the CPU is the only place so far. */
   async to(location: "cpu"): Promise<Tensor<D>> {
     if (location !== "cpu")
@@ -196,6 +233,7 @@ export class Tensor<D extends DType = DType> {
  * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
  * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
  * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
+ * tensor(JSON.parse(text));                      // what JSON.stringify(t) wrote, or any { data, shape }
  *
  * @param data  nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
  * @param shape lengths of the axes, outermost first; left out for nested arrays. −1 is not allowed here
@@ -209,6 +247,7 @@ export function tensor<D extends DType>(
   data: NestedNumbers | NestedBooleans | NestedBigints,
   dtype: D,
 ): Tensor<D>;
+export function tensor(like: TensorLike): Tensor;
 export function tensor(data: readonly number[], shape: readonly number[]): Tensor<"float32">;
 export function tensor(data: readonly boolean[], shape: readonly number[]): Tensor<"bool">;
 export function tensor<D extends DType = DType>(
@@ -241,6 +280,8 @@ export function tensor(
     const nested = fromNested("tensor", data, shape);
     return new Tensor(nested.data, nested.shape, nested.dtype);
   }
+  if (shape === undefined && typeof data === "object" && data !== null && "data" in data)
+    return asTensor("tensor", data as TensorLike);
   if (isList && data.some((row) => Array.isArray(row)))
     throw new ShapeError(
       "shape",
@@ -256,15 +297,25 @@ export function tensor(
 }
 
 /** A zero-filled tensor in ordinary memory. */
-export function zeros<D extends DType = "float32">(
+export function zeros<D extends DType = "float32">(shape: readonly number[], dtype?: D): Tensor<D>;
+/** @internal `what` is the function that errors name. */
+export function zeros<D extends DType>(shape: readonly number[], dtype: D, what: string): Tensor<D>;
+export function zeros<D extends DType>(
   shape: readonly number[],
   dtype: D = "float32" as D,
+  what = "zeros",
 ): Tensor<D> {
+  if (dtypeOf(dtype) !== dtype)
+    throw new DTypeError(
+      "dtype",
+      `${what}: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
+      { got: dtype },
+    );
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
-    throw new ShapeError("shape", `zeros: shape must be a list of lengths, got ${formatValue(shape)}`, {
+    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });
-  checkShape("zeros", shape);
+  checkShape(what, shape);
   const size = sizeOf(shape);
   try {
     return new Tensor(arrayFor(dtype, size), [...shape], dtype);
@@ -272,7 +323,7 @@ export function zeros<D extends DType = "float32">(
     if (!(cause instanceof RangeError)) throw cause;
     const error = new UnsupportedError(
       "memory",
-      `zeros: there is no room for [${shape.join(", ")}], ${size} numbers of ${dtype}`,
+      `${what}: there is no room for [${shape.join(", ")}], ${size} numbers of ${dtype}`,
       { shape, dtype },
     );
     throw Object.assign(error, { cause });
@@ -346,27 +397,24 @@ function detached(what: string, t: Tensor): ShapeError {
   );
 }
 
+/** A flat list as an array. Strings stand for what JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
 function fromList(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
-  const booleans = typeof data[0] === "boolean" || (dtype !== undefined && dtypeOf(dtype) === "bool");
-  for (const x of data)
-    if (typeof x !== "number" && typeof x !== "boolean")
+  const isText = data.some((x) => typeof x === "string");
+  const values = isText ? data.map((x) => fromText(x, dtype)) : data;
+  for (const x of values)
+    if (typeof x !== "number" && typeof x !== "boolean" && typeof x !== "bigint")
       throw new DTypeError(
         "dtype",
         `${what}: data is an array that holds ${formatValue(x)}; expected numbers or booleans, flat`,
         { got: x },
       );
-  if (booleans) return Uint8Array.from(data as number[], Number);
-  const wanted = dtype === undefined ? "float32" : (dtypeOf(dtype) ?? "float32");
-  const out = arrayFor(wanted === "float16" || wanted === "bfloat16" ? "float32" : wanted, data.length);
-  if (wanted === "float16" || wanted === "bfloat16")
-    throw new DTypeError(
-      "dtype",
-      `${what}: a ${wanted} tensor over given bits needs a Uint16Array, got a plain array; for rounded values use cast(tensor(values), "${wanted}")`,
-    );
-  for (let i = 0; i < data.length; i++)
-    (out as Float32Array)[i] =
-      wanted === "int64" ? (BigInt(data[i] as number) as unknown as number) : (data[i] as number);
-  return out;
+  const own = dtype === undefined ? undefined : dtypeOf(dtype);
+  return fromNested(what, values, own ?? (typeof values[0] === "boolean" ? "bool" : "float32")).data;
+}
+
+function fromText(x: unknown, dtype: string | undefined): unknown {
+  if (x === "NaN" || x === "Infinity" || x === "-Infinity") return Number(x);
+  return dtype === "int64" && /^-?\d+$/.test(String(x)) ? BigInt(String(x)) : x;
 }
 
 /** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */

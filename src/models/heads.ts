@@ -5,7 +5,7 @@
  * stands beside what attention spread evenly over the same rows would give.
  */
 import { attentionWeights } from "../attention.ts";
-import { RandomNumbers } from "../nn/index.ts";
+import { generatorOf } from "../core/generator.ts";
 import type { LayerAttention } from "./families/attend.ts";
 import type { AttentionModel, TextModel, TextTokens } from "./text-model.ts";
 
@@ -58,7 +58,7 @@ export function inductionScores(
   const plain = Array.from({ length: tokenizer.size }, (_, id) => id).filter(
     (id) => tokenizer.token(id) !== undefined && !tokenizer.isSpecial(id),
   );
-  const random = new RandomNumbers(seed);
+  const random = generatorOf(seed);
   const sums = new Sums(model);
   const n = Math.min(length, model.maxTokens >> 1);
   for (let i = 0; i < sequences; i++) {

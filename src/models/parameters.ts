@@ -6,6 +6,7 @@
 
 import { readerOf } from "../core/dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { type Generator, generatorOf } from "../core/generator.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
 import {
   concat,
@@ -17,7 +18,6 @@ import {
   linear,
   type Precision,
   parameter,
-  RandomNumbers,
   slice,
 } from "../nn/index.ts";
 import { checkIds, idsOf } from "../nn/ops/lookup.ts";
@@ -99,7 +99,7 @@ export class Parameters {
       );
     this.dtype = dtype;
     if (parameters === undefined) checkBytes(what, plan, dtype);
-    const random = new RandomNumbers(seed);
+    const random = generatorOf(seed);
     for (const [name, planned] of plan) {
       const given = parameters?.get(name);
       if (
@@ -202,7 +202,7 @@ export function widen(stored: Tensor, dtype: Precision): FloatTensor {
   return new Tensor(out, shape, dtype);
 }
 
-function started({ shape, start, zeroRow }: Planned, dtype: Precision, random: RandomNumbers): FloatTensor {
+function started({ shape, start, zeroRow }: Planned, dtype: Precision, random: Generator): FloatTensor {
   const made = parameter(shape, dtype);
   if (start === "ones") fill(made, 1);
   else if (start !== "zeros") fillNormal(made, random, start);

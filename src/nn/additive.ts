@@ -9,9 +9,9 @@ import {
   checkSizes,
   fillLinear,
   fillXavierUniform,
+  generatorOf,
   type LayerOptions,
   parameter,
-  randomNumbers,
 } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { type AttendOptions, keysOnly } from "./multi-head.ts";
@@ -45,7 +45,7 @@ export class AdditiveAttention extends Module {
     super();
     checkSizes("AdditiveAttention", { dq, dk, da });
     const { dtype } = options;
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     this.wq = fillXavierUniform(parameter([da, dq], dtype), seed);
     this.wk = fillXavierUniform(parameter([da, dk], dtype), seed);
     this.w = fillLinear(parameter([da], dtype), seed, da);

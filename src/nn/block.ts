@@ -7,7 +7,7 @@
  */
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import {
@@ -66,7 +66,7 @@ abstract class Block extends Module {
     checkSizes(what, { embedDim, numHeads, feedForward });
     checkActivation(what, activation);
     checkDropout(what, dropoutP);
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     const { numKvHeads, rope, layerNormEps: eps } = options;
     this.self_attn = new MultiHeadAttention(embedDim, numHeads, {
       numKvHeads,
@@ -132,7 +132,7 @@ export class DecoderBlock extends Block {
       memoryDim?: number;
     } = {},
   ) {
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     super("DecoderBlock", embedDim, numHeads, { ...options, seed });
     if (!options.crossAttention) return;
     const { memoryDim = embedDim, numKvHeads, bias, dropoutP, dtype, layerNormEps: eps } = options;

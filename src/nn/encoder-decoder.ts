@@ -13,7 +13,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { AdditiveAttention } from "./additive.ts";
 import { Embedding } from "./embedding.ts";
 import { GRU, GRUCell } from "./gru.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { LuongAttention } from "./luong.ts";
 import { Module } from "./module.ts";
@@ -74,7 +74,7 @@ export class RecurrentEncoderDecoder extends Module {
         `RecurrentEncoderDecoder: score must be "additive" or "general", got ${formatValue(score)}`,
         { got: score },
       );
-    const own = { dtype, seed: randomNumbers(options.seed) };
+    const own = { dtype, seed: generatorOf(options.seed) };
     this.source_embedding = new Embedding(sourceWords, embedDim, own);
     this.target_embedding = new Embedding(targetWords, embedDim, own);
     this.encoder = new GRU(embedDim, hidden, { ...own, bidirectional: true });

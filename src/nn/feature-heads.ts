@@ -4,7 +4,7 @@
  */
 import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { type KernelOptions, type KernelResult, linearAttention } from "./ops/linear-attention.ts";
@@ -35,7 +35,7 @@ abstract class FeatureHeads extends Module {
         embedDim,
         numHeads,
       });
-    const own = { bias: options.bias, dtype: options.dtype, seed: randomNumbers(options.seed) };
+    const own = { bias: options.bias, dtype: options.dtype, seed: generatorOf(options.seed) };
     this.q_proj = new Linear(embedDim, embedDim, own);
     this.k_proj = new Linear(embedDim, embedDim, own);
     this.v_proj = new Linear(embedDim, embedDim, own);

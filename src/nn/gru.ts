@@ -6,7 +6,7 @@
  */
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
+import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { sigmoid, tanh } from "./ops/activations.ts";
 import { add, multiply, sub } from "./ops/arithmetic.ts";
@@ -39,7 +39,7 @@ export class GRUCell extends Module {
   constructor(inputs: number, hidden: number, options: LayerOptions = {}) {
     super();
     checkSizes("GRUCell", { inputs, hidden });
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
     this.weight_ih = drawn(3 * hidden, inputs);
     this.weight_hh = drawn(3 * hidden, hidden);
@@ -78,7 +78,7 @@ export class GRU extends Module {
   constructor(inputs: number, hidden: number, options: LayerOptions & { bidirectional?: boolean } = {}) {
     super();
     checkSizes("GRU", { inputs, hidden });
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
     const one = () => [
       drawn(3 * hidden, inputs),

@@ -2,6 +2,8 @@
  * Differentiable operations, and layers with PyTorch's parameter names.
  * @module
  */
+
+export { Generator, type Seed, withSeed } from "../core/generator.ts";
 export { AdditiveAttention, type ScoredOptions } from "./additive.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";
@@ -21,8 +23,6 @@ export {
   fillXavierUniform,
   type LayerOptions,
   parameter,
-  RandomNumbers,
-  withSeed,
 } from "./initialize.ts";
 export { Linear } from "./linear.ts";
 export { LuongAttention } from "./luong.ts";

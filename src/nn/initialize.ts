@@ -3,63 +3,22 @@
  * a float64 model of the same seed is the oracle of its float32 self.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { cellBits, headKey, rowKey } from "../core/random.ts";
+import { generatorOf, type Seed } from "../core/generator.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, made, numbers, type Precision } from "./ops/operand.ts";
+
+export { generatorOf };
 
 /** Options that all layers with parameters take. */
 export interface LayerOptions {
   /** Dtype of the parameters, and so of what the layer computes. Default "float32". */
   dtype?: Precision;
   /**
-   * Seed of the first values: an integer, or random numbers that a larger module shares among its parts. Default: the
+   * Seed of the first values: an integer, or a Generator that a larger module shares among its parts. Default: the
    * next numbers of the sequence all layers share (`withSeed`), so that two layers built one after the other differ.
    */
-  seed?: number | RandomNumbers;
+  seed?: Seed;
 }
-
-/** A sequence of random numbers: the same for the same seed, on every machine. */
-export class RandomNumbers {
-  readonly #key: number;
-  #drawn = 0;
-
-  constructor(seed = 0) {
-    if (!Number.isSafeInteger(seed))
-      throw new OptionError("seed", `seed must be an integer below 2^53, got ${formatValue(seed)}`, {
-        got: seed,
-      });
-    this.#key = headKey(seed, 2, 0);
-  }
-
-  /** Uniform in (0, 1), both ends left out. */
-  uniform(): number {
-    const n = this.#drawn++;
-    return (cellBits(rowKey(this.#key, Math.floor(n / 65536)), n % 65536) + 0.5) / 2 ** 32;
-  }
-
-  /** Standard normal (Box & Muller 1958). */
-  normal(): number {
-    return Math.sqrt(-2 * Math.log(this.uniform())) * Math.cos(2 * Math.PI * this.uniform());
-  }
-}
-
-/** What layers draw from that are given no seed: one sequence from the start of the program, of seed 0. */
-let shared = /* @__PURE__ */ new RandomNumbers(0);
-
-/** Builds layers from a seed: what `work` builds without a seed of its own draws from a sequence that starts here. */
-export function withSeed<T>(seed: number, work: () => T): T {
-  const outer = shared;
-  shared = new RandomNumbers(seed);
-  try {
-    return work();
-  } finally {
-    shared = outer;
-  }
-}
-
-/** The random numbers that `seed` stands for. */
-export const randomNumbers = (seed: LayerOptions["seed"]): RandomNumbers =>
-  seed === undefined ? shared : seed instanceof RandomNumbers ? seed : new RandomNumbers(seed);
 
 /** A parameter of zeros. */
 export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>
@@ -84,13 +43,13 @@ export function fillUniform<T extends Tensor>(
   low: number,
   high: number,
 ): T {
-  const random = randomNumbers(seed);
-  return draw(t, () => low + (high - low) * random.uniform());
+  const random = generatorOf(seed);
+  return draw(t, () => low + (high - low) * ((random.bits() + 0.5) / 2 ** 32));
 }
 
 /** Fills a row-major tensor with normal numbers of mean 0 and standard deviation `std`. Returns it. */
 export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
-  const random = randomNumbers(seed);
+  const random = generatorOf(seed);
   return draw(t, () => std * random.normal());
 }
 

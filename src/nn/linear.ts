@@ -1,6 +1,6 @@
 /** The linear map as a layer: y = x·Wᵀ + b. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
+import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
@@ -17,7 +17,7 @@ export class Linear extends Module {
     super();
     checkSizes("Linear", { inputs, outputs });
     const { dtype, bias = true } = options;
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     this.weight = fillLinear(parameter([outputs, inputs], dtype), seed, inputs);
     if (bias) this.bias = fillLinear(parameter([outputs], dtype), seed, inputs);
   }

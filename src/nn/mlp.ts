@@ -1,6 +1,6 @@
 /** What each position does by itself between two attentions: one hidden layer, plain or gated. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { type ActivationName, activate, checkActivation, silu } from "./ops/activations.ts";
@@ -30,7 +30,7 @@ export class MLP extends Module {
     checkSizes("MLP", { size, hidden });
     checkActivation("MLP", activation);
     checkDropout("MLP", dropoutP);
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     this.linear1 = new Linear(size, hidden, { bias, dtype, seed });
     this.linear2 = new Linear(hidden, size, { bias, dtype, seed });
     this.activation = activation;
@@ -55,7 +55,7 @@ export class SwiGLU extends Module {
     super();
     const { hidden = Math.ceil((8 * size) / 3), bias = false, dtype } = options;
     checkSizes("SwiGLU", { size, hidden });
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     this.gate_proj = new Linear(size, hidden, { bias, dtype, seed });
     this.up_proj = new Linear(size, hidden, { bias, dtype, seed });
     this.down_proj = new Linear(hidden, size, { bias, dtype, seed });

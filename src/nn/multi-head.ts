@@ -11,7 +11,7 @@ import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { asTensor, type Tensor, type TensorLike, tensor } from "../core/tensor.ts";
-import { checkSizes, fillXavierUniform, type LayerOptions, parameter, randomNumbers } from "./initialize.ts";
+import { checkSizes, fillXavierUniform, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention } from "./ops/attend.ts";
@@ -98,7 +98,7 @@ export class MultiHeadAttention extends Module {
         `MultiHeadAttention: numHeads must divide embedDim, and numKvHeads numHeads; got embedDim ${embedDim}, numHeads ${numHeads}, numKvHeads ${numKvHeads}`,
         { embedDim, numHeads, numKvHeads },
       );
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     const width = (embedDim / numHeads) * numKvHeads;
     const drawn = (rows: number, columns: number) =>
       fillXavierUniform(parameter([rows, columns], dtype), seed);

@@ -5,7 +5,7 @@
  */
 import { checkOptionNames, maskList } from "../backend/problem.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, type LayerOptions, randomNumbers } from "./initialize.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
@@ -26,7 +26,7 @@ export class SelfAttention extends Module {
     super();
     const { dk = inputs, dv = inputs, bias = false, dtype } = options;
     checkSizes("SelfAttention", { inputs, dk, dv });
-    const seed = randomNumbers(options.seed);
+    const seed = generatorOf(options.seed);
     this.q_proj = new Linear(inputs, dk, { bias, dtype, seed });
     this.k_proj = new Linear(inputs, dk, { bias, dtype, seed });
     this.v_proj = new Linear(inputs, dv, { bias, dtype, seed });

@@ -137,7 +137,23 @@ test("every function of heed that makes a tensor from tensors is covered here", 
     "mergeStates",
   ];
   // What makes tensors of numbers, or nothing that holds a tensor's values.
-  const constant = ["tensor", "zeros", "empty", "explain", "configure", "prepare"];
+  const constant = [
+    "arange",
+    "eye",
+    "full",
+    "linspace",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "withSeed",
+    "tensor",
+    "zeros",
+    "empty",
+    "explain",
+    "configure",
+    "prepare",
+  ];
   const expressions = [
     "alibi", "alibiSlopes", "and", "blockSparse", "causal", "dilated", "documents", "globalTokens", "keyLengths",
     "longformer", "maskMod", "not", "or", "prefixLm", "queryLengths", "relativeBias", "scoreMod", "slidingWindow",

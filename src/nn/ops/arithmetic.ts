@@ -14,12 +14,13 @@ import {
   type Numbers,
   numbersOf,
   operand,
+  type Precision,
   unwritten,
   unwrittenLike,
 } from "./operand.ts";
 
-/** x + y, broadcast. */
-export function add(x: TensorLike, y: TensorLike): FloatTensor {
+/** x + y, broadcast; either may be a number. */
+export function add(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("add", x, y);
   const out = unwritten(a.dtype, sizeOf(shape));
   const [p, q] = [spread(a, shape), spread(b, shape)];
@@ -34,8 +35,8 @@ export function add(x: TensorLike, y: TensorLike): FloatTensor {
   return z;
 }
 
-/** x − y, broadcast. */
-export function sub(x: TensorLike, y: TensorLike): FloatTensor {
+/** x − y, broadcast; either may be a number. */
+export function sub(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("sub", x, y);
   const out = unwritten(a.dtype, sizeOf(shape));
   const [p, q] = [spread(a, shape), spread(b, shape)];
@@ -50,8 +51,8 @@ export function sub(x: TensorLike, y: TensorLike): FloatTensor {
   return z;
 }
 
-/** x · y number by number, broadcast. */
-export function multiply(x: TensorLike, y: TensorLike): FloatTensor {
+/** x · y element by element, broadcast; either may be a number. */
+export function multiply(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("multiply", x, y);
   const [p, q] = [spread(a, shape), spread(b, shape)];
   const z = made(product(p, q), shape);
@@ -65,6 +66,34 @@ export function multiply(x: TensorLike, y: TensorLike): FloatTensor {
       return [
         wanted[0] ? gathered(made(product(g, q), shape), a.shape) : undefined,
         wanted[1] ? gathered(made(product(g, p), shape), b.shape) : undefined,
+      ];
+    },
+  });
+  return z;
+}
+
+/** x / y element by element, broadcast; either may be a number. */
+export function divide(x: Operand, y: Operand): FloatTensor {
+  const [a, b, shape] = pair("divide", x, y);
+  const [p, q] = [spread(a, shape), spread(b, shape)];
+  const out = unwritten(a.dtype, sizeOf(shape));
+  for (let n = 0; n < out.length; n++) out[n] = p[n] / q[n];
+  const z = made(out, shape);
+  record({
+    name: "divide",
+    inputs: [a, b],
+    outputs: [z],
+    backward: ([d], wanted = [true, true]) => {
+      if (!d) return [undefined, undefined];
+      const g = numbersOf(d);
+      const [da, db] = [unwrittenLike(g), unwrittenLike(g)];
+      for (let n = 0; n < g.length; n++) {
+        da[n] = g[n] / q[n];
+        db[n] = (-g[n] * out[n]) / q[n];
+      }
+      return [
+        wanted[0] ? gathered(made(da, shape), a.shape) : undefined,
+        wanted[1] ? gathered(made(db, shape), b.shape) : undefined,
       ];
     },
   });
@@ -122,15 +151,34 @@ function reduce(
   return z;
 }
 
-/** The two operands of one dtype, and the shape they broadcast to. */
-function pair(what: string, x: TensorLike, y: TensorLike): [FloatTensor, FloatTensor, number[]] {
+/** A tensor, or a number, which has the dtype of the other operand. */
+export type Operand = TensorLike | number;
+
+/** Two operands of one dtype. Numbers are tensors of shape [], to which no gradient is asked for. */
+export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
+  const constant = (value: number, dtype: Precision) =>
+    made(dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value), []);
+  if (typeof x === "number" && typeof y === "number") return [constant(x, "float32"), constant(y, "float32")];
+  if (typeof x === "number") {
+    const b = operand(what, "y", y as TensorLike);
+    return [constant(x, b.dtype), b];
+  }
   const a = operand(what, "x", x);
-  const b = operand(what, "y", y, a);
+  return [a, typeof y === "number" ? constant(y, a.dtype) : operand(what, "y", y, a)];
+}
+
+/** The two operands of one dtype, and the shape they broadcast to. */
+function pair(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor, number[]] {
+  const [a, b] = operands(what, x, y);
   return [a, b, broadcastShape(what, a, b)];
 }
 
 /** The shape two tensors broadcast to, aligned at their last axes. */
-export function broadcastShape(what: string, a: Tensor, b: Tensor): number[] {
+export function broadcastShape(
+  what: string,
+  a: { readonly shape: readonly number[]; readonly dtype: string },
+  b: { readonly shape: readonly number[]; readonly dtype: string },
+): number[] {
   const rank = Math.max(a.shape.length, b.shape.length);
   return Array.from({ length: rank }, (_, i) => {
     const n = a.shape[i - rank + a.shape.length] ?? 1;

@@ -13,7 +13,7 @@ import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/e
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
-import { type LayerOptions, randomNumbers } from "../initialize.ts";
+import { generatorOf, type LayerOptions } from "../initialize.ts";
 import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./linear-attention.ts";
 import { type FloatTensor, made, numbers, numbersOf, operand, type Precision } from "./operand.ts";
 
@@ -131,7 +131,7 @@ export function orthogonalFeatures(
         d,
       },
     );
-  const random = randomNumbers(seed);
+  const random = generatorOf(seed);
   const rows: Float64Array[] = [];
   for (let n = 0; n < m; n++) {
     const block = rows.slice(n - (n % Math.max(1, d)));

@@ -6,7 +6,7 @@ import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
-import { gathered } from "./arithmetic.ts";
+import { broadcastShape, gathered, spread } from "./arithmetic.ts";
 import { checkShapeIs, type FloatTensor, made, numbersOf, operand } from "./operand.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
@@ -17,11 +17,16 @@ export interface ProductOptions {
   transposeB?: boolean;
 }
 
-/** a·b over the last two axes: [..., M, K] and [..., K, N] to [..., M, N]. Leading axes are equal, or one of the two has none. */
+/**
+ * a·b over the last two axes: [..., M, K] and [..., K, N] to [..., M, N]. Leading axes broadcast. A vector [K] is a row
+ * as `a` and a column as `b`, and its axis goes from the result.
+ */
 export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {}): FloatTensor {
   const { transposeA = false, transposeB = false } = options;
-  const x = operand("matmul", "a", a);
-  const y = operand("matmul", "b", b, x);
+  const given = operand("matmul", "a", a);
+  const other = operand("matmul", "b", b, given);
+  if (given.shape.length === 1 || other.shape.length === 1) return vectorProduct(given, other, options);
+  const [x, y] = broadcastLeading(given, other);
   const z = product(x, y, { transposeA, transposeB });
   record({
     name: "matmul",
@@ -45,6 +50,36 @@ export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {
     },
   });
   return z;
+}
+
+function vectorProduct(a: FloatTensor, b: FloatTensor, options: ProductOptions): FloatTensor {
+  const { transposeA = false, transposeB = false } = options;
+  const [isRow, isColumn] = [a.shape.length === 1, b.shape.length === 1];
+  const z = matmul(
+    isRow ? a.reshape(transposeA ? [-1, 1] : [1, -1]) : a,
+    isColumn ? b.reshape(transposeB ? [1, -1] : [-1, 1]) : b,
+    options,
+  );
+  const rank = z.shape.length;
+  return z.reshape(
+    z.shape.filter((_, axis) => !((isRow && axis === rank - 2) || (isColumn && axis === rank - 1))),
+  );
+}
+
+/** Both with the same leading axes where neither is without any, and they differ by lengths of 1 or missing axes. */
+function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTensor] {
+  const [p, q] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
+  if (p.length === 0 || q.length === 0 || p.join() === q.join()) return [a, b];
+  const lead = broadcastShape("matmul", { shape: p, dtype: a.dtype }, { shape: q, dtype: b.dtype });
+  return [broadcastTo(a, [...lead, ...a.shape.slice(-2)]), broadcastTo(b, [...lead, ...b.shape.slice(-2)])];
+}
+
+/** A tensor repeated to a shape, recorded. The same tensor where it has it. */
+function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
+  if (x.shape.join() === shape.join()) return x;
+  const y = made(spread(x, shape), shape);
+  record({ name: "broadcast", inputs: [x], outputs: [y], backward: ([d]) => [d && gathered(d, x.shape)] });
+  return y;
 }
 
 /** x·Wᵀ + b over the last axis: x [..., in], weight [out, in], bias [out], as PyTorch has them. */

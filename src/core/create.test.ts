@@ -1,0 +1,157 @@
+/** Tensors by rule, and tensors for people: nested arrays, text, JSON. */
+
+import { inspect } from "node:util";
+import {
+  arange, cast, eye, full, Generator, linspace, ones, rand, randint, randn, tensor, withSeed, zeros,
+} from "heed"; // biome-ignore format: one list
+import { describe, expect, it } from "vitest";
+
+describe("tensors by rule", () => {
+  it("are filled and counted", () => {
+    expect(ones([2, 2]).toArray()).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(full([2], 1.5, "float16").toArray()).toEqual([1.5, 1.5]);
+    expect(eye(2, "int32").toArray()).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    expect(arange(3).toArray()).toEqual([0, 1, 2]);
+    expect(arange(1, 0, { step: -0.5, dtype: "float64" }).toArray()).toEqual([1, 0.5]);
+    expect(arange(5, 2).shape).toEqual([0]);
+    expect(linspace(0, 1, 5).toArray()).toEqual([0, 0.25, 0.5, 0.75, 1]);
+    expect(linspace(3, 9, 1).toArray()).toEqual([3]);
+  });
+  it("refuse what makes none", () => {
+    expect(() => arange(0, 1, { step: 0 })).toThrow(/step must be a finite number other than 0/);
+    expect(() => ones([-1])).toThrow(/ones: every axis must be an integer ≥ 0/);
+    expect(() => ones(3 as never)).toThrow(/ones: shape must be a list of lengths/);
+    expect(() => full([1], "a" as never)).toThrow(/full: value must be a number/);
+    expect(() => zeros([1], "half" as never)).toThrow(/zeros: dtype must be one of float32/);
+    expect(() => randn([1], { dtype: "int32" as never })).toThrow(
+      /randn: dtype must be a float dtype.*randint/,
+    );
+    expect(() => randint(3, 3, [1])).toThrow(/low < high/);
+  });
+});
+
+describe("random tensors", () => {
+  it("are the same for the same seed and differ from call to call without one", () => {
+    expect(randn([3], { seed: 7 }).data).toEqual(randn([3], { seed: 7 }).data);
+    expect(randn([3]).data).not.toEqual(randn([3]).data);
+    expect(withSeed(5, () => randn([3]).data)).toEqual(randn([3], { seed: 5 }).data);
+    const generator = new Generator(9);
+    const first = randn([4], { seed: generator });
+    expect(generator.position).toBe(8);
+    expect(randn([4], { seed: generator }).data).not.toEqual(first.data);
+  });
+  it("have the moments they say", () => {
+    const moments = (t: { toFloat64(): Float64Array }) => {
+      const x = t.toFloat64();
+      const mean = x.reduce((a, b) => a + b) / x.length;
+      return [mean, x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length];
+    };
+    const [m, v] = moments(randn([100, 1000], { seed: 1 }));
+    expect([Math.abs(m) < 0.02, Math.abs(v - 1) < 0.02]).toEqual([true, true]);
+    const [mu, vu] = moments(rand([100, 1000], { seed: 1 }));
+    expect([Math.abs(mu - 0.5) < 0.01, Math.abs(vu - 1 / 12) < 0.002]).toEqual([true, true]);
+    const dice = randint(1, 7, [6000], { seed: 2 }).toFloat64();
+    expect([Math.min(...dice), Math.max(...dice)]).toEqual([1, 6]);
+    expect(Math.abs(moments({ toFloat64: () => dice })[0] - 3.5)).toBeLessThan(0.1);
+  });
+});
+
+describe("a tensor as text", () => {
+  it("shows its shape, its dtype and rows that line up", () => {
+    expect(
+      String(
+        tensor([
+          [1, 20],
+          [-3, 4],
+        ]),
+      ),
+    ).toBe("tensor [2, 2] float32\n[[ 1, 20],\n [-3,  4]]");
+    expect(
+      String(
+        tensor([
+          [0.5, 0.25],
+          [1 / 3, 1],
+        ]),
+      ),
+    ).toBe("tensor [2, 2] float32\n[[0.5000, 0.2500],\n [0.3333, 1.0000]]");
+    expect(String(tensor([0.5, 1.5]))).toBe("tensor [2] float32\n[0.5, 1.5]");
+    expect(String(tensor([true, false]))).toBe("tensor [2] bool\n[ true, false]");
+    expect(String(tensor(3.5))).toBe("tensor [] float32\n3.5");
+    expect(String(zeros([0, 3]))).toBe("tensor [0, 3] float32, empty");
+    expect(
+      String(
+        tensor([
+          [[1], [2]],
+          [[3], [4]],
+        ]),
+      ),
+    ).toBe("tensor [2, 2, 1] float32\n[[[1],\n  [2]],\n\n [[3],\n  [4]]]");
+  });
+  it("writes NaN, infinities, small and large numbers", () => {
+    expect(String(tensor([0, -Infinity, Number.NaN]))).toBe(
+      "tensor [3] float32\n[        0, -Infinity,       NaN]",
+    );
+    expect(tensor([1e-7, 1], "float64").toString({ precision: 2 })).toBe("tensor [2] float64\n[0.00, 1.00]");
+    expect(tensor([1e-9, 2e-9], "float64").toString({ precision: 2 })).toBe(
+      "tensor [2] float64\n[1.00e-9, 2.00e-9]",
+    );
+    expect(String(tensor([-0.00001, 0.5], "float64"))).toBe("tensor [2] float64\n[0.0000, 0.5000]");
+    expect(String(tensor([2n ** 60n, 1n]))).toContain("1152921504606846976");
+  });
+  it("is cut at its edges where it is long", () => {
+    const text = String(arange(10000).reshape([100, 100]));
+    expect(text.split("\n")).toHaveLength(8);
+    expect(text).toContain("[   0,    1,    2, …,   97,   98,   99]");
+    expect(String(arange(12).toString({ threshold: 10, edge: 1 }))).toBe("tensor [12] float32\n[ 0, …, 11]");
+    expect(() => arange(2).toString({ precision: -1 })).toThrow(/precision must be an integer/);
+  });
+  it("is what console.log shows", () => expect(inspect(tensor([1, 2]))).toBe("tensor [2] float32\n[1, 2]"));
+});
+
+describe("a tensor as arrays and JSON", () => {
+  it("comes back as it went, in every dtype, special numbers included", () => {
+    for (const t of [
+      tensor([
+        [1.5, Number.NaN],
+        [-Infinity, -0],
+      ]),
+      tensor([0.1], "float64"),
+      tensor([1.5, 2], "bfloat16"),
+      tensor([0.1, 65504], "float16"),
+      tensor([true, false]),
+      tensor([2n ** 62n + 1n, -5n]),
+      tensor([1, 2], "int32"),
+      tensor(3),
+      zeros([0, 2]),
+      tensor([
+        [1, 2],
+        [3, 4],
+      ]).transpose(),
+    ]) {
+      const back = tensor(JSON.parse(JSON.stringify(t)));
+      expect([back.dtype, back.shape]).toEqual([t.dtype, t.shape]);
+      expect([...back.data]).toEqual([...t.contiguous().data].map((x) => (Object.is(x, -0) ? 0 : x)));
+    }
+  });
+  it("toArray reads views", () => {
+    expect(
+      tensor([
+        [1, 2],
+        [3, 4],
+      ])
+        .transpose()
+        .toArray(),
+    ).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
+    expect(cast(tensor([1, 0]), "bool").toArray()).toEqual([true, false]);
+    expect(tensor(4).toArray()).toBe(4);
+  });
+});

@@ -1,0 +1,160 @@
+/** Tensors by rule: filled, counted, random. */
+import { type DType, isFloat, writerOf } from "./dtype.ts";
+import { DTypeError, formatValue, OptionError } from "./errors.ts";
+import { type Generator, generatorOf, type Seed } from "./generator.ts";
+import { type Tensor, zeros } from "./tensor.ts";
+
+/** Dtype and seed of a random tensor. */
+export interface RandomOptions<D extends DType = DType> {
+  /** Default "float32" ("int32" for `randint`). */
+  dtype?: D;
+  /** An integer, or a Generator to go on from. Default: the next numbers of the sequence that the whole program shares. */
+  seed?: Seed;
+}
+
+/** Every element is `value`. */
+export function full<D extends DType = "float32">(
+  shape: readonly number[],
+  value: number,
+  dtype: D = "float32" as D,
+): Tensor<D> {
+  if (typeof value !== "number")
+    throw new OptionError("value", `full: value must be a number, got ${formatValue(value)}`, { got: value });
+  return filled("full", shape, dtype, () => value);
+}
+
+/** Every element is 1. */
+export function ones<D extends DType = "float32">(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+): Tensor<D> {
+  return filled("ones", shape, dtype, () => 1);
+}
+
+/** The identity matrix [n, n]. */
+export function eye<D extends DType = "float32">(n: number, dtype: D = "float32" as D): Tensor<D> {
+  return filled("eye", [n, n], dtype, (i) => (Math.floor(i / n) === i % n ? 1 : 0));
+}
+
+/**
+ * 0, 1, … below `end`; or `start`, `start + step`, … before `end`.
+ *
+ * @example
+ * arange(4);                       // [0, 1, 2, 3]
+ * arange(0, 1, { step: 0.25 });    // [0, 0.25, 0.5, 0.75]
+ * arange(10, { dtype: "int32" });  // positions
+ */
+export function arange<D extends DType = "float32">(end: number, options?: ArangeOptions<D>): Tensor<D>;
+export function arange<D extends DType = "float32">(
+  start: number,
+  end: number,
+  options?: ArangeOptions<D>,
+): Tensor<D>;
+export function arange(first: number, second?: number | ArangeOptions, third?: ArangeOptions): Tensor {
+  const [start, end] = typeof second === "number" ? [first, second] : [0, first];
+  const { step = 1, dtype = "float32" } = (typeof second === "number" ? third : second) ?? {};
+  for (const [name, x] of Object.entries({ start, end, step }))
+    if (typeof x !== "number" || !Number.isFinite(x) || (name === "step" && x === 0))
+      throw new OptionError(
+        name,
+        `arange: ${name} must be a finite number${name === "step" ? " other than 0" : ""}, got ${formatValue(x)}`,
+        { got: x },
+      );
+  return filled("arange", [Math.max(0, Math.ceil((end - start) / step))], dtype, (i) => start + i * step);
+}
+
+/** Step and dtype of `arange`. */
+export interface ArangeOptions<D extends DType = DType> {
+  /** Default 1. */
+  step?: number;
+  /** Default "float32". */
+  dtype?: D;
+}
+
+/** `count` numbers from `start` to `end`, both included, at equal distances. */
+export function linspace<D extends DType = "float32">(
+  start: number,
+  end: number,
+  count: number,
+  dtype: D = "float32" as D,
+): Tensor<D> {
+  for (const [name, x] of Object.entries({ start, end }))
+    if (!Number.isFinite(x))
+      throw new OptionError(name, `linspace: ${name} must be a finite number, got ${formatValue(x)}`, {
+        got: x,
+      });
+  const last = count - 1;
+  return filled("linspace", [count], dtype, (i) =>
+    i === last ? (count === 1 ? start : end) : start + (i * (end - start)) / last,
+  );
+}
+
+/** Uniform numbers in [0, 1). */
+export function rand<D extends DType = "float32">(
+  shape: readonly number[],
+  options: RandomOptions<D> = {},
+): Tensor<D> {
+  return random("rand", shape, options, (generator) => generator.uniform());
+}
+
+/**
+ * Standard normal numbers: mean 0, variance 1.
+ *
+ * @example
+ * const query = randn([2, 4, 8]);               // the next numbers of the program's sequence
+ * const key = randn([2, 4, 8], { seed: 7 });    // the same on every run and machine
+ */
+export function randn<D extends DType = "float32">(
+  shape: readonly number[],
+  options: RandomOptions<D> = {},
+): Tensor<D> {
+  return random("randn", shape, options, (generator) => generator.normal());
+}
+
+/** Integers from `low` to below `high`, uniform; int32 by default. */
+export function randint<D extends DType = "int32">(
+  low: number,
+  high: number,
+  shape: readonly number[],
+  options: RandomOptions<D> = {},
+): Tensor<D> {
+  if (!(Number.isSafeInteger(low) && Number.isSafeInteger(high) && low < high && high - low <= 2 ** 32))
+    throw new OptionError(
+      "range",
+      `randint: low and high must be integers with low < high, at most 2^32 apart, got ${formatValue(low)} and ${formatValue(high)}`,
+      { low, high },
+    );
+  const generator = generatorOf(options.seed);
+  const dtype = options.dtype ?? ("int32" as D);
+  return filled("randint", shape, dtype, () => low + generator.below(high - low));
+}
+
+function random<D extends DType>(
+  what: string,
+  shape: readonly number[],
+  { dtype = "float32" as D, seed }: RandomOptions<D>,
+  draw: (generator: Generator) => number,
+): Tensor<D> {
+  if (!isFloat(dtype))
+    throw new DTypeError(
+      "dtype",
+      `${what}: dtype must be a float dtype, got ${formatValue(dtype)}; see randint`,
+      { dtype },
+    );
+  const generator = generatorOf(seed);
+  // float64 tensors hold float32 numbers, as the parameters of layers do: the same seed gives the same numbers in both.
+  return filled(what, shape, dtype, () => Math.fround(draw(generator)));
+}
+
+/** A row-major tensor whose element i is `value(i)`, rounded once. */
+function filled<D extends DType>(
+  what: string,
+  shape: readonly number[],
+  dtype: D,
+  value: (i: number) => number,
+): Tensor<D> {
+  const t = zeros(shape, dtype, what);
+  const write = writerOf(dtype, t.data);
+  for (let i = 0; i < t.size; i++) write(i, value(i));
+  return t;
+}

@@ -1,0 +1,131 @@
+/** Tensors for people: nested arrays out, and text as readable as NumPy's. */
+import { type DType, readerOf } from "./dtype.ts";
+import { formatValue, OptionError } from "./errors.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** How `Tensor.toString` writes. */
+export interface FormatOptions {
+  /** Digits after the decimal point, at most. Default 4. */
+  precision?: number;
+  /** Tensors of more elements are shown by their edges. Default 1000. */
+  threshold?: number;
+  /** Entries at each edge of a shortened axis. Default 3. */
+  edge?: number;
+}
+
+/** Elements in nested arrays: numbers, booleans for bool, bigints for int64 numbers above 2^53. A number alone for shape []. */
+export type NestedValues = number | boolean | bigint | NestedValues[];
+
+/** The elements as nested arrays. */
+export function nestedArray(t: Tensor): NestedValues {
+  const read = valueReader(t);
+  const build = (axis: number, at: number): NestedValues =>
+    axis === t.shape.length
+      ? read(at)
+      : Array.from({ length: t.shape[axis] }, (_, i) => build(axis + 1, at + i * t.strides[axis]));
+  return build(0, t.offset);
+}
+
+/** What JSON holds of a tensor; `tensor` and every function of heed read it again. Numbers that JSON lacks are strings. */
+export interface TensorJson {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Row-major; NaN, Infinity and integers above 2^53 as strings. */
+  readonly data: readonly (number | boolean | string)[];
+}
+
+/** The tensor as JSON. */
+export function tensorJson(t: Tensor): TensorJson {
+  const flat = [nestedArray(t)].flat(Number.POSITIVE_INFINITY as 1) as (number | boolean | bigint)[];
+  const data = flat.map((x) =>
+    typeof x === "bigint" || (typeof x === "number" && !Number.isFinite(x)) ? String(x) : x,
+  );
+  return { dtype: t.dtype, shape: t.shape, data };
+}
+
+/**
+ * The tensor as text: its shape and dtype, then rows that line up. Columns share their digits; numbers of very different
+ * sizes are written with exponents.
+ */
+export function tensorText(t: Tensor, options: FormatOptions = {}): string {
+  const { precision = 4, threshold = 1000, edge = 3 } = options;
+  for (const [name, value] of Object.entries({ precision, threshold, edge }))
+    if (!(Number.isInteger(value) && value >= 0 && (name !== "precision" || value <= 20)))
+      throw new OptionError(
+        name,
+        `Tensor.toString: ${name} must be an integer ≥ 0${name === "precision" ? " and ≤ 20" : ""}, got ${formatValue(value)}`,
+        {
+          got: value,
+        },
+      );
+  const head = `tensor [${t.shape.join(", ")}] ${t.dtype}`;
+  if (t.size === 0) return `${head}, empty`;
+  const read = valueReader(t);
+  const isShort = t.size > threshold;
+  /** Indices shown along an axis; −1 is the gap. */
+  const shown = t.shape.map((n) =>
+    isShort && n > 2 * edge + 1
+      ? [...Array(edge).keys(), -1, ...Array.from({ length: edge }, (_, i) => n - edge + i)]
+      : [...Array(n).keys()],
+  );
+  const values: (number | boolean | bigint)[] = [];
+  const visit = (axis: number, at: number): void => {
+    if (axis === t.shape.length) values.push(read(at));
+    else for (const i of shown[axis]) if (i >= 0) visit(axis + 1, at + i * t.strides[axis]);
+  };
+  visit(0, t.offset);
+  const write = writerFor(values, precision);
+  const width = values.reduce<number>((most, x) => Math.max(most, write(x).length), 0);
+  const build = (axis: number, at: number): string => {
+    if (axis === t.shape.length) return write(read(at)).padStart(width);
+    const inner = shown[axis].map((i) => (i < 0 ? "…" : build(axis + 1, at + i * t.strides[axis])));
+    const isLast = axis === t.shape.length - 1;
+    const gap = isLast ? ", " : `,${"\n".repeat(t.shape.length - 1 - axis)}${" ".repeat(axis + 1)}`;
+    return `[${inner.join(gap)}]`;
+  };
+  return `${head}\n${build(0, t.offset)}`;
+}
+
+function valueReader(t: Tensor): (at: number) => number | boolean | bigint {
+  const read = readerOf(t.dtype, t.data);
+  if (t.dtype === "bool") return (at) => read(at) !== 0;
+  if (t.dtype === "int64")
+    return (at) => {
+      const n = read(at);
+      return Number.isSafeInteger(n) ? n : (t.data as BigInt64Array)[at];
+    };
+  return read;
+}
+
+/** One way of writing for all numbers: digits as few as show every one of them up to `precision`. */
+function writerFor(
+  values: readonly (number | boolean | bigint)[],
+  precision: number,
+): (x: number | boolean | bigint) => string {
+  const sizes = values
+    .filter((x): x is number => typeof x === "number" && Number.isFinite(x) && x !== 0)
+    .map(Math.abs);
+  const [least, largest] = [
+    sizes.reduce((a, b) => Math.min(a, b), Infinity),
+    sizes.reduce((a, b) => Math.max(a, b), 0),
+  ];
+  const isWide =
+    largest >= 1e8 ||
+    (largest > 0 && largest < 10 ** -precision) ||
+    (largest / least > 1e6 && largest >= 1e4);
+  const plain = (x: number) => (isWide ? x.toExponential(precision) : x.toFixed(precision));
+  const isFraction = sizes.some((x) => !Number.isInteger(x));
+  // Trailing zeros that all numbers have are left out, unless a number other than 0 would look like 0.
+  const digitsOf = (x: number) =>
+    Number(plain(x)) === 0
+      ? precision
+      : (plain(x)
+          .replace(/\.?0+$/, "")
+          .split(".")[1]?.length ?? 0);
+  const digits = isWide || !isFraction ? 0 : sizes.reduce((most, x) => Math.max(most, digitsOf(x)), 0);
+  return (x) => {
+    if (typeof x !== "number" || !Number.isFinite(x)) return String(x);
+    if (isWide) return x === 0 ? "0" : x.toExponential(precision);
+    return (isFraction ? x.toFixed(digits) : String(x)).replace(/^-(0(?:\.0*)?)$/, "$1");
+  };
+}

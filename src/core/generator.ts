@@ -1,0 +1,80 @@
+/**
+ * Seeded random numbers in a sequence: counter-based (the mixer of random.ts over seed, stream and position), so that
+ * the state of a generator is its position, and a stream can be entered anywhere.
+ */
+import { formatValue, OptionError } from "./errors.ts";
+import { cellBits, headKey, rowKey } from "./random.ts";
+
+/** A sequence of random numbers, the same for the same seed and stream on every machine. */
+export class Generator {
+  /** Numbers drawn so far. Setting it continues from there. */
+  position: number;
+  readonly #key: number;
+
+  /**
+   * @param seed   any integer, 0 by default
+   * @param stream independent sequences of one seed, 0 by default
+   */
+  constructor(seed = 0, stream = 0, position = 0) {
+    if (!Number.isSafeInteger(seed))
+      throw new OptionError("seed", `seed must be an integer below 2^53, got ${formatValue(seed)}`, {
+        got: seed,
+      });
+    this.#key = headKey(seed, stream, Math.floor(stream / 2 ** 32));
+    this.position = position;
+  }
+
+  /** 32 random bits, as an unsigned number. */
+  bits(): number {
+    const at = this.position++;
+    return cellBits(rowKey(this.#key, Math.floor(at / 65536)), at % 65536);
+  }
+
+  /** A number in [0, 1), a multiple of 2⁻³². */
+  uniform(): number {
+    return this.bits() / 2 ** 32;
+  }
+
+  /** Standard normal (Box and Muller 1958); draws two numbers. */
+  normal(): number {
+    const inside = () => (this.bits() + 0.5) / 2 ** 32;
+    return Math.sqrt(-2 * Math.log(inside())) * Math.cos(2 * Math.PI * inside());
+  }
+
+  /** An integer in [0, n); draws again where the range would favor some. n ≤ 2³². */
+  below(n: number): number {
+    const fair = 2 ** 32 - (2 ** 32 % n);
+    for (;;) {
+      const bits = this.bits();
+      if (bits < fair) return bits % n;
+    }
+  }
+}
+
+/** A seed, or a generator that several draws share. */
+export type Seed = number | Generator;
+
+/** Stream of the sequence that layers and random tensors draw from. */
+const SHARED_STREAM = 2;
+
+/** What is drawn from where no seed is given: one sequence from the start of the program, of seed 0. */
+let shared: Generator | undefined;
+
+/** The generator of a seed; without one, the sequence that the whole program shares. */
+export function generatorOf(seed: Seed | undefined): Generator {
+  if (seed instanceof Generator) return seed;
+  if (seed !== undefined) return new Generator(seed, SHARED_STREAM);
+  shared ??= new Generator(0, SHARED_STREAM);
+  return shared;
+}
+
+/** Draws from a seed: what `work` draws without a seed of its own (layers, `randn`) comes from a sequence that starts here. */
+export function withSeed<T>(seed: number, work: () => T): T {
+  const outer = shared;
+  shared = new Generator(seed, SHARED_STREAM);
+  try {
+    return work();
+  } finally {
+    shared = outer;
+  }
+}
