@@ -3,7 +3,7 @@
  * scaled dot products the same way. Softmax is heed's attention: one query of 1, the numbers as keys, the identity as values.
  */
 import { attentionBackward, scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { RandomNumbers } from "../../src/nn/index.ts";
+import { Generator } from "../../src/nn/index.ts";
 import { jacobianNorm } from "./jacobian.ts";
 
 /** What a reader changes. */
@@ -83,7 +83,7 @@ let drawn: { keys: number; groups: number; q: Float32Array; k: Float32Array } | 
 /** Standard normal queries and keys, [groups, rows, 64] and [groups, keys, 64]; the same for the same number of keys. */
 function vectors(keys: number) {
   if (drawn?.keys !== keys) {
-    const random = new RandomNumbers(7);
+    const random = new Generator(7, 2);
     const normal = (length: number) => Float32Array.from({ length }, () => random.normal());
     const groups = groupsOf(keys);
     drawn = { keys, groups, q: normal(ROWS * DK), k: normal(groups * keys * DK) };
