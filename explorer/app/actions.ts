@@ -19,6 +19,7 @@ export interface Doer {
   readonly focusMain: () => void;
   readonly focusHide: () => void;
   readonly copyLink: () => void;
+  readonly sample: () => void;
   readonly theme: (name: "auto" | "light" | "dark") => void;
 }
 
@@ -118,8 +119,9 @@ function back(doer: Doer): void {
 
 export const ACTIONS: readonly Action[] = [
   { name: "palette", label: "All commands", keys: ["Control+k"], run: ({ dialog }) => dialog("palette") },
-  { name: "keys", label: "Keys", keys: ["?"], run: ({ dialog }) => dialog("keys") },
+  { name: "keys", label: "Keyboard", keys: ["?"], run: ({ dialog }) => dialog("keys") },
   { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
+  { name: "sample", label: "Open the sample", run: ({ sample }) => sample() },
   { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
   {
     name: "model",
@@ -130,7 +132,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "head", label: "Head: one head", when: open, run: ({ session }) => session.set({ view: "head" }) },
   {
     name: "open-row",
-    label: "Row: how this number came to be",
+    label: "Row: where this number comes from",
     keys: ["w"],
     when: open,
     run: ({ session }) => session.set({ view: "row" }),
@@ -157,21 +159,21 @@ export const ACTIONS: readonly Action[] = [
   ...TRANSFERS.map(
     (transfer): Action => ({
       name: `scale-${transfer}`,
-      label: `Colour scale: ${transfer === "sqrt" ? "square root" : transfer}`,
+      label: `Color scale: ${transfer === "sqrt" ? "square root" : transfer}`,
       when: inHead,
       run: ({ session }) => session.set({ transfer }),
     }),
   ),
   {
     name: "pin",
-    label: "Pin or release the cell; open the head",
+    label: "Hold this cell",
     keys: ["Enter", " "],
     when: open,
     run: pinCell,
   },
   {
     name: "back",
-    label: "One step back: restore, release, leave, up",
+    label: "Back",
     keys: ["Escape"],
     when: open,
     run: back,
@@ -201,14 +203,14 @@ export const ACTIONS: readonly Action[] = [
   },
   {
     name: "weaker",
-    label: "Next strongest cell of the row",
+    label: "Next strongest key of the row",
     keys: ["n"],
     when: open,
     run: (doer) => byStrength(doer, 1),
   },
   {
     name: "stronger",
-    label: "Cell before it by strength",
+    label: "Next stronger key of the row",
     keys: ["N"],
     when: open,
     run: (doer) => byStrength(doer, -1),
@@ -233,7 +235,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
   {
     name: "renormalise",
-    label: "Renormalise what is left",
+    label: "Rescale what is left to 100 %",
     when: inHead,
     run: ({ session }) => session.set({ renormalise: !session.state.renormalise }),
   },

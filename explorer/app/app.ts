@@ -5,7 +5,7 @@
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
 import { sampleBundle } from "../../src/store/sample.ts";
-import type { AttentionViewEvents, Openable } from "../../src/view/element.ts";
+import type { AttentionViewEvents } from "../../src/view/element.ts";
 import { STAGES } from "../state/state.ts";
 import { describeCell, detailCell } from "../state/words.ts";
 import { linesLook } from "../styles/lines.ts";
@@ -24,6 +24,7 @@ import type { More } from "./panes.ts";
 import { Panes } from "./panes.ts";
 import { Paper } from "./print.ts";
 import type { Session } from "./session.ts";
+import type { Source } from "./sources.ts";
 import type { Ui } from "./ui.ts";
 
 /** The styles of everything but the element's own box. */
@@ -35,7 +36,8 @@ export interface SurfaceHost {
   readonly root: () => ShadowRoot;
   readonly inUse: () => boolean;
   readonly update: () => Promise<unknown>;
-  readonly open: (given: Openable, what: string) => Promise<void>;
+  /** Adds sources and shows the first of them. */
+  readonly add: (sources: readonly Source[]) => Promise<void>;
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
@@ -64,6 +66,8 @@ export class Surface {
   #said = "";
   #saying: ReturnType<typeof setTimeout> | undefined;
   #drawnProgress = 1;
+  /** What had the focus in the picture before it was rendered. */
+  #focused: Element | null = null;
 
   constructor(host: SurfaceHost) {
     this.#host = host;
@@ -85,6 +89,9 @@ export class Surface {
     const ui = this.#ui;
     const { session } = this.#host;
     const { state } = session;
+    this.#focused = this.#host.root().activeElement?.closest(".pane")
+      ? this.#host.root().activeElement
+      : null;
     const more = this.#more;
     if (more === undefined && (state.view === "row" || state.table || state.mode !== "matrix"))
       void this.#loadMore();
@@ -107,6 +114,9 @@ export class Surface {
     const dialog = root.querySelector("dialog");
     if (dialog && !dialog.open) dialog.showModal();
     for (const toolbar of root.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
+    // A picture that took the place of another one takes its focus too.
+    if (this.#focused && !root.contains(this.#focused) && root.activeElement === null) this.focusMain();
+    this.#focused = null;
     // With a picture on screen the rest can come: whoever asks for it then need not wait.
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
   }
@@ -143,13 +153,27 @@ export class Surface {
     }, 150);
   }
 
+  /** Puts the focus on the picture, as soon as it has been drawn. */
+  focusMain(tries = 30): void {
+    const { root, session, update } = this.#host;
+    void update().then(() => {
+      const { view, table } = session.state;
+      if (view === "row" && !table) root().querySelector<HTMLElement>(".rowview .cursor-keys")?.focus();
+      else this.#panes.main.focus();
+      const found = root().activeElement?.closest(".pane") != null;
+      if (!found && tries > 0) requestAnimationFrame(() => this.focusMain(tries - 1));
+    });
+  }
+
   /** Opens files, and says what was found in them. */
   take(files: readonly File[]): void {
     if (files.length === 0 || this.#host.alone) return;
-    this.#host.open(files, files[0].name).then(
-      () => this.#dialog("report"),
-      () => {},
-    );
+    void import("./open.ts")
+      .then(({ sourcesOf }) => this.#host.add(sourcesOf(files)))
+      .then(
+        () => this.#dialog("report"),
+        () => {},
+      );
   }
 
   #loadMore(): Promise<More> {
@@ -190,7 +214,7 @@ export class Surface {
   }
 
   get #keyed(): Keyed {
-    const { session, root, update, link, theme, lettersOff } = this.#host;
+    const { session, root, link, theme, lettersOff } = this.#host;
     const doer: Doer = {
       session,
       zoom: (factor) => this.#panes.main.zoomBy?.(factor),
@@ -203,9 +227,14 @@ export class Surface {
       say: (text) => this.say(text),
       detail: () => this.say(detailCell(session)),
       dialog: (name) => (name === "open" ? this.#pick() : this.#dialog(name)),
-      focusMain: () => void update().then(() => this.#panes.main.focus()),
+      focusMain: () => this.focusMain(),
       focusHide: () => root().querySelector<HTMLElement>(".hide select")?.focus(),
-      copyLink: () => void navigator.clipboard?.writeText(link()),
+      copyLink: () =>
+        void navigator.clipboard?.writeText(link()).then(
+          () => this.say("The link was copied."),
+          (error) => session.notify({ kind: "error", text: `The link was not copied: ${error.message}` }),
+        ),
+      sample: () => this.#sample(),
       theme,
     };
     return {
@@ -226,8 +255,12 @@ export class Surface {
 
   #act(name: string): void {
     if (name === "pick") this.#pick();
-    else if (name === "sample") this.#host.open(sampleBundle("causal"), "the sample").catch(() => {});
     else ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
+  }
+
+  #sample(): void {
+    const open = async () => (await import("./open.ts")).openAny(sampleBundle("causal"));
+    this.#host.add([{ name: "the sample", open }]).catch(() => {});
   }
 
   /** Lets a person choose files. */

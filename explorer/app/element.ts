@@ -4,14 +4,20 @@
  */
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
 import type { HeadMeasures, HeadStore } from "../../src/store/types.ts";
-import type { AttentionViewElement, AttentionViewEvents, Openable } from "../../src/view/element.ts";
+import type {
+  AttentionSource,
+  AttentionViewElement,
+  AttentionViewEvents,
+  Openable,
+} from "../../src/view/element.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
 import { interestingCell } from "../state/interesting.ts";
 import { MODES, STAGES, type State, VIEWS } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
 import type { Surface } from "./app.ts";
-import { Session } from "./session.ts";
+import { type How, type Notice, Session } from "./session.ts";
+import { type Opening, type Source, Sources } from "./sources.ts";
 
 /** Attributes that are parts of the state, and the choices there are; undefined: a number, or of a block its name. */
 export type Parts = Readonly<
@@ -31,6 +37,14 @@ const PARTS: Parts = {
   head: undefined,
 };
 type Part = keyof Parts;
+
+/** What a reader must know before trusting the picture: the warnings of the report. */
+function noticesOf({ report }: HeadStore): readonly Notice[] {
+  return report.problems
+    .filter(({ severity }) => severity !== "note")
+    .slice(0, 2)
+    .map(({ text }) => ({ kind: "problem", text: `${text}.` }));
+}
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
@@ -66,6 +80,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #surfacing: Promise<void> | undefined;
   #unsubscribe: (() => void) | undefined;
   #opening: AbortController | undefined;
+  readonly #sources = new Sources();
+  #given: readonly AttentionSource[] = [];
   #reflecting = false;
   /** Parts that the page has named itself: those are shown, whatever they are. */
   readonly #named = new Set<Part>();
@@ -99,8 +115,41 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
   set store(store: HeadStore | undefined) {
     this.#opening?.abort();
-    this.#session.open(store);
+    const session = this.#session;
+    const before = session.store;
+    if (store === undefined) this.#sources.replace([]);
+    else {
+      const source: Source = { name: store.report.name, open: () => Promise.resolve(store) };
+      this.#sources.replace([source], store);
+      this.#sources.opened(source, store);
+    }
+    this.#list(0);
+    session.open(store);
+    if (before !== store) before?.dispose();
     if (store) this.#opened(store);
+  }
+
+  /** Several files or texts, shown one at a time; `state.text` says which. */
+  get sources(): readonly AttentionSource[] {
+    return this.#given;
+  }
+  set sources(given: readonly AttentionSource[]) {
+    this.#given = given;
+    const shown = this.#session.store;
+    this.#sources.replace(
+      given.map((one) => ({
+        name: one.name,
+        open: async (signal, progress) => {
+          const { openAddress, openAny } = await import("./open.ts");
+          return "src" in one
+            ? openAddress(one.src, signal, progress, one.name)
+            : openAny(one.data, one.name);
+        },
+      })),
+      shown,
+    );
+    this.#list(Math.min(this.#session.state.text, Math.max(0, given.length - 1)));
+    if (given.length > 0) void this.#show(false, shown).catch(() => {});
   }
 
   /** Arrays, a file, bytes: opened as soon as it is set. */
@@ -149,7 +198,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
   open(given: Openable, name?: string): Promise<void> {
-    return this.#open(name ?? "the file", async () => {
+    return this.#only(name ?? "the file", async () => {
       const { openAny } = await import("./open.ts");
       return openAny(given, name);
     });
@@ -161,7 +210,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     super.connectedCallback();
     this.#unsubscribe = this.#session.subscribe((how, before) => this.#changed(how, before));
     for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
-    if (this.address) this.#address.connect();
+    if (this.address) {
+      this.#address.connect();
+      // The page is this explorer's: what is pressed while nothing has the focus is meant for it.
+      document.addEventListener("keydown", this.#pressed);
+    }
     this.#surfacing ??= this.#surfaced();
     this.#surface?.connect();
     this.#restyle();
@@ -172,6 +225,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#unsubscribe?.();
     for (const query of [this.#dark, this.#still]) query.removeEventListener("change", this.#restyle);
     this.#address.disconnect();
+    document.removeEventListener("keydown", this.#pressed);
     this.#surface?.disconnect();
   }
 
@@ -234,10 +288,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.requestUpdate();
           return this.updateComplete;
         },
-        open: async (given, what) => {
-          const { openAny } = await import("./open.ts");
-          await this.#open(what, () => openAny(given));
-        },
+        add: (sources) => this.#add(sources),
         link: () => this.#address.link,
         theme: (name) => {
           this.theme = name;
@@ -255,11 +306,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
   }
 
-  #changed(how: "push" | "replace", before: State): void {
+  readonly #pressed = (event: KeyboardEvent) => {
+    if (event.target === document.body) this.#surface?.press(event);
+  };
+
+  #changed(how: How, before: State): void {
     const { state } = this.#session;
     this.requestUpdate();
     if (this.address) this.#address.write(how);
     if (state === before) return;
+    if (state.text !== before.text && this.#sources.list.length > 0)
+      void this.#show(how !== "address").catch(() => {});
     this.#reflect();
     if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
@@ -307,16 +364,59 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     try {
       const { nameOfAddress, openAddress } = await import("./open.ts");
       if (src !== this.src) return;
-      await this.#open(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
+      await this.#only(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
     } catch (error) {
       if (this.#session.status.kind !== "error") this.#failed("The address could not be opened", error);
     }
   }
 
-  async #open(
-    what: string,
-    opening: (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>,
-  ): Promise<void> {
+  /** Opens one source, which is then the only one. */
+  async #only(name: string, open: Opening): Promise<void> {
+    const source = { name, open };
+    await this.#open(source, false, () => {
+      const shown = this.#session.store;
+      this.#sources.replace([source], shown);
+      this.#list(0);
+      return shown;
+    });
+  }
+
+  /** Adds sources and shows the first of them. */
+  async #add(more: readonly Source[]): Promise<void> {
+    const at = this.#sources.list.length;
+    const [first, ...rest] = more;
+    await this.#open(first, true, () => {
+      this.#sources.add([first]);
+      this.#list(at);
+      return undefined;
+    });
+    this.#sources.add(rest);
+    this.#list(this.#session.state.text);
+    this.#session.changed("push");
+  }
+
+  /** Shows the source that the state names. */
+  #show(carry: boolean, old?: HeadStore): Promise<void> {
+    const { list } = this.#sources;
+    const source = list[Math.min(this.#session.state.text, list.length - 1)];
+    return this.#open(source, carry, () => old);
+  }
+
+  /** The names of the sources, and which is shown. */
+  #list(text: number): void {
+    const session = this.#session;
+    session.sources = this.#sources.list;
+    session.state = { ...session.state, text };
+  }
+
+  /**
+   * Opens a source and shows it.
+   *
+   * @param carry the cursor goes to the same tokens
+   * @param before the moment it is open: gives the store that is no longer needed
+   */
+  async #open(source: Source, carry: boolean, before: () => HeadStore | undefined): Promise<void> {
+    const what = source.name;
     this.#opening?.abort();
     const control = new AbortController();
     this.#opening = control;
@@ -329,12 +429,12 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     };
     progress(0);
     try {
-      const store = await opening(control.signal, progress);
-      if (control.signal.aborted) {
-        store.dispose();
-        return;
-      }
-      session.open(store);
+      const store = await this.#sources.store(source, control.signal, progress, session.store);
+      if (control.signal.aborted) return;
+      const old = before();
+      session.notices = noticesOf(store);
+      session.open(store, carry);
+      if (old !== store) old?.dispose();
       this.#opened(store);
     } catch (error) {
       if (control.signal.aborted) return;
@@ -352,14 +452,19 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();
+    if (this.address && document.activeElement === document.body) this.#surface?.focusMain();
     this.#emit("load", { report: store.report });
   }
 
   #failed(title: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
-    if (this.#session.store === undefined) this.#session.status = { kind: "error", title, text };
-    else this.#surface?.say(`${title}: ${text}`);
-    this.#session.changed();
+    const session = this.#session;
+    if (session.store === undefined) session.status = { kind: "error", title, text };
+    else {
+      session.status = { kind: "ready" };
+      session.notify({ kind: "error", text: `${title}. ${text}` });
+    }
+    session.changed();
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
   }
 

@@ -8,6 +8,7 @@ import { openStore } from "../../src/store/formats/open.ts";
 import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
 import type { HeadStore } from "../../src/store/types.ts";
 import type { Openable } from "../../src/view/element.ts";
+import type { Source } from "./sources.ts";
 import { build } from "./workers.ts";
 
 export type { Openable };
@@ -31,6 +32,18 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
   });
 }
 
+/** Files that were chosen or dropped, as sources: each file of attention, with the tokens that came beside it. */
+export function sourcesOf(files: readonly File[]): Source[] {
+  const isTokens = ({ name }: File) => /tokens?\.json$/i.test(name);
+  const tokens = files.filter(isTokens);
+  const main = files.filter((file) => !isTokens(file));
+  // Tokens alone are opened, and refused with a reason.
+  return (main.length > 0 ? main : tokens).map((file) => ({
+    name: file.name,
+    open: () => openAny(isTokens(file) ? [file] : [file, ...tokens.slice(0, 1)]),
+  }));
+}
+
 /** What is behind an address is called by the last part of its path: what stands after "?" may be a secret. */
 export function nameOfAddress(address: string): string {
   const { pathname, hostname } = new URL(address, document.baseURI);
@@ -47,9 +60,9 @@ export async function openAddress(
   address: string,
   signal: AbortSignal,
   progress: (done: number) => void,
+  name = nameOfAddress(address),
 ): Promise<HeadStore> {
   const url = new URL(address, document.baseURI);
-  const name = nameOfAddress(address);
   const head = await fetch(url, { method: "HEAD", signal }).catch(() => undefined);
   const size = Number(head?.headers.get("content-length") ?? Number.NaN);
   if (head?.ok && head.headers.get("accept-ranges") === "bytes" && size > 0)

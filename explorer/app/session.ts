@@ -17,7 +17,14 @@ export type Status =
   | { readonly kind: "ready" }
   | { readonly kind: "error"; readonly title: string; readonly text: string };
 
-export type How = "push" | "replace";
+/** A line that stays on the page until it is closed. */
+export interface Notice {
+  readonly kind: "error" | "problem";
+  readonly text: string;
+}
+
+/** `push` makes a step that Back undoes, `replace` does not, `address` comes from the address itself. */
+export type How = "push" | "replace" | "address";
 export interface Cell {
   readonly query: number;
   readonly key: number;
@@ -37,6 +44,10 @@ export class Session {
   state: State = DEFAULT;
   store: HeadStore | undefined;
   status: Status = { kind: "empty" };
+  /** The files or texts there are. */
+  sources: readonly { readonly name: string }[] = [];
+  /** What went wrong or was noticed, until it is closed. */
+  notices: readonly Notice[] = [];
   /** Parts of the state that stay as they are. */
   fixed: Partial<State> = {};
   /** Colours of the dark page. */
@@ -46,8 +57,10 @@ export class Session {
   /** The cell, and the head, that the pointer is on. */
   hover: Cell | null = null;
   hoverHead: HeadName | null = null;
-  /** Numbers changed by hand, for the held or chosen cell. */
+  /** Numbers changed by hand, of the row that the row view shows. */
   edits: Edits = {};
+  /** The step of the row that its bars show, 0: q·k; undefined: the last one. */
+  step: number | undefined;
   /** How many heads have been measured so far. */
   measured = 0;
   /** How many stores have been opened. */
@@ -76,17 +89,37 @@ export class Session {
   /** Changes the state, kept inside what the store has. */
   set(patch: Partial<State>, how: How = "push"): void {
     const before = this.state;
-    const next = this.settled({ ...before, ...patch, ...this.fixed });
+    let next = this.settled({ ...before, ...patch, ...this.fixed });
+    const sameRow = next.query === before.query && this.#sameHead(before, next);
+    // The temperature is tried on one row: the next one starts at 1.
+    if (next.temperature !== 1 && patch.temperature === undefined && !(sameRow && next.view === "row"))
+      next = { ...next, temperature: 1 };
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
     this.state = next;
-    if (next.query !== before.query || next.key !== before.key || !this.#sameHead(before)) this.edits = {};
+    // Edits belong to one query of one head, and are seen in the row view alone.
+    if (!sameRow || next.view !== "row") this.edits = {};
     this.changed(how, before);
   }
 
-  /** Another store, or none. */
-  open(store: HeadStore | undefined): void {
-    if (this.store !== store) this.store?.dispose();
+  /** Shows a line that stays. */
+  notify(notice: Notice): void {
+    this.notices = [...this.notices.filter(({ text }) => text !== notice.text), notice].slice(-3);
+    this.changed();
+  }
+
+  dismiss(notice: Notice): void {
+    this.notices = this.notices.filter((one) => one !== notice);
+    this.changed();
+  }
+
+  /**
+   * Another store, or none; whoever opened the one before disposes of it.
+   *
+   * @param carry the cursor goes to the same tokens of the new text
+   */
+  open(store: HeadStore | undefined, carry = false): void {
+    const old = this.block;
     this.store = store;
     this.opened++;
     for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
@@ -95,7 +128,8 @@ export class Session {
     this.edits = {};
     this.status = store === undefined ? { kind: "empty" } : { kind: "ready" };
     const before = this.state;
-    this.state = this.settled(before);
+    const carried = carry && old && this.block ? carriedCell(before, old, this.block) : {};
+    this.state = this.settled({ ...before, ...carried });
     this.changed("replace", before);
   }
 
@@ -223,9 +257,35 @@ export class Session {
     return found === undefined || Number.isNaN(found) ? undefined : found;
   }
 
-  #sameHead({ block, layer, head }: State): boolean {
-    return block === this.state.block && layer === this.state.layer && head === this.state.head;
+  #sameHead(a: State, b: State): boolean {
+    return a.block === b.block && a.layer === b.layer && a.head === b.head;
   }
+}
+
+/** The cursor in another text: on the same tokens where it has them, else on the same places. What was selected or held is not. */
+function carriedCell(state: State, from: Block, to: Block): Partial<State> {
+  const query = sameToken(from.queryTokens, to.queryTokens, state.query);
+  const key = sameToken(from.keyTokens, to.keyTokens, state.key);
+  return {
+    query: query ?? state.query,
+    key: key ?? state.key,
+    held: null,
+    rows: [],
+    columns: [],
+    hidden: [],
+    querySegments: [],
+    keySegments: [],
+    camera: null,
+  };
+}
+
+/** The token of another list with the same text: at the same index, or the occurrence with the same number. */
+function sameToken(from: readonly string[], to: readonly string[], index: number): number | undefined {
+  const token = from[index];
+  if (token === undefined || to[index] === token) return index;
+  const nth = from.slice(0, index).filter((other) => other === token).length;
+  const places = to.flatMap((other, at) => (other === token ? [at] : []));
+  return places[Math.min(nth, places.length - 1)];
 }
 
 /** Which tokens a head's picture shows. */

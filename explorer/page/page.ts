@@ -10,12 +10,11 @@ interface Session {
 
 /** What is used of the element. */
 interface Element extends HTMLElement {
-  src: string | undefined;
+  sources: readonly { readonly name: string; readonly src: string }[];
 }
 
 const view = document.querySelector("attention-view") as Element;
 const notice = document.getElementById("notice") as HTMLElement;
-const nav = document.getElementById("files") as HTMLElement;
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
@@ -23,15 +22,6 @@ const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`
 function tell(text: string): void {
   notice.textContent = text;
   notice.hidden = text === "";
-}
-
-/** Shows a file; the address says nothing of another one's head. */
-function open(session: Session, at: number, keep: boolean): void {
-  if (!keep) history.replaceState(null, "", `${location.pathname}${location.search}#v1/head`);
-  view.src = withToken(session.files[at].path);
-  for (const [n, button] of [...nav.children].entries())
-    if (n === at) button.setAttribute("aria-current", "true");
-    else button.removeAttribute("aria-current");
 }
 
 async function start(): Promise<void> {
@@ -49,19 +39,9 @@ async function start(): Promise<void> {
     );
   if (!response.ok) return tell(`The server answered ${response.status} ${response.statusText}.`);
   const session: Session = await response.json();
-  if (session.files.length > 1) {
-    nav.hidden = false;
-    session.files.forEach(({ name }, at) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      // Names are somebody's text: never markup, and in their own direction.
-      button.textContent = name;
-      button.dir = "auto";
-      button.addEventListener("click", () => open(session, at, false));
-      nav.append(button);
-    });
-  }
-  if (session.files.length > 0) open(session, 0, true);
+  await customElements.whenDefined("attention-view");
+  if (session.files.length > 0)
+    view.sources = session.files.map(({ name, path }) => ({ name, src: withToken(path) }));
 }
 
 view.addEventListener("load", (event) => {

@@ -37,7 +37,7 @@ export class Address {
   }
 
   write(how: How): void {
-    if (this.#reading || this.#session.store === undefined) return;
+    if (this.#reading || how === "address" || this.#session.store === undefined) return;
     clearTimeout(this.#timer);
     if (how === "push") this.#put("pushState");
     // The first address is written at once, so that the first step has something to go back to.
@@ -60,7 +60,7 @@ export class Address {
     clearTimeout(this.#timer);
     this.#written = location.hash;
     this.#reading = true;
-    this.#session.set(state, "replace");
+    this.#session.set(state, "address");
     this.#reading = false;
   };
 }

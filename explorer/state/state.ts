@@ -31,6 +31,7 @@ export type RampName = State["ramp"];
 export const MOST_PINS = 6;
 
 export const DEFAULT: State = {
+  text: 0,
   view: "head",
   mode: "matrix",
   block: "",

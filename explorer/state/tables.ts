@@ -3,11 +3,12 @@
  * with all its keys. Rows are made when they are looked at; sorting by a number makes them all, a slice at a time.
  */
 import { type NumberOptions, num } from "../../src/store/text/number.ts";
-import { axesOf, hiddenKeys, type Session } from "../app/session.ts";
+import { axesOf, type Session } from "../app/session.ts";
 import { factsOf, largest } from "./facts.ts";
 import { arrange, METRICS, metricValue } from "./metrics.ts";
 import type { State } from "./state.ts";
 import { editsOf } from "./whatif.ts";
+import { shownWeights } from "./words.ts";
 
 export interface Column {
   readonly name: string;
@@ -49,7 +50,6 @@ function rows(session: Session): Table {
   const indices = axis.runs.flatMap(({ start, end }) =>
     Array.from({ length: end - start }, (_, i) => start + i),
   );
-  const hidden = hiddenKeys(block!, state);
   return {
     caption: `The ${TOP} keys each query gives most to, layer ${state.layer}, head ${state.head}`,
     columns: [
@@ -64,9 +64,8 @@ function rows(session: Session): Table {
     count: indices.length,
     row: (at) => {
       const query = indices[at];
-      const weights = store!.row(ref, query, "weights");
-      const { entropy } = factsOf(weights);
-      for (const key of hidden) weights[key] = 0;
+      const { entropy } = factsOf(store!.row(ref, query, "weights"));
+      const weights = shownWeights(session, query);
       const best = largest(weights, TOP).filter((key) => weights[key] > 0);
       return [
         { value: query },

@@ -35,6 +35,7 @@ const state: fc.Arbitrary<State> = fc.record({
   block: name,
   layer: index,
   head: index,
+  text: index,
   query: index,
   key: index,
   held: fc.option(fc.tuple(index, index), { nil: null }),

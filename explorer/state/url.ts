@@ -153,6 +153,7 @@ type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[
 
 /** Every part but the view, which is the path, in the order it is written. The block comes first: pins refer to it. */
 const PARTS: readonly Entry[] = [
+  ["n", "text", index],
   ["b", "block", word],
   ["l", "layer", index],
   ["h", "head", index],

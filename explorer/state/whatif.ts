@@ -4,6 +4,7 @@
  */
 import type { Edits, Ledger } from "../../src/store/types.ts";
 import type { Session } from "../app/session.ts";
+import { typedNumber } from "../views/row/steps.ts";
 
 /** The scale the recipe gives the head. */
 export function scaleOf({ store, ref, shown }: Session): number | undefined {
@@ -13,7 +14,8 @@ export function scaleOf({ store, ref, shown }: Session): number | undefined {
 /** Everything that is changed, as the store takes it. */
 export function editsOf(session: Session): Edits {
   const { edits, state } = session;
-  if (state.temperature === 1 || state.view !== "row") return edits;
+  if (state.view !== "row") return {};
+  if (state.temperature === 1) return edits;
   const scale = edits.scale ?? scaleOf(session);
   return scale === undefined ? edits : { ...edits, scale: scale / state.temperature };
 }
@@ -33,15 +35,15 @@ export function ledgerOf(session: Session): Ledger {
   return ledger;
 }
 
-/** Puts a number into the query's or the key's vector; the scale has no index. What is no number changes nothing. */
+/** Puts a number into the query's or the key's vector; the scale has no index. False where the text is no number. */
 export function edit(
   session: Session,
   what: "query" | "key" | "scale",
   index: number,
   text: string,
 ): boolean {
-  const value = Number(text.trim().replace(/^−/, "-"));
-  if (text.trim() === "" || !Number.isFinite(value)) return false;
+  const value = typedNumber(text);
+  if (value === undefined) return false;
   const { store, ref, shown, edits } = session;
   if (what === "scale") session.edits = { ...edits, scale: value };
   else {
@@ -57,6 +59,7 @@ export function edit(
 
 /** Whether anything is not as it was. */
 export function isChanged({ edits, state }: Session): boolean {
+  if (state.view !== "row") return false;
   return (
     edits.query !== undefined ||
     edits.key !== undefined ||

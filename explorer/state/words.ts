@@ -4,7 +4,7 @@
  */
 
 import { num } from "../../src/store/text/number.ts";
-import type { Block, Stage } from "../../src/store/types.ts";
+import type { Block, Edits, Stage } from "../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../app/session.ts";
 import { factsOf, largest, rankOf } from "./facts.ts";
 import type { HeadName, State } from "./state.ts";
@@ -19,11 +19,11 @@ export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
 
 /** What a value of a stage is. */
 export const STAGE_MEANINGS: Readonly<Record<Stage, string>> = {
-  scores: "score q·k",
-  scaled: "scaled score",
-  masked: "score after bias and mask",
-  weights: "share",
-  contribution: "weight times size of the value",
+  scores: "q·k: how well the query and the key match",
+  scaled: "the score, q·k ÷ √dₖ",
+  masked: "the score after bias and mask",
+  weights: "the share of attention",
+  contribution: "the share times the length of the value: how much is passed on",
 };
 
 export const TRANSFER_NAMES = { sqrt: "√", linear: "linear", log: "log" } as const;
@@ -58,6 +58,15 @@ export function cellValue(session: Session, query: number, key: number): number 
   const value = session.row(query, state.stage)[key];
   if (block === undefined || state.hide === "none" || state.stage !== "weights") return value;
   return value / leftOut(block, state, session.row(query, "weights")).by;
+}
+
+/** A row of weights as the page shows it: 0 for keys that are left out, the others rescaled where that is asked for. */
+export function shownWeights(session: Session, query: number, edits?: Edits): Float64Array {
+  const { state, block, store, ref } = session;
+  const row = (edits ? store!.row(ref, query, "weights", edits) : session.row(query, "weights")).slice();
+  const { by } = leftOut(block!, { ...state, stage: "weights" }, row);
+  for (const key of hiddenKeys(block!, { ...state, stage: "weights" })) row[key] = 0;
+  return by === 1 ? row : row.map((weight) => weight / by);
 }
 
 /** Whether the query may see the key. */
@@ -137,10 +146,11 @@ export function badges(session: Session): string[] {
   const hidden = hiddenKeys(block, state).length;
   const found: string[] = [];
   if (hidden > 0 && state.renormalise && state.stage === "weights")
-    found.push("renormalised without hidden keys");
-  else if (hidden > 0) found.push(`${hidden} ${hidden === 1 ? "key" : "keys"} hidden: rows do not sum to 1`);
-  if (state.domain === "row") found.push("colour: per row max");
-  if (state.domain === "head") found.push("colour: per head max");
+    found.push(`rescaled without ${hidden} ${hidden === 1 ? "token" : "tokens"}`);
+  else if (hidden > 0)
+    found.push(`${hidden} ${hidden === 1 ? "token" : "tokens"} left out (rows no longer sum to 1)`);
+  if (state.domain === "row") found.push("full color at each row's largest");
+  if (state.domain === "head") found.push("full color at this head's largest");
   if (state.temperature !== 1 && state.view === "row") found.push("temperature changed");
   return found;
 }

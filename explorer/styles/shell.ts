@@ -2,9 +2,15 @@
 import { css } from "lit";
 
 export const shell = css`
-.root { display: grid; block-size: 100%; grid-template: 48px minmax(0, 1fr) 32px / 288px minmax(0, 1fr) 360px;
+.root { display: grid; block-size: 100%; grid-template: auto minmax(0, 1fr) 32px / 288px minmax(0, 1fr) 360px;
   grid-template-areas: "top top top" "atlas main side" "status status status"; position: relative; overflow: hidden; }
-.top { grid-area: top; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
+.masthead { grid-area: top; min-inline-size: 0; }
+.sources { display: flex; gap: 4px; padding: 4px 20px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
+.sources button { flex: none; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sources button[aria-current] { border-color: var(--ink); font-weight: 600; }
+.notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
+.notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; }
+.top { block-size: 48px; box-sizing: border-box; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
 .top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
 .top nav { display: flex; gap: 4px; }
 .top nav button[aria-current="page"] { box-shadow: inset 0 -2px 0 var(--ink); border-radius: 6px 6px 0 0; font-weight: 600; }
@@ -37,6 +43,7 @@ export const shell = css`
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
+.legend .strange { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
@@ -47,7 +54,12 @@ export const shell = css`
 .sorting .select { display: contents; }
 .sorting .select > span { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
 .filters { display: grid; gap: 4px; margin-block: 4px 8px; }
-.filters li { display: grid; grid-template-columns: 1fr 1fr 28px; gap: 0 8px; align-items: center; }
+.filters li { display: grid; grid-template-columns: 1fr 28px; gap: 0 8px; align-items: center; }
+.range { position: relative; display: block; block-size: 24px; background: linear-gradient(to right, var(--line) var(--from), var(--query) var(--from), var(--query) var(--to), var(--line) var(--to)) 0 50% / 100% 3px no-repeat; }
+.range input { position: absolute; inset: 0; appearance: none; background: none; pointer-events: none; }
+.range input::-webkit-slider-thumb { appearance: none; pointer-events: auto; inline-size: 14px; block-size: 14px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
+.range input::-moz-range-thumb { pointer-events: auto; inline-size: 12px; block-size: 12px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
+.range input::-moz-range-track { background: none; }
 .filters li > span { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
 .welcome { margin: auto; max-inline-size: 62ch; padding: 32px 24px; display: grid; gap: 16px; text-align: start; overflow: auto; }
 .welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }
@@ -58,7 +70,7 @@ export const shell = css`
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
 
 @container (width < 1200px) {
-  .root { grid-template: 48px minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 264px minmax(0, 1fr);
+  .root { grid-template: auto minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 264px minmax(0, 1fr);
     grid-template-areas: "top top" "atlas main" "atlas side" "status status"; }
   .side { border-inline-start: 0; border-block-start: 1px solid var(--line); columns: 2 300px; column-gap: 32px; }
   .side > * { break-inside: avoid; }
@@ -66,7 +78,7 @@ export const shell = css`
 @container (width < 900px) {
   .root { display: flex; flex-direction: column; overflow: auto; }
   .root > * { flex: none; }
-  .top { flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
+  .top { block-size: auto; flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
   .top .about { text-align: start; }
   .top nav { flex: 1 0 auto; }
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; max-block-size: 300px; }
@@ -78,6 +90,7 @@ export const shell = css`
   .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
   .status .hints { display: none; }
   .line { inset-block-start: 0; }
+  .sources { padding-inline: 12px; }
 }
 @container (width < 520px) {
   .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
@@ -153,7 +166,22 @@ export const panels = css`
 .ledger { display: grid; gap: 2px; margin-block-end: 12px; }
 .ledger li { display: grid; grid-template-columns: 108px 1fr auto; gap: 12px; align-items: center; min-block-size: 22px; }
 .ledger .name { color: var(--second); }
-.weight-line .num { font-weight: 700; }
+.ledger .at .num { font-weight: 700; }
+.ledger .meaning { grid-column: 1 / -1; color: var(--second); font-size: 12px; }
+.meaning code { font-family: var(--mono); font-size: 11px; white-space: nowrap; margin-inline-start: 4px; color: var(--third); }
+.scrub { margin-block: 8px 4px; }
+.scrub ol { display: flex; justify-content: space-between; }
+.scrub li button { padding: 0 4px; min-block-size: 24px; color: var(--second); font-size: 12px; }
+.scrub li.at button { color: var(--ink); font-weight: 700; }
+.rowbars { position: relative; display: flex; block-size: 132px; border-block-end: 1px solid var(--line); background: linear-gradient(var(--line), var(--line)) 0 50% / 100% 1px no-repeat; }
+.rowbars span { position: relative; flex: 1 1 0; min-inline-size: 0; }
+.rowbars i { position: absolute; inset-inline: 10%; min-block-size: 1px; }
+.rowbars .above { background: var(--query); } .rowbars .below { background: var(--key); } .rowbars .share { background: var(--weight); }
+.rowbars .current { background: var(--hover); box-shadow: inset 0 -2px var(--query); }
+.rowlabels { display: flex; block-size: 72px; }
+.rowlabels span { flex: 1 1 0; min-inline-size: 0; }
+.rowlabels .token { display: block; writing-mode: vertical-rl; max-block-size: 72px; overflow: hidden; text-overflow: ellipsis; margin-inline: auto; padding-block-start: 4px; white-space: nowrap; font-size: 11px; }
+.rowlabels .current .token { font-weight: 700; }
 .strip { display: block; inline-size: 100%; margin-block: 4px; }
 .strip .axis { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .strip .above { fill: var(--query); }
@@ -168,7 +196,9 @@ td { white-space: nowrap; }
 td.wide { inline-size: 34%; }
 .keys { table-layout: fixed; }
 .keys thead th:first-child { inline-size: 36%; }
-.keys thead th:nth-child(2), .keys thead th:last-child { inline-size: 68px; }
+.keys thead th:nth-child(2), .keys thead th:last-child { inline-size: 76px; }
+th.num, td.num { text-align: end; font-variant-numeric: tabular-nums; }
+thead th.num { font-family: inherit; font-size: 11px; }
 .keys .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tablewrap { position: absolute; inset: 0; overflow: auto; }
 .tablewrap .tools { display: flex; gap: 12px; align-items: center; min-block-size: 36px; position: sticky; inset-inline-start: 0; }

@@ -196,7 +196,7 @@ export interface WeighedLayer {
   readonly v: Tensor;
 }
 
-/** What a text's attention did, with all weights rebuilt: what `headsOf`, `renderText` and `renderSvg` of heed/view take. */
+/** What a text's attention did, with all weights rebuilt. */
 export function withWeights(seen: TextAttention): {
   readonly text: string;
   readonly pieces: readonly string[];

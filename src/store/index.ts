@@ -34,6 +34,7 @@ export {
 export { rescaledLedger, topShare } from "./measures/ledger.ts";
 export { ROLLOUT_WARNING, type Rollout, type RolloutOptions, rollout } from "./measures/rollout.ts";
 export { describeHead, sentenceOf } from "./measures/sentence.ts";
+export { type TellingLink, type TellingOptions, tellingLink } from "./measures/telling.ts";
 export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";
 export { parseRecipe, type RecipeBias, type RecipeMask, type ScoreRecipe } from "./recipe/recipe.ts";
 export { type Plant, plantsOf, type SampleOptions, sampleBundle } from "./sample.ts";

@@ -33,6 +33,8 @@ export interface Filter {
  * single selection that all views share; a held cell stays while the cursor previews others.
  */
 export interface State extends HeadName {
+  /** Which of the element's sources is shown, by index. */
+  readonly text: number;
   readonly view: "model" | "head" | "row";
   /** How a head is drawn. */
   readonly mode: "matrix" | "lines" | "text";
@@ -97,6 +99,11 @@ export interface State extends HeadName {
 /** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
 export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
 
+/** A file or text that the element can show: its name, and its address or what to open. */
+export type AttentionSource =
+  | { readonly name: string; readonly src: string }
+  | { readonly name: string; readonly data: Openable };
+
 /** What the element tells, by the name of the event; all of it in `detail`, plain values. Events bubble. */
 export interface AttentionViewEvents {
   readonly cursorchange: CustomEvent<Pick<State, "block" | "layer" | "head" | "query" | "key">>;
@@ -122,6 +129,8 @@ export interface AttentionViewElement extends HTMLElement {
   address: boolean;
   /** The store that is shown; one of the page's own may be set, and is then disposed of by the element. */
   store: HeadStore | undefined;
+  /** Several files or texts, shown one at a time; `state.text` says which. */
+  sources: readonly AttentionSource[];
   /** Opened as soon as it is set; `open` tells when it is there. */
   set data(given: Openable | undefined);
   /** What is shown; setting parts of it changes those. */

@@ -34,25 +34,13 @@ export {
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
-export {
-  entropyOf,
-  type HeadMetrics,
-  type HeadWeights,
-  headMetrics,
-  type Link,
-  strongestLinks,
-  type WeightMatrix,
-} from "./metrics.ts";
-export {
-  type Explained,
-  explainSentence,
-  explainStrongest,
-  headsOf,
-  type SeenHead,
-  type SeenLayer,
-  type SeenText,
-} from "./report.ts";
-export { renderSvg, type SvgOptions } from "./svg.ts";
 export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./terminal/paint.ts";
-export { type ReportOptions, renderSimilarity, renderText } from "./terminal/report.ts";
-export { type HeatMap, renderHeatMaps, renderScale, type TerminalOptions } from "./terminal/terminal.ts";
+export { renderSimilarity, type SimilarityOptions } from "./terminal/similarity.ts";
+export {
+  type HeatMap,
+  renderHeatMaps,
+  renderScale,
+  type TerminalOptions,
+  type WeightMatrix,
+} from "./terminal/terminal.ts";
+export { explainLink, renderText, type TextOptions } from "./terminal/text.ts";

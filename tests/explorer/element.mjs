@@ -12,14 +12,29 @@ import { hostile } from "./hostile.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { language } from "./language.mjs";
 import { lines } from "./lines.mjs";
+import { pictures } from "./pictures.mjs";
 import { print } from "./print.mjs";
 import { row } from "./row.mjs";
 import { serve } from "./site.mjs";
 import { text } from "./text.mjs";
+import { use } from "./use.mjs";
 import { values } from "./values.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
-const all = { values, lines, text, keyboard, accessibility, hostile, embedding, language, print, row };
+const all = {
+  values,
+  pictures,
+  use,
+  lines,
+  text,
+  keyboard,
+  accessibility,
+  hostile,
+  embedding,
+  language,
+  print,
+  row,
+};
 const wanted = process.argv.slice(2);
 
 const browser = await launchChromium(["--enable-precise-memory-info", "--js-flags=--expose-gc"]);

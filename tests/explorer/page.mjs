@@ -175,19 +175,17 @@ async function served(browser) {
     held && weight === here && weight > 0.05 ? "" : `${JSON.stringify(held)}: ${weight}, in Node ${here}`,
   );
   store.dispose();
-  const tabs = page.locator("#files button");
+  const tabs = page.locator("attention-view .sources button");
   tally.check(
     "a tab for each file",
-    (await tabs.allTextContents()).join() === "run.safetensors,pair.npz"
-      ? ""
-      : (await tabs.allTextContents()).join(),
+    (await tabs.allTextContents()).join() === "run,pair" ? "" : (await tabs.allTextContents()).join(),
   );
   await tabs.nth(1).click();
   await page.waitForFunction(() => document.title.startsWith("pair.npz"));
   await settled(page);
   tally.check(
     "the second file opens",
-    (await tabs.nth(1).getAttribute("aria-current")) === "true" ? "" : "its tab is not the current one",
+    (await tabs.nth(1).getAttribute("aria-current")) === "page" ? "" : "its tab is not the current one",
   );
   await accessible("the served page", page);
   tally.check("no violation, no error, no request elsewhere", told.slice(0, 5).join("; "));

@@ -151,6 +151,7 @@ async function keyboard(page) {
         ?.getAttribute("value"),
     );
   const before = await weight();
+  await page.locator("attention-row details summary").first().click();
   await page.locator("attention-row .terms input.query").first().fill("9");
   await page.keyboard.press("Enter");
   await page.waitForTimeout(50);

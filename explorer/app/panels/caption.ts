@@ -5,6 +5,9 @@ import type { Block, HeadMeasures } from "../../../src/store/types.ts";
 import { badges } from "../../state/words.ts";
 import type { Session } from "../session.ts";
 
+/** More tokens than this do not fit a thumbnail one by one. */
+const MERGED = 64;
+
 const sentences = new WeakMap<HeadMeasures, string>();
 
 /** The sentence of a head, made once. */
@@ -22,7 +25,8 @@ export function caption(session: Session, more: TemplateResult | typeof nothing 
   const measures = session.measures();
   if (block === undefined) return html``;
   return html`<p part="caption">
-    ${state.view === "model" && !state.table ? "Each thumbnail keeps the largest weight of the cells it merges, on one scale for all heads. " : nothing}
+    ${state.view === "model" && !state.table ? html`One picture for each head, all on one color scale${Math.max(block.Nq, block.Nk) > MERGED ? "; where cells are merged, the largest is shown" : nothing}. ` : nothing}
+    ${state.view === "head" && state.mode === "matrix" && !state.table ? "Each row is a query, each column a key. " : nothing}
     ${state.view === "model" ? html`Layer ${state.layer}, head ${state.head}: ` : nothing}
     ${measures ? sentence(block, measures) : "Measuring this head …"}
     ${more}

@@ -24,7 +24,7 @@ export interface Dialogs {
 
 const TITLES: Readonly<Record<DialogName, string>> = {
   palette: "All commands",
-  keys: "Keys",
+  keys: "Keyboard",
   find: "Find a token",
   export: "Export",
   report: "What was loaded",
@@ -40,7 +40,9 @@ export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): Templ
     report: () => report(ui),
   };
   return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
-    if (!(event.target as HTMLDialogElement).open) close();
+    // The event comes late: it may be of a dialog that another one has replaced since.
+    const { open, isConnected } = event.target as HTMLDialogElement;
+    if (!open && isConnected) close();
   }} @click=${(event: MouseEvent) => {
     if (event.target === event.currentTarget) close();
   }}>

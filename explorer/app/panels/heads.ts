@@ -1,8 +1,10 @@
 /** The column of heads: blocks, sorting, filters, the atlas, and the pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
+import { live } from "lit/directives/live.js";
 import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { type Filter, SORTS, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
+import { css } from "../../styles/css.ts";
 import { PIN_LETTERS } from "../../views/atlas/atlas.ts";
 import { bar, choice, figure, select, type Ui } from "../ui.ts";
 
@@ -94,10 +96,11 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
     if (how === "push") session.changed("push");
   };
   const input = (part: "low" | "high") => html`<input type="range" min=${low} max=${high} step="any"
-    .value=${String(filter[part])} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
+    .value=${live(String(filter[part]))} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
     @input=${set(part, "replace")} @change=${set(part, "push")}>`;
+  const share = (value: number) => `${(100 * ((value - low) / (high - low || 1))).toFixed(1)}%`;
   return html`<li><span>${metric.label} <span>${figure(filter.low, filter.metric, metric.options)} – ${figure(filter.high, filter.metric, metric.options)}</span></span>
-    ${input("low")}${input("high")}
+    <span class="range" ${css({ "--from": share(filter.low), "--to": share(filter.high) })}>${input("low")}${input("high")}</span>
     <button type="button" aria-label=${`Remove the filter of ${metric.label}`} @click=${() =>
       session.set({
         filters: session.state.filters.filter((one) => one.metric !== filter.metric),
@@ -113,7 +116,7 @@ export function pins({ session }: Ui): TemplateResult {
   return html`<h2>Pinned</h2>
     ${
       state.pins.length === 0 || block === undefined || metric === undefined
-        ? html`<p class="quiet">Shift-click a head, or press P: up to six stay here.</p>`
+        ? html`<p class="quiet">Click a head with Shift, or press P: up to six stay here, side by side.</p>`
         : html`<ul class="pins">${state.pins.map((pin, i) => {
             const value = metricValue(session.measures(pin), name);
             return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[i]}</span>

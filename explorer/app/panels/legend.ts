@@ -5,11 +5,13 @@ import { formatNumber, num } from "../../../src/store/text/number.ts";
 import { colourTable, hex } from "../../../src/view/color.ts";
 import { rampOf } from "../../canvas/colors.ts";
 import { css } from "../../styles/css.ts";
+import { hasMask } from "../../views/row/steps.ts";
 import type { Session } from "../session.ts";
 
 /** @param drawn the value at full colour, of what is on the canvas */
 export function legend(session: Session, drawn: number | undefined): TemplateResult {
-  const { state, dark } = session;
+  const { state, dark, block } = session;
+  const { notNumbers = 0, negative = 0 } = session.measures() ?? {};
   const signed = isSigned(state.stage) && state.view !== "model";
   const weights = state.stage === "weights" || state.view === "model";
   const most = weights && state.domain === "absolute" ? 1 : (drawn ?? 1);
@@ -20,10 +22,11 @@ export function legend(session: Session, drawn: number | undefined): TemplateRes
   const place = (value: number) =>
     signed ? (signedCodeOf(value, most) - 1) / 254 : codeOf(value, state.transfer, most) / 255;
   return html`<span class="legend" part="legend">
-    <span class="scale" role="img" aria-label=${`Colours from ${formatNumber(ticks[0])} to ${formatNumber(most)}`}>
+    <span class="scale" role="img" aria-label=${`Colors from ${formatNumber(ticks[0])} to ${formatNumber(most)}`}>
       <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
       ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
-    <span class="hatched swatch" aria-hidden="true"></span> masked${state.view === "head" && state.mode === "text" ? nothing : " · rows = queries, columns = keys"}
+    ${block && hasMask(block) ? html`<span class="hatched swatch" aria-hidden="true"></span> masked` : nothing}
+    ${notNumbers + negative > 0 ? html`<span class="strange swatch" aria-hidden="true">×</span> not a weight` : nothing}
   </span>`;
 }

@@ -1,10 +1,29 @@
 /** The column beside the atlas of all heads: blocks, sorting, filters, the cursor's head in words and numbers, pins. */
-import { html, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 import { describeHead } from "../../../src/store/measures/sentence.ts";
+import type { HeadMeasures } from "../../../src/store/types.ts";
 import { METRICS, metricValue } from "../../state/metrics.ts";
 import { headName } from "../../state/words.ts";
 import { check, figure, type Ui } from "../ui.ts";
 import { blocks, pins, sorting } from "./heads.ts";
+
+/** The measures that are seen at once. */
+const FIRST: readonly (keyof HeadMeasures)[] = ["effectiveKeys", "previous", "next", "special"];
+
+/** Measures with what even attention would give beside them. */
+function table(measures: HeadMeasures, names: readonly (keyof HeadMeasures)[]): TemplateResult {
+  const even = measures.even as Readonly<Record<string, number | undefined>>;
+  return html`<table class="measures"><thead><tr><th scope="col">measure</th><th scope="col" class="num">here</th><th scope="col" class="num">if even</th></tr></thead>
+    <tbody>${METRICS.filter(({ name }) => names.includes(name)).map((metric) => {
+      const value = metricValue(measures, metric.name);
+      const chance = metric.name === "effectiveKeys" ? measures.visibleKeys : even[metric.name];
+      return value === undefined
+        ? nothing
+        : html`<tr title=${metric.meaning}><th scope="row">${metric.label}<span class="hid">: ${metric.meaning}</span></th>
+          <td class="num">${figure(value, `measures.${metric.name}`, metric.options)}</td>
+          <td class="num quiet">${chance === undefined || Number.isNaN(chance) ? nothing : figure(chance, `measures.even.${metric.name}`, metric.options)}</td></tr>`;
+    })}</tbody></table>`;
+}
 
 export function modelSide(ui: Ui): TemplateResult {
   const { session } = ui;
@@ -18,12 +37,11 @@ export function modelSide(ui: Ui): TemplateResult {
       measures === undefined || block === undefined
         ? html`<p class="quiet">Measuring this head …</p>`
         : html`<p>${describeHead(block, measures)}</p>
-    <table class="measures"><tbody>${METRICS.map((metric) => {
-      const value = metricValue(measures, metric.name);
-      return value === undefined
-        ? ""
-        : html`<tr title=${metric.meaning}><th scope="row">${metric.label}</th><td>${figure(value, `measures.${metric.name}`, metric.options)}</td></tr>`;
-    })}</tbody></table>`
+    ${table(measures, FIRST)}
+    <details><summary>More measures</summary>${table(
+      measures,
+      METRICS.map(({ name }) => name).filter((name) => !FIRST.includes(name)),
+    )}</details>`
     }
     <p><button type="button" class="bordered" @click=${() => session.set({ view: "head", block: name.block, layer: name.layer, head: name.head })}>Open this head</button></p>
     ${pins(ui)}`;

@@ -1,6 +1,7 @@
 /** The frame of the page: the bar at the top, three columns, the line of hints at the bottom. */
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
+import type { LoadReport } from "../../../src/store/types.ts";
 import type { View } from "../../state/state.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
@@ -9,6 +10,7 @@ import { figure, token, type Ui } from "../ui.ts";
 import { caption } from "./caption.ts";
 import { atlasPanel } from "./heads.ts";
 import { inspector } from "./inspector.ts";
+import { notices, sourceTabs } from "./notices.ts";
 import { toolbar } from "./toolbar.ts";
 import { welcome } from "./welcome.ts";
 
@@ -34,7 +36,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   const open = session.store !== undefined && session.block !== undefined;
   const busy = status.kind === "loading" ? status.done : session.progress;
   return html`<div class="root ${open ? state.view : "closed"}" part="root">
-    ${top(ui)}
+    <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
       open
@@ -74,11 +76,7 @@ function top({ session, act }: Ui): TemplateResult {
       block.Nq === block.Nk
         ? html`${figure(block.Nk, "tokens")} ${block.Nk === 1 ? "token" : "tokens"}`
         : html`${figure(block.Nq, "queries")} queries × ${figure(block.Nk, "keys")} keys`
-    }${
-      store?.report.verified
-        ? html` · verified ${figure(store.report.verified.maxDelta, "report.verified", { digits: 1 })}`
-        : nothing
-    }</span>`
+    }${store?.report.verified ? html` · ${verified(store.report.verified)}` : nothing}</span>`
     }
     <span class="tools">
       <button type="button" class="bordered" @click=${() => act("open")}>Open</button>
@@ -88,15 +86,23 @@ function top({ session, act }: Ui): TemplateResult {
           : html`<button type="button" class="bordered" @click=${() => act("export")}>Export</button>
       <button type="button" class="bordered" aria-label="⌘K: all commands" title="All commands (Ctrl+K)" @click=${() => act("palette")}>⌘K</button>`
       }
-      <button type="button" class="bordered" aria-label="Keys" @click=${() => act("keys")}>?</button>
+      <button type="button" class="bordered" aria-label="Keyboard" title="Keyboard (?)" @click=${() => act("keys")}>?</button>
     </span>
   </div>`;
 }
 
+/** Whether the log-sum-exps computed here are the model's own. */
+function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]>): TemplateResult {
+  const off = figure(maxDelta, "report.verified", { digits: 1 });
+  return passed
+    ? html`<span title=${`The log-sum-exp of ${rows} rows, computed here, matches the one the model saved.`}>verified to ${off}</span>`
+    : html`<span class="badge" title=${`The log-sum-exp of ${rows} rows, computed here, is not the one the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
+}
+
 const HINTS = {
-  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keys",
-  head: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keys",
-  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keys",
+  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keyboard",
+  head: "←↑↓→ move · Enter hold · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
+  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
 } as const;
 
 function statusBar(session: Session): TemplateResult {

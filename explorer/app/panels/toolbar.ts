@@ -1,22 +1,48 @@
 /** The controls above a head's picture: how it is drawn, which stage, which scale, which keys are left out. */
 import { html, nothing, type TemplateResult } from "lit";
+import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { toggled } from "../../state/select.ts";
-import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, TRANSFERS } from "../../state/state.ts";
-import { STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
+import {
+  DOMAINS,
+  HIDES,
+  type Hide,
+  type Mode,
+  RAMPS,
+  STAGES,
+  type Stage,
+  TRANSFERS,
+} from "../../state/state.ts";
+import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
 import { hiddenKeys } from "../session.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
 
 const DOMAIN_NAMES = {
-  absolute: "colour 0–1",
-  head: "colour to head max",
-  row: "colour to row max",
+  absolute: "1",
+  head: "this head's largest",
+  row: "each row's largest",
 } as const;
 const HIDE_NAMES: Readonly<Record<Hide, string>> = {
-  none: "none",
-  special: "special",
-  first: "first",
-  chosen: "chosen",
+  none: "nothing",
+  special: "special tokens",
+  first: "the first token",
+  chosen: "selected tokens",
 };
+const SCALE_HINTS = {
+  sqrt: "Color by the square root of the share: small weights are visible",
+  linear: "Color by the share itself",
+  log: "Color by the logarithm of the share: very small weights are visible",
+} as const;
+
+/** "[CLS], [SEP]": the special tokens of the block by name. */
+function specialNames(session: Ui["session"]): string {
+  const { block } = session;
+  if (block === undefined) return HIDE_NAMES.special;
+  const names = session.labels(block).key.filter((_, key) => block.special.key[key]);
+  const different = [...new Set(names)];
+  return different.length === 0
+    ? HIDE_NAMES.special
+    : `${different.slice(0, 3).join(", ")}${different.length > 3 ? " …" : ""}`;
+}
 
 export function toolbar(ui: Ui): TemplateResult | typeof nothing {
   const { session } = ui;
@@ -29,9 +55,9 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
     ${choice(
       "View",
       [
-        ["matrix", "Matrix", "M"],
-        ["lines", "Lines", "L"],
-        ["text", "Text", "X"],
+        ["matrix", "Matrix", "Every weight as a cell: a row for each query, a column for each key (M)"],
+        ["lines", "Lines", "The strongest links between the tokens as lines (L)"],
+        ["text", "Text", "The text itself, colored by what one token gives to the others (X)"],
       ],
       state.mode,
       (mode) => session.set({ mode }),
@@ -43,8 +69,8 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
           [
             stage,
             stage === "contribution" && block.has.wo ? "w·‖vW\u2092‖" : STAGE_NAMES[stage],
-            `${i + 1}`,
-            !block.stages.includes(stage),
+            hintOf(stage, i + 1, block.has.qk, state.mode),
+            !block.stages.includes(stage) || (state.mode === "lines" && isSigned(stage)),
           ] as const,
       ),
       state.stage,
@@ -54,8 +80,8 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
       score
         ? nothing
         : choice(
-            "Colour scale",
-            TRANSFERS.map((name) => [name, TRANSFER_NAMES[name]] as const),
+            "Color scale",
+            TRANSFERS.map((name) => [name, TRANSFER_NAMES[name], SCALE_HINTS[name]] as const),
             state.transfer,
             (transfer) => session.set({ transfer }),
           )
@@ -64,8 +90,10 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
       score
         ? nothing
         : html`${select(
-            "hide",
-            HIDES.map((hide) => [hide, HIDE_NAMES[hide]] as const),
+            "leave out",
+            HIDES.map(
+              (hide) => [hide, hide === "special" ? specialNames(session) : HIDE_NAMES[hide]] as const,
+            ),
             state.hide,
             (hide) => session.set({ hide }),
             "hide",
@@ -73,14 +101,22 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
     ${
       hidden.length > 0 || state.hide === "chosen"
         ? choice(
-            "What hidden keys leave",
+            "What becomes of their share",
             [
-              ["gap", "gap", "Rows then do not sum to 1: what is missing is drawn as a grey bar"],
-              ["renormalise", "renormalise", "What is left of each row is divided by its sum"],
+              ["gap", "leave the gap", "Rows no longer sum to 1: what is missing is drawn as a gray bar"],
+              ["renormalise", "rescale to 100 %", "What is left of each row is divided by its sum"],
             ],
             state.renormalise ? "renormalise" : "gap",
             (how) => session.set({ renormalise: how === "renormalise" }),
           )
+        : nothing
+    }${
+      state.hide === "chosen" && hidden.length === 0
+        ? html`<span class="quiet">${
+            state.columns.length > 0
+              ? html`<button type="button" class="bordered" @click=${() => ui.act("hide-chosen")}>Leave out the ${state.columns.length === 1 ? "selected token" : `${state.columns.length} selected tokens`}</button>`
+              : "Click tokens at the top to select them."
+          }</span>`
         : nothing
     }`
     }
@@ -89,19 +125,19 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
     ${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
-        "domain",
+        "full color at",
         DOMAINS.map((name) => [name, DOMAIN_NAMES[name]] as const),
         state.domain,
         (domain) => session.set({ domain }),
       )}
       ${select(
-        "colours",
+        "colors",
         RAMPS.map((name) => [name, name] as const),
         state.ramp,
         (ramp) => session.set({ ramp }),
       )}
       ${select(
-        "coarse pictures keep",
+        "when zoomed out show",
         [
           ["max", "the largest value"],
           ["mean", "the mean"],
@@ -110,11 +146,11 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
         (pool) => session.set({ pool }),
       )}
       ${select(
-        "several queries as",
+        "several tokens",
         [
-          ["mean", "their mean"],
-          ["sum", "their sum"],
-          ["max", "their maximum"],
+          ["mean", "average"],
+          ["sum", "sum"],
+          ["max", "largest"],
         ],
         state.aggregate,
         (aggregate) => session.set({ aggregate }),
@@ -128,6 +164,25 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
   </div>`;
 }
 
+/** What a stage is, for those who point at its button. */
+function hintOf(stage: Stage, key: number, scored: boolean, mode: Mode): string {
+  if (!scored && stage !== "weights")
+    return "The file has weights alone; with q and k this stage could be shown";
+  if (mode === "lines" && isSigned(stage)) return "Lines show weights, not scores";
+  return `${STAGE_MEANINGS[stage]} (${key})`;
+}
+
+/** A segment by its first words, where its name says nothing. */
+function segmentName(session: Ui["session"], index: number, side: "query" | "key"): string {
+  const { name, ...ranges } = session.block!.segments[index];
+  const range = ranges[side];
+  if (name.length > 2 || range === undefined) return name;
+  const names = session.labels(session.block!)[side];
+  const special = session.block!.special[side];
+  const words = names.slice(...range).filter((_, n) => !special[range[0] + n]);
+  return `${name}: ${words.slice(0, 2).join(" ")}${words.length > 2 ? " …" : ""}`;
+}
+
 /** Segments of one side: any of them, or all. */
 function chips(session: Ui["session"], side: "query" | "key"): TemplateResult {
   const part = side === "query" ? "querySegments" : "keySegments";
@@ -139,7 +194,10 @@ function chips(session: Ui["session"], side: "query" | "key"): TemplateResult {
       segment[side] === undefined
         ? nothing
         : html`<button type="button" aria-pressed=${chosen.includes(i)} @click=${() =>
-            session.set({ [part]: toggled(chosen, i), camera: null })}>${segment.name}</button>`,
+            session.set({
+              [part]: toggled(chosen, i),
+              camera: null,
+            })}>${segmentName(session, i, side)}</button>`,
     )}
   </span>`;
 }

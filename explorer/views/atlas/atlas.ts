@@ -28,7 +28,7 @@ export const PIN_LETTERS = "ABCDEF";
 export const PIN_DASHES: readonly (readonly number[])[] = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3]];
 
 /** Room for names at the left and the top. */
-const LEFT = 22;
+const LEFT = 26;
 const TOP = 18;
 
 export class Atlas {
@@ -162,9 +162,9 @@ export class Atlas {
       height: Math.max(16, height - TOP),
       columns,
       rows,
-      largest: this.#large ? 96 : side,
+      largest: this.#large ? 240 : side,
       smallest: this.#large ? 40 : side,
-      closest: 320,
+      closest: 480,
     };
     this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);
     const ratio = devicePixelRatio;
@@ -187,6 +187,8 @@ export class Atlas {
     context.imageSmoothingEnabled = false;
     for (const head of placed) this.#thumbnail(context, head, ratio);
     for (const head of placed) this.#outline(context, head);
+    if (state.sort !== "" && state.sortHow === "list")
+      for (const head of placed) this.#caption(context, head);
     context.restore();
     context.setTransform(1, 0, 0, 1, 0, 0);
     this.#grid.update();
@@ -237,6 +239,22 @@ export class Atlas {
     context.globalAlpha = 1;
   }
 
+  /** Which head a thumbnail is, where the edges do not say it. */
+  #caption(context: CanvasRenderingContext2D, head: Placed): void {
+    const { x, y, side } = this.#box(head);
+    if (side < 24) return;
+    const text = `${head.layer}·${head.head}`;
+    const size = Math.max(9, Math.min(12, side / 5));
+    context.font = `${size}px ${this.#paints!.mono}`;
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    const width = context.measureText(text).width + 4;
+    context.fillStyle = this.#paints!.paper;
+    context.fillRect(x, y + side - size - 2, Math.min(side, width), size + 2);
+    context.fillStyle = this.#paints!.ink;
+    context.fillText(text, x + 2, y + side - 3);
+  }
+
   /** The cursor's head, the hovered one, and pins with their letters. */
   #outline(context: CanvasRenderingContext2D, head: Placed): void {
     const { session } = this.#host;
@@ -258,10 +276,13 @@ export class Atlas {
       box(current ? 2 : 1, current ? paints.query : paints.ink);
     }
     if (pin < 0) return;
+    const lettered = side >= 26;
     if (!current) {
       box(3, paints.paper);
       box(1.5, paints.ink, PIN_DASHES[pin]);
     }
+    // A letter would cover a small thumbnail: its dashes say which pin it is.
+    if (!lettered) return;
     const size = Math.min(14, Math.max(11, side / 3));
     context.fillStyle = paints.ink;
     context.fillRect(x + side - size + 1, y - 1, size, size);

@@ -22,7 +22,7 @@ export function linesControls({ session }: Ui): TemplateResult {
     "Lines kept of each row",
     [
       ["top", "top", "The strongest keys of each row"],
-      ["mass", "mass", "As many keys of each row as hold a share of it"],
+      ["mass", "share", "As many keys of each row as hold a share of it"],
     ],
     state.keep,
     (keep) => session.set({ keep }),
@@ -38,15 +38,14 @@ export function keptLine(session: Session, kept: Kept, seen: Seen, rows: number)
   const { state } = session;
   const { edges, of, shown, mass, cut } = kept;
   const share = mass > 0 ? (shown - seen.droppedMass) / mass : 0;
-  const what = stageOf(state) === "contribution" ? "of the contributions" : "of the mass";
+  const what = stageOf(state) === "contribution" ? "of all contributions" : "of all attention";
   const rest =
     kept.rows < rows
       ? html` of the ${figure(kept.rows, "links.rows")} rows read so far, of ${figure(rows, "rows")}`
       : nothing;
-  return html`<span>showing ${figure(share, "links.kept", { style: "percent" })} ${what},
-    ${figure(edges - seen.dropped, "links.kept")} of ${figure(of, "links.of")} edges${rest}${
-      seen.dropped > 0 ? html`: the strongest ${figure(MOST_LINES, "MOST_LINES")} on screen` : nothing
-    }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MOST_KEYS, "MOST_KEYS")} drawn of one` : nothing}.</span>
+  return html`<span>${figure(edges - seen.dropped, "links.kept")} of ${figure(of, "links.of")} links drawn; together ${figure(share, "links.kept", { style: "percent" })} ${what}${rest}${
+    seen.dropped > 0 ? html`: the strongest ${figure(MOST_LINES, "MOST_LINES")} on screen` : nothing
+  }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MOST_KEYS, "MOST_KEYS")} drawn of one` : nothing}.</span>
     ${isSigned(state.stage) ? html`<span class="badge">lines show weights, not scores</span>` : nothing}`;
 }
 

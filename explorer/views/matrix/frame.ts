@@ -30,9 +30,8 @@ export interface Frame {
   readonly cellHeight: number;
 }
 
-/** Cells of a picture that fits are at most this large; with values printed in them, larger. */
-const LARGEST = 28;
-const LARGEST_VALUED = 44;
+/** Cells of a picture that fits are at most this large. */
+const LARGEST = 64;
 
 export function frameOf(
   width: number,
@@ -40,7 +39,7 @@ export function frameOf(
   rows: Axis,
   columns: Axis,
   names: Names,
-  { camera, values }: State,
+  { camera }: State,
 ): Frame {
   const small = width < 520;
   const side = roomFor(names.query, Math.min(128, width * 0.3));
@@ -57,7 +56,7 @@ export function frameOf(
     height: areaHeight,
     columns: columns.count,
     rows: rows.count,
-    largest: values ? LARGEST_VALUED : LARGEST,
+    largest: LARGEST,
   };
   const { scale, x, y } = settle(scene, camera);
   const [cellWidth, cellHeight] = cellSize(scene, scale);

@@ -12,6 +12,7 @@ import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
 import { HeadFacts } from "../../state/facts.ts";
+import { cellValue } from "../../state/words.ts";
 import type { Behind } from "./blit.ts";
 import { type Box, boxOf, type Frame, frameOf } from "./frame.ts";
 import { Marks } from "./marks.ts";
@@ -212,7 +213,7 @@ export class Matrix {
         readRow: (query) => session.row(query, state.stage),
         behind,
         squares: !this.#meaned(ratio),
-        ...(state.values && { value: (query: number, k: number) => session.row(query, state.stage)[k] }),
+        ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
       if (behind?.held !== true)
         this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
@@ -277,6 +278,7 @@ export class Matrix {
     const { rows, columns } = this.#axes;
     const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => `${start}-${end}`);
     return [
+      this.#host.session.opened,
       ref.block,
       ref.layer,
       ref.head,

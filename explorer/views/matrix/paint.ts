@@ -210,10 +210,12 @@ function cellMarks(
 /** A value as a cell has room for it: two places of a weight, three digits where cells are large, nothing for next to nothing. */
 function written(value: number, stage: Plan["stage"], room: number): string {
   const source = `row ${stage}`;
-  if (room >= 36 || stage !== "weights") return num(value, source, { digits: room >= 36 ? 3 : 2 }).text;
-  const rounded = Math.round(100 * value) / 100;
-  if (rounded === 0) return "";
-  return num(rounded, source, { digits: rounded < 0.1 ? 1 : 2 }).text.replace(/^0\./, ".");
+  if (stage !== "weights") return num(value, source, { digits: room >= 36 ? 3 : 2 }).text;
+  // Two places, three where there is room: .93, .004; what rounds to 0 is left empty where cells are small.
+  const places = room >= 40 ? 3 : 2;
+  const text = value.toFixed(places);
+  if (Number(text) === 0) return room >= 28 ? ".".padEnd(places + 1, "0") : "";
+  return text.replace(/^0\./, ".");
 }
 
 /** Which ink is read on a value's colour. */

@@ -76,6 +76,7 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     }
     moving = undefined;
     drawing = false;
+    if (phase === "end") area.focus();
   };
 
   listen(

@@ -60,6 +60,8 @@ export class Tiles {
   readonly #slices: Slices;
   readonly #arrived: () => void;
   readonly #failed: (error: unknown) => void;
+  /** The store that every tile kept or asked for is of. */
+  #store: HeadStore | undefined;
 
   constructor(slices: Slices, arrived: () => void, failed: (error: unknown) => void) {
     this.#slices = slices;
@@ -78,6 +80,7 @@ export class Tiles {
 
   /** The square, or undefined and it is asked for. */
   get(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    this.#keepOnly(plan.store);
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
     const found = this.#kept.get(key) ?? this.#recoloured(plan, level, i, j);
@@ -87,7 +90,14 @@ export class Tiles {
 
   /** The square where it is there already. */
   peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+    this.#keepOnly(plan.store);
     return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recoloured(plan, level, i, j);
+  }
+
+  /** Drops the tiles of any other store: keys name a head, not its data. */
+  #keepOnly(store: HeadStore): void {
+    if (store !== this.#store) this.clear();
+    this.#store = store;
   }
 
   #recoloured(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
@@ -117,8 +127,10 @@ export class Tiles {
   clear(): void {
     for (const asked of this.#asked.values()) asked.abort();
     this.#asked.clear();
+    this.#wanted.clear();
     this.#kept.clear();
     this.#codes.clear();
+    this.#store = undefined;
   }
 
   #ask(plan: Plan, key: string, level: number, i: number, j: number): void {

@@ -3,53 +3,93 @@
  * numbers are the store's own ledger; the last line is the cell.
  */
 import { html, nothing, svg, type TemplateResult } from "lit";
+import { rescaledLedger } from "../../../src/store/measures/ledger.ts";
 import { num } from "../../../src/store/text/number.ts";
-import type { Ledger } from "../../../src/store/types.ts";
+import type { Ledger, Stage } from "../../../src/store/types.ts";
+import { hiddenKeys } from "../../app/session.ts";
 import { bar, figure, quoted, shown, type Ui } from "../../app/ui.ts";
-import { isChanged } from "../../state/whatif.ts";
-import { cellValue, STAGE_MEANINGS, seen } from "../../state/words.ts";
+import { editsOf, isChanged } from "../../state/whatif.ts";
+import { cellValue, leftOut, STAGE_MEANINGS, seen, shownWeights } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { formula } from "./math.ts";
 
-/** "0.412, share of ‹sat› given to ‹cat›". */
+/** The number at large, and what it says in a sentence. */
 export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const masked = state.stage !== "scores" && state.stage !== "scaled" && !seen(session, query, key);
-  const changed = isChanged(session) && state.stage === "weights";
-  const value = changed && ledger ? ledger.weight.value : cellValue(session, query, key);
+  const changed = isChanged(session);
+  const value =
+    changed && ledger && state.stage === "weights"
+      ? shownWeights(session, query, editsOf(session))[key]
+      : cellValue(session, query, key);
+  const from = quoted(names.query[query], names.lang.query);
+  const to = quoted(names.key[key], names.lang.key);
   return html`<div class="readout">
     <p class="big">${masked ? html`<span class="masked">masked</span>` : figure(value, `row ${state.stage}`)}</p>
-    <p>${STAGE_MEANINGS[state.stage]} of ${quoted(names.query[query], names.lang.query)} ${state.stage === "weights" ? "given" : ""} to ${quoted(names.key[key], names.lang.key)}</p>
+    <p>${
+      masked
+        ? html`The mask hides ${to} from ${from}.`
+        : state.stage === "weights"
+          ? html`${from} gives ${figure(value, "row weights", { style: "percent" })} of its attention to ${to}`
+          : html`${STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
+    }</p>
     <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
-      ${state.held === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
-      ${isChanged(session) ? html`<span class="badge">changed</span>` : nothing}
+      ${state.held === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>held <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
+      ${changed ? html`<span class="badge">changed</span>` : nothing}
     </p>
   </div>`;
 }
 
+/** The line of a ledger that has the value of each stage. */
+const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
+  scores: ["dot"],
+  scaled: ["scale"],
+  masked: ["mask", "bias", "relative", "alibi", "softcap", "scale"],
+  weights: ["rescale", "weight", "given"],
+  contribution: ["value"],
+};
+
+/** The ledger as the page shows it: with a line more where the row is rescaled without some tokens. */
+function shownLedger(session: Ui["session"], ledger: Ledger): Ledger {
+  const { block, state, store, ref } = session;
+  const weights = { ...state, stage: "weights" } as const;
+  const row = store!.row(ref, ledger.i, "weights", editsOf(session));
+  const { by } = leftOut(block!, weights, row);
+  if (by === 1) return ledger;
+  const hidden = hiddenKeys(block!, weights).includes(ledger.j);
+  return rescaledLedger(ledger, { left: by, hidden });
+}
+
 /** The lines, with a bar each: how large the number is beside the others of its kind. */
 export function lines(
+  { session }: Ui,
   ledger: Ledger,
   { formulas = false, scale }: { formulas?: boolean; scale?: TemplateResult } = {},
 ): TemplateResult {
-  const share = (step: string) => step === "exp" || step === "weight" || step === "given";
+  const share = (step: string) =>
+    step === "exp" || step === "weight" || step === "given" || step === "rescale";
   const most = largestScore(ledger);
+  const { lines: shownSteps } = shownLedger(session, ledger);
+  const at = STAGE_STEPS[session.state.stage]
+    .map((wanted) => shownSteps.findIndex(({ step }) => step === wanted))
+    .find((found) => found >= 0);
   return html`<ol class=${formulas ? "ledger formulas" : "ledger"}>
-    ${ledger.lines.map(
-      ({
-        step,
-        name,
-        formula: parts,
-        value,
-      }) => html`<li class=${step === "weight" || step === "given" ? "weight-line" : ""}>
+    ${shownSteps.map((line, n) => {
+      const { step, name, about, code, formula: parts, value } = line;
+      const kind = step === "weight" || step === "given" || step === "rescale" ? "weight-line" : "";
+      return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${about} ${code}`}>
         <span class="name">${step === "scale" && scale ? scale : name}</span>
         ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) ? "weight" : value.value < 0 ? "key" : "query")}
         ${shown(value)}
-        ${formulas ? html`<span class="formula">${formula(parts)}</span>` : nothing}
-      </li>`,
-    )}
+        ${
+          formulas
+            ? html`<span class="formula">${formula(parts)}</span><span class="meaning">${about} <code>${code}</code></span>`
+            : nothing
+        }
+      </li>`;
+    })}
   </ol>`;
 }
 
@@ -59,6 +99,7 @@ function largestScore({ lines }: Ledger): number {
     if (
       step !== "exp" &&
       step !== "weight" &&
+      step !== "given" &&
       step !== "sum" &&
       step !== "value" &&
       Number.isFinite(value.value)
@@ -74,15 +115,18 @@ export function strip(
   label: string,
   height = 40,
   order?: readonly number[],
+  /** The number that is as long as there is room for: the largest here, where none is given. */
+  longest?: number,
 ): TemplateResult {
   const count = values.length;
-  let most = Number.MIN_VALUE;
-  for (let c = 0; c < count; c++) if (Math.abs(values[c]) > most) most = Math.abs(values[c]);
+  let most = longest ?? Number.MIN_VALUE;
+  if (longest === undefined)
+    for (let c = 0; c < count; c++) if (Math.abs(values[c]) > most) most = Math.abs(values[c]);
   const middle = height / 2;
   let [above, below] = ["", ""];
   for (let at = 0; at < count; at++) {
     const value = values[order?.[at] ?? at];
-    const length = Math.max(0.5, (Math.abs(value) / most) * (middle - 1));
+    const length = Math.max(0.5, Math.min(1, Math.abs(value) / most) * (middle - 1));
     if (value >= 0) above += `M${at} ${middle}h.8v${-length}h-.8z`;
     else below += `M${at} ${middle}h.8v${length}h-.8z`;
   }
@@ -91,7 +135,7 @@ export function strip(
   </svg>`;
 }
 
-/** "These 3 of 64 terms carry 71 %". */
+/** "3 of the 64 products make up 71 % of the total size". */
 export function carried(products: Float64Array): TemplateResult | typeof nothing {
   const count = products.length;
   if (count < 4) return nothing;
@@ -99,7 +143,7 @@ export function carried(products: Float64Array): TemplateResult | typeof nothing
   const all = products.reduce((sum, value) => sum + Math.abs(value), 0);
   const three = order.slice(0, 3).reduce((sum, c) => sum + Math.abs(products[c]), 0);
   if (!(all > 0)) return nothing;
-  return html`<p class="quiet">the 3 largest of ${figure(count, "d")} terms carry ${figure(three / all, "topShare", { style: "percent" })}</p>`;
+  return html`<p class="quiet">3 of the ${figure(count, "d")} products make up ${figure(three / all, "topShare", { style: "percent" })} of the total size</p>`;
 }
 
 /** Indices by magnitude, largest first. */

@@ -20,6 +20,10 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
   const keys = largest(weights, KEYS).filter((j) => weights[j] > 0);
   const parts = keys.map((j) => store!.vector(ref, "value", j).map((value) => value * weights[j]));
   const shown = byMagnitude(output).slice(0, DIMENSIONS);
+  const longest = Math.max(
+    Number.MIN_VALUE,
+    ...[...ledger.v, ...output].map(Math.abs).filter(Number.isFinite),
+  );
   let most = Number.MIN_VALUE;
   for (const c of shown) {
     let size = 0;
@@ -29,10 +33,11 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
   return html`<section role="group" aria-label="Output">
     <h2>What it adds to the output</h2>
     <dl class="strips">
-      <dt class="value">v</dt><dd>${strip(ledger.v, "v", stripLabel("value vector", ledger.v), 32)}</dd>
-      <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32)}</dd>
-      <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32)}</dd>
+      <dt class="value">v</dt><dd>${strip(ledger.v, "v", stripLabel("value vector", ledger.v), 32, undefined, longest)}</dd>
+      <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32, undefined, longest)}</dd>
+      <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32, undefined, longest)}</dd>
     </dl>
+    <p class="quiet">All three on one scale.</p>
     <ol class="ledger formulas output" aria-label="The dimensions where it comes to most, and what each key adds">${shown.map(
       (c) => {
         let rest = output[c];

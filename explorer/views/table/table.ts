@@ -87,11 +87,13 @@ export class TablePane {
       state.view,
       state.hide,
       state.hidden,
+      state.renormalise,
       state.sort,
       state.descending,
       state.sortHow,
       state.flipped,
       state.querySegments,
+      session.opened,
       state.view === "row" ? [session.shown.query, JSON.stringify(session.edits), state.temperature] : "",
     ].join(" "); // prettier-ignore
     if (key !== this.#key) {

@@ -41,15 +41,15 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
   const by =
     state.stage === "weights"
       ? state.direction === "from"
-        ? html`what each gets from ${what}`
-        : html`what each gives to ${what}`
+        ? html`how much of the attention of ${what} each ${state.words ? "word" : "token"} gets`
+        : html`how much of its attention each ${state.words ? "word" : "token"} gives to ${what}`
       : html`${STAGE_MEANINGS[state.stage]} ${state.direction === "from" ? html`with the query ${what}` : html`with the key ${what}`}`;
   const words = isSigned(state.stage)
     ? "words: the mean of their pieces"
     : "words: the sum over their keys, the mean over their queries";
-  return html`<p>${state.words ? "Words" : "Tokens"} are tinted by ${by}${reading.pinned ? nothing : html` <span class="quiet">(click to pin)</span>`}.
+  return html`<p>Color: ${by}.${reading.pinned ? nothing : html` <span class="quiet">Click to hold.</span>`}
     ${state.words ? html`<span class="quiet">${words}.</span>` : nothing}
-    ${missing > 0 && !state.renormalise ? html`<span class="quiet">Hidden keys hold ${figure(missing, "hidden share")}.</span>` : nothing}</p>`;
+    ${missing > 0 && !state.renormalise ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
 }
 
 /** A unit's own number: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */

@@ -1,8 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { HeedError } from "../../core/errors.ts";
+import { readSafetensors, writeSafetensors } from "../../io/index.ts";
+import { locateShipped } from "../../models/locate.ts";
+import { openStore } from "../../store/formats/open.ts";
 import { UsageError } from "../support/command.ts";
 import { command, show } from "./show.ts";
 
@@ -26,15 +29,44 @@ async function run(...args: string[]) {
   return { code, out, err };
 }
 
-test("without a text it shows the two sentences, every layer and head, and how alike they are", async () => {
+test("without a text it shows one head of each sentence, the links, the heads that stand out, and how alike they are", async () => {
   const { code, out } = await useLite();
   expect(code).toBe(0);
-  expect(out).toContain("“time flies like an arrow”\n8 pieces");
+  expect(out).toContain(
+    "“time flies like an arrow”\n8 tokens · 2 layers × 4 heads; ▁ marks the space before a word",
+  );
   expect(out).toContain("▁fruit ▁fl ies ▁like ▁a ▁banana");
-  expect(out.match(/^layer \d/gm)).toEqual(["layer 0", "layer 1", "layer 0", "layer 1"]);
-  expect(out).toMatch(/“ies” gives 84\.0\s% of its attention\s+to “fl”/);
+  expect(out.match(/^layer \d, head \d/gm)?.length).toBe(2);
+  expect(out.match(/^strongest links/gm)?.length).toBe(2);
+  expect(out.match(/^heads that stand out/gm)?.length).toBe(2);
+  expect(out).toMatch(/gives \d+\u202f% of its attention\s+to “\w+”/);
   expect(out).toMatch(/^0\.451 {2}━/m);
   expect(out).not.toContain("\x1b");
+  // One screen each, not one after the other.
+  expect(out.split("\n").length).toBeLessThan(110);
+});
+
+test("--all draws every head and prints its measures, in nats or in bits", async () => {
+  const { out } = await useLite("time flies like an arrow", "--all");
+  expect(out.match(/^layer \d /gm)).toEqual(["layer 0 ", "layer 1 "]);
+  const entropy = (text: string) => Number(/^L1 H0 +([\d.]+)/m.exec(text)![1]);
+  const bits = (await useLite("time flies like an arrow", "--all", "--bits")).out;
+  expect(out).toMatch(/^ +nats/m);
+  expect(entropy(bits) * Math.LN2).toBeCloseTo(entropy(out), 1);
+});
+
+test("--words joins the pieces of a word, and --token asks every head about a word", async () => {
+  const text = "time flies like an arrow";
+  const { out } = await useLite(text, "--words");
+  expect(out).toContain("8 tokens, joined to 5 words");
+  expect(out).toMatch(/^ *flies +\d+/m);
+  const asked = (await useLite(text, "--token", "flies")).out;
+  expect(asked).toMatch(/^where “flies” looks/m);
+  expect(asked).toMatch(/^who looks at “flies”/m);
+  expect(asked.match(/^L\d H\d +[01]\.\d\d/gm)!.length).toBeGreaterThan(8);
+  expect((await useLite(text, "--token", "banana")).out).toMatch(
+    /“banana” is not a word of this text; its words are time, flies,/,
+  );
 });
 
 test("--color decides over the pipe; ascii is ASCII", async () => {
@@ -55,31 +87,75 @@ test("--json has pieces, ids, weights whose rows sum to 1, measures, embeddings 
   expect(texts[0].heads.map((head: { layer: number }) => head.layer)).toEqual([1, 1, 1, 1]);
   for (const row of texts[1].heads[2].weights)
     expect(row.reduce((sum: number, weight: number) => sum + weight, 0)).toBeCloseTo(1, 6);
-  expect(texts[1].heads[0].entropy).toBeCloseTo(1.83, 2);
+  expect(texts[1].heads[0].entropy).toBeCloseTo(1.83 * Math.LN2, 2);
+  expect(texts[1].heads[0].unit).toBe("nat");
   expect(texts[0].embedding.length).toBe(512);
   expect(similarity[0][1]).toBeCloseTo(0.4506, 4);
 });
 
-test("-o writes the SVG and says so", async () => {
+test("-o writes a figure of one head, of all of them, or the bundle, and says so", async () => {
   const file = join(folder, "map.svg");
   const { err } = await useLite("time flies", "-o", file);
   expect(err).toBe(`wrote ${file}\n`);
-  expect(readFileSync(file, "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+  expect(readFileSync(file, "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n?$/);
+  const two = (await useLite("time flies", "fruit flies", "--all", "-o", file)).err;
+  expect(two).toBe(`wrote ${file.replace(".svg", "-1.svg")}\nwrote ${file.replace(".svg", "-2.svg")}\n`);
+  const bundle = join(folder, "run.safetensors");
+  await useLite("time flies", "-o", bundle);
+  const store = await openStore(bundle);
+  expect(store.blocks[0].has).toMatchObject({ qk: true, lse: true });
+  expect(store.report.verified!.passed).toBe(true);
+  store.dispose();
+});
+
+test("a long text: JSON without its weights says so, and a figure stays small", async () => {
+  const text = "the old ship sailed over the sea and ".repeat(80);
+  const { out, err } = await run(text, "--model", "decoder", "--json");
+  expect(err).toMatch(/warning: \d+ weights are too many for JSON and are left out/);
+  const [{ heads }] = JSON.parse(out).texts;
+  expect(heads.length).toBe(16);
+  expect(heads[0].weights).toBeUndefined();
+  expect(out.length).toBeLessThan(2e6);
+  const file = join(folder, "long.svg");
+  await run(text, "--model", "decoder", "--all", "-o", file);
+  expect(readFileSync(file).length).toBeLessThan(2e6);
+});
+
+test("a model with a NaN: a warning that says where, NaN instead of zeros, and exit code 1", async () => {
+  const broken = join(folder, "broken");
+  cpSync(locateShipped("encoder"), broken, { recursive: true });
+  const file = join(broken, "model.safetensors");
+  const { tensors } = readSafetensors(readFileSync(file));
+  const own = new Map([...tensors].map(([name, x]) => [name, { ...x, data: x.data.slice() }]));
+  own.get("bert.encoder.layer.1.attention.self.query.weight")!.data[0] = 0x7e00;
+  writeFileSync(file, writeSafetensors(own as never, { metadata: { format: "pt" } }));
+  const { code, out, err } = await run("the old ship", "--model", broken, "--all");
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /warning: \d+ of 16 heads have weights that are not numbers, the first in layer 1, head 0/,
+  );
+  expect(out).toMatch(/^L1 H0 +NaN +NaN/m);
+  expect(out).not.toMatch(/^L1 H0 +0\.00/m);
+  const json = JSON.parse((await run("the old ship", "--model", broken, "--json")).out);
+  const head = json.texts[0].heads.find(
+    (one: { layer: number; head: number }) => one.layer === 1 && one.head === 0,
+  );
+  expect(head).toMatchObject({ entropy: "NaN", rows: 0 });
 });
 
 test("wrong options are told before any work", async () => {
-  await expect(useLite("a", "--layer", "2")).rejects.toThrow(/layer must be an integer from 0 to 1, got 2/);
+  await expect(useLite("a", "--layer", "2")).rejects.toThrow(/--layer must be an integer from 0 to 1, got 2/);
   await expect(run("a", "--head", "x")).rejects.toThrow(UsageError);
   await expect(run("a", "--color", "blue")).rejects.toThrow(/--color must be auto/);
-  await expect(run("a", "-o", "map.png")).rejects.toThrow(/ends in \.svg/);
+  await expect(run("a", "-o", "map.png")).rejects.toThrow(/must end in \.svg or \.safetensors/);
   await expect(run("a", "--model", folder)).rejects.toThrow(/model\.json/);
   await expect(useLite("")).rejects.toThrow(HeedError);
 });
 
 test("a text beyond 128 pieces is shown as far as it is read, and it is said", async () => {
   const { out, err } = await useLite("word ".repeat(200), "--layer", "0", "--head", "0");
-  expect(err).toMatch(/reads the first 128 pieces; \d+ more are left out/);
-  expect(out).toContain("128 pieces");
+  expect(err).toMatch(/reads the first 128 tokens; \d+ more are left out/);
+  expect(out).toContain("128 tokens");
 });
 
 test("every option has its help", () => {

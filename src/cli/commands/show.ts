@@ -1,22 +1,28 @@
 /**
  * `heed show TEXT [TEXT2 …]`: the attention of a real trained model on one's own words. The model runs here, in heed
- * (models/); this file reads the options, and view/ draws. A sentence encoder also says how alike the texts are.
+ * (models/); a store over its queries and keys answers for the numbers, and view/ draws them. A sentence encoder also says
+ * how alike the texts are.
  */
+import { extname } from "node:path";
 import { parseArgs } from "node:util";
-import { saveFile } from "../../io/save.ts";
-import { type TextAttention, withWeights } from "../../models/text-model.ts";
+import type { TextAttention } from "../../models/text-model.ts";
 import { type Encoded, similarity } from "../../models/use-lite.ts";
-import { explainStrongest, headsOf, type SeenText } from "../../view/report.ts";
-import { renderSvg } from "../../view/svg.ts";
+import { storeFrom } from "../../store/layout/from.ts";
+import { type TellingLink, tellingLink } from "../../store/measures/telling.ts";
+import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
+import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOUR_MODES, type ColourMode, choosePaint } from "../../view/terminal/paint.ts";
-import { renderSimilarity, renderText } from "../../view/terminal/report.ts";
+import { renderSimilarity } from "../../view/terminal/similarity.ts";
+import { renderText } from "../../view/terminal/text.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { addressOf, explore } from "../support/explore.ts";
-import { fileOfText } from "../support/model-bundle.ts";
+import { save } from "../support/interrupt.ts";
+import { bundleOfTexts, fileOfText, inputOfTexts } from "../support/model-bundle.ts";
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
+import { jsonText } from "../support/terminal.ts";
 import { integer, oneOf } from "../support/values.ts";
 
 /** What this command needs of the world. */
@@ -33,6 +39,10 @@ const options = {
   color: { type: "string", default: "auto" },
   links: { type: "string", default: "3" },
   width: { type: "string" },
+  all: { type: "boolean" },
+  words: { type: "boolean" },
+  token: { type: "string" },
+  bits: { type: "boolean" },
   json: { type: "boolean" },
   view: { type: "boolean" },
   ...SERVE_OPTIONS,
@@ -46,14 +56,19 @@ export const command: Command = {
   usage: "heed show [TEXT ...] [OPTIONS]",
   options,
   help: {
-    output: "FILE.svg  write the maps as SVG",
+    output:
+      "FILE  write a figure (.svg) or the queries and keys (.safetensors), which every other command opens",
     model: MODEL_HELP,
-    layer: "N  one layer alone, from 0",
-    head: "N  one head alone, from 0; with --layer, its weights are printed in per cent",
+    layer: "N  only this layer, counted from 0",
+    head: "N  only this head, counted from 0",
     color: `MODE  ${COLOUR_MODES.join(", ")}`,
-    links: "N  strongest links shown of each token (default 3)",
+    links: "N  strongest links of each token with --all (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
-    json: "print pieces, weights, lse and measures as JSON (and embeddings, where the model has any)",
+    all: "draw every head and print its measures",
+    words: "join the pieces of a word to one row and column",
+    token: "WORD  ask every head where this word looks, and who looks at it",
+    bits: "entropy in bits (default: nats)",
+    json: "print tokens, measures, lse and weights as JSON (and embeddings, where the model has any)",
     view: "then serve the explorer on it until Ctrl-C",
     ...SERVE_HELP,
     ...ENGINE_HELP,
@@ -63,6 +78,8 @@ export const command: Command = {
     'heed show "The cat sat on the mat"',
     'heed show "How old are you?" "What is your age?" -o age.svg',
     'heed show "The river bank was eroding." --layer 0 --head 1',
+    'heed show "The cat sat on the mat because it was tired" --token it',
+    'heed show "time flies like an arrow" -o flies.safetensors',
     'heed show "time flies like an arrow" --view',
     'heed show "time flies like an arrow" --json',
   ],
@@ -87,79 +104,194 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   ];
   const mode = oneOf<ColourMode>("color", values.color ?? "auto", COLOUR_MODES);
   const output = values.output as string | undefined;
-  if (output !== undefined && !/\.svg$/i.test(output))
-    throw new UsageError(`--output must name a file that ends in .svg, got ${JSON.stringify(output)}`);
-
+  const ending = output === undefined ? "" : extname(output).toLowerCase();
+  if (output !== undefined && ending !== ".svg" && ending !== ".safetensors")
+    throw new UsageError(`--output must end in .svg or .safetensors, got ${JSON.stringify(output)}`);
   if (values.view && values.json)
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
   const { model, sentences } = await pickModel(values.model as string | undefined);
+  for (const [name, value, most] of [
+    ["layer", layer, model.layers],
+    ["head", head, model.heads],
+  ] as const)
+    if (value !== undefined && value >= most)
+      throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text));
   // A sentence encoder's own run has the embeddings too.
   const encoded = sentences && texts.map((text) => sentences.run(text));
-  const seen: readonly SeenText[] = encoded ?? attended.map(withWeights);
-  // Asks for the heads before anything is written: a layer or head that is not there is refused here.
-  for (const text of seen) headsOf(text, { layer, head });
   warnOfCuts(attended, model.maxTokens, io);
-
   const cosines = (encoded ?? []).map((a) => encoded?.map((b) => similarity(a.embedding, b.embedding)) ?? []);
-  if (output !== undefined) {
-    await saveFile(
-      output,
-      new TextEncoder().encode(renderSvg(seen, { layer, head, ...(encoded && { cosines }) })),
-    );
-    io.stderr.write(`wrote ${output}\n`);
+  const store = storeFrom(inputOfTexts(model, attended));
+  try {
+    const broken = await warnOfNumbers(store, io);
+    const chosen = { layer, head };
+    if (ending === ".safetensors") {
+      await save(output!, await bundleOfTexts(model, attended));
+      io.stderr.write(`wrote ${output}\n`);
+    } else if (output !== undefined) await saveFigures(store, output, chosen, values.all === true, io);
+    if (values.json) {
+      const all: unknown[] = [];
+      for (const [n, text] of attended.entries())
+        all.push(await asJson(store, n, text, chosen, encoded?.[n], values.bits === true, io));
+      io.stdout.write(jsonText({ model: model.name, texts: all, ...(encoded && { similarity: cosines }) }));
+      return broken ? EXIT.failed : EXIT.ok;
+    }
+    const paint = choosePaint(mode, io.env, io.isTTY);
+    const columns = width ?? (io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80);
+    const page: string[] = [];
+    for (const [block, { texts: read }] of attended.entries())
+      page.push(
+        ...(await renderText(store, read.join(" · "), {
+          paint,
+          columns,
+          block,
+          layer,
+          head,
+          links,
+          all: values.all === true,
+          words: values.words === true,
+          bits: values.bits === true,
+          token: values.token as string | undefined,
+        })),
+      );
+    if (encoded) page.push(...renderSimilarity(texts, cosines, { paint, columns }));
+    while (page[page.length - 1] === "") page.pop();
+    io.stdout.write(`${page.join("\n")}\n`);
+    if (!values.view) return broken ? EXIT.failed : EXIT.ok;
+    // The page opens at the link that was just explained.
+    const link = await tellingLink(store, { block: 0, ...chosen });
+    const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
+    const hash = link && addressOf("self", link);
+    return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
+  } finally {
+    store.dispose();
   }
-  if (values.json) {
-    const texts = seen.map((text, n) => asJson(text, attended[n], encoded?.[n], layer, head));
-    io.stdout.write(
-      `${JSON.stringify({ model: model.name, texts, ...(encoded && { similarity: cosines }) })}\n`,
-    );
-    return EXIT.ok;
-  }
-  const paint = choosePaint(mode, io.env, io.isTTY);
-  const columns = width ?? (io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80);
-  const page = seen.flatMap((text) => renderText(text, { paint, columns, layer, head, links }));
-  if (encoded) page.push(...renderSimilarity(texts, cosines, { paint, columns }));
-  while (page[page.length - 1] === "") page.pop();
-  io.stdout.write(`${page.join("\n")}\n`);
-  if (!values.view) return EXIT.ok;
-  // The page opens at the number that was just explained.
-  const explained = explainStrongest(seen[0], headsOf(seen[0], { layer, head }));
-  const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
-  const hash = explained && addressOf("self", explained);
-  return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
 }
 
 function warnOfCuts(attended: readonly TextAttention[], most: number, io: ShowIo): void {
   for (const { leftOut } of attended)
     if (leftOut > 0)
-      io.stderr.write(`show: the model reads the first ${most} pieces; ${leftOut} more are left out\n`);
+      io.stderr.write(`warning: the model reads the first ${most} tokens; ${leftOut} more are left out\n`);
 }
 
-function asJson(
-  text: SeenText,
-  { ids }: TextAttention,
+/** Warns where scores are not numbers, and says where they begin; true where there are any. */
+async function warnOfNumbers(store: HeadStore, io: ShowIo): Promise<boolean> {
+  const broken: HeadRef[] = [];
+  let heads = 0;
+  for (const [block, { layers, heads: count }] of store.blocks.entries())
+    for (const layer of layers)
+      for (let head = 0; head < count; head++) {
+        heads++;
+        const { notNumbers } = await store.measures({ block, layer, head });
+        if (notNumbers > 0) broken.push({ block, layer, head });
+      }
+  if (broken.length === 0) return false;
+  const [first] = broken;
+  const { Nq, Nk } = store.blocks[first.block];
+  const vectors = (what: "query" | "key", count: number) =>
+    Array.from({ length: count }, (_, n) => n).some(
+      (n) => !store.vector(first, what, n).every(Number.isFinite),
+    );
+  const what = vectors("query", Nq)
+    ? "its queries hold"
+    : vectors("key", Nk)
+      ? "its keys hold"
+      : "its scores are";
+  io.stderr.write(
+    `warning: ${broken.length} of ${heads} heads have weights that are not numbers, the first in layer ${first.layer}, head ${first.head}: ${what} NaN or infinite. Look for NaN in the model's weights of layer ${first.layer} and before\n`,
+  );
+  return true;
+}
+
+/** Writes a figure for each text: of the chosen head, of the most telling one, or with `all` of every head. */
+async function saveFigures(
+  store: HeadStore,
+  output: string,
+  chosen: { readonly layer?: number; readonly head?: number },
+  all: boolean,
+  io: ShowIo,
+): Promise<void> {
+  const ending = extname(output);
+  for (const [n, block] of store.blocks.entries()) {
+    const path = store.blocks.length === 1 ? output : `${output.slice(0, -ending.length)}-${n + 1}${ending}`;
+    const link = await tellingLink(store, { block: n, ...chosen });
+    const { svg } = await renderFigure(
+      store,
+      all
+        ? { view: "atlas", block: block.name, width: 170 }
+        : {
+            view: "matrix",
+            block: block.name,
+            layer: link?.layer,
+            head: link?.head,
+            query: link?.query,
+            key: link?.key,
+          },
+    );
+    await save(path, new TextEncoder().encode(svg));
+    io.stderr.write(`wrote ${path}\n`);
+  }
+}
+
+/** Weights of one text that are printed at most: some 4 MB of JSON. */
+const WEIGHTS = 200_000;
+
+/** One text as JSON. Weights are left out where there are too many, and it is said. */
+async function asJson(
+  store: HeadStore,
+  index: number,
+  { texts, ids }: TextAttention,
+  chosen: { readonly layer?: number; readonly head?: number },
   encoded: Encoded | undefined,
-  layer?: number,
-  head?: number,
-): unknown {
-  const heads = headsOf(text, { layer, head });
+  bits: boolean,
+  io: ShowIo,
+): Promise<unknown> {
+  const block = store.blocks[index];
+  const refs = block.layers
+    .filter((layer) => (chosen.layer ?? layer) === layer)
+    .flatMap((layer) =>
+      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })).filter(
+        ({ head }) => (chosen.head ?? head) === head,
+      ),
+    );
+  const count = refs.length * block.Nq * block.Nk;
+  const withWeights = count <= WEIGHTS;
+  if (!withWeights)
+    io.stderr.write(
+      `warning: ${count} weights are too many for JSON and are left out; choose --layer and --head, or write -o run.safetensors\n`,
+    );
+  const heads: unknown[] = [];
+  for (const ref of refs) {
+    const measures = await store.measures(ref);
+    const lse = Array.from(await store.lse(ref));
+    const weights = withWeights ? rows(await store.weights(ref), block.Nq, block.Nk) : undefined;
+    heads.push({ layer: ref.layer, head: ref.head, ...measuresIn(measures, bits), weights, lse });
+  }
+  const link: TellingLink | undefined = await tellingLink(store, { block: index, ...chosen });
   return {
-    text: text.text,
-    pieces: text.pieces,
+    text: texts.join("\n"),
+    pieces: block.queryTokens,
     ids: Array.from(ids),
-    heads: heads.map((it) => ({
-      layer: it.layer,
-      head: it.head,
-      ...it.metrics,
-      weights: rows(it.weights, it.queries, it.keys),
-      lse: Array.from({ length: it.queries }, (_, i) => text.layers[it.layer].lse.at(it.head, i)),
-    })),
-    explained: explainStrongest(text, heads),
+    heads,
+    explained: link && {
+      ...link,
+      ledger: store.ledger(link, link.query, link.key).lines.map(({ step, name, value }) => ({
+        step,
+        name,
+        value: value.value,
+      })),
+    },
     ...(encoded && { embedding: Array.from(encoded.embedding) }),
   };
+}
+
+/** Measures with entropy in the unit that is wanted. */
+function measuresIn(measures: HeadMeasures, bits: boolean): object {
+  return bits
+    ? { ...measures, entropy: measures.entropy / Math.LN2, unit: "bit" }
+    : { ...measures, unit: "nat" };
 }
 
 function rows(weights: ArrayLike<number>, queries: number, keys: number): number[][] {

@@ -1,7 +1,7 @@
 /** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
 import type { AttentionModel, TextAttention } from "../../models/text-model.ts";
 import { writeBundle } from "../../store/formats/bundle.ts";
-import type { BlockInput } from "../../store/layout/input.ts";
+import type { BlockInput, StoreInput } from "../../store/layout/input.ts";
 import type { BundleOptions, Segment } from "../../store/types.ts";
 import type { ServedFile } from "./explore.ts";
 
@@ -26,20 +26,22 @@ export function bundleOfTexts(
   seen: readonly TextAttention[],
   options: BundleOptions = {},
 ): Promise<Uint8Array> {
+  return writeBundle(inputOfTexts(model, seen), options);
+}
+
+/** The same as arrays, for a store in memory. */
+export function inputOfTexts(model: AttentionModel, seen: readonly TextAttention[]): StoreInput {
   const name = (n: number) => (seen.length === 1 ? "self" : `text${n + 1}`);
-  return writeBundle(
-    {
-      model: model.name,
-      text: seen.flatMap(({ texts }) => texts).join("\n"),
-      blocks: seen.map((one, n) => blockOf(name(n), model, one)),
-    },
-    options,
-  );
+  return {
+    model: model.name,
+    text: seen.flatMap(({ texts }) => texts).join("\n"),
+    blocks: seen.map((one, n) => blockOf(name(n), model, one)),
+  };
 }
 
 function blockOf(name: string, model: AttentionModel, seen: TextAttention): BlockInput {
   const { tokens, layers, sequences, special } = seen;
-  const markers = [...special.keys()].filter((i) => special[i]);
+  const specials = [...special.keys()].filter((i) => special[i]);
   const scales = layers.flatMap(({ options }, n) =>
     options?.scale === undefined ? [] : [[n, { scale: options.scale }]],
   );
@@ -52,13 +54,13 @@ function blockOf(name: string, model: AttentionModel, seen: TextAttention): Bloc
       ...(scales.length > 0 && { layerOverrides: Object.fromEntries(scales) }),
     },
     segments: segmentsOf(sequences),
-    // Where a model says that no token is a marker, their looks do not say otherwise.
-    special: { query: markers, key: markers },
+    // Where a model says that no token is special, their looks do not say otherwise.
+    special: { query: specials, key: specials },
     layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
   };
 }
 
-/** The parts of a pair, each with the markers that follow it. */
+/** The parts of a pair, each with the specials that follow it. */
 function segmentsOf(sequences: Int8Array): Segment[] {
   const second = sequences.indexOf(1);
   if (second < 0) return [];

@@ -6,7 +6,7 @@
  */
 
 import type { Head } from "../compute/head.ts";
-import { formatNumber, num } from "../text/number.ts";
+import { num } from "../text/number.ts";
 import type { Edits, HeadRef, Ledger, LedgerLine, Num } from "../types.ts";
 
 const DIGITS = { digits: 4 } as const;

@@ -11,8 +11,14 @@
 
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { colourAt, lightness, placeOf, type Rgb } from "../color.ts";
-import type { WeightMatrix } from "../metrics.ts";
 import { coloured, dim, isColour, type Paint, plain, shade } from "./paint.ts";
+
+/** A matrix of weights, row-major: row = query, column = key. */
+export interface WeightMatrix {
+  readonly weights: ArrayLike<number>;
+  readonly queries: number;
+  readonly keys: number;
+}
 
 /** A map to draw: weights with a title. */
 export interface HeatMap extends WeightMatrix {
@@ -168,6 +174,8 @@ export function renderBar(share: number, columns: number, paint: Paint): string 
   return coloured(bar, paint, BAR) + (isColour(paint) ? dim("─".repeat(rest.length), paint) : rest);
 }
 
+/** Amber: what is not a number. */
+const NOT_A_NUMBER: Rgb = [255, 176, 0];
 const BAR: Rgb = colourAt(0.55, "magma");
 
 /** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
@@ -241,7 +249,9 @@ function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
   return Array.from({ length: map.queries }, (_, i) =>
     strip(
       Array.from({ length: map.keys }, (_, j) => {
-        const place = placeOf(map.weights[i * map.keys + j]);
+        const weight = map.weights[i * map.keys + j];
+        if (Number.isNaN(weight)) return { text: "?".repeat(width), foreground: NOT_A_NUMBER };
+        const place = placeOf(weight);
         return isColour(paint)
           ? { text: " ".repeat(width), background: colourAt(place, "magma") }
           : { text: shade(place, paint).repeat(width) };
@@ -259,7 +269,8 @@ function valueRows(map: WeightMatrix, paint: Paint): string[] {
         const weight = map.weights[i * map.keys + j];
         const background = colourAt(placeOf(weight), "magma");
         const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
-        return { text: `${String(Math.round(100 * weight)).padStart(3)} `, foreground, background };
+        const text = Number.isNaN(weight) ? "NaN" : String(Math.round(100 * weight));
+        return { text: `${text.padStart(3)} `, foreground, background };
       }),
       paint,
     ),
@@ -268,7 +279,11 @@ function valueRows(map: WeightMatrix, paint: Paint): string[] {
 
 function halfRows(map: WeightMatrix, paint: Paint): string[] {
   const colour = (i: number, j: number) =>
-    i < map.queries ? colourAt(placeOf(map.weights[i * map.keys + j]), "magma") : undefined;
+    i >= map.queries
+      ? undefined
+      : Number.isNaN(map.weights[i * map.keys + j])
+        ? NOT_A_NUMBER
+        : colourAt(placeOf(map.weights[i * map.keys + j]), "magma");
   return Array.from({ length: Math.ceil(map.queries / 2) }, (_, i) =>
     strip(
       Array.from({ length: map.keys }, (_, j) => ({
@@ -311,6 +326,7 @@ function pool(map: WeightMatrix, factor: number): WeightMatrix {
   for (let i = 0; i < map.queries; i++)
     for (let j = 0; j < map.keys; j++) {
       const at = Math.floor(i / factor) * keys + Math.floor(j / factor);
+      // NaN stays: Math.max gives it on.
       weights[at] = Math.max(weights[at], map.weights[i * map.keys + j]);
     }
   return { weights, queries, keys };

@@ -1,0 +1,29 @@
+/** The lines under the bar: the files there are, and what went wrong or was noticed, which stays until it is closed. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { Ui } from "../ui.ts";
+
+/** One button for each file or text; nothing where there is one. */
+export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
+  const { sources, state } = session;
+  if (sources.length < 2) return nothing;
+  return html`<nav class="sources" part="sources" aria-label="Texts and files">${sources.map(
+    ({ name }, at) =>
+      html`<button type="button" dir="auto" aria-current=${at === state.text ? "page" : nothing} @click=${() => session.set({ text: at })}>${title(name)}</button>`,
+  )}</nav>`;
+}
+
+/** A file's name as a tab has room for it. */
+function title(name: string): string {
+  return name.replace(/\.(?:heed|safetensors|npz|npy|json)$/i, "").slice(0, 80);
+}
+
+/** What went wrong, or what the file's report warns of. */
+export function notices({ session, act }: Ui): TemplateResult | typeof nothing {
+  if (session.notices.length === 0) return nothing;
+  return html`<div class="notices" part="notices" role="alert">${session.notices.map(
+    (notice) => html`<p><span class="badge">${notice.kind === "error" ? "not opened" : "check"}</span>
+      <span>${notice.text}</span>
+      ${notice.kind === "problem" ? html`<button type="button" class="bordered" @click=${() => act("report")}>What was loaded</button>` : nothing}
+      <button type="button" aria-label="Close this message" @click=${() => session.dismiss(notice)}>×</button></p>`,
+  )}</div>`;
+}

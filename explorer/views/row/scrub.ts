@@ -1,0 +1,106 @@
+/**
+ * The whole row as bars, one a key, at any step from q·k to the share: dragging the slider goes through the steps, and between
+ * two of them the bars go from one's heights to the other's.
+ */
+import { html, nothing, type TemplateResult } from "lit";
+import { num } from "../../../src/store/text/number.ts";
+import { token, type Ui } from "../../app/ui.ts";
+import { editsOf } from "../../state/whatif.ts";
+import { shownWeights } from "../../state/words.ts";
+import { css } from "../../styles/css.ts";
+import { hasMask } from "./steps.ts";
+
+/** A step of the row: its name, its numbers, and how a number becomes a height, −1 to 1. */
+interface RowStep {
+  readonly name: string;
+  readonly values: Float64Array;
+  readonly signed: boolean;
+}
+
+/** Keys that have room for their tokens. */
+const LABELED = 40;
+
+function stepsOf({ session }: Ui): readonly RowStep[] {
+  const { block, store, ref } = session;
+  const { query } = session.shown;
+  const edits = editsOf(session);
+  const shares: RowStep = { name: "share", values: shownWeights(session, query, edits), signed: false };
+  if (!block!.has.qk) return [shares];
+  const masked = store!.row(ref, query, "masked", edits);
+  const visible = store!.visible(ref, query);
+  let most = Number.NEGATIVE_INFINITY;
+  for (const score of masked) if (score > most) most = score;
+  const less = masked.map((score) => score - most);
+  return [
+    { name: "q·k", values: store!.row(ref, query, "scores", edits), signed: true },
+    { name: "÷ √dₖ", values: store!.row(ref, query, "scaled", edits), signed: true },
+    ...(hasMask(block!) || block!.recipe.bias !== undefined || block!.recipe.softcap !== undefined
+      ? [{ name: "bias, mask", values: masked, signed: true }]
+      : []),
+    { name: "− largest", values: less, signed: true },
+    { name: "exp", values: less.map((x, j) => (visible[j] === 1 ? Math.exp(x) : 0)), signed: false },
+    shares,
+  ];
+}
+
+export function scrub(ui: Ui): TemplateResult {
+  const { session } = ui;
+  const { block } = session;
+  const { query, key } = session.shown;
+  const steps = stepsOf(ui);
+  const place = Math.min(steps.length - 1, session.step ?? steps.length - 1);
+  const [from, to] = [steps[Math.floor(place)], steps[Math.ceil(place)]];
+  const part = place - Math.floor(place);
+  const near = part < 0.5 ? from : to;
+  const [a, b] = [heights(from), heights(to)];
+  const names = session.labels(block!);
+  const count = near.values.length;
+  const label = (j: number) =>
+    `${names.key[j]}: ${near.name} ${Number.isFinite(near.values[j]) ? num(near.values[j], "row").text : "masked"}`;
+  const go = (j: number) => session.set({ query, key: j, held: session.state.held && [query, j] });
+  const pick = (event: MouseEvent) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    go(Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count)));
+  };
+  return html`${
+    steps.length > 1
+      ? html`<div class="scrub"><input type="range" min="0" max=${steps.length - 1} step="0.02" .value=${String(place)}
+      aria-label="Step of the row" aria-valuetext=${near.name}
+      @input=${(event: Event) => {
+        session.step = Number((event.target as HTMLInputElement).value);
+        session.changed();
+      }}><ol aria-hidden="true">${steps.map(
+        ({ name }, n) =>
+          html`<li class=${near === steps[n] ? "at" : ""}><button type="button" tabindex="-1" @click=${() => {
+            session.step = n;
+            session.changed();
+          }}>${name}</button></li>`,
+      )}</ol></div>`
+      : nothing
+  }
+  <div class="rowbars pick" role="img" aria-label=${`${near.name} of every key of this row`} @click=${pick}>${Array.from(
+    { length: count },
+    (_, j) => {
+      const height = a[j] + (b[j] - a[j]) * part;
+      const box =
+        height >= 0
+          ? { bottom: "50%", height: `${50 * height}%` }
+          : { top: "50%", height: `${-50 * height}%` };
+      const shares = !from.signed && !to.signed;
+      const placed = shares ? { bottom: "0", height: `${100 * Math.max(0, height)}%` } : box;
+      return html`<span class=${j === key ? "current" : ""} title=${label(j)}><i class=${height < 0 ? "below" : shares ? "share" : "above"} ${css(placed)}></i></span>`;
+    },
+  )}</div>
+  ${
+    count <= LABELED
+      ? html`<div class="rowlabels" aria-hidden="true">${Array.from({ length: count }, (_, j) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)}</span>`)}</div>`
+      : nothing
+  }`;
+}
+
+/** Heights of bars, −1 to 1 of the longest; what is not finite (masked) has none. */
+function heights({ values, signed }: RowStep): Float64Array {
+  let most = signed ? Number.MIN_VALUE : 1;
+  if (signed) for (const value of values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
+  return values.map((value) => (Number.isFinite(value) ? value / most : 0));
+}

@@ -1,0 +1,46 @@
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { openStore } from "../formats/open.ts";
+import { storeFrom } from "../layout/from.ts";
+import { sampleBundle } from "../sample.ts";
+import { tellingLink } from "./telling.ts";
+
+const captures = fileURLToPath(new URL("../../../models/captures/", import.meta.url));
+
+describe("tellingLink", () => {
+  const wanted: Record<string, [query: string, key: string]> = {
+    "time-flies": ["flies", "arrow"],
+    "fruit-flies": ["fruit", "banana"],
+    "river-bank": ["river", "bank"],
+    "savings-bank": ["bank", "savings"],
+  };
+  for (const file of readdirSync(captures).filter((name) => name.endsWith(".safetensors")))
+    it(`${file}: a link of weight 0.3 to 0.8 between two whole words`, async () => {
+      const store = await openStore(`${captures}${file}`);
+      const [block] = store.blocks;
+      const link = (await tellingLink(store))!;
+      expect(link.weight).toBeGreaterThanOrEqual(0.3);
+      expect(link.weight).toBeLessThanOrEqual(0.8);
+      const pair = [block.queryTokens[link.query], block.keyTokens[link.key]];
+      for (const token of pair) expect(token).toMatch(/^[a-z]{2,}$/);
+      const names = wanted[file.replace(".safetensors", "")];
+      if (names) expect(pair).toEqual(names);
+      store.dispose();
+    });
+
+  it("the folder of captures is there", () => expect(existsSync(captures)).toBe(true));
+
+  it("takes what there is where no link meets the conditions, and nothing where there is no weight", async () => {
+    const one = storeFrom(sampleBundle("causal", { tokens: ["<s>"] }));
+    expect(await tellingLink(one)).toMatchObject({ query: 0, key: 0, weight: 1, lift: 1 });
+    const zero = { data: new Float32Array(4), shape: [1, 2, 2] };
+    const none = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ weights: zero }] }] });
+    expect(await tellingLink(none)).toBeUndefined();
+  });
+
+  it("looks only at the heads it is told", async () => {
+    const store = storeFrom(sampleBundle("causal"));
+    expect(await tellingLink(store, { layer: 1, head: 2 })).toMatchObject({ layer: 1, head: 2 });
+  });
+});

@@ -1,0 +1,140 @@
+/**
+ * The link that says most about a text at first sight: between two different whole words, not next to each other, neither
+ * special nor the first token, with a weight from 0.3 to 0.8 (a weight of 1 explains nothing), as far above even attention
+ * as there is. Where a text has no such link the conditions are relaxed one by one.
+ */
+import { piecesOf, wordsOf } from "../text/tokens.ts";
+import type { Asking, Block, HeadRef, HeadStore } from "../types.ts";
+
+/** One weight and its place. */
+export interface TellingLink extends HeadRef {
+  readonly query: number;
+  readonly key: number;
+  readonly weight: number;
+  /** Weight divided by the weight of even attention over the keys the query sees. */
+  readonly lift: number;
+}
+
+/** Which heads are considered. */
+export interface TellingOptions {
+  /** Default: all blocks. */
+  readonly block?: number;
+  readonly layer?: number;
+  readonly head?: number;
+}
+
+/** Cells that are read at most; of longer texts some rows are skipped. */
+const CELLS = 2 ** 22;
+const LOW = 0.3;
+const HIGH = 0.8;
+
+/**
+ * Finds the most telling link of a store, or undefined where no weight is above 0.
+ *
+ * @example
+ * const link = await tellingLink(store);
+ * // { block: 0, layer: 5, head: 11, query: 8, key: 2, weight: 0.68, lift: 8.2 }
+ */
+export async function tellingLink(
+  store: HeadStore,
+  options: TellingOptions = {},
+  asking: Asking = {},
+): Promise<TellingLink | undefined> {
+  const refs = refsOf(store, options);
+  const cells = refs.reduce((sum, { block }) => sum + store.blocks[block].Nq * store.blocks[block].Nk, 0);
+  const step = Math.max(1, Math.ceil(cells / CELLS));
+  let best: (TellingLink & { rank: number; score: number }) | undefined;
+  const words = new Map<number, Word>();
+  for (const [done, ref] of refs.entries()) {
+    asking.signal?.throwIfAborted();
+    await store.load(ref);
+    const block = store.blocks[ref.block];
+    const known = words.get(ref.block) ?? wordIn(block);
+    words.set(ref.block, known);
+    for (let query = 0; query < block.Nq; query += step) {
+      const row = store.row(ref, query, "weights");
+      const visible = store.visible(ref, query).reduce((count, seen) => count + seen, 0);
+      for (let key = 0; key < row.length; key++) {
+        const weight = row[key];
+        if (!(weight > 0) || weight > 1.0001) continue;
+        const rank = rankOf(block, known, query, key, weight);
+        const lift = weight * visible;
+        const score = lift * plainness(block, query, key, weight);
+        if (best === undefined || rank > best.rank || (rank === best.rank && score > best.score))
+          best = { ...ref, query, key, weight, lift, rank, score };
+      }
+    }
+    asking.onProgress?.((done + 1) / refs.length);
+  }
+  if (best === undefined) return undefined;
+  const { rank, score, ...link } = best;
+  return link;
+}
+
+/** The heads that are considered. */
+function refsOf(store: HeadStore, { block, layer, head }: TellingOptions): HeadRef[] {
+  return store.blocks.flatMap(({ layers, heads }, index) =>
+    (block ?? index) === index
+      ? layers.flatMap((one) =>
+          (layer ?? one) === one
+            ? Array.from({ length: heads }, (_, n) => n)
+                .filter((n) => (head ?? n) === n)
+                .map((n): HeadRef => ({ block: index, layer: one, head: n }))
+            : [],
+        )
+      : [],
+  );
+}
+
+/** Which tokens are whole words: a word of one piece, of letters or digits. */
+interface Word {
+  readonly query: readonly boolean[];
+  readonly key: readonly boolean[];
+}
+
+function wordIn({ queryTokens, keyTokens, special }: Block): Word {
+  const whole = (tokens: readonly string[], marked: readonly boolean[]) => {
+    const out = tokens.map(() => false);
+    for (const { start, end } of wordsOf(tokens, piecesOf(tokens)))
+      out[start] = end === start + 1 && !marked[start] && /[\p{L}\p{N}]/u.test(tokens[start]);
+    return out;
+  };
+  return { query: whole(queryTokens, special.query), key: whole(keyTokens, special.key) };
+}
+
+/** Less than 1 for links that explain less: between neighbors, and with nearly all of the row's attention. */
+function plainness({ kind, queryOffset }: Block, query: number, key: number, weight: number): number {
+  const apart = kind === "cross" || Math.abs(query + queryOffset - key) >= 2;
+  return (apart ? 1 : 0.7) * (weight > HIGH ? (1.01 - weight) / (1.01 - HIGH) : 1);
+}
+
+/** English words that say little by themselves: a link to one is less telling. Other languages have no such list here. */
+const FUNCTION_WORDS = new Set(
+  "the a an of to in on at by for with from and or but as is was were be are been has had have do did this that these those there they them he him his she her we our you your who which what when then than because like not no so if by into over under along across about after before between down up off out near through it its i".split(
+    " ",
+  ),
+);
+/** Pronouns are looked up by what they stand for: telling as queries, not as keys. */
+const PRONOUNS = new Set("it he she they them him her who which".split(" "));
+
+const bare = (token: string) => token.replace(/^[\sĠ▁]+/u, "").toLowerCase();
+
+function isContent(query: string, key: string): boolean {
+  const [q, k] = [bare(query), bare(key)];
+  return (!FUNCTION_WORDS.has(q) || PRONOUNS.has(q)) && !FUNCTION_WORDS.has(k);
+}
+
+/** How many of the conditions a link meets, the most important ones first: higher is better. */
+function rankOf(block: Block, word: Word, query: number, key: number, weight: number): number {
+  const { kind, queryOffset, special, queryTokens, keyTokens } = block;
+  const p = query + queryOffset;
+  const cross = kind === "cross";
+  const text = !special.query[query] && !special.key[key];
+  const other = cross || (p !== key && queryTokens[query] !== keyTokens[key]);
+  const notFirst = cross || key > 0;
+  const whole = word.query[query] && word.key[key];
+  if (!text) return 0;
+  if (!(other && notFirst)) return 1;
+  const content = whole && isContent(queryTokens[query], keyTokens[key]);
+  return 2 + (weight >= LOW ? 8 : 0) + (whole ? 4 : 0) + (content ? 2 : 0);
+}

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { storeFrom } from "../../store/layout/from.ts";
+import { sampleBundle } from "../../store/sample.ts";
+import { widthOf } from "../../store/text/label.ts";
+import { renderSimilarity } from "./similarity.ts";
+import { explainLink, renderText } from "./text.ts";
+
+const store = storeFrom(sampleBundle("causal"));
+const draw = async (options: object = {}) => (await renderText(store, "the cat sat", options)).join("\n");
+
+/** A text of these tokens whose heads attend to the token before. */
+const over = (tokens: string[]) => storeFrom(sampleBundle("causal", { tokens }));
+
+test("a summary has one head, links, heads that stand out, and one weight step by step", async () => {
+  const page = await draw();
+  expect(page.match(/^layer \d, head \d/gm)?.length).toBe(1);
+  for (const part of ["strongest links", "heads that stand out", "÷\u00a0√d_k", "--all prints all 8 heads"])
+    expect(page).toContain(part);
+});
+
+test("with all, every layer and head is there, and no line is wider than asked", async () => {
+  for (const columns of [40, 80, 133]) {
+    const page = await draw({ columns, all: true });
+    expect(page.match(/^layer \d/gm)).toEqual(["layer 0", "layer 1"]);
+    expect(page.match(/^L\d H\d/gm)!.length).toBe(8);
+    for (const line of page.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  }
+});
+
+test("numbers of heads from 10 on keep their columns in line", async () => {
+  const n = 4;
+  const weights = { data: new Float32Array(12 * n * n).fill(1 / n), shape: [12, n, n] };
+  const many = storeFrom({ blocks: [{ tokens: ["a", "b", "c", "d"], layers: [{ weights }] }] });
+  const lines = (await renderText(many, "a b c d", { all: true })).filter((line) => /^L0 H\d+ /.test(line));
+  expect(lines.length).toBe(12);
+  expect(new Set(lines.map((line) => line.indexOf("1.39"))).size).toBe(1);
+});
+
+test("only what the tokens have is said of their pieces", async () => {
+  const first = async (tokens: string[]) => (await renderText(over(tokens), "x"))[1];
+  expect(await first(["the", "cat", "##s"])).toBe("3 tokens · 2 layers × 4 heads; ## continues a word");
+  expect(await first(["▁the", "▁cat", "s"])).toMatch(/; ▁ marks the space before a word$/);
+  expect(await first(["the", "cat"])).toBe("2 tokens · 2 layers × 4 heads");
+});
+
+test("scores too large for float32 are explained by the weight they give", () => {
+  const q = { data: Float64Array.of(1e10, 0, 1e10, 0), shape: [1, 2, 2] };
+  const k = { data: Float64Array.of(1e10, 0, 0, 1), shape: [1, 2, 2] };
+  const large = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ query: q, key: k }] }] });
+  const said = explainLink(large, { block: 0, layer: 0, head: 0, query: 1, key: 0 });
+  expect(said).toMatch(/gives 100\u202f% of its attention to “a”/);
+  expect(said).toMatch(/exp\u00a01 → .*exp\u00a0÷\u00a0sum\u00a01\.$/);
+});
+
+test("the ASCII page is ASCII, and a page without color has no escapes", async () => {
+  const text = over(["naïve", "日本", "😀"]);
+  expect((await renderText(text, "ï", { paint: "ascii" })).join("\n")).toMatch(/^[\x20-\x7e\n]*$/);
+  expect((await renderText(text, "x", { paint: "mono", all: true })).join("\n")).not.toContain("\x1b");
+  expect((await renderText(text, "x", { paint: "truecolor" })).join("\n")).toContain("\x1b[48;2;");
+});
+
+test("a token cannot bring escapes or reorder the page", async () => {
+  const hostile = over(["a\x1b[2J", "\u202eb", "<x>&\"'"]);
+  const page = (await renderText(hostile, "a\x1b[2J\n\u202eb", { all: true })).join("\n");
+  expect(page).not.toContain("\x1b");
+  expect(page).not.toContain("\u202e");
+});
+
+test("two texts are compared in a line, three in a table", () => {
+  expect(renderSimilarity(["a"], [[1]])).toEqual([]);
+  const pair = [
+    [1, -0.5],
+    [-0.5, 1],
+  ];
+  expect(renderSimilarity(["a", "b"], pair, { columns: 40 })[1]).toBe("−0.500");
+  const cosines = [
+    [1, 0.25, 0],
+    [0.25, 1, 0],
+    [0, 0, 1],
+  ];
+  const table = renderSimilarity(["one", "two", "three"], cosines);
+  expect(table.at(-2)).toBe("2  two   0.250  1.000  0.000");
+});

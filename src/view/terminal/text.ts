@@ -1,0 +1,499 @@
+/**
+ * The attention of a text as lines for a terminal: its tokens, one head large, the strongest links, the heads that stand
+ * out, and where one weight comes from; with `all`, every head. All numbers are the store's.
+ */
+import { overWords } from "../../store/measures/aggregate.ts";
+import { askHeads } from "../../store/measures/ask-heads.ts";
+import { describeHead } from "../../store/measures/sentence.ts";
+import { tellingLink } from "../../store/measures/telling.ts";
+import { distinctLabels, oneLine, pad, pieceLabel, truncate, widthOf, wrap } from "../../store/text/label.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import { type Pieces, piecesOf, plainText, visible, wordsOf } from "../../store/text/tokens.ts";
+import type { Block, HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
+import { bold, dim, type Paint, plain } from "./paint.ts";
+import { type HeatMap, renderBar, renderHeatMaps, renderScale } from "./terminal.ts";
+
+/** What is shown, and how. */
+export interface TextOptions {
+  /** Columns of the terminal. Default 80. */
+  readonly columns?: number;
+  /** Default `mono`. */
+  readonly paint?: Paint;
+  /** Index of the block in `store.blocks`. Default 0. */
+  readonly block?: number;
+  /** One layer or one head, counted from 0. Default: the head with the most telling link. */
+  readonly layer?: number;
+  readonly head?: number;
+  /** Every head and its measures. Default false. */
+  readonly all?: boolean;
+  /** Links shown of each token with `all`. Default 3. */
+  readonly links?: number;
+  /** Pieces are joined to words. Default false. */
+  readonly words?: boolean;
+  /** Entropy in bits. Default false: in nats. */
+  readonly bits?: boolean;
+  /** A word of the text: which heads make it look where, and which heads make others look at it. */
+  readonly token?: string;
+}
+
+/** Rows of a summary. */
+const LINKS = 6;
+const HEADS = 6;
+/** A text of more tokens than this has its token list cut in a summary. */
+const TOKENS = 60;
+
+/** A head ready to draw. */
+interface Drawn {
+  readonly ref: HeadRef;
+  readonly measures: HeadMeasures;
+}
+
+/** Everything the parts of a page need. */
+interface Page {
+  readonly store: HeadStore;
+  readonly index: number;
+  readonly block: Block;
+  readonly heads: readonly Drawn[];
+  readonly columns: number;
+  readonly paint: Paint;
+  /** Labels of rows and columns: of tokens, or of words. */
+  readonly labels: Labels;
+  readonly words?: { readonly query: readonly Span[]; readonly key: readonly Span[] };
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Labels {
+  readonly query: readonly string[];
+  readonly key: readonly string[];
+}
+
+/** The lines of a page about one text. Every head of the block is measured for it. */
+export async function renderText(
+  store: HeadStore,
+  title: string,
+  options: TextOptions = {},
+): Promise<string[]> {
+  const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
+  const block = store.blocks[index];
+  const refs = refsOf(block, index, layer, head);
+  const heads: Drawn[] = await Promise.all(
+    refs.map(async (ref) => ({ ref, measures: await store.measures(ref) })),
+  );
+  const words = options.words
+    ? { query: wordSpans(block.queryTokens), key: wordSpans(block.keyTokens) }
+    : undefined;
+  const page: Page = { store, index, block, heads, columns, paint, labels: labelsOf(block, words), words };
+  const say = (text: string) => plain(text, paint);
+  const lines = [
+    ...wrap(say(`“${oneLine(title)}”`), columns).map((line) => bold(line, paint)),
+    ...tokenLines(page, all),
+    "",
+  ];
+  if (options.token !== undefined) return [...lines, ...(await wordLines(page, options.token))];
+  const telling = await tellingLink(store, { block: index, layer, head });
+  const single = layer !== undefined && head !== undefined;
+  const shown = all || (layer !== undefined && !single) || (head !== undefined && !single) ? heads : [];
+  if (shown.length > 0) lines.push(...(await mapLines(page, shown)));
+  else {
+    const one =
+      heads.find(({ ref }) => ref.layer === telling?.layer && ref.head === telling.head) ?? heads[0];
+    lines.push(...(await largeLines(page, one)));
+  }
+  lines.push(...scaleLines(page), "");
+  const found = await linksOf(page);
+  if (all)
+    lines.push(...rowLinkLines(page, found, links), "", ...measureLines(page, options.bits === true), "");
+  else {
+    lines.push(...linkLines(page, found), "");
+    if (!single) lines.push(...standOutLines(page), "");
+    else lines.push(...measureLines(page, options.bits === true), "");
+  }
+  if (telling) lines.push(...wrap(say(explainLink(store, telling)), columns), "");
+  if (!all && refs.length > 1)
+    lines.push(
+      ...wrap(
+        say(
+          `--all prints all ${refs.length} heads; --layer and --head one of them; --token WORD asks every head about a word.`,
+        ),
+        columns,
+      ).map((line) => dim(line, paint)),
+      "",
+    );
+  return lines;
+}
+
+/** Where a weight comes from, in one sentence with the numbers of its ledger. */
+export function explainLink(store: HeadStore, link: HeadRef & { query: number; key: number }): string {
+  const { layer, head, query, key, block: index } = link;
+  const block = store.blocks[index];
+  const { lines, weight } = store.ledger(link, query, key);
+  const count = store.visible(link, query).reduce((sum, seen) => sum + seen, 0);
+  const labels = labelsOf(block);
+  const names = { query: distinctLabels(labels.query), key: distinctLabels(labels.key) };
+  const itself = block.kind === "self" && query + block.queryOffset === key;
+  const to = itself ? "itself" : `“${names.key[key]}”`;
+  const percent = (x: number) => formatNumber(x, { style: "percent" });
+  const even = count > 0 ? ` (even attention: ${percent(1 / count)})` : "";
+  const steps = lines
+    .slice(0, lines.findIndex(({ step }) => step === "weight" || step === "given") + 1)
+    .map(({ name, value }) => `${name} ${value.text}`.replaceAll(" ", "\u00a0"))
+    .join(" → ");
+  const how = lines.length > 1 ? ` ${steps}.` : "";
+  return `Layer ${layer}, head ${head}: “${names.query[query]}” gives ${percent(weight.value)} of its attention to ${to}${even}.${how}`;
+}
+
+function refsOf(block: Block, index: number, layer?: number, head?: number): HeadRef[] {
+  return block.layers
+    .filter((one) => (layer ?? one) === one)
+    .flatMap((one) =>
+      Array.from({ length: block.heads }, (_, n) => n)
+        .filter((n) => (head ?? n) === n)
+        .map((n): HeadRef => ({ block: index, layer: one, head: n })),
+    );
+}
+
+function wordSpans(tokens: readonly string[]): Span[] {
+  return wordsOf(tokens, piecesOf(tokens));
+}
+
+/** What rows and columns are called. */
+function labelsOf({ queryTokens, keyTokens }: Block, words?: Page["words"]): Labels {
+  const of = (tokens: readonly string[], spans?: readonly Span[]) => {
+    const pieces = piecesOf(tokens);
+    return spans
+      ? spans.map(({ start, end }) => labelOf(joined(tokens.slice(start, end), pieces), "plain"))
+      : tokens.map((token) => labelOf(token, pieces));
+  };
+  return { query: of(queryTokens, words?.query), key: of(keyTokens, words?.key) };
+}
+
+function joined(tokens: readonly string[], pieces: Pieces): string {
+  return tokens
+    .map((token) => plainText(token, pieces))
+    .join("")
+    .trim();
+}
+
+function labelOf(token: string, pieces: Pieces): string {
+  const text = pieces === "byte-level" || pieces === "spaced" ? plainText(token, pieces).trim() : token;
+  return pieceLabel(text) || visible(token, pieces);
+}
+
+/** A heading and, dimmed, what it means; cut to the columns there are. */
+function heading(name: string, note: string, { columns, paint }: Page): string {
+  const room = columns - widthOf(name) - 2;
+  return `${bold(plain(name, paint), paint)}  ${dim(truncate(plain(note, paint), Math.max(0, room), plain("…", paint)), paint)}`;
+}
+
+/** How many tokens there are, how their pieces are marked, and the tokens. */
+function tokenLines({ block, columns, paint, words }: Page, all: boolean): string[] {
+  const { queryTokens: tokens } = block;
+  const pieces = piecesOf(tokens);
+  const marks =
+    pieces === "wordpiece" && tokens.some((token) => token.startsWith("##"))
+      ? "; ## continues a word"
+      : pieces === "sentencepiece"
+        ? "; ▁ marks the space before a word"
+        : "";
+  const count = `${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`;
+  const joint = words ? `, joined to ${words.query.length} words` : "";
+  const layers = `${block.layers.length} ${block.layers.length === 1 ? "layer" : "layers"} × ${block.heads} ${block.heads === 1 ? "head" : "heads"}`;
+  const shown = all ? tokens : tokens.slice(0, TOKENS);
+  const text = shown.map((token) => {
+    const mark = token.startsWith("▁") ? "▁" : "";
+    return mark + labelOf(token, pieces).replace(/^▁/u, "");
+  });
+  if (shown.length < tokens.length) text.push(`… ${tokens.length - shown.length} more`);
+  const note = wrap(plain(`${count}${joint} · ${layers}${marks}`, paint), columns);
+  return [
+    ...note.map((line) => dim(line, paint)),
+    ...wrap(plain(text.join(" "), paint), columns - 2).map((line) => `  ${line}`),
+  ];
+}
+
+/** The weights of a head, over words where they are joined. */
+async function mapOf({ store, block, words }: Page, { ref }: Drawn, title: string): Promise<HeatMap> {
+  const { Nq, Nk } = block;
+  const weights = await store.weights(ref);
+  if (!words) return { title, queries: Nq, keys: Nk, weights };
+  const [queries, keys] = [words.query.length, words.key.length];
+  const out = new Float64Array(queries * keys);
+  words.query.forEach(({ start, end }, row) => {
+    for (let i = start; i < end; i++) {
+      const sums = overWords(weights.subarray(i * Nk, (i + 1) * Nk), words.key);
+      for (let j = 0; j < keys; j++) out[row * keys + j] += sums[j] / (end - start);
+    }
+  });
+  return { title, queries, keys, weights: out };
+}
+
+const ROWS = "rows: the token that attends · columns: what it attends to";
+
+/** One head large, with its caption. */
+async function largeLines(page: Page, one: Drawn): Promise<string[]> {
+  const { block, columns, paint, labels } = page;
+  const { layer, head } = one.ref;
+  const title = `layer ${layer}, head ${head}`;
+  const map = await mapOf(page, one, "");
+  return [
+    heading(title, ROWS, page),
+    ...wrap(plain(describeHead(block, one.measures), paint), columns),
+    ...renderHeatMaps([map], { queryLabels: labels.query, keyLabels: labels.key, columns, paint }).filter(
+      (line) => line.trim() !== "",
+    ),
+    "",
+  ];
+}
+
+/** Heat maps of several heads, layer by layer. */
+async function mapLines(page: Page, heads: readonly Drawn[]): Promise<string[]> {
+  const { columns, paint, labels } = page;
+  const lines: string[] = [];
+  for (const layer of new Set(heads.map(({ ref }) => ref.layer))) {
+    const maps = await Promise.all(
+      heads.filter(({ ref }) => ref.layer === layer).map((one) => mapOf(page, one, `head ${one.ref.head}`)),
+    );
+    lines.push(
+      heading(`layer ${layer}`, ROWS, page),
+      ...renderHeatMaps(maps, { queryLabels: labels.query, keyLabels: labels.key, columns, paint }),
+      "",
+    );
+  }
+  return lines;
+}
+
+function scaleLines({ columns, paint }: Page): string[] {
+  const [bar, ticks] = renderScale(paint);
+  return [bar + dim(truncate("  share of a row's attention", columns - 32, plain("…", paint)), paint), ticks];
+}
+
+/** One query's weight on one key in the head that gives it most. */
+interface Link {
+  readonly query: number;
+  readonly key: number;
+  readonly layer: number;
+  readonly head: number;
+  readonly weight: number;
+}
+
+/** For each row its links, the largest first: each key once, in the head that gives it most. */
+async function linksOf(page: Page): Promise<Link[][]> {
+  const count = page.labels.query.length;
+  const best: Map<number, Link>[] = Array.from({ length: count }, () => new Map());
+  for (const one of page.heads) {
+    const { weights, keys } = await mapOf(page, one, "");
+    const { layer, head } = one.ref;
+    for (let query = 0; query < count; query++)
+      for (let key = 0; key < keys; key++) {
+        const weight = weights[query * keys + key];
+        if (weight > (best[query].get(key)?.weight ?? 0))
+          best[query].set(key, { query, key, layer, head, weight });
+      }
+  }
+  return best.map((links) =>
+    [...links.values()].sort(
+      (a, b) => b.weight - a.weight || a.layer - b.layer || a.head - b.head || a.key - b.key,
+    ),
+  );
+}
+
+/** True where a link says something of the text: not on itself, no special token on either side, not the first token. */
+function isText({ block, words }: Page, { query, key }: Link): boolean {
+  const [i, j] = words ? [words.query[query].start, words.key[key].start] : [query, key];
+  const { special, kind, queryOffset } = block;
+  return !special.query[i] && !special.key[j] && (kind === "cross" || (i + queryOffset !== j && j > 0));
+}
+
+const headName = ({ layer, head }: { layer: number; head: number }) => `L${layer} H${head}`;
+
+function namesOf({ labels, paint }: Page): Labels {
+  const ascii = paint === "ascii";
+  return {
+    query: distinctLabels(
+      labels.query.map((label) => plain(label, paint)),
+      ascii,
+    ),
+    key: distinctLabels(
+      labels.key.map((label) => plain(label, paint)),
+      ascii,
+    ),
+  };
+}
+
+/** The strongest links of the text, one a line. */
+function linkLines(page: Page, links: readonly (readonly Link[])[]): string[] {
+  const { paint } = page;
+  const all = links.flat();
+  const text = all.filter((link) => isText(page, link));
+  const apart = text.filter(({ query, key }) => page.block.kind === "cross" || Math.abs(query - key) >= 2);
+  const shown = (apart.length > 0 ? apart : text.length > 0 ? text : all)
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, LINKS);
+  const names = namesOf(page);
+  const arrow = plain("→", paint);
+  const label = (link: Link) =>
+    `${short(names.query[link.query], paint)} ${arrow} ${short(names.key[link.key], paint)}`;
+  const width = Math.max(1, ...shown.map((link) => widthOf(label(link))));
+  return [
+    heading("strongest links", "between tokens that are not neighbors, and the head that makes each", page),
+    ...shown.map(
+      (link) => `${pad(label(link), width)}  ${strength(link.weight, paint)}  ${dim(headName(link), paint)}`,
+    ),
+  ];
+}
+
+const short = (name: string, paint: Paint) => truncate(name, 16, plain("…", paint));
+
+/** The strongest links of each token. */
+function rowLinkLines(page: Page, links: readonly (readonly Link[])[], top: number): string[] {
+  const { columns, paint } = page;
+  const names = namesOf(page);
+  const width = Math.min(14, Math.max(1, ...names.query.map(widthOf), ...names.key.map(widthOf)));
+  const name = (text: string) => pad(truncate(text, width, plain("…", paint)), width);
+  const shownHeads = Math.max(6, ...page.heads.map(({ ref }) => headName(ref).length));
+  const show = (link: Link) =>
+    `${name(names.key[link.key])} ${strength(link.weight, paint)} ${dim(headName(link).padEnd(shownHeads), paint)}`;
+  const each = width + 1 + 4 + 1 + shownHeads + 3;
+  const fit = Math.max(1, Math.min(top, Math.floor((columns - width - 3) / each)));
+  const arrow = plain("→", paint);
+  return [
+    heading("strongest links", "what each token attends to most, and in which layer and head", page),
+    ...links.map((row, query) =>
+      `${name(names.query[query])} ${arrow} ${row.slice(0, fit).map(show).join("   ")}`.trimEnd(),
+    ),
+  ];
+}
+
+function strength(weight: number, paint: Paint): string {
+  const text = weight.toFixed(2);
+  return weight >= 0.5 ? bold(text, paint) : text;
+}
+
+/** Heads with a clear habit, one for each habit, the clearest first. */
+function standOutLines(page: Page): string[] {
+  const { block, heads, columns, paint } = page;
+  const best = new Map<string, Drawn & { readonly score: number }>();
+  for (const one of heads) {
+    const [claim] = one.measures.claims;
+    if (!claim || claim.share < 0.25) continue;
+    const id = `${claim.habit} ${claim.key ?? ""}`;
+    const score = claim.share * Math.log(claim.share / Math.max(claim.even, 1e-6));
+    if (score > (best.get(id)?.score ?? 0)) best.set(id, { ...one, score });
+  }
+  const shown = [...best.values()].sort((a, b) => b.score - a.score).slice(0, HEADS);
+  if (shown.length === 0) return [heading("heads", "none of them has one clear habit", page)];
+  const width = Math.max(...shown.map(({ ref }) => headName(ref).length));
+  return [
+    heading("heads that stand out", "even: the share that equal attention would give", page),
+    ...shown.flatMap(({ ref, measures }) =>
+      wrap(plain(describeHead(block, measures), paint), Math.max(20, columns - width - 2)).map(
+        (line, n) => `${pad(n === 0 ? headName(ref) : "", width)}  ${line}`,
+      ),
+    ),
+  ];
+}
+
+/** One line of measures a head; the last columns are left out where the terminal is narrow. */
+function measureLines(page: Page, bits: boolean): string[] {
+  const { heads, columns, paint } = page;
+  const share = (x: number | undefined) =>
+    x === undefined ? plain("–", paint) : Number.isNaN(x) ? "NaN" : `${Math.round(100 * x)} %`;
+  const number = (x: number | undefined, digits: number) =>
+    x === undefined ? plain("–", paint) : x.toFixed(digits);
+  const first = Math.max(5, ...heads.map(({ ref }) => headName(ref).length));
+  const relative = ({ measures: m }: Drawn) => m.entropy / Math.log(Math.max(2, m.visibleKeys));
+  const table: { name: string; width: number; cell: (head: Drawn) => string }[] = [
+    { name: "", width: first, cell: ({ ref }) => headName(ref).padEnd(first) },
+    {
+      name: bits ? "bits" : "nats",
+      width: 6,
+      cell: ({ measures }) => number(measures.entropy / (bits ? Math.LN2 : 1), 2),
+    },
+    { name: "keys", width: 7, cell: ({ measures }) => number(measures.effectiveKeys, 1) },
+    { name: "", width: 13, cell: (one) => `  ${renderBar(relative(one), 11, paint)}` },
+    { name: "self", width: 7, cell: ({ measures }) => share(measures.diagonal) },
+    { name: "previous", width: 10, cell: ({ measures }) => share(measures.previous) },
+    { name: "next", width: 7, cell: ({ measures }) => share(measures.next) },
+    { name: "first", width: 8, cell: ({ measures }) => share(measures.first) },
+    { name: "special", width: 9, cell: ({ measures }) => share(measures.special) },
+    { name: "distance", width: 10, cell: ({ measures }) => number(measures.distance, 1) },
+  ];
+  let total = 0;
+  const shown = table.filter(({ width }) => (total += width) <= columns);
+  // A painted bar has escapes and fills its column: it is not padded.
+  const line = (text: (column: (typeof table)[number]) => string) =>
+    shown.map((column) => text(column).padStart(column.width)).join("");
+  const unit = bits ? "bits" : "nats";
+  return [
+    heading(
+      "heads",
+      `entropy of a row in ${unit}, e to it as a number of keys, shares: means over the rows`,
+      page,
+    ),
+    dim(
+      line(({ name }) => name),
+      paint,
+    ),
+    ...heads.map((head) => line(({ cell }) => cell(head))),
+  ];
+}
+
+/** What the heads do with a word: where it looks, and who looks at it. */
+async function wordLines(page: Page, word: string): Promise<string[]> {
+  const { store, block, index, paint } = page;
+  const find = (tokens: readonly string[]) => {
+    const pieces = piecesOf(tokens);
+    const wanted = word.trim().toLowerCase();
+    return wordsOf(tokens, pieces).filter(
+      ({ start, end }) => joined(tokens.slice(start, end), pieces).toLowerCase() === wanted,
+    );
+  };
+  const [asQuery, asKey] = [find(block.queryTokens), find(block.keyTokens)];
+  if (asQuery.length === 0 && asKey.length === 0)
+    return [
+      ...wrap(
+        plain(
+          `“${oneLine(word)}” is not a word of this text; its words are ${[...new Set(labelsOf(block, { query: wordSpans(block.queryTokens), key: wordSpans(block.keyTokens) }).query)].join(", ")}`,
+          paint,
+        ),
+        page.columns,
+      ),
+    ];
+  const names = namesOf({ ...page, labels: labelsOf(block) });
+  const lines: string[] = [];
+  for (const span of asQuery) {
+    const answers = (await askHeads(store, { block: index, query: span })).slice(0, 2 * LINKS);
+    lines.push(
+      heading(
+        `where “${plain(oneLine(word), paint)}” looks`,
+        "the strongest key of each head, special tokens left out",
+        page,
+      ),
+      ...answers.map(
+        ({ ref, weight, key, lift }) =>
+          `${pad(headName(ref), 8)}${strength(weight, paint)}  ${key === undefined ? "" : names.key[key]}  ${dim(`${lift.toFixed(1)} ${plain("×", paint)} even`, paint)}`,
+      ),
+      "",
+    );
+  }
+  for (const span of asKey) {
+    const answers = (await askHeads(store, { block: index, key: span })).slice(0, LINKS);
+    lines.push(
+      heading(
+        `who looks at “${plain(oneLine(word), paint)}”`,
+        "the mean share that all tokens give to it",
+        page,
+      ),
+      ...answers.map(
+        ({ ref, weight, lift }) =>
+          `${pad(headName(ref), 8)}${strength(weight, paint)}  ${dim(`${lift.toFixed(1)} ${plain("×", paint)} even`, paint)}`,
+      ),
+      "",
+    );
+  }
+  return lines;
+}

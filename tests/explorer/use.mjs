@@ -1,0 +1,350 @@
+// @ts-check
+/** The explorer as people use it: each of these went wrong once, and was found by using it. */
+import { cellAt, settled, visit } from "./site.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** @param {unknown} got @param {unknown} want @param {string} what */
+function same(got, want, what) {
+  if (JSON.stringify(got) !== JSON.stringify(want))
+    throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+}
+
+/** The state. @param {Page} page @returns {Promise<any>} */
+const state = (page) => page.evaluate(() => ({ .../** @type {any} */ (globalThis).view.state }));
+
+/** The text of a part of the element; "" where it is not there. @param {Page} page @param {string} selector @returns {Promise<string>} */
+const textOf = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(wanted)
+        ?.textContent.replace(/\s+/g, " ")
+        .trim() ?? "",
+    selector,
+  );
+
+/** Drops files on the element. @param {Page} page @param {readonly (readonly [name: string, text: string])[]} files */
+const drop = (page, files) =>
+  page.evaluate((given) => {
+    const data = new DataTransfer();
+    for (const [name, text] of given) data.items.add(new File([text], name));
+    /** @type {any} */ (globalThis).view.dispatchEvent(
+      new DragEvent("drop", { dataTransfer: data, bubbles: true }),
+    );
+  }, files);
+
+/** Where the focus is: the role of what has it. @param {Page} page @returns {Promise<string>} */
+const focus = (page) =>
+  page.evaluate(() => {
+    const active = /** @type {any} */ (globalThis).view.shadowRoot.activeElement;
+    return active === null
+      ? "nothing"
+      : active.closest(".pane")
+        ? "the picture"
+        : active.tagName.toLowerCase();
+  });
+
+/** Weights of n tokens, a head that looks at one of them. @param {number} n @param {number} at */
+const weights = (n, at) =>
+  JSON.stringify([
+    Array.from({ length: n }, () =>
+      Array.from({ length: n }, (_, j) => (j === at ? 1 - 0.01 * (n - 1) : 0.01)),
+    ),
+  ]);
+
+const HEADS = { heads: 3, layers: 3, Nq: 12, recipe: { mask: "causal" } };
+
+/** @type {Record<string, (page: Page, base: string) => Promise<void>>} */
+const CASES = {
+  async "the palette opens dialogs"(page) {
+    await focusPicture(page);
+    for (const [typed, title] of [
+      ["what was loaded", "What was loaded"],
+      ["find a token", "Find a token"],
+      ["export a figure", "Export"],
+      ["keyboard", "Keyboard"],
+    ]) {
+      await page.keyboard.press("Control+k");
+      await page.waitForFunction(
+        () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector("dialog[open] .search") !== null,
+      );
+      await page.keyboard.type(typed);
+      await page.keyboard.press("Enter");
+      await page.waitForTimeout(250);
+      same(await textOf(page, "dialog[open] h2"), title, `the palette's "${typed}"`);
+      await page.keyboard.press("Escape");
+      await page.waitForTimeout(100);
+      same(await textOf(page, "dialog"), "", "Escape closes it");
+      same(await focus(page), "the picture", "the focus goes back");
+    }
+  },
+
+  async "keys work from the first moment, and after each other"(page) {
+    await page.waitForTimeout(300);
+    /** @type {readonly (readonly [string, (now: any) => boolean])[]} */
+    const typed = [
+      ["l", (now) => now.mode === "lines"],
+      ["x", (now) => now.mode === "text"],
+      ["m", (now) => now.mode === "matrix"],
+      ["t", (now) => now.table],
+      ["t", (now) => !now.table],
+      ["w", (now) => now.view === "row"],
+      ["Escape", (now) => now.view === "head"],
+      ["2", (now) => now.stage === "scaled"],
+      ["4", (now) => now.stage === "weights"],
+    ];
+    for (const [key, done] of typed) {
+      await page.keyboard.press(key);
+      await settled(page);
+      await page.waitForTimeout(250);
+      if (!done(await state(page))) throw new Error(`"${key}" did nothing`);
+      same(await focus(page), "the picture", `the focus after "${key}"`);
+    }
+    const before = (await state(page)).key;
+    await page.keyboard.press("n");
+    await page.keyboard.press("n");
+    if ((await state(page)).key === before) throw new Error(`"n" did nothing`);
+    await page.keyboard.press("?");
+    await page.waitForTimeout(200);
+    same(await textOf(page, "dialog[open] h2"), "Keyboard", "? opens the sheet");
+  },
+
+  async "after a drag Escape clears the selection"(page) {
+    const a = await cellAt(page, 5, 1);
+    const b = await cellAt(page, 8, 4);
+    await page.mouse.move(a.x + 3, a.y + 3);
+    await page.mouse.down();
+    await page.mouse.move(b.x + 3, b.y + 3, { steps: 5 });
+    await page.mouse.up();
+    same((await state(page)).rows, [5, 6, 7, 8], "a drag selects");
+    await page.keyboard.press("Escape");
+    same((await state(page)).rows, [], "Escape clears");
+  },
+
+  async "a file that cannot be opened is said, and stays said"(page) {
+    for (const [name, text] of [
+      ["garbage.bin", "\u0001\u0002garbage"],
+      ["tokens.json", '["a", "b"]'],
+      ["cut.json", "[[[0.5, 0.5], [0.1"],
+    ]) {
+      await drop(page, [[name, text]]);
+      await page.waitForTimeout(400);
+      const said = await textOf(page, ".notices");
+      if (!said.includes(name)) throw new Error(`${name}: the page says "${said}"`);
+      const box = await page.evaluate(
+        () =>
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".notices").getBoundingClientRect()
+            .height,
+      );
+      if (box < 20) throw new Error(`the message about ${name} is ${box} pixels high`);
+    }
+    same((await state(page)).head, 0, "the picture stays");
+    await page.evaluate(() =>
+      /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector("[aria-label='Close this message']")
+        .click(),
+    );
+    await page.waitForTimeout(100);
+    if ((await textOf(page, ".notices")).includes("garbage.bin")) throw new Error("it cannot be closed");
+  },
+
+  async "files dropped together are all there"(page) {
+    await drop(page, [
+      ["one.json", weights(5, 1)],
+      ["two.json", weights(5, 3)],
+    ]);
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).view.store.report.name === "one.json");
+    await page.keyboard.press("Escape");
+    const names = () =>
+      page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".sources button")].map(
+          (one) => one.textContent,
+        ),
+      );
+    same((await names()).slice(-2), ["one", "two"], "tabs");
+    await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".sources button")].at(-1).click(),
+    );
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).view.store.report.name === "two.json");
+    await settled(page);
+    const { colour } = await cellAt(page, 0, 3);
+    const { colour: other } = await cellAt(page, 0, 1);
+    if (colour[0] > other[0])
+      throw new Error(`the second file's picture is the first one's: ${colour} ${other}`);
+  },
+
+  async "switching texts keeps head, mode and token, and is in the address"(page) {
+    await page.evaluate(async () => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      const texts = ["time flies like an arrow", "fruit flies like a banana"];
+      view.sources = texts.map((name, n) => ({
+        name,
+        data: made({ seed: 40 + n, layers: 2, heads: 2, tokens: ["[CLS]", ...name.split(" "), "[SEP]"] }),
+      }));
+    });
+    await page.waitForFunction(() =>
+      /** @type {any} */ (globalThis).view.store?.report.name.startsWith("made"),
+    );
+    await settled(page);
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { layer: 1, head: 1, mode: "lines", query: 2, key: 5 };
+    });
+    await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".sources button")][1].click(),
+    );
+    await page.waitForFunction(() =>
+      /** @type {any} */ (globalThis).view.store.blocks[0].queryTokens.includes("banana"),
+    );
+    await settled(page);
+    const now = await state(page);
+    same([now.text, now.layer, now.head, now.mode, now.query], [1, 1, 1, "lines", 2], "what is kept");
+    await page.waitForFunction(() => /[?&]n=1(&|$)/.test(location.hash));
+  },
+
+  async "a changed number belongs to its row and goes with it"(page) {
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { view: "row", query: 8, key: 7, table: false };
+    });
+    await settled(page);
+    await change(page, "query 0", "50");
+    same(await textOf(page, ".readout .badge:not(.pin)"), "changed", "the change is marked");
+    if ((await textOf(page, ".rowview")).indexOf("Restore") < 0) throw new Error("there is no Restore");
+    // Another key of the same row keeps it.
+    await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ key: 6 }));
+    await settled(page);
+    same(await textOf(page, ".readout .badge:not(.pin)"), "changed", "another key of the row");
+    // Another row has its own numbers.
+    await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 9 }));
+    await settled(page);
+    await unchanged(page, 9, 6, ".rowview .weight-line data");
+    await change(page, "scale", "3");
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { view: "head" };
+    });
+    await settled(page);
+    await unchanged(page, 9, 6, ".side .weight-line data");
+    const at = await cellAt(page, 10, 2);
+    await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 9, key: 6 }));
+    await page.mouse.move(at.x + at.width / 2, at.y + at.height / 2);
+    await page.waitForTimeout(200);
+    await unchanged(page, 10, 2, ".side .weight-line data");
+    // The temperature is tried on one row too.
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { view: "row", temperature: 4 };
+    });
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { view: "head" };
+    });
+    await settled(page);
+    same((await state(page)).temperature, 1, "the temperature ends with the row");
+    await unchanged(page, 10, 2, ".side .weight-line data");
+  },
+
+  async "a check that failed is not called verified"(page) {
+    const said = await page.evaluate(async () => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      const open = async (/** @type {number} */ off) => {
+        const input = made({ Nq: 6, layers: 1, heads: 1 });
+        for (const block of input.blocks)
+          for (const layer of block.layers) {
+            const store = view.store;
+            void store;
+            layer.lse = { data: new Float32Array(6).fill(off), shape: [1, 6] };
+          }
+        await view.open(input);
+        await view.updateComplete;
+        const lse = await view.store.lse({ block: 0, layer: 0, head: 0 });
+        for (const block of input.blocks)
+          for (const layer of block.layers)
+            layer.lse = { data: Float32Array.from(lse, (x) => x + off), shape: [1, 6] };
+        await view.open(input);
+        await view.updateComplete;
+        return (
+          view.shadowRoot.querySelector(".about").textContent +
+          view.shadowRoot.querySelector(".notices")?.textContent
+        );
+      };
+      return [await open(0), await open(0.5)];
+    });
+    if (!/· verified to /.test(said[0])) throw new Error(`where it matches: ${said[0]}`);
+    if (
+      !/not verified: differs by 0\.5/.test(said[1]) ||
+      !/recipe/.test(said[1]) ||
+      /· verified/.test(said[1])
+    )
+      throw new Error(`where it does not: ${said[1]}`);
+  },
+
+  async "values printed in cells are the values shown"(page) {
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { hide: "first", renormalise: true, query: 4, key: 2 };
+    });
+    await settled(page);
+    const found = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const row = view.store.row({ block: 0, layer: 0, head: 0 }, 4, "weights");
+      return {
+        want: row[2] / (1 - row[0]),
+        big: Number(view.shadowRoot.querySelector(".readout .big data").value),
+        last: Number([...view.shadowRoot.querySelectorAll(".side .ledger .weight-line data")].at(-1).value),
+        list: [...view.shadowRoot.querySelectorAll(".side .keys tbody tr")].map(
+          (tr) => tr.textContent.trim().split(/\s/)[0],
+        ),
+      };
+    });
+    const near = (/** @type {number} */ a) => Math.abs(a - found.want) < 1e-12;
+    if (!near(found.big) || !near(found.last)) throw new Error(JSON.stringify(found));
+    if (found.list.includes("w0")) throw new Error(`the row's list is led by the hidden key: ${found.list}`);
+  },
+};
+
+/** @param {Page} page */
+async function focusPicture(page) {
+  await page.evaluate(() =>
+    /** @type {any} */ (globalThis).view.shadowRoot
+      .querySelector(".matrix [role=gridcell][tabindex='0']")
+      .focus(),
+  );
+}
+
+/** Types into a field of the row view. @param {Page} page @param {string} label @param {string} value */
+async function change(page, label, value) {
+  await page.evaluate(
+    async ([name, text]) => {
+      const { view } = /** @type {any} */ (globalThis);
+      for (const fold of view.shadowRoot.querySelectorAll(".rowview details")) fold.open = true;
+      const field = view.shadowRoot.querySelector(`[aria-label='${name}']`);
+      field.value = text;
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+      await view.updateComplete;
+    },
+    [label, value],
+  );
+}
+
+/** A number on the page is the model's own. @param {Page} page @param {number} query @param {number} key @param {string} selector */
+async function unchanged(page, query, key, selector) {
+  const found = await page.evaluate(
+    ([i, j, where]) => {
+      const { view } = /** @type {any} */ (globalThis);
+      const { layer, head } = view.state;
+      return {
+        shown: Number(view.shadowRoot.querySelector(where).value),
+        want: view.store.cell({ block: 0, layer, head }, i, j, "weights"),
+        badge: view.shadowRoot.querySelector(".readout .badge:not(.pin)")?.textContent ?? "",
+      };
+    },
+    /** @type {[number, number, string]} */ ([query, key, selector]),
+  );
+  same([found.shown, found.badge], [found.want, ""], `${selector} of ${query} and ${key}`);
+}
+
+/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+export async function use(browser, base, tally) {
+  for (const [name, drive] of Object.entries(CASES))
+    tally.check(
+      `as used: ${name}`,
+      await visit(browser, base, { heads: HEADS }, (page) => drive(page, base)),
+    );
+}
