@@ -42,7 +42,7 @@ export const LIMITS = {
   "heed/models: tokenizer.json": 10_000,
   "heed/models": 98_000,
   "heed/view": 80_000,
-  "heed/train": 99_000,
+  "heed/train": 103_000,
   "heed/cluster": 75_000,
   "attention-view: the element, lit and its worker": 45_000,
   "attention-view: to the first picture of a bundle": 110_000,

@@ -5,8 +5,11 @@
  *
  * What the model is, is the caller's business: parameters by name, and the loss of a batch.
  */
+
+import { agree, digest, type Terms } from "../cluster/agree.ts";
+import type { Communicator } from "../cluster/communicator.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
 import { withRecorder } from "../nn/record.ts";
@@ -15,9 +18,10 @@ import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { Batch } from "./data.ts";
 import { allFinite, findNonFinite, type NonFinite } from "./non-finite.ts";
+import { Flat, type FlatGradients, microBatchesOf, sumOverRanks, sumOwn } from "./parallel.ts";
 import { Generator } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
-import { addTo, type Gradients, Tape } from "./tape.ts";
+import { type Gradients, Tape } from "./tape.ts";
 
 /** A model that can be trained on batches of type B. */
 export interface Trainable<B = Batch> {
@@ -73,6 +77,14 @@ export interface TrainOptions<B = Batch> {
   readonly resume?: Checkpoint;
   /** Stops the run after the step it is in; a checkpoint is saved. */
   readonly signal?: AbortSignal;
+  /**
+   * Ranks that train together (`joinCluster` of heed/cluster): micro-batches are dealt to them, gradients added over them.
+   * Every rank calls `train` with the same model, data and options; rank 0 writes the checkpoint. Any number of ranks gives
+   * the same bits. Default: this process alone.
+   */
+  readonly comm?: Communicator;
+  /** `"fixed"` adds gradients in one order, whatever the number of ranks (default); `"fast"` leaves the order to the engine. */
+  readonly order?: "fixed" | "fast";
   /** Told after each step. */
   readonly onStep?: (report: StepReport) => void;
 }
@@ -96,7 +108,7 @@ export interface TrainResult {
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
   check(options);
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
-  const { countOf = ownCount, seed = 0 } = options;
+  const { countOf = ownCount, seed = 0, comm, order = "fixed" } = options;
   const parameters = model.parameters();
   const optimiser = new AdamW(parameters, options.adamw);
   resume?.restore(parameters, optimiser);
@@ -104,24 +116,26 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   let saved = resume?.step;
   const losses = [...(resume?.losses ?? [])];
   const measured = [...(resume?.heldOut ?? [])];
-  const sums: Gradients = new Map();
+  const run: Run = { parameters, flat: new Flat(parameters.values()), comm, order };
+  if (comm) await agree(comm, "train", () => termsOf(options, parameters, step));
 
   const save = async () => {
     if (checkpoint === undefined || saved === step) return;
     const { path, config = "", save: write = saveFile } = checkpoint;
-    await write(path, writeCheckpoint(parameters, optimiser, { step, losses, heldOut: measured }, config));
+    if (comm === undefined || comm.rank === 0)
+      await write(path, writeCheckpoint(parameters, optimiser, { step, losses, heldOut: measured }, config));
     saved = step;
   };
 
-  while (step < steps && !signal?.aborted) {
+  let stopped = comm === undefined && signal?.aborted === true;
+  while (step < steps && !stopped) {
     const batches = data(step);
     const lr = schedule?.(step);
     const parts: Part[] = batches.map((batch, m) => ({
       count: countOf(batch),
       loss: () => withDropout(dropoutSeed(seed, step, m), () => model.loss(batch)),
     }));
-    const { loss, norm } = tidy(() => {
-      const { loss, gradients } = differentiate(parts, parameters, sums);
+    const update = (loss: number, gradients: Gradients): { loss: number; norm: number } => {
       const norm = gradientNorm(gradients);
       if (!Number.isFinite(loss) || !Number.isFinite(norm))
         throw nonFinite(parts, parameters, step, loss, saved);
@@ -130,18 +144,32 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
         scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
       });
       return { loss, norm };
-    });
+    };
+    let done: { loss: number; norm: number };
+    if (comm === undefined && parts.length === 1)
+      done = tidy(() => {
+        const { loss, gradients } = differentiate(parts[0], parameters);
+        return update(loss, gradients);
+      });
+    else {
+      const summed = await differentiateAll(run, parts, step, signal?.aborted === true);
+      done = tidy(() => update(summed.loss, summed.gradients));
+      stopped = summed.stopped;
+    }
+    const { loss, norm } = done;
     losses.push(loss);
     step++;
     let now: number | undefined;
     if (heldOut !== undefined && (step % heldOut.every === 0 || step === steps)) {
-      now = meanLoss(model, heldOut.batches, countOf);
+      now = await heldOutLoss(model, heldOut.batches, countOf, comm);
       measured.push([step, now]);
     }
     onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: now });
     if (checkpoint !== undefined && step % (checkpoint.every ?? 100) === 0) await save();
     // Lets signals and timers in.
     await new Promise((resolve) => setTimeout(resolve, 0));
+    // Ranks stop together, at the step for which one of them said so.
+    if (comm === undefined) stopped = signal?.aborted === true;
   }
   await save();
   return { step, interrupted: step < steps, losses, heldOut: measured };
@@ -155,14 +183,43 @@ export function meanLoss<B>(
   batches: readonly B[],
   countOf: (batch: B) => number = ownCount,
 ): number {
+  return weightedMean(
+    batches.map(countOf),
+    batches.map((batch) => lossOf(model, batch)),
+  );
+}
+
+const lossOf = <B>(model: Trainable<B>, batch: B): number =>
+  tidy(() => withRecorder(undefined, () => model.loss(batch)).toFloat64()[0]);
+
+function weightedMean(counts: readonly number[], losses: ArrayLike<number>): number {
   let sum = 0;
   let total = 0;
-  for (const batch of batches) {
-    const count = countOf(batch);
-    sum += count * tidy(() => withRecorder(undefined, () => model.loss(batch)).toFloat64()[0]);
+  counts.forEach((count, n) => {
+    sum += count * losses[n];
     total += count;
-  }
+  });
   return sum / total;
+}
+
+/** The held-out loss, its batches dealt to ranks. */
+async function heldOutLoss<B>(
+  model: Trainable<B>,
+  batches: readonly B[],
+  countOf: (batch: B) => number,
+  comm: Communicator | undefined,
+): Promise<number> {
+  if (comm === undefined) return meanLoss(model, batches, countOf);
+  const shares = Array.from({ length: comm.size }, (_, r) => microBatchesOf(batches.length, comm.size, r));
+  const [from, to] = shares[comm.rank];
+  const losses = new Float64Array(batches.length);
+  const own = Float64Array.from(batches.slice(from, to), (batch) => lossOf(model, batch));
+  await comm.allGather(
+    own,
+    losses,
+    shares.map(([a, b]) => 8 * (b - a)),
+  );
+  return weightedMean(batches.map(countOf), losses);
 }
 
 /** One micro-batch: targets that count, and its loss. */
@@ -171,36 +228,117 @@ interface Part {
   readonly loss: () => Tensor;
 }
 
-/** Loss and gradients of a step: the sum over micro-batches, each with its share of the targets. */
-function differentiate(
-  parts: readonly Part[],
-  parameters: ReadonlyMap<string, Tensor>,
-  sums: Gradients,
-): { loss: number; gradients: Gradients } {
-  const total = parts.reduce((sum, { count }) => sum + count, 0);
-  for (const sum of sums.values()) (sum.data as Float32Array).fill(0);
-  let loss = 0;
-  for (const part of parts) {
-    const share = part.count / total;
-    const tape = new Tape();
-    const mean = tape.run(part.loss);
-    loss += share * mean.toFloat64()[0];
-    // No gradients of what is NaN already: `nonFinite` looks for its origin.
-    if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
-    const gradients = tape.gradients(mean, parameters.values(), share);
-    if (parts.length === 1) return { loss, gradients };
-    for (const [parameter, gradient] of gradients) {
-      const sum = sums.get(parameter);
-      if (sum) addTo(sum, gradient);
-      else sums.set(parameter, copied(gradient));
-    }
-  }
-  return { loss, gradients: sums };
+/** What steps share. */
+interface Run {
+  readonly parameters: ReadonlyMap<string, Tensor>;
+  readonly flat: Flat;
+  readonly comm: Communicator | undefined;
+  readonly order: "fixed" | "fast";
 }
 
-/** A copy that outlives the step. */
-function copied({ data, offset, size, shape, dtype }: Tensor): Tensor {
-  return new Tensor(data.slice(offset, offset + size), shape, dtype);
+/** Loss and gradients of a micro-batch, with its share of the step's targets. No gradients where the loss is not finite. */
+function differentiate(
+  part: Part,
+  parameters: ReadonlyMap<string, Tensor>,
+  share = 1,
+): { loss: number; gradients: Gradients } {
+  const tape = new Tape();
+  const mean = tape.run(part.loss);
+  const loss = share * mean.toFloat64()[0];
+  // No gradients of what is NaN already: `nonFinite` looks for its origin.
+  if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
+  return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
+}
+
+/** Loss and gradients of a step: the sum over micro-batches, dealt to ranks where there are several. */
+async function differentiateAll(
+  { parameters, flat, comm, order }: Run,
+  parts: readonly Part[],
+  step: number,
+  wantsToStop: boolean,
+): Promise<{ loss: number; gradients: Gradients; stopped: boolean }> {
+  const M = parts.length;
+  const { rank = 0, size = 1 } = comm ?? {};
+  if (M < size)
+    throw new OptionError(
+      "micro-batches",
+      `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
+      { microBatches: M, ranks: size },
+    );
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
+  // Of every rank: its losses, whether it wants to stop, and which parameters have a gradient.
+  const width = (r: number) => {
+    const [from, to] = microBatchesOf(M, size, r);
+    return to - from + 1 + flat.count;
+  };
+  const [from, to] = microBatchesOf(M, size, rank);
+  const own = new Float64Array(width(rank));
+  const present = new Uint8Array(flat.count);
+  const nodes = sumOwn(M, [from, to], (m) =>
+    // What outlives the scope is the flat copy alone.
+    tidy(() => {
+      const { loss, gradients } = differentiate(parts[m], parameters, parts[m].count / total);
+      own[m - from] = loss;
+      return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
+    }),
+  );
+  own[to - from] = wantsToStop ? 1 : 0;
+  own.set(present, to - from + 1);
+  const bytes = Array.from({ length: size }, (_, r) => 8 * width(r));
+  const all = size === 1 ? own : new Float64Array(bytes.reduce((a, b) => a + b, 0) / 8);
+  if (comm && size > 1) await comm.allGather(own, all, bytes);
+  let [loss, at, stopped] = [0, 0, false];
+  for (let r = 0; r < size; r++) {
+    const [first, last] = microBatchesOf(M, size, r);
+    for (let m = first; m < last; m++) loss += all[at++];
+    if (all[at++] !== 0) stopped = true;
+    for (let n = 0; n < flat.count; n++) if (all[at++] !== 0) present[n] = 1;
+  }
+  if (!Number.isFinite(loss) || nodes === undefined) return { loss, gradients: new Map(), stopped };
+  const sum =
+    comm && size > 1 ? await sumOverRanks(comm, M, nodes, order) : ([...nodes.values()][0] as FlatGradients);
+  return { loss, gradients: flat.to(sum, present), stopped };
+}
+
+/** What ranks that train together must share. */
+function termsOf<B>(
+  options: TrainOptions<B>,
+  parameters: ReadonlyMap<string, Tensor>,
+  step: number,
+): { terms: Terms; value: undefined } {
+  const { steps, seed = 0, maxNorm = 1, adamw = {}, order = "fixed", heldOut, checkpoint } = options;
+  let size = 0;
+  const shapes: string[] = [];
+  const values: number[] = [];
+  for (const [name, { shape, dtype, data, offset, size: n }] of parameters) {
+    shapes.push(`${name} [${shape.join(", ")}] ${dtype}`);
+    size += n;
+    // The sum of the bits: one number a parameter that differs where the numbers do.
+    const bytes = new Uint8Array(
+      data.buffer,
+      data.byteOffset + offset * data.BYTES_PER_ELEMENT,
+      n * data.BYTES_PER_ELEMENT,
+    );
+    let sum = 0;
+    for (let i = 0; i < bytes.length; i++) sum = (Math.imul(sum, 31) + bytes[i]) | 0;
+    values.push(sum);
+  }
+  const { decays: _, ...rates } = adamw;
+  return {
+    value: undefined,
+    terms: {
+      parameters: `${parameters.size} of ${size} numbers, ${digest(shapes.join()).join("-")}`,
+      "the first weights": values.length > 0 ? digest(values.join()).join("-") : "none",
+      "the first step": step,
+      steps,
+      seed,
+      maxNorm,
+      adamw: JSON.stringify(rates),
+      order,
+      "held-out batches": heldOut ? `${heldOut.batches.length} every ${heldOut.every}` : "none",
+      "steps between checkpoints": checkpoint ? (checkpoint.every ?? 100) : "no checkpoint",
+    },
+  };
 }
 
 /** Seed of the dropout of a micro-batch. */
@@ -232,7 +370,7 @@ function nonFinite(
 function check<B>(options: TrainOptions<B>): void {
   if (options === null || typeof options !== "object")
     throw new OptionError("options", `train: expected { model, data, steps }, got ${formatValue(options)}`);
-  const { model, steps, heldOut, checkpoint, resume } = options;
+  const { model, steps, heldOut, checkpoint, resume, order } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
     throw new OptionError(name, `train: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
   };
@@ -243,6 +381,8 @@ function check<B>(options: TrainOptions<B>): void {
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
   const positive = (name: string, every: unknown) =>
     (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);
+  if (order !== undefined && order !== "fixed" && order !== "fast")
+    refuse("order", '"fixed" or "fast"', order);
   if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
   if (heldOut) positive("heldOut.every", heldOut.every);
   if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);

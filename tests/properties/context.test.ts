@@ -407,7 +407,7 @@ describe("shardSequence", () => {
           undefined,
           "causal",
           slidingWindow(40, 0),
-          or(causal(), globalTokens([5])),
+          or(causal(), globalTokens([0])),
         ),
         (length, ranks, mask) => {
           const plan = shardSequence({

@@ -1,0 +1,166 @@
+/**
+ * Gradients of a step whose micro-batches are dealt to ranks (data parallel). Micro-batches 0 … M − 1 are the leaves of a
+ * binary tree that splits every group in halves, the first half the smaller where they differ, and gradients are added in
+ * the order of that tree: by one rank alone or by many, in which case a node's sum is at the rank of its first leaf. So any
+ * number of ranks gives the same bits.
+ *
+ * Where ranks hold whole subtrees of equal size and are a power of two, the upper part of the tree is `reduce`, which sends
+ * 2·(P − 1)/P of the gradients from each rank.
+ */
+import { type Communicator, NOTHING } from "../cluster/communicator.ts";
+import { broadcast } from "../cluster/reduce.ts";
+import { arrayFor } from "../core/dtype.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Gradients } from "./tape.ts";
+
+type Floats = Float32Array | Float64Array;
+
+/** All gradients of a step, one array for each dtype. */
+export type FlatGradients = readonly Floats[];
+
+/** Micro-batches `from` … `to` (not included) of a rank. */
+export function microBatchesOf(M: number, ranks: number, rank: number): readonly [from: number, to: number] {
+  return [Math.floor((rank * M) / ranks), Math.floor(((rank + 1) * M) / ranks)];
+}
+
+/** Gradients as flat arrays and back: what is added and sent. */
+export class Flat {
+  readonly #places: readonly { readonly parameter: Tensor; readonly array: number; readonly at: number }[];
+  readonly #dtypes: readonly ("float32" | "float64")[];
+  readonly #lengths: readonly number[];
+
+  /** @param parameters row-major float32 or float64 tensors */
+  constructor(parameters: Iterable<Tensor>) {
+    const dtypes: ("float32" | "float64")[] = [];
+    const lengths: number[] = [];
+    this.#places = Array.from(parameters, (parameter) => {
+      const dtype = parameter.dtype as "float32" | "float64";
+      if (!dtypes.includes(dtype)) lengths[dtypes.push(dtype) - 1] = 0;
+      const array = dtypes.indexOf(dtype);
+      const at = lengths[array];
+      lengths[array] += parameter.size;
+      return { parameter, array, at };
+    });
+    this.#dtypes = dtypes;
+    this.#lengths = lengths;
+  }
+
+  /** Parameters in all. */
+  get count(): number {
+    return this.#places.length;
+  }
+
+  /** Copies gradients; `present` takes a 1 for each parameter that has one, the others are 0. */
+  from(gradients: Gradients, present: Uint8Array): FlatGradients {
+    const arrays = this.#dtypes.map((dtype, n) => arrayFor(dtype, this.#lengths[n]) as Floats);
+    this.#places.forEach(({ parameter, array, at }, n) => {
+      const gradient = gradients.get(parameter)?.dense();
+      if (!gradient) return;
+      present[n] = 1;
+      arrays[array].set(
+        (gradient.data as Floats).subarray(gradient.offset, gradient.offset + gradient.size),
+        at,
+      );
+    });
+    return arrays;
+  }
+
+  /** Gradients by parameter, views of the arrays, of the parameters that have one. */
+  to(arrays: FlatGradients, present: Uint8Array): Gradients {
+    const gradients: Gradients = new Map();
+    this.#places.forEach(({ parameter, array, at }, n) => {
+      if (present[n] === 0) return;
+      gradients.set(parameter, new Tensor(arrays[array], parameter.shape, parameter.dtype, undefined, at));
+    });
+    return gradients;
+  }
+}
+
+const middleOf = (first: number, last: number): number => first + Math.floor((last - first) / 2);
+
+const addFlat = (into: FlatGradients, other: FlatGradients): void => {
+  into.forEach((sum, n) => {
+    const from = other[n];
+    for (let i = 0; i < sum.length; i++) sum[i] += from[i];
+  });
+};
+
+/**
+ * The sums of a rank's own micro-batches: one for each largest node of the tree that it holds whole, by the node's first
+ * leaf and end. `leaf` gives the gradients of a micro-batch in arrays that may be added into; `undefined` ends the work.
+ */
+export function sumOwn(
+  M: number,
+  [from, to]: readonly [number, number],
+  leaf: (m: number) => FlatGradients | undefined,
+): Map<string, FlatGradients> | undefined {
+  const nodes = new Map<string, FlatGradients>();
+  const sum = (first: number, last: number): FlatGradients | undefined => {
+    if (last - first === 1) return leaf(first);
+    const middle = middleOf(first, last);
+    const left = sum(first, middle);
+    const right = left && sum(middle, last);
+    if (left && right) addFlat(left, right);
+    return right && left;
+  };
+  const visit = (first: number, last: number): boolean => {
+    if (last <= from || first >= to) return true;
+    if (first >= from && last <= to) {
+      const found = sum(first, last);
+      if (found) nodes.set(`${first} ${last}`, found);
+      return found !== undefined;
+    }
+    const middle = middleOf(first, last);
+    return visit(first, middle) && visit(middle, last);
+  };
+  return M > 0 && visit(0, M) ? nodes : undefined;
+}
+
+/** The sum over all micro-batches, on every rank, from what `sumOwn` gave each. `order: "fast"` leaves it to the engine. */
+export async function sumOverRanks(
+  comm: Communicator,
+  M: number,
+  nodes: ReadonlyMap<string, FlatGradients>,
+  order: "fixed" | "fast",
+): Promise<FlatGradients> {
+  const { rank, size } = comm;
+  const [from, to] = microBatchesOf(M, size, rank);
+  const aligned = M % size === 0 && (size & (size - 1)) === 0;
+  if (order === "fast" || aligned) {
+    const [sum, ...others] = nodes.values();
+    for (const other of others) addFlat(sum, other);
+    for (const array of sum) await comm.reduce(array, order);
+    return sum;
+  }
+  const owner = (m: number): number => {
+    let r = Math.min(size - 1, Math.floor((m * size) / M));
+    while (microBatchesOf(M, size, r)[0] > m) r--;
+    while (microBatchesOf(M, size, r)[1] <= m) r++;
+    return r;
+  };
+  let spare: FlatGradients | undefined;
+  const visit = async (first: number, last: number): Promise<FlatGradients | undefined> => {
+    if (last <= from || first >= to) return undefined;
+    const whole = nodes.get(`${first} ${last}`);
+    if (whole) return whole;
+    const middle = middleOf(first, last);
+    const left = await visit(first, middle);
+    const right = await visit(middle, last);
+    const [leftOwner, rightOwner] = [owner(first), owner(middle)];
+    if (leftOwner === rightOwner) {
+      if (left && right && rank === leftOwner) addFlat(left, right);
+    } else if (rank === rightOwner && right)
+      for (const array of right) await comm.exchange(leftOwner, array, undefined, NOTHING);
+    else if (rank === leftOwner && left) {
+      spare ??= left.map((array) => new (array.constructor as Float32ArrayConstructor)(array.length));
+      for (const array of spare) await comm.exchange(undefined, NOTHING, rightOwner, array);
+      addFlat(left, spare);
+    }
+    return rank === leftOwner ? left : undefined;
+  };
+  const [some] = nodes.values();
+  const root = await visit(0, M);
+  const sum = root ?? some;
+  for (const array of sum) await broadcast(comm, array, 0);
+  return sum;
+}
