@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { DEFAULT } from "../../explorer/state/state.ts";
+import { storeFrom } from "../../src/store/layout/from.ts";
 import { codeOf, signedCodeOf } from "../../src/store/measures/transfer.ts";
 import { colourTable, hex } from "../../src/view/color.ts";
 import {
@@ -306,11 +307,11 @@ describe("a figure", () => {
     }
     expect(digest).toMatchInlineSnapshot(`
       {
-        "atlas": "12b0193703e68f96",
-        "lines": "971673f7ba0c02f3",
-        "matrix": "15ee79ff1908586e",
-        "row": "ed4d285dfb63c428",
-        "text": "2793189d70576f52",
+        "atlas": "02a9457ea5390335",
+        "lines": "518bd86ce0e23281",
+        "matrix": "ca4f38ae4f19c21c",
+        "row": "b99ebff199efaf83",
+        "text": "01084f51fc99480d",
       }
     `);
   });
@@ -338,6 +339,20 @@ describe("a figure", () => {
       expect(svg + alt).not.toMatch(/[\u202a-\u202e\u2066-\u2069\0-\x08\x0b\x0e-\x1f\ud800]/u);
       expect(svg.length).toBeLessThan(80_000);
     }
+  });
+
+  it("names its axes on the axes, and fills its sheet", async () => {
+    const { svg } = await renderFigure(madeStore({ Nq: 8, Nk: 8 }), { width: 170 });
+    expect(svg).toMatch(/>query<\/text>/);
+    expect(svg).toMatch(/>key: what is attended to<\/text>/);
+    expect(svg).toMatch(/<g transform="scale\((4[0-9]|[5-9]\d)/);
+    expect(svg).toContain('fill="#ffffff"');
+  });
+
+  it("is included by LaTeX: a PDF by its name, an SVG by the package svg", async () => {
+    const { latex } = await renderFigure(madeStore());
+    expect(latex("fig")).toContain("\\includegraphics[width=85mm]{fig}");
+    expect(latex("fig.svg")).toContain("\\includesvg[width=85mm]{fig}");
   });
 
   it("says in LaTeX what it shows, special characters set as text", async () => {
@@ -427,13 +442,13 @@ describe("tables and pictures", () => {
           hex(colourTable("plum")[codeOf(store.cell(REF, i, j, "weights"), "sqrt", 1)]),
         );
       const corner = new Set(pixels[2].slice(15 * cell));
-      expect([...corner].sort()).toEqual(["#87837a", "#fbfaf7"]);
+      expect([...corner].sort()).toEqual(["#87837a", "#ffffff"]);
     }
   });
 
   it("a long head's picture is pooled by its largest weight: a line one token thick stays", async () => {
     const store = madeStore({ Nq: 1, Nk: 5000, recipe: {}, layers: 1, heads: 1, sharp: 8 });
-    const { svg, caption } = await renderFigure(store);
+    const { svg, caption } = await renderFigure(store, { everyCell: true });
     expect(caption).toContain("each pixel the largest of 2 × 2 cells");
     const [[pixels]] = picturesOf(svg);
     const row = store.row(REF, 0, "weights");
@@ -441,5 +456,37 @@ describe("tables and pictures", () => {
     pixels.forEach((colour, c) =>
       expect(colour).toBe(hex(colourTable("plum")[codeOf(Math.max(row[2 * c], row[2 * c + 1]), "sqrt", 1)])),
     );
+  });
+
+  it("a long head is joined to 600 pixels an inch, so that its diagonal is there at any size", async () => {
+    const n = 3000;
+    const weights = new Float32Array(n * n);
+    for (let i = 0; i < n; i++) weights[i * n + i] = 1;
+    const tokens = Array.from({ length: n }, (_, i) => String(i));
+    const store = storeFrom({
+      blocks: [{ tokens, layers: [{ weights: { data: weights, shape: [1, n, n] } }] }],
+    });
+    const { svg, caption } = await renderFigure(store, { width: 85 });
+    expect(caption).toContain("each pixel the largest of 2 × 2 cells");
+    const [pixels] = picturesOf(svg);
+    expect(pixels.length).toBe(1500);
+    const dark = hex(colourTable("plum")[255]);
+    for (let i = 0; i < 1500; i += 7) expect(pixels[i][i]).toBe(dark);
+    // A viewer that draws it smaller must average, not take every n-th pixel.
+    expect(svg).not.toContain("pixelated");
+    // Ticks at round numbers.
+    const ticks = [...svg.matchAll(/>(\d+)<\/text>/g)].map(([, said]) => Number(said));
+    const step = ticks.find((x) => x > 1)!;
+    expect(String(step)).toMatch(/^[125]0*$/);
+    expect(ticks.filter((x) => x > 1).every((x) => x % step === 0)).toBe(true);
+  });
+
+  it("CSV gives a spreadsheet no formula and no control character; numbers stay numbers", async () => {
+    const tokens = ["=cmd|calc!A0", "+1", "-2", "@x", "a\x1b[31m\u202e"];
+    const store = madeStore({ tokens, Nq: 5, recipe: {}, layers: 1, heads: 1 });
+    const csv = [...csvLines(await figureTable(store, { stage: "scores" }))].join("");
+    expect(csv.split("\r\n")[0]).toBe("query,'=cmd|calc!A0,'+1,'-2,'@x,a�[31m�");
+    expect(csv).toMatch(/\r\n'=cmd\|calc!A0,-?\d/);
+    expect(csv).toMatch(/,-\d/);
   });
 });

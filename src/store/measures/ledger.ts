@@ -258,20 +258,23 @@ function fromDot(
   };
 }
 
-/** The three products that weigh most, and what the others come to. */
+/** The two largest products, and the sum of the others. */
 function sumOf(products: Float64Array, sum: number, show: Show): Part[] {
   const order = Array.from(products.keys()).sort(
     (a, b) => Math.abs(products[b]) - Math.abs(products[a]) || a - b,
   );
-  const top = order.slice(0, 3);
+  const top = order.slice(0, products.length === 3 ? 3 : 2);
   const parts: Part[] = [];
   let rest = sum;
   for (const n of top) {
-    if (parts.length) parts.push(" + ");
-    parts.push(show(products[n], `products[${n}]`));
+    // "a − b", not "a + −b".
+    const minus = parts.length > 0 && products[n] < 0;
+    if (parts.length) parts.push(minus ? " − " : " + ");
+    parts.push(show(minus ? -products[n] : products[n], `products[${n}]`));
     rest -= products[n];
   }
-  if (products.length > 3) parts.push(` + ${products.length - 3} more: `, show(rest, "products"));
+  const others = products.length - top.length;
+  if (others > 0) parts.push(rest < 0 ? " − " : " + ", show(Math.abs(rest), "products"), ` (${others} more)`);
   return parts;
 }
 

@@ -4,6 +4,7 @@
  */
 import { writePng } from "../../io/png.ts";
 import { codeOf } from "../../store/measures/transfer.ts";
+import { wrap } from "../../store/text/label.ts";
 import type { HeadRef, Overview } from "../../store/types.ts";
 import { base64 } from "./base64.ts";
 import { type CellColours, cellColours, hatchOf, rampOf } from "./cells.ts";
@@ -59,13 +60,17 @@ export async function drawAtlas(
     }
   }
   const bottom = top + layers.length * (high + GAP) + FONT;
-  lines.push(text(LEFT, bottom, "layers downwards · heads across", { "font-size": FONT, fill: theme.third }));
+  const names = block.headNames?.map((name, head) => `${head} ${name}`).join(" · ");
+  const axes = `rows: layers · columns: heads${names ? ` (${names})` : ""}`;
+  const notes = wrap(axes, Math.floor((width - LEFT) / (FONT * 0.5)));
+  for (const [n, line] of notes.entries())
+    lines.push(text(LEFT, bottom + n * (FONT + 2), line, { "font-size": FONT, fill: theme.third }));
   // What is masked shows the hatch below it.
   const hatch = hatchOf(theme, 1);
   const under = seen.has(MARK.masked)
     ? [hatch.defs, ...places.map((place) => element("rect", { ...place, fill: hatch.fill }))]
     : [];
-  return { svg: [...under, ...lines].join("\n"), height: bottom + 4 };
+  return { svg: [...under, ...lines].join("\n"), height: bottom + 4 + (notes.length - 1) * (FONT + 2) };
 }
 
 /** The code of a weight on the figure's scale, from its code in an overview, which is 255·√w. */

@@ -54,8 +54,8 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
       `${figure.keep === "top" ? `the ${figure.top} strongest keys of each query` : `${formatNumber(figure.mass, { style: "percent" })} of each row`}: ${formatNumber(kept.edges)} of ${formatNumber(kept.of)} edges, ${formatNumber(kept.mass, { style: "percent" })} of the mass`,
     );
   if (view === "text") facts.push(aggregateOf(figure, shown));
-  if (view === "matrix" && joined(shown) > 1)
-    facts.push(`each pixel the largest of ${joined(shown)} × ${joined(shown)} cells`);
+  const by = joined(shown, figure);
+  if (view === "matrix" && by > 1) facts.push(`each pixel the largest of ${by} × ${by} cells`);
   facts.push(hiddenName(figure, shown));
   return facts;
 }
@@ -144,13 +144,20 @@ export function latexText(said: string): string {
   return said.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
 }
 
-/** A figure environment around a file; `name` is the file's, without its ending. */
-export function latexFigure(name: string, width: number, facts: readonly string[]): string {
+/**
+ * A figure environment around a file. `name` is the file's, as LaTeX includes it: without an ending LaTeX takes the PDF of
+ * that name; one that ends in .svg is included by the package `svg`.
+ */
+export function latexFigure(file: string, width: number, facts: readonly string[]): string {
+  const svg = /\.svg$/i.test(file);
+  const name = file.replace(/\.svg$/i, "");
   const label = name.replace(/[^\w-]+/g, "-").replace(/^-|-$/g, "") || "attention";
   return [
     "\\begin{figure}",
     "  \\centering",
-    `  \\includegraphics[width=${formatNumber(width)}mm]{${name}}`,
+    svg
+      ? `  \\includesvg[width=${formatNumber(width)}mm]{${name}} % \\usepackage{svg}, or write the figure as PDF`
+      : `  \\includegraphics[width=${formatNumber(width)}mm]{${name}}`,
     `  \\caption{${latexText(facts.join("; "))}.}`,
     `  \\label{fig:${label}}`,
     "\\end{figure}",

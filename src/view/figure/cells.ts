@@ -1,7 +1,7 @@
 /**
  * The cells of a matrix: every one as itself up to 128 × 128, in paths of one colour each; beyond, one lossless PNG with a
- * pixel a cell, masked ones transparent over a hatch. From 4,096 tokens a side on, neighbours are joined by the value
- * farthest from 0.
+ * pixel a cell, masked ones transparent over a hatch. Where that is finer than 600 pixels an inch, neighbors are joined
+ * by the value farthest from 0.
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
 import { formatNumber } from "../../store/text/number.ts";
@@ -19,9 +19,17 @@ const TITLED = 32;
 /** Points: the smallest cell that shows its number. */
 const VALUED = 13;
 
-/** How many queries and keys one cell of a picture joins. */
-export function joined({ queries, keys }: Pick<Shown, "queries" | "keys">): number {
-  return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / PICTURE_SIDE));
+/** Pixels in an inch of the printed width, above which cells are joined: more than a printer shows. */
+const DOTS = 600;
+
+/** How many queries and keys one pixel of a picture joins. Without `figure`, as few as a picture can hold. */
+export function joined(
+  { queries, keys }: Pick<Shown, "queries" | "keys">,
+  figure?: Pick<Figure, "width" | "everyCell">,
+): number {
+  const most =
+    figure && !figure.everyCell ? Math.min(PICTURE_SIDE, (DOTS * figure.width) / 25.4) : PICTURE_SIDE;
+  return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / most));
 }
 
 /** The colour scale of a figure. */
@@ -63,7 +71,9 @@ function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, s
       seen.add(row.marks[j]);
       if (small) over.push(tooltip(shown, row, i, j, cell));
       if (figure.values && cell >= VALUED && row.marks[j] === MARK.value)
-        over.push(printed(row.values[j], shown.signed, table[codes[j]], (j + 0.5) * cell, (i + 0.5) * cell));
+        over.push(
+          printed(row.values[j], shown.signed, table[codes[j]], (j + 0.5) * cell, (i + 0.5) * cell, cell),
+        );
     }
     for (let j = 0, next = 0; j < keys.length; j = next) {
       const fill = fillOf(row, codes, j);
@@ -110,15 +120,16 @@ function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number
 }
 
 /** The number in a cell. */
-function printed(value: number, signed: boolean, colour: Rgb, x: number, y: number): string {
+function printed(value: number, signed: boolean, colour: Rgb, x: number, y: number, cell: number): string {
+  const size = Math.max(5, Math.min(9, 0.28 * cell));
   const said = signed
     ? formatNumber(value, { digits: 2 })
     : value === 0
       ? "0"
       : value.toFixed(2).replace(/^0/, "");
-  return text(x, y + 1.8, said, {
+  return text(x, y + 0.36 * size, said, {
     "font-family": MONO,
-    "font-size": 5,
+    "font-size": size,
     "text-anchor": "middle",
     "pointer-events": "none",
     fill: lightness(colour) < 0.62 ? "#fbfaf7" : "#1b1a17",
@@ -127,7 +138,7 @@ function printed(value: number, signed: boolean, colour: Rgb, x: number, y: numb
 
 /** The cells as one picture of a pixel each, over a hatch that shows through where they are masked. */
 function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
-  const by = joined(shown);
+  const by = joined(shown, figure);
   const [columns, rows] = [Math.ceil(shown.keys.length / by), Math.ceil(shown.queries.length / by)];
   const colours = cellColours(rampOf(figure, shown.signed), theme, shown.hiddenKeys.size > 0, true);
   const png = writePng(columns, rows, colours.options);
@@ -141,7 +152,13 @@ function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen:
   const href = `data:image/png;base64,${base64(png.finish())}`;
   return [
     ...(seen.has(MARK.masked) ? [hatch.defs, element("rect", { ...clip, fill: hatch.fill })] : []),
-    element("image", { ...size, preserveAspectRatio: "none", "image-rendering": "pixelated", href }),
+    // Smaller than a point, pixels are averaged by whatever shows the file: taking every n-th would lose thin patterns.
+    element("image", {
+      ...size,
+      preserveAspectRatio: "none",
+      ...(by * cell >= 1 ? { "image-rendering": "pixelated" } : {}),
+      href,
+    }),
   ].join("\n");
 }
 

@@ -6,6 +6,7 @@
 
 import { type Edge, edgesOf } from "../../store/measures/aggregate.ts";
 import { truncate } from "../../store/text/label.ts";
+import { formatNumber } from "../../store/text/number.ts";
 import type { Figure } from "./options.ts";
 import {
   type Attributes,
@@ -88,5 +89,19 @@ export function drawLines(
     const label = truncate(shown.keyLabels[j], most);
     lines.push(text(left + span + 5, at(n) + FONT * 0.35, label, { ...font, ...faded }));
   });
-  return { svg: lines.join("\n"), height, kept };
+  // What the width of a line means.
+  let x = left;
+  const bottom = height + 6;
+  for (const share of [0.1, 0.25, 0.5, 1]) {
+    const label = formatNumber(share * full, { digits: 2 });
+    const stroke = {
+      stroke: theme.weight,
+      "stroke-width": 0.25 + 2 * share,
+      "stroke-opacity": 0.15 + 0.85 * share,
+    };
+    lines.push(element("path", { d: `M${coordinate(x)} ${coordinate(bottom - 2)}h14`, ...stroke }));
+    lines.push(text(x + 17, bottom, label, { "font-family": MONO, "font-size": 5.5, fill: theme.second }));
+    x += 24 + textWidth(label, 5.5);
+  }
+  return { svg: lines.join("\n"), height: bottom + 4, kept };
 }

@@ -20,7 +20,7 @@ import {
 import { MARK, type Shown } from "./shown.ts";
 
 /** Points: the largest cell, the size of labels, and the longest label. */
-const LARGEST = 22;
+const LARGEST = 48;
 const FONT = 6.5;
 const LABEL = 62;
 
@@ -38,14 +38,20 @@ export function drawMatrix(
       LABEL,
       which.reduce((most, i) => Math.max(most, textWidth(names[i], FONT)), 0),
     );
-  const left = longest(shown.queryLabels, queries) + 6;
+  const axis = FONT + 5;
+  const labelled = longest(shown.queryLabels, queries) + 6;
+  const margin = axis + labelled;
   const lean = longest(shown.keyLabels, keys);
   // The leaning labels of the last columns reach over the edge.
   const over = Math.min(lean / 2, width / 4);
-  const cell = Math.min(LARGEST, (width - left - over) / Math.max(1, keys.length));
-  const top = lean * Math.sin(Math.PI / 3) + FONT + 4;
+  const cell = Math.min(LARGEST, (width - margin - over) / Math.max(1, keys.length));
+  const top = axis + lean * Math.sin(Math.PI / 3) + FONT + 4;
+  // A small matrix stands in the middle of its sheet.
+  const left = margin + Math.max(0, (width - margin - over - keys.length * cell) / 2);
   const [across, down] = [keys.length * cell, queries.length * cell];
-  const aside = { "font-size": FONT, fill: theme.third };
+  const title = { "font-size": FONT, fill: theme.second, "text-anchor": "middle" };
+  const [middleX, middleY] = [left + across / 2, top + down / 2];
+  const side = left - labelled;
   const lines = [
     `<g transform="translate(${coordinate(left)} ${coordinate(top)})">`,
     drawCells(figure, shown, theme, cell, seen),
@@ -54,30 +60,39 @@ export function drawMatrix(
   ];
   const [i, j] = [queries.indexOf(figure.query), keys.indexOf(figure.key)];
   if (figure.marked && i >= 0 && j >= 0) {
-    const side = Math.max(cell, 2);
-    const box = { x: j * cell, y: i * cell, width: side, height: side, fill: "none" };
+    const size = Math.max(cell, 2);
+    const box = { x: j * cell, y: i * cell, width: size, height: size, fill: "none" };
     // Two tones: one alone would be lost on some colour of the scale.
     lines.push(element("rect", { ...box, stroke: theme.paper, "stroke-width": 2.2 }));
     lines.push(element("rect", { ...box, stroke: theme.query, "stroke-width": 1.1 }));
   }
-  lines.push("</g>", text(0, top + down + FONT + 3, "rows: queries · columns: keys", aside));
-  return { svg: lines.filter((line) => line !== "").join("\n"), height: top + down + FONT + 6 };
+  lines.push(
+    "</g>",
+    text(middleX, FONT, "key: what is attended to", title),
+    text(side, middleY, "query", {
+      ...title,
+      transform: `rotate(-90 ${coordinate(side)} ${coordinate(middleY)})`,
+    }),
+  );
+  return { svg: lines.filter((line) => line !== "").join("\n"), height: top + down + 4 };
 }
 
 /** Tokens along both edges, thinned out where there is no room, with ticks where they are. */
 function labels(shown: Shown, theme: Theme, cell: number): string[] {
   const lines: string[] = [];
-  const step = Math.max(1, Math.ceil((FONT + 1) / cell));
+  const step = tickStep((FONT + 1) / cell);
+  // Leaning labels are nearer to each other than their columns.
+  const columnStep = tickStep((FONT + 1) / (cell * Math.sin(Math.PI / 3)));
   const most = Math.floor(LABEL / (MONO_EM * FONT));
   const font = { "font-family": MONO, "font-size": FONT, fill: theme.second };
   const middle = cell / 2 + FONT * 0.35;
-  const [side, gap] = step > 1 ? [-4.5, -4] : [-3, -3];
+  const [side, gap] = [step > 1 ? -4.5 : -3, columnStep > 1 ? -4 : -3];
   let ticks = "";
-  for (let n = 0; n < shown.keys.length; n += step) {
+  for (let n = 0; n < shown.keys.length; n += columnStep) {
     const at = n * cell + middle;
     const label = truncate(shown.keyLabels[shown.keys[n]], most);
     lines.push(text(at, gap, label, { ...font, transform: `rotate(-60 ${coordinate(at)} ${gap})` }));
-    if (step > 1) ticks += `M${coordinate((n + 0.5) * cell)} 0v-2.5`;
+    if (columnStep > 1) ticks += `M${coordinate((n + 0.5) * cell)} 0v-2.5`;
   }
   for (let n = 0; n < shown.queries.length; n += step) {
     const label = truncate(shown.queryLabels[shown.queries[n]], most);
@@ -89,7 +104,14 @@ function labels(shown: Shown, theme: Theme, cell: number): string[] {
   return lines;
 }
 
-/** The scale of the colours with its ticks, and what marks mean, of those that came up. */
+/** The least of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
+export function tickStep(least: number): number {
+  if (least <= 1) return 1;
+  const decade = 10 ** Math.floor(Math.log10(least) + 1e-9);
+  return decade * ([1, 2, 5, 10].find((part) => part * decade >= least - 1e-9) ?? 10);
+}
+
+/** The scale of the colors with its ticks, and what marks mean, of those that came up. */
 export function drawScale(
   figure: Figure,
   shown: Pick<Shown, "signed" | "domain">,

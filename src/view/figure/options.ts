@@ -47,6 +47,11 @@ export interface FigureOptions {
   readonly aggregate?: "mean" | "sum" | "max";
   /** `matrix`: numbers in cells that have room. */
   readonly values?: boolean;
+  /**
+   * `matrix`: a long head is one picture. By default its cells are joined, each pixel the largest of them, to at most 600
+   * pixels an inch of the printed width; true keeps a pixel a cell up to 4,096 a side.
+   */
+  readonly everyCell?: boolean;
   /** `row`: terms of q·k by index, or largest first. */
   readonly terms?: "index" | "size";
   /** `atlas`: pooled by the largest weight (the default) or the mean. */
@@ -54,7 +59,7 @@ export interface FigureOptions {
   /** Width in millimetres, 40 to 400: 85 is one column of a journal (the default), 170 two. */
   readonly width?: number;
   readonly theme?: "light" | "dark";
-  /** False leaves the paper out. */
+  /** Paper: white, or dark with the dark theme. False leaves it out: transparent. */
   readonly background?: boolean;
   /** False leaves out the lines below the figure that say what it shows. */
   readonly caption?: boolean;
@@ -89,6 +94,7 @@ const DEFAULTS = {
   rows: [],
   aggregate: "mean",
   values: false,
+  everyCell: false,
   terms: "size",
   pool: "max",
   width: 85,

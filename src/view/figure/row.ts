@@ -1,5 +1,5 @@
 /**
- * How one number came to be: the ledger of a cell, the products its score is the sum of, and the row it belongs to.
+ * Where one number comes from: the ledger of a cell, the products its score is the sum of, and the row it belongs to.
  * Every number comes from the store's ledger and row; this file only sets them.
  */
 
@@ -23,7 +23,7 @@ export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: numbe
   const lines: string[] = [];
   let y = 20;
   lines.push(text(0, y, ledger.weight.text, { "font-family": MONO, "font-size": 20, fill: theme.ink }));
-  const said = `share of ‹${shown.queryNames[query]}› given to ‹${shown.keyNames[key]}›`;
+  const said = `share of the attention of “${shown.queryNames[query]}” that goes to “${shown.keyNames[key]}”`;
   const x = textWidth(ledger.weight.text, 20) + 8;
   lines.push(text(x, y, truncate(said, Math.floor((width - x) / (SANS_EM * FONT))), { "font-size": FONT }));
   if (!ledger.visible)
@@ -44,7 +44,7 @@ export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: numbe
 
 /** Name, formula and value of each step. */
 function ledgerTable(ledger: Ledger, theme: Theme, width: number, top: number): Part {
-  const lines = [heading("how this number came to be", theme, top)];
+  const lines = [heading("Where this number comes from", theme, top)];
   let y = top + 4;
   const names = Math.max(36, ...ledger.lines.map(({ name }) => textWidth(name, FONT, SANS_EM) + 8));
   const values = Math.max(24, ...ledger.lines.map(({ value }) => textWidth(value.text, FONT)));
@@ -76,7 +76,7 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
   const few = Math.min(3, bySize.length);
   const carried = bySize.slice(0, few).reduce((sum, c) => sum + sizes[c], 0);
   const share = whole > 0 ? formatNumber(carried / whole, { style: "percent" }) : "0";
-  const lines = [heading(`q ⊙ k, ${products.length} terms`, theme, top)];
+  const lines = [heading(`The ${products.length} products qᵢ·kᵢ`, theme, top)];
   const middle = top + 8 + STRIP / 2;
   const step = width / Math.max(1, order.length);
   const bar = Math.max(0.2, Math.min(step * 0.8, 8));
@@ -94,7 +94,7 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
     }),
   );
   const bottom = top + STRIP + 8 + LEADING;
-  const note = `${few} of ${products.length} terms are ${share} of Σ|q·k|; ${terms === "size" ? "largest first" : "by index"}`;
+  const note = `${few} of the ${products.length} products make up ${share} of their total size; ${terms === "size" ? "largest first" : "by index"}`;
   lines.push(text(0, bottom, note, { "font-size": 6, fill: theme.second }));
   return { svg: lines.join("\n"), height: STRIP + 8 + LEADING + 4 };
 }
@@ -102,7 +102,7 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
 /** The row's strongest keys, with their share and what they add up to. */
 function rowTable(figure: Figure, shown: Shown, theme: Theme, width: number, top: number): Part {
   const place = shown.queries.indexOf(figure.query);
-  const lines = [heading(`this row: ${truncate(shown.queryNames[figure.query], 24)}`, theme, top)];
+  const lines = [heading(`What ${truncate(shown.queryNames[figure.query], 24)} attends to`, theme, top)];
   if (place < 0) return { svg: lines.join("\n"), height: LEADING };
   const row = shown.row(place);
   const seen = row.marks.reduce((count, mark) => count + (mark === MARK.value ? 1 : 0), 0);
@@ -135,8 +135,8 @@ function rowTable(figure: Figure, shown: Shown, theme: Theme, width: number, top
 }
 
 function heading(said: string, theme: Theme, y: number): string {
-  const font = { "font-size": 6, "font-weight": 600, "letter-spacing": 0.4, fill: theme.second };
-  return text(0, y, said.toUpperCase(), font);
+  const font = { "font-size": 6.5, "font-weight": 600, fill: theme.second };
+  return text(0, y, said, font);
 }
 
 /** Places of the `count` largest values, largest first; of equals the earlier one. */

@@ -20,10 +20,10 @@ export interface Theme {
   readonly badge: string;
 }
 
-/** The explorer's colours on light and on dark paper. */
+/** The explorer's colors, on white and on dark paper. */
 export const THEMES: Readonly<Record<"light" | "dark", Theme>> = {
   light: {
-    paper: "#fbfaf7",
+    paper: "#ffffff",
     ink: "#1b1a17",
     second: "#55534e",
     third: "#716e66",

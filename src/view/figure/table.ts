@@ -127,10 +127,20 @@ function mapped(count: number, row: (n: number) => readonly TableValue[]): Itera
   };
 }
 
+/**
+ * A text as a spreadsheet can open it: one that would be read as a formula (it begins with = + - @ or a tab) gets an
+ * apostrophe before it, and control characters other than line breaks become �. Numbers are not texts and stay.
+ */
+function harmless(said: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  const clean = said.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "�");
+  return /^[=+\-@\t\r]/.test(clean) ? `'${clean}` : clean;
+}
+
 /** The table as CSV, line by line, the names of the columns first. */
 export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
   const field = (value: TableValue) => {
-    const said = value === null ? "" : String(value);
+    const said = value === null ? "" : typeof value === "string" ? harmless(value) : String(value);
     return /[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said;
   };
   yield `${columns.map(field).join(",")}\r\n`;
