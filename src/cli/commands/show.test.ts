@@ -148,7 +148,7 @@ test("wrong options are told before any work", async () => {
   await expect(run("a", "--head", "x")).rejects.toThrow(UsageError);
   await expect(run("a", "--color", "blue")).rejects.toThrow(/--color must be auto/);
   await expect(run("a", "-o", "map.png")).rejects.toThrow(/must end in \.svg or \.safetensors/);
-  await expect(run("a", "--model", folder)).rejects.toThrow(/model\.json/);
+  await expect(run("a", "--model", folder)).rejects.toThrow(/config\.json/);
   await expect(useLite("")).rejects.toThrow(HeedError);
 });
 
