@@ -15,6 +15,8 @@ export interface AddedToken {
   /** Takes the white space on its left, on its right. */
   readonly lstrip: boolean;
   readonly rstrip: boolean;
+  /** Looked for in the normalized text instead of the given one, in normalized spelling. Default false. */
+  readonly normalized?: boolean;
 }
 
 /** A part of a text: an added token, or plain text where `id` is undefined. */

@@ -5,7 +5,7 @@
  */
 import { BYTE_CHARACTERS, GPT2_CHUNKS } from "./bytes.ts";
 import { type Cuts, type Cutter, remembering } from "./cutter.ts";
-import { Heap } from "./heap.ts";
+import { join } from "./joins.ts";
 
 /** The learnt part of a byte-level BPE tokeniser. */
 export interface BpeVocabulary {
@@ -30,45 +30,10 @@ export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
     product[place] = idOf(a + b);
   });
 
-  /** Ids of the merged symbols, and how many bytes each covers. */
-  function merge(symbols: Int32Array): { ids: number[]; lengths: number[] } {
-    const n = symbols.length;
-    // A list of symbols, each with its neighbours; one that was joined to its left neighbour is −1.
-    const next = Int32Array.from(symbols, (_, i) => i + 1);
-    const previous = Int32Array.from(symbols, (_, i) => i - 1);
-    // The queue holds rank·n + place: by rank, and from the left among equals. What a join has outdated is passed over.
-    const queue = new Heap<number>((a, b) => a < b);
-    const offer = (left: number, right: number) => {
-      if (left < 0 || right >= n) return;
-      const found = rank.get(symbols[left] * size + symbols[right]);
-      if (found !== undefined) queue.push(found * n + left);
-    };
-    for (let i = 0; i + 1 < n; i++) offer(i, i + 1);
-    for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
-      const left = top % n;
-      const place = (top - left) / n;
-      const right = next[left];
-      if (symbols[left] < 0 || right >= n || rank.get(symbols[left] * size + symbols[right]) !== place)
-        continue;
-      symbols[left] = product[place];
-      symbols[right] = -1;
-      next[left] = next[right];
-      if (next[left] < n) previous[next[left]] = left;
-      offer(previous[left], left);
-      offer(left, next[left]);
-    }
-    const ids: number[] = [];
-    const lengths: number[] = [];
-    for (let i = 0; i < n; i = next[i]) {
-      ids.push(symbols[i]);
-      lengths.push(next[i] - i);
-    }
-    return { ids, lengths };
-  }
-
   function cut(chunk: string): Cuts {
     const bytes = new TextEncoder().encode(chunk);
-    const { ids, lengths } = merge(Int32Array.from(bytes, (byte) => byteIds[byte]));
+    const symbols = Int32Array.from(bytes, (byte) => byteIds[byte]);
+    const { ids, lengths } = join(symbols, { rank, product, size });
     // A token that ends inside a character covers the whole of it, as the token that goes on there does.
     const { first, last } = places(chunk, bytes.length);
     const starts: number[] = [];

@@ -1,14 +1,14 @@
 /**
- * `tokenizer.json`, Hugging Face's format of a tokeniser, for the two kinds that heed has: byte-level BPE (GPT-2) and
- * WordPiece (BERT). Read strictly: what heed would do differently from the library that wrote it is refused by name.
- * A pattern in a file is compared with the known one as text and never compiled; duplicate keys, depth and size are
- * limited by heed/io's scanner. `truncation` and `padding` belong to a call, not to a vocabulary, and are not read.
+ * `tokenizer.json`, Hugging Face's format of a tokenizer. The two kinds that heed trains, byte-level BPE as GPT-2 has it and
+ * WordPiece as BERT has it, are read here; every other file is read step by step (pipeline/). Read strictly: what heed would do
+ * differently from the library that wrote it is refused by name. Duplicate keys, depth and size are limited by heed/io's scanner. `truncation` and `padding` belong to a call, not to a vocabulary, and are not read.
  * https://github.com/huggingface/tokenizers (tokenizers/src, `Serialize` of each part).
  */
 import { type Json, scanObject } from "../../io/json.ts";
 import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import type { AddedToken } from "./added.ts";
-import { GPT2_PATTERN } from "./bytes.ts";
+import { BYTE_CHARACTERS, GPT2_PATTERN } from "./bytes.ts";
+import { readPipeline } from "./pipeline/index.ts";
 import type { Slot, Template } from "./template.ts";
 import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
 
@@ -34,6 +34,13 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string): Tokenize
   part("version", (value, no) => {
     if (value !== null && value !== "1.0") no(`expected "1.0", got ${shown(value)}`);
   });
+  const file = new Map([...parts].map(([name, { value }]) => [name, value]));
+  if (!isShort(file)) {
+    const pipeline = readPipeline(part, file);
+    const { model, post } = pipeline;
+    const added = part("added_tokens", (value, no) => readAdded(value, { kind: "pipeline" }, no));
+    return new Tokenizer({ kind: "pipeline", vocab: model.vocab, pipeline, added, template: post.template });
+  }
   const model = part("model", readModel);
   const added = part("added_tokens", (value, no) => readAdded(value, model, no));
   const template = part("post_processor", readTemplate);
@@ -65,6 +72,61 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string): Tokenize
     return flag(it, "cleanup", no);
   });
   return new Tokenizer({ ...model, normalizer, cleanup, added, template });
+}
+
+/** True for the two kinds that have a shorter way than step by step; what they get wrong is told by their readers below. */
+function isShort(file: ReadonlyMap<string, Json>): boolean {
+  const typeOf = (value: Json | undefined) => (value instanceof Map ? value.get("type") : undefined);
+  const get = (name: string) => file.get(name);
+  const model = get("model");
+  if (!(model instanceof Map)) return true;
+  const post = get("post_processor");
+  const plainPost =
+    post == null ||
+    typeOf(post) === "TemplateProcessing" ||
+    (typeOf(post) === "ByteLevel" && (post as ReadonlyMap<string, Json>).get("trim_offsets") === false);
+  const added = get("added_tokens");
+  const normalized =
+    Array.isArray(added) && added.some((one) => one instanceof Map && one.get("normalized") === true);
+  const decoder = typeOf(get("decoder"));
+  const cut = get("pre_tokenizer");
+  if (typeOf(model) === "WordPiece" || model.has("max_input_chars_per_word"))
+    return (
+      typeOf(get("normalizer")) === "BertNormalizer" &&
+      typeOf(cut) === "BertPreTokenizer" &&
+      decoder === "WordPiece" &&
+      (post == null || typeOf(post) === "TemplateProcessing") &&
+      !normalized
+    );
+  const vocab = model.get("vocab");
+  return (
+    (typeOf(model) === "BPE" || (model.has("merges") && !model.has("type"))) &&
+    get("normalizer") == null &&
+    isGpt2Cut(cut) &&
+    decoder === "ByteLevel" &&
+    plainPost &&
+    BPE_SETTINGS.every(([name, allowed]) => !model.has(name) || allowed.includes(model.get(name) as null)) &&
+    vocab instanceof Map &&
+    BYTE_CHARACTERS.every((character) => vocab.has(character))
+  );
+}
+
+/** True for GPT-2's pre-tokenizer, whole or as a split with the same pattern. */
+function isGpt2Cut(cut: Json | undefined): boolean {
+  if (!(cut instanceof Map)) return false;
+  if (cut.get("type") === "ByteLevel") return cut.get("use_regex") !== false;
+  const steps = cut.get("pretokenizers");
+  const [split, level] = Array.isArray(steps) && steps.length === 2 ? steps : [];
+  if (!(split instanceof Map && level instanceof Map)) return false;
+  const pattern = split.get("pattern");
+  return (
+    pattern instanceof Map &&
+    pattern.get("Regex") === GPT2_PATTERN &&
+    split.get("behavior") === "Isolated" &&
+    split.get("invert") === false &&
+    level.get("use_regex") === false &&
+    level.get("add_prefix_space") === false
+  );
 }
 
 interface Part {
@@ -165,10 +227,10 @@ function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[
     if (typeof id !== "number" || typeof content !== "string")
       return no(`token ${i} has no id or no content`);
     const inside: No = (what) => no(`${quote(content)}: ${what}`);
-    // Without a normaliser a normalised text is the text.
-    if (flag(it, "normalized", inside) && kind !== "bpe")
-      inside("normalized tokens are looked for in another text");
+    const normalized = it.has("normalized") && flag(it, "normalized", inside);
     return {
+      // Without a normalizer a normalized text is the text.
+      ...(normalized && kind === "pipeline" && { normalized }),
       id,
       content,
       special: flag(it, "special", inside),

@@ -8,6 +8,8 @@ import { type AddedToken, type Part, splitter } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
 import type { Cutter } from "./cutter.ts";
+import { Aligned } from "./pipeline/aligned.ts";
+import { cutPiece, type Pipeline, trimOffsets } from "./pipeline/index.ts";
 import { PLAIN, type Slot, type Template } from "./template.ts";
 import { joinPieces, type WordPieceVocabulary, wordPiece } from "./wordpiece.ts";
 
@@ -28,6 +30,12 @@ export type TokenizerSpec = {
       /** Decoding removes the spaces before English punctuation. */
       readonly cleanup: boolean;
     })
+  | {
+      /** Any other `tokenizer.json`, as its steps. */
+      readonly kind: "pipeline";
+      readonly vocab: ReadonlyMap<string, number>;
+      readonly pipeline: Pipeline;
+    }
 );
 
 /** Ids are below this. */
@@ -69,9 +77,11 @@ export class Tokenizer {
   readonly spec: TokenizerSpec;
   /** One more than the largest id: rows of an embedding that has room for every token. */
   readonly size: number;
-  readonly #cutter: Cutter;
+  readonly #cutter?: Cutter;
   readonly #split: (text: string) => Iterable<Part>;
   readonly #splitPlain: (text: string) => Iterable<Part>;
+  readonly #splitNormalized: (text: string) => Iterable<Part>;
+  readonly #splitNormalizedPlain: (text: string) => Iterable<Part>;
   readonly #tokens = new Map<number, string>();
   readonly #ids = new Map<string, number>();
   readonly #added: ReadonlyMap<number, AddedToken>;
@@ -80,7 +90,13 @@ export class Tokenizer {
   constructor(spec: TokenizerSpec) {
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
-    for (const [token, id] of spec.vocab) this.#enter(token, id);
+    // Files of other libraries have an empty token, or two tokens of one id: neither is ever cut or decoded ambiguously.
+    if (spec.kind === "pipeline")
+      for (const [token, id] of spec.vocab) {
+        this.#ids.set(token, id);
+        if (!this.#tokens.has(id)) this.#tokens.set(id, token);
+      }
+    else for (const [token, id] of spec.vocab) this.#enter(token, id);
     for (const { content, id } of spec.added)
       if (this.#ids.get(content) !== id || content === "") this.#enter(content, id);
     if (this.#added.size !== spec.added.length) bad("added-tokens", "two added tokens have one id");
@@ -88,13 +104,18 @@ export class Tokenizer {
     for (const id of this.#tokens.keys()) size = Math.max(size, id + 1);
     this.size = size;
     check(spec, this.#ids);
-    this.#cutter = spec.kind === "bpe" ? bpe(spec) : wordPiece(spec);
-    this.#split = splitter(spec.added);
-    this.#splitPlain = splitter(spec.added.filter(({ special }) => !special));
+    if (spec.kind !== "pipeline") this.#cutter = spec.kind === "bpe" ? bpe(spec) : wordPiece(spec);
+    const given = spec.added.filter(({ normalized }) => !normalized);
+    const later = normalizedTokens(spec);
+    const plain = (tokens: readonly AddedToken[]) => tokens.filter(({ special }) => !special);
+    this.#split = splitter(given);
+    this.#splitPlain = splitter(plain(given));
+    this.#splitNormalized = splitter(later);
+    this.#splitNormalizedPlain = splitter(plain(later));
   }
 
   /** The algorithm: "WordPiece", "BPE" … */
-  get kind(): "bpe" | "wordpiece" {
+  get kind(): TokenizerSpec["kind"] {
     return this.spec.kind;
   }
 
@@ -132,8 +153,11 @@ export class Tokenizer {
   /** What a person reads for an id: the text it stands for (bytes of part of a character as \xE2), `##` kept. */
   display(id: number): string {
     const token = this.#known(id);
-    if (this.kind === "wordpiece" || this.#added.has(id)) return token;
-    const bytes = bytesOfToken(token) as Uint8Array;
+    const { spec } = this;
+    const byteLevel = spec.kind === "bpe" || (spec.kind === "pipeline" && spec.pipeline.byteLevel);
+    if (!byteLevel || this.#added.has(id)) return token;
+    const bytes = bytesOfToken(token);
+    if (bytes === undefined) return token;
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
@@ -156,10 +180,14 @@ export class Tokenizer {
     const { addSpecialTokens = true, splitSpecialTokens = false } = options;
     const { spec } = this;
     const texts = pair === undefined ? [text] : [text, pair];
+    const trim = spec.kind === "pipeline" ? spec.pipeline.post.trim : undefined;
     const sequences = texts.map((one) => {
       const found: { id: number; start: number; end: number }[] = [];
       this.#cut("encode", one, splitSpecialTokens, (id, start, end) => found.push({ id, start, end }));
-      return found;
+      if (trim === undefined) return found;
+      const tokens = found.map((it) => ({ ...it, token: this.#known(it.id) }));
+      trimOffsets(tokens, trim);
+      return tokens;
     });
     const template = (addSpecialTokens && spec.template) || PLAIN;
     const ids: number[] = [];
@@ -202,14 +230,20 @@ export class Tokenizer {
         put(part.id, part.start, part.end);
         continue;
       }
+      if (spec.kind === "pipeline") {
+        const inside = plain ? this.#splitNormalizedPlain : this.#splitNormalized;
+        cutPiece(spec.pipeline, text.slice(part.start, part.end), part.start, inside, put);
+        continue;
+      }
+      const cutter = this.#cutter as Cutter;
       let piece = text.slice(part.start, part.end);
       let base = part.start;
       if (spec.kind === "bpe" && spec.addPrefixSpace && !piece.startsWith(" ")) {
         piece = ` ${piece}`;
         base--; // The space put in front has no place in the text.
       }
-      for (const { 0: chunk, index } of piece.matchAll(this.#cutter.chunks)) {
-        const { ids, starts, ends } = this.#cutter.cut(chunk);
+      for (const { 0: chunk, index } of piece.matchAll(cutter.chunks)) {
+        const { ids, starts, ends } = cutter.cut(chunk);
         for (let i = 0; i < ids.length; i++)
           put(
             ids[i],
@@ -222,6 +256,8 @@ export class Tokenizer {
 
   /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text they came from. */
   decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
+    if (this.spec.kind === "pipeline")
+      return this.#decodePipeline(Array.from(ids), options.skipSpecialTokens ?? true);
     const stream = this.stream(options);
     let text = "";
     for (let i = 0; i < ids.length; i++) text += stream.push(ids[i]);
@@ -244,6 +280,27 @@ export class Tokenizer {
         end: () => decoder.decode(),
       };
     }
+    if (spec.kind === "pipeline") {
+      // The tokens that gave text last are decoded again with the new ones: what is new is what that adds.
+      let before: number[] = [];
+      let waiting: number[] = [];
+      const rest = () => {
+        const told = this.#decodePipeline(before, false);
+        return this.#decodePipeline([...before, ...waiting], false).slice(told.length);
+      };
+      return {
+        push: (id) => {
+          this.#known(id);
+          if (skip(id)) return "";
+          waiting.push(id);
+          const text = rest();
+          if (text === "" || text.endsWith("\ufffd")) return "";
+          [before, waiting] = [waiting, []];
+          return text;
+        },
+        end: rest,
+      };
+    }
     let first = true;
     return {
       push: (id) => {
@@ -258,6 +315,14 @@ export class Tokenizer {
     };
   }
 
+  #decodePipeline(ids: readonly number[], skipSpecialTokens: boolean): string {
+    const tokens = ids
+      .map((id) => this.#known(id))
+      .filter((_, i) => !(skipSpecialTokens && this.isSpecial(ids[i])));
+    const { decoder } = (this.spec as TokenizerSpec & { kind: "pipeline" }).pipeline;
+    return decoder ? decoder(tokens).join("") : tokens.join(" ");
+  }
+
   #known(id: number): string {
     const token = this.#tokens.get(id);
     if (token === undefined)
@@ -270,6 +335,16 @@ export class Tokenizer {
       );
     return token;
   }
+}
+
+/** The added tokens that are looked for in the normalized text, in its spelling. */
+function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
+  const later = spec.added.filter(({ normalized }) => normalized);
+  if (spec.kind !== "pipeline" || !spec.pipeline.normalizer) return later;
+  const { normalizer } = spec.pipeline;
+  return later
+    .map((token) => ({ ...token, content: normalizer(new Aligned(token.content)).text }))
+    .filter(({ content }) => content !== "");
 }
 
 /** Throws unless the parts of `spec` fit each other. */
@@ -287,7 +362,7 @@ function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
             "merges",
             `the merge of ${formatValue(a)} and ${formatValue(b)}: ${formatValue(token)} is no token`,
           );
-  } else if (!spec.vocab.has(spec.unknown))
+  } else if (spec.kind === "wordpiece" && !spec.vocab.has(spec.unknown))
     bad("vocabulary", `no token ${formatValue(spec.unknown)} for unknown words`);
   const { single, pair } = spec.template ?? PLAIN;
   const known = new Set(ids.values());

@@ -8,6 +8,8 @@ import type { Tokenizer } from "./tokenizer.ts";
 /** The bytes of a `tokenizer.json`. */
 export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
   const { spec } = tokenizer;
+  // Files of other libraries go back as they came.
+  if (spec.kind === "pipeline") return new TextEncoder().encode(`${jsonOf(spec.pipeline.file, "")}\n`);
   const byteLevel = (addPrefixSpace: boolean) => ({
     type: "ByteLevel",
     add_prefix_space: addPrefixSpace,

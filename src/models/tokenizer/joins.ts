@@ -1,0 +1,56 @@
+/** Merging neighbors by rank, the step that every kind of byte-pair encoding shares (bpe.ts, pipeline/bpe-model.ts). */
+import { Heap } from "./heap.ts";
+
+/** Pairs of ids that may be merged. */
+export interface Joins {
+  /** rank.get(a·size + b): place of the merge of ids a and b. */
+  readonly rank: ReadonlyMap<number, number>;
+  /** What a merge makes, by its place. */
+  readonly product: Int32Array;
+  /** One more than the largest id. */
+  readonly size: number;
+}
+
+/**
+ * Merges symbols: of all neighbors that have a merge those of the lowest rank first, the leftmost of equals, until none is left.
+ * Returns the ids, and how many symbols each covers. Negative symbols have no merge.
+ */
+export function join(
+  symbols: Int32Array,
+  { rank, product, size }: Joins,
+): { ids: number[]; lengths: number[] } {
+  const n = symbols.length;
+  // A list of symbols, each with its neighbors; one that was joined to its left neighbor is out of the list.
+  const next = Int32Array.from(symbols, (_, i) => i + 1);
+  const previous = Int32Array.from(symbols, (_, i) => i - 1);
+  const gone = new Uint8Array(n);
+  // The queue holds rank·n + place: by rank, and from the left among equals. What a join has outdated is passed over.
+  const queue = new Heap<number>((a, b) => a < b);
+  const rankOf = (left: number, right: number) =>
+    symbols[left] < 0 || symbols[right] < 0 ? undefined : rank.get(symbols[left] * size + symbols[right]);
+  const offer = (left: number, right: number) => {
+    if (left < 0 || right >= n) return;
+    const found = rankOf(left, right);
+    if (found !== undefined) queue.push(found * n + left);
+  };
+  for (let i = 0; i + 1 < n; i++) offer(i, i + 1);
+  for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
+    const left = top % n;
+    const place = (top - left) / n;
+    const right = next[left];
+    if (gone[left] || right >= n || rankOf(left, right) !== place) continue;
+    symbols[left] = product[place];
+    gone[right] = 1;
+    next[left] = next[right];
+    if (next[left] < n) previous[next[left]] = left;
+    offer(previous[left], left);
+    offer(left, next[left]);
+  }
+  const ids: number[] = [];
+  const lengths: number[] = [];
+  for (let i = 0; i < n; i = next[i]) {
+    ids.push(symbols[i]);
+    lengths.push(next[i] - i);
+  }
+  return { ids, lengths };
+}

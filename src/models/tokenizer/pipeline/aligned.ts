@@ -1,0 +1,166 @@
+/**
+ * A text on its way through a tokenizer: what it has become, and for every UTF-16 unit of it the range of the original text that it
+ * stands for. The rules are those of Hugging Face's tokenizers (normalizer.rs): a character that was put in belongs to the one before
+ * it, one that replaced others to the first of them.
+ */
+
+/** A text with its places in the original. Immutable. */
+export class Aligned {
+  readonly text: string;
+  /** Of unit i: where its range begins and ends in the original; undefined: i itself from `base` on. */
+  readonly #starts?: Int32Array;
+  readonly #ends?: Int32Array;
+  readonly #base: number;
+
+  constructor(text: string, base = 0, starts?: Int32Array, ends?: Int32Array) {
+    this.text = text;
+    this.#base = base;
+    this.#starts = starts;
+    this.#ends = ends;
+  }
+
+  /** Where the range of unit `i` begins in the original. */
+  startOf(i: number): number {
+    return this.#starts ? this.#starts[i] : this.#base + i;
+  }
+
+  /** Where the range of unit `i` ends in the original. */
+  endOf(i: number): number {
+    if (this.#ends) return this.#ends[i];
+    return this.#base + i + 1;
+  }
+
+  /** Where the whole begins in the original. */
+  get start(): number {
+    return this.text.length === 0 ? this.#base : this.startOf(0);
+  }
+
+  /** Units `from` (included) to `to` (left out). */
+  slice(from: number, to: number): Aligned {
+    if (from === 0 && to === this.text.length) return this;
+    const text = this.text.slice(from, to);
+    if (!this.#starts) return new Aligned(text, this.#base + from);
+    const base = from < this.text.length ? this.#starts[from] : this.#base;
+    return new Aligned(text, base, this.#starts.subarray(from, to), this.#ends!.subarray(from, to));
+  }
+
+  /** Every character replaced by what `change` makes of it; undefined keeps it. */
+  map(change: (character: string) => string | undefined): Aligned {
+    let edit: Edit | undefined;
+    let at = 0;
+    for (const character of this.text) {
+      const made = change(character);
+      const end = at + character.length;
+      if (made !== undefined && made !== character) {
+        edit ??= new Edit(this, at);
+        edit.put(made, at, end);
+      } else edit?.keep(at, end);
+      at = end;
+    }
+    return edit?.done() ?? this;
+  }
+
+  /** The matches of a pattern (with the flag g, never empty) replaced by one text. */
+  replace(matches: Iterable<readonly [from: number, to: number]>, content: string): Aligned {
+    let edit: Edit | undefined;
+    let done = 0;
+    for (const [from, to] of matches) {
+      edit ??= new Edit(this, 0);
+      edit.keep(done, from);
+      // All of it stands for the last character of the match.
+      const last = isTail(this.text, to - 1) ? to - 2 : to - 1;
+      edit.putAt(content, this.startOf(last), this.endOf(to - 1));
+      done = to;
+    }
+    if (!edit) return this;
+    edit.keep(done, this.text.length);
+    return edit.done();
+  }
+
+  /** With a text in front, which belongs to the first character. */
+  prepend(content: string): Aligned {
+    if (this.text === "") return this;
+    const edit = new Edit(this, 0);
+    edit.putAt(content, this.startOf(0), this.endOf(isLead(this.text, 0) ? 1 : 0));
+    edit.keep(0, this.text.length);
+    return edit.done();
+  }
+
+  /** With a text behind, which belongs to the last character. */
+  append(content: string): Aligned {
+    if (this.text === "") return this;
+    const edit = new Edit(this, this.text.length);
+    const last = this.text.length - 1;
+    edit.putAt(content, this.startOf(last), this.endOf(last));
+    return edit.done();
+  }
+}
+
+/** Builds an Aligned from parts of another. */
+export class Edit {
+  readonly #from: Aligned;
+  #text: string[];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+
+  /** @param kept units at the beginning that stay as they are */
+  constructor(from: Aligned, kept = 0) {
+    this.#from = from;
+    this.#text = [];
+    this.keep(0, kept);
+  }
+
+  /** Units as they are. */
+  keep(from: number, to: number): void {
+    if (from >= to) return;
+    this.#text.push(this.#from.text.slice(from, to));
+    for (let i = from; i < to; i++) {
+      this.#starts.push(this.#from.startOf(i));
+      this.#ends.push(this.#from.endOf(i));
+    }
+  }
+
+  /**
+   * A text in the place of units `from` to `to`: its characters stand for those they replace, one by one; further ones for the last,
+   * and what replaces nothing for the character before.
+   */
+  put(content: string, from: number, to: number): void {
+    if (from === to) {
+      const before = this.#starts.length - 1;
+      const at = this.#from.start;
+      this.putAt(content, before < 0 ? at : this.#starts[before], before < 0 ? at : this.#ends[before]);
+      return;
+    }
+    let at = from;
+    for (const character of content) {
+      const end = Math.min(to, at + (isLead(this.#from.text, at) ? 2 : 1));
+      this.putAt(character, this.#from.startOf(at), this.#from.endOf(end - 1));
+      if (end < to) at = end;
+    }
+  }
+
+  /** A text for a range of the original. */
+  putAt(content: string, start: number, end: number): void {
+    this.#text.push(content);
+    for (let i = 0; i < content.length; i++) {
+      this.#starts.push(start);
+      this.#ends.push(end);
+    }
+  }
+
+  done(): Aligned {
+    const starts = Int32Array.from(this.#starts);
+    return new Aligned(this.#text.join(""), this.#from.start, starts, Int32Array.from(this.#ends));
+  }
+}
+
+/** True for the second half of a surrogate pair. */
+function isTail(text: string, at: number): boolean {
+  return at > 0 && isLead(text, at - 1);
+}
+
+/** True where a surrogate pair begins. */
+function isLead(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xd800 && unit < 0xdc00 && at + 1 < text.length;
+}

@@ -1,0 +1,79 @@
+/**
+ * SentencePiece's compiled normalization (`Precompiled`): a double-array trie of UTF-8 prefixes whose values are places in a list of
+ * replacements, each ended by a zero byte (google/sentencepiece, normalizer.cc; huggingface/spm_precompiled).
+ */
+import { type Aligned, Edit } from "./aligned.ts";
+import type { Refuse } from "./part.ts";
+
+/** Longest grapheme, in bytes, that is looked up as a whole. */
+const WHOLE = 6;
+
+/** The normalizer of a table in base64. */
+export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => Aligned {
+  if (base64 === "") return (text) => text;
+  const bytes = decode(base64, refuse);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = bytes.length >= 4 ? view.getUint32(0, true) : -1;
+  if (size < 0 || size % 4 !== 0 || 4 + size > bytes.length)
+    refuse(`precompiled_charsmap: ${bytes.length} bytes do not hold the table they claim`);
+  const units = Uint32Array.from({ length: size / 4 }, (_, i) => view.getUint32(4 + 4 * i, true));
+  const replacements = bytes.subarray(4 + size);
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  const known = new Map<string, string | undefined>();
+
+  /** The replacement of the first prefix of `chunk` that has one. */
+  function lookUp(chunk: string): string | undefined {
+    if (known.has(chunk)) return known.get(chunk);
+    let result: string | undefined;
+    const offset = (unit: number) => (unit >>> 10) << ((unit & 0x200) >>> 6);
+    let place = units.length > 0 ? offset(units[0]) : 0;
+    for (const byte of encoder.encode(chunk)) {
+      if (byte === 0) break;
+      place ^= byte;
+      const unit = units[place];
+      // A label that is not the byte, or a place outside the table: no such prefix.
+      if (unit === undefined || (unit & 0x800000ff) !== byte) break;
+      place ^= offset(unit);
+      if (((unit >>> 8) & 1) === 0) continue;
+      const value = units[place];
+      if (value === undefined) break;
+      const from = value & 0x7fffffff;
+      let end = from;
+      while (end < replacements.length && replacements[end] !== 0) end++;
+      result = decoder.decode(replacements.subarray(from, end));
+      break;
+    }
+    if (known.size > 65_536) known.clear();
+    known.set(chunk, result);
+    return result;
+  }
+
+  const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+  return (text) => {
+    let edit: Edit | undefined;
+    let at = 0;
+    const put = (chunk: string, made: string | undefined) => {
+      const end = at + chunk.length;
+      if (made !== undefined && made !== chunk) {
+        edit ??= new Edit(text, at);
+        edit.put(made, at, end);
+      } else edit?.keep(at, end);
+      at = end;
+    };
+    for (const { segment } of graphemes.segment(text.text)) {
+      const whole = encoder.encode(segment).length < WHOLE ? lookUp(segment) : undefined;
+      if (whole !== undefined) put(segment, whole);
+      else for (const character of segment) put(character, lookUp(character));
+    }
+    return edit?.done() ?? text;
+  };
+}
+
+function decode(base64: string, refuse: Refuse): Uint8Array {
+  try {
+    return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+  } catch {
+    return refuse("precompiled_charsmap is not base64");
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * A tokenizer as `tokenizer.json` describes it, step by step: normalizer, pre-tokenizer, model, post-processor, decoder. The two kinds that
+ * heed trains itself (byte-level BPE as GPT-2 has it, WordPiece as BERT has it) have shorter ways of their own; every other file is read
+ * as these steps. Anything heed would do differently from the library that wrote the file is refused by its name.
+ */
+import type { Json } from "../../../io/json.ts";
+import { Aligned } from "./aligned.ts";
+import { type Decoder, readDecoder } from "./decoders.ts";
+import { readTokenModel, type TokenModel } from "./models.ts";
+import { type Normalizer, readNormalizer } from "./normalizers.ts";
+import { Part, type Refuse } from "./part.ts";
+import { type PostProcessor, readPostProcessor } from "./post.ts";
+import { type PreTokenizer, readPreTokenizer } from "./pretokenizers.ts";
+
+/** The steps of a tokenizer. */
+export interface Pipeline {
+  readonly normalizer?: Normalizer;
+  readonly preTokenizer?: PreTokenizer;
+  readonly model: TokenModel;
+  readonly post: PostProcessor;
+  readonly decoder?: Decoder;
+  /** Tokens are spelt in GPT-2's alphabet of bytes. */
+  readonly byteLevel: boolean;
+  /** The file, for writing it again. */
+  readonly file: ReadonlyMap<string, Json>;
+}
+
+/** Reads the steps out of the parts of a file. `part` calls a reader with a part's value and the way to refuse it. */
+export function readPipeline(
+  part: <T>(name: string, read: (value: Json, refuse: Refuse) => T) => T,
+  file: ReadonlyMap<string, Json>,
+): Pipeline {
+  const optional = <T>(name: string, read: (part: Part) => T): T | undefined =>
+    part(name, (value, refuse) => (value === null ? undefined : read(new Part(value, refuse))));
+  const model = part("model", (value, refuse) => readTokenModel(new Part(value, refuse)));
+  const kinds = JSON.stringify(
+    ["pre_tokenizer", "normalizer", "decoder"].map((name) => typesOf(file.get(name))),
+  );
+  return {
+    normalizer: optional("normalizer", readNormalizer),
+    preTokenizer: optional("pre_tokenizer", readPreTokenizer),
+    model,
+    post: optional("post_processor", readPostProcessor) ?? {},
+    decoder: optional("decoder", readDecoder),
+    byteLevel: kinds.includes('"ByteLevel"'),
+    file,
+  };
+}
+
+/** The types of a part and of the parts inside. */
+function typesOf(value: Json | undefined): unknown[] {
+  if (Array.isArray(value)) return value.flatMap(typesOf);
+  return value instanceof Map ? [value.get("type"), ...[...value.values()].flatMap(typesOf)] : [];
+}
+
+/** A token of a text: its id and its range in the text, in UTF-16 units. */
+export type Put = (id: number, start: number, end: number) => void;
+
+/**
+ * Cuts what lies between added tokens. `splitNormalized` finds the added tokens that are looked for in the normalized text.
+ */
+export function cutPiece(
+  { normalizer, preTokenizer, model }: Pipeline,
+  text: string,
+  base: number,
+  splitNormalized: (
+    text: string,
+  ) => Iterable<{ readonly id?: number; readonly start: number; readonly end: number }>,
+  put: Put,
+): void {
+  // Half a surrogate pair is no character: it reads as U+FFFD.
+  const given = new Aligned(text.replace(/\p{Surrogate}/gu, "\ufffd"), base);
+  const normalized = normalizer ? normalizer(given) : given;
+  for (const part of splitNormalized(normalized.text)) {
+    if (part.start === part.end) continue;
+    if (part.id !== undefined) {
+      put(part.id, normalized.startOf(part.start), normalized.endOf(part.end - 1));
+      continue;
+    }
+    const piece = normalized.slice(part.start, part.end);
+    for (const chunk of preTokenizer ? preTokenizer(piece) : [piece])
+      for (const { id, from, to } of model.cut(chunk.text))
+        put(id, chunk.startOf(from), to > from ? chunk.endOf(to - 1) : chunk.startOf(from));
+  }
+}
+
+/** Offsets of a text's tokens without the white space that byte-level tokens have at their ends. */
+export function trimOffsets(
+  tokens: readonly { readonly token: string; start: number; end: number }[],
+  { prefixed }: { readonly prefixed: boolean },
+): void {
+  tokens.forEach((it, i) => {
+    let leading = /^[\u0120\p{White_Space}]*/u.exec(it.token)?.[0].length ?? 0;
+    const trailing = /[\u0120\p{White_Space}]*$/u.exec(it.token)?.[0].length ?? 0;
+    // The space that was put in front of the text is not in it.
+    if (leading > 0 && prefixed && (i === 0 || it.start === 0)) leading--;
+    it.start = Math.min(it.start + leading, it.end);
+    if (trailing > 0 && it.end >= trailing) it.end = Math.max(it.end - trailing, it.start);
+  });
+}

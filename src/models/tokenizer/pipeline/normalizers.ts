@@ -1,0 +1,181 @@
+/** Normalizers of tokenizer.json: what is done to a text before it is cut. Each keeps the places in the original. */
+
+import { BYTE_CHARACTERS } from "../bytes.ts";
+import { normalize as bertNormalize } from "../normalize.ts";
+import { type Aligned, Edit } from "./aligned.ts";
+import { precompiled } from "./charsmap.ts";
+import type { Part } from "./part.ts";
+import { compilePattern, literal, type Matcher } from "./pattern.ts";
+
+/** What a normalizer does. */
+export type Normalizer = (text: Aligned) => Aligned;
+
+/** The normalizer of a part; none where it is null. */
+export function readNormalizer(part: Part): Normalizer {
+  switch (part.type) {
+    case "Sequence": {
+      const steps = part.parts("normalizers").map(readNormalizer);
+      return (text) => steps.reduce((so, step) => step(so), text);
+    }
+    case "NFC":
+    case "NFD":
+    case "NFKC":
+    case "NFKD": {
+      const form = part.type;
+      return (text) => toForm(text, form);
+    }
+    case "Lowercase":
+      return (text) => text.map((one) => one.toLowerCase());
+    case "StripAccents":
+      return (text) => text.map((one) => (/\p{M}/u.test(one) ? "" : undefined));
+    case "Nmt":
+      return (text) => text.map(nmt);
+    case "Strip": {
+      const [left, right] = [part.flag("strip_left"), part.flag("strip_right")];
+      return (text) => strip(text, left, right);
+    }
+    case "Prepend": {
+      const content = part.text("prepend");
+      return (text) => text.prepend(content);
+    }
+    case "Replace": {
+      const matcher = readPattern(part);
+      const content = part.text("content");
+      return (text) => text.replace(matcher(text.text), content);
+    }
+    case "BertNormalizer": {
+      const options = {
+        cleanText: part.flag("clean_text"),
+        handleChineseChars: part.flag("handle_chinese_chars"),
+        stripAccents: part.has("strip_accents") ? part.flag("strip_accents") : null,
+        lowercase: part.flag("lowercase"),
+      };
+      return (text) => {
+        const { characters, starts, ends } = bertNormalize(text.text, options);
+        const edit = new Edit(text);
+        characters.forEach((one, i) => {
+          edit.putAt(one, text.startOf(starts[i]), text.endOf(ends[i] - 1));
+        });
+        return edit.done();
+      };
+    }
+    case "ByteLevel":
+      return toBytes;
+    case "Precompiled":
+      return precompiled(part.text("precompiled_charsmap", ""), part.refuse);
+    default:
+      return part.refuse("is not a normalizer heed has");
+  }
+}
+
+/** The pattern of a part, `{ "String": … }` or `{ "Regex": … }`. */
+export function readPattern(part: Part): Matcher {
+  const pattern = part.part("pattern");
+  if (pattern.has("String")) return literal(pattern.text("String"));
+  return compilePattern(pattern.text("Regex"));
+}
+
+/** UTF-8 bytes as GPT-2's printable characters; each stands for the whole character it is of. */
+export function toBytes(text: Aligned): Aligned {
+  // ASCII that prints is its own spelling.
+  if (/^[!-~]*$/.test(text.text)) return text;
+  const encoder = new TextEncoder();
+  const edit = new Edit(text);
+  let at = 0;
+  for (const character of text.text) {
+    const end = at + character.length;
+    let spelling = "";
+    for (const byte of encoder.encode(character)) spelling += BYTE_CHARACTERS[byte];
+    edit.putAt(spelling, text.startOf(at), text.endOf(end - 1));
+    at = end;
+  }
+  return edit.done();
+}
+
+/** A normal form of Unicode. What begins with a starter and holds no further one is normalized by itself, as the form allows. */
+function toForm(text: Aligned, form: "NFC" | "NFD" | "NFKC" | "NFKD"): Aligned {
+  if (/^[\0-\x7f]*$/.test(text.text) || text.text.normalize(form) === text.text) return text;
+  const edit = new Edit(text);
+  for (const [from, to] of clusters(text.text)) {
+    const given = text.text.slice(from, to);
+    const made = given.normalize(form);
+    if (made === given) edit.keep(from, to);
+    else putForm(edit, text, from, given, made, form);
+  }
+  return edit.done();
+}
+
+/** Runs of characters that a normal form may join or reorder: a starter, what combines with it, and Hangul syllables' parts. */
+function* clusters(text: string): Generator<readonly [number, number]> {
+  let from = 0;
+  let at = 0;
+  for (const character of text) {
+    const joins = /[\p{M}\u1161-\u1175\u11a8-\u11c2\u{110ba}\u{11127}\u09be\u09d7]/u.test(
+      character.normalize("NFKD")[0] ?? "",
+    );
+    if (!joins && at > from) {
+      yield [from, at];
+      from = at;
+    }
+    at += character.length;
+  }
+  if (at > from) yield [from, at];
+}
+
+/** A cluster in another form: decomposed characters stand for what they come from, composed ones for the first of their parts. */
+function putForm(edit: Edit, text: Aligned, from: number, given: string, made: string, form: string): void {
+  if (form === "NFD" || form === "NFKD") {
+    // Each character's own decomposition; marks that change their order keep the order of the result.
+    const places: number[] = [];
+    let at = from;
+    for (const character of given) {
+      for (const _ of character.normalize(form)) places.push(at);
+      at += character.length;
+    }
+    [...made].forEach((one, i) => {
+      const place = places[Math.min(i, places.length - 1)];
+      edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(given, place - from) + from - 1));
+    });
+    return;
+  }
+  const decomposed = form === "NFC" ? "NFD" : "NFKD";
+  const places: number[] = [];
+  let at = from;
+  for (const character of given) {
+    for (const _ of character.normalize(decomposed)) places.push(at);
+    at += character.length;
+  }
+  let part = 0;
+  for (const one of made) {
+    const place = places[Math.min(part, places.length - 1)];
+    edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(given, place - from) + from - 1));
+    part += [...one.normalize(decomposed)].length;
+  }
+}
+
+const endOfCharacter = (text: string, at: number) => at + ((text.codePointAt(at) as number) > 0xffff ? 2 : 1);
+
+/** White space at the ends left out. */
+function strip(text: Aligned, left: boolean, right: boolean): Aligned {
+  const start = left ? (/^\p{White_Space}*/u.exec(text.text)?.[0].length ?? 0) : 0;
+  const end = right
+    ? text.text.length - (/\p{White_Space}*$/u.exec(text.text)?.[0].length ?? 0)
+    : text.text.length;
+  return text.slice(start, Math.max(start, end));
+}
+
+/** What Marian's normalizer drops, and what it makes spaces. */
+function nmt(character: string): string | undefined {
+  const code = character.codePointAt(0) as number;
+  if (
+    (code >= 0x1 && code <= 0x8) ||
+    code === 0xb ||
+    (code >= 0xe && code <= 0x1f) ||
+    code === 0x7f ||
+    code === 0x8f ||
+    code === 0x9f
+  )
+    return "";
+  const spaces = [0x9, 0xa, 0xc, 0xd, 0x1680, 0x2028, 0x2029, 0x2581, 0xfeff, 0xfffd];
+  return spaces.includes(code) || (code >= 0x200b && code <= 0x200f) ? " " : undefined;
+}

@@ -1,0 +1,86 @@
+/** A part of tokenizer.json as its readers see it: fields by name, and refusals that say where in the file. */
+import type { Json } from "../../../io/json.ts";
+import { quote } from "../../../io/refuse.ts";
+
+/** Throws: names the part of the file, and what was wrong there. */
+export type Refuse = (what: string) => never;
+
+/** An object of the file. */
+export class Part {
+  readonly #fields: ReadonlyMap<string, Json>;
+  readonly refuse: Refuse;
+
+  constructor(value: Json, refuse: Refuse) {
+    const fields: ReadonlyMap<string, Json> =
+      value instanceof Map ? value : refuse(`expected an object, got ${shown(value)}`);
+    const type = fields.get("type");
+    this.#fields = fields;
+    this.refuse = (what) => refuse(typeof type === "string" ? `${type}: ${what}` : what);
+  }
+
+  /** Its `type`. */
+  get type(): string {
+    const type = this.#fields.get("type");
+    return typeof type === "string" ? type : "";
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name) && this.#fields.get(name) !== null;
+  }
+
+  value(name: string): Json {
+    return this.#fields.get(name) ?? null;
+  }
+
+  text(name: string, otherwise?: string): string {
+    const value = this.value(name);
+    if (value === null && otherwise !== undefined) return otherwise;
+    return typeof value === "string" ? value : this.refuse(`${name} must be a text, got ${shown(value)}`);
+  }
+
+  flag(name: string, otherwise?: boolean): boolean {
+    const value = this.value(name);
+    if (value === null && otherwise !== undefined) return otherwise;
+    return typeof value === "boolean"
+      ? value
+      : this.refuse(`${name} must be true or false, got ${shown(value)}`);
+  }
+
+  /** An integer from 0 to `most`. */
+  size(name: string, most: number, otherwise?: number): number {
+    const value = this.value(name);
+    if (value === null && otherwise !== undefined) return otherwise;
+    return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most
+      ? value
+      : this.refuse(`${name} must be an integer from 0 to ${most}, got ${shown(value)}`);
+  }
+
+  list(name: string): readonly Json[] {
+    const value = this.value(name);
+    return Array.isArray(value) ? value : this.refuse(`${name} must be a list, got ${shown(value)}`);
+  }
+
+  /** The parts of a list. */
+  parts(name: string): Part[] {
+    const list = this.list(name);
+    if (list.length > 64) this.refuse(`${name} has ${list.length} parts; at most 64 are read`);
+    return list.map((one) => new Part(one, this.refuse));
+  }
+
+  part(name: string): Part {
+    return new Part(this.value(name), this.refuse);
+  }
+
+  /** Names and values in the order of the file. */
+  entries(name: string): ReadonlyMap<string, Json> {
+    const value = this.value(name);
+    return value instanceof Map ? value : this.refuse(`${name} must be an object, got ${shown(value)}`);
+  }
+}
+
+/** A value of the file as a message shows it. */
+export function shown(value: Json | undefined): string {
+  if (value === undefined || value === null) return "nothing";
+  if (typeof value === "string") return quote(value);
+  return value instanceof Map ? "an object" : Array.isArray(value) ? "a list" : String(value);
+}

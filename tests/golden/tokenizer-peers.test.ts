@@ -1,0 +1,38 @@
+/**
+ * Every kind of tokenizer against `@huggingface/tokenizers` on varied texts: the same ids. A sample by default; HEED_STRINGS=10000 for
+ * all, HEED_SEED for others.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Tokenizer as Peer } from "@huggingface/tokenizers";
+import { readTokenizer } from "heed/models";
+import { describe, expect, test } from "vitest";
+import { Dice } from "../files/mutants.ts";
+import { variedText } from "../support/strings.ts";
+
+const count = Number(process.env.HEED_STRINGS ?? 300);
+const seed = Number(process.env.HEED_SEED ?? 11);
+const folder = join(import.meta.dirname, "tokenizers/families");
+const names = readdirSync(folder).filter((name) => name.endsWith(".json") && name !== "expected.json");
+
+/** What the other library does differently from the one that writes these files, which tokenizer-families.test.ts holds us to. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "unigram-nmt.json": "it has no Nmt normalizer",
+  "words.json": "its Whitespace takes letters beyond ASCII for punctuation",
+  "xlm-roberta.json": "it normalizes by NFKC in the place of the file's compiled table",
+};
+
+describe.each(names)("%s", (name) => {
+  test.skipIf(name in ELSEWHERE)(`${count} texts have the ids that the other library gives`, () => {
+    const bytes = readFileSync(join(folder, name));
+    const tokenizer = readTokenizer(bytes);
+    const peer = new Peer(JSON.parse(bytes.toString("utf8")), {});
+    const dice = new Dice(seed);
+    for (let n = 0; n < count; n++) {
+      const text = variedText(dice);
+      expect([...tokenizer.encode(text).ids], `text ${n}: ${JSON.stringify(text)}`).toEqual(
+        peer.encode(text).ids,
+      );
+    }
+  });
+});
