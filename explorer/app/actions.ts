@@ -5,7 +5,8 @@
 import { placeOf, step } from "../canvas/axis.ts";
 import { largest } from "../state/facts.ts";
 import { stepBack } from "../state/select.ts";
-import { MODES, STAGES, TRANSFERS, togglePin } from "../state/state.ts";
+import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
+import { DRAWINGS, PAGES, pageOf } from "../views/registry.ts";
 import { axesOf, hiddenKeys, type Session } from "./session.ts";
 
 /** What actions may ask of the element. */
@@ -112,7 +113,8 @@ function back(doer: Doer): void {
     doer.say("Numbers restored");
     return;
   }
-  const patch = stepBack(session.state);
+  const { up } = pageOf(session.state);
+  const patch = stepBack(session.state, up);
   if (patch) session.set(patch);
   if (patch?.view) doer.focusMain();
 }
@@ -123,28 +125,22 @@ export const ACTIONS: readonly Action[] = [
   { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
   { name: "sample", label: "Open the sample", run: ({ sample }) => sample() },
   { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
-  {
-    name: "model",
-    label: "Model: all heads",
-    when: open,
-    run: ({ session }) => session.set({ view: "model" }),
-  },
-  { name: "head", label: "Head: one head", when: open, run: ({ session }) => session.set({ view: "head" }) },
-  {
-    name: "open-row",
-    label: "Row: where this number comes from",
-    keys: ["w"],
-    when: open,
-    run: ({ session }) => session.set({ view: "row" }),
-  },
-  ...MODES.map(
-    (mode, i): Action => ({
-      name: mode,
-      label: `Draw as ${mode}`,
-      keys: ["mlx"[i]],
+  ...PAGES.map(
+    ({ name, command, key, when }): Action => ({
+      name: `open-${name}`,
+      label: command,
+      ...(key !== undefined && { keys: [key] }),
+      when: (session) => open(session) && when?.(session) !== false,
+      run: ({ session }) => session.set({ view: name as State["view"] }),
+    }),
+  ),
+  ...DRAWINGS.map(
+    ({ name, command, key }): Action => ({
+      name,
+      label: command,
+      ...(key !== undefined && { keys: [key] }),
       when: open,
-      run: ({ session }) =>
-        session.set({ mode, view: session.state.view === "model" ? "head" : session.state.view }),
+      run: ({ session }) => session.set({ mode: name as State["mode"], view: "head" }),
     }),
   ),
   ...STAGES.map(
@@ -285,30 +281,4 @@ export function actionOf(event: KeyboardEvent): Action | undefined {
   const control = event.ctrlKey || event.metaKey;
   const key = control ? `Control+${event.key.toLowerCase()}` : event.key;
   return ACTIONS.find(({ keys }) => keys?.includes(key));
-}
-
-/** Moves of the cursor: rows and columns a key goes; undefined for other keys. */
-export function moveOf(event: KeyboardEvent): readonly [rows: number, columns: number] | undefined {
-  const far = Number.MAX_SAFE_INTEGER;
-  const control = event.ctrlKey || event.metaKey;
-  switch (event.key) {
-    case "ArrowLeft":
-      return [0, -1];
-    case "ArrowRight":
-      return [0, 1];
-    case "ArrowUp":
-      return [-1, 0];
-    case "ArrowDown":
-      return [1, 0];
-    case "PageUp":
-      return [-16, 0];
-    case "PageDown":
-      return [16, 0];
-    case "Home":
-      return control ? [-far, -far] : [0, -far];
-    case "End":
-      return control ? [far, far] : [0, far];
-    default:
-      return undefined;
-  }
 }

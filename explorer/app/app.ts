@@ -12,13 +12,12 @@ import { linesLook } from "../styles/lines.ts";
 import { printLook } from "../styles/print.ts";
 import { panels, pictures, shell as shellLook } from "../styles/shell.ts";
 import { controls } from "../styles/theme.ts";
+import { viewOf } from "../views/registry.ts";
 import { alone } from "../views/row/alone.ts";
 import { ACTIONS, type Doer } from "./actions.ts";
 import type { Sheets } from "./dialog-state.ts";
 import { type Keyed, press, rove } from "./keys.ts";
 import type { DialogName } from "./panels/dialogs.ts";
-import { legend } from "./panels/legend.ts";
-import { modelSide } from "./panels/model.ts";
 import { percent, shell } from "./panels/shell.ts";
 import type { More } from "./panes.ts";
 import { Panes } from "./panes.ts";
@@ -76,6 +75,7 @@ export class Surface {
       takesWheel: (event) => this.#takesWheel(event),
       openHead: () => host.session.set({ view: "head" }),
       progressed: (done) => this.#progressed(done),
+      loaded: () => void host.update(),
     });
     this.#paper = new Paper({
       root: host.root,
@@ -93,16 +93,19 @@ export class Surface {
       ? this.#host.root().activeElement
       : null;
     const more = this.#more;
-    if (more === undefined && (state.view === "row" || state.table || state.mode !== "matrix"))
-      void this.#loadMore();
-    const row = state.view === "row" && !state.table;
+    if (more === undefined && state.table) void this.#loadMore();
+    const { view, parts } = this.#panes.shown;
+    const main = this.#panes.main;
+    const content = (state.table && main ? undefined : parts?.content)?.(ui) ?? main?.root ?? html``;
     const said = html`<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
-    if (this.#host.alone) return html`${alone(ui, more?.rowView(ui) ?? html``)}${said}`;
+    if (this.#host.alone) return html`${alone(ui, parts?.content?.(ui) ?? html``)}${said}`;
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
-      pane: row ? (more?.rowView(ui) ?? html``) : this.#panes.main.root,
-      legend: state.view === "row" || state.table ? nothing : this.#legend(),
-      side: state.view === "model" ? modelSide(ui) : nothing,
+      pane: content,
+      controls: parts?.controls?.(ui) ?? nothing,
+      caption: state.table ? nothing : (parts?.caption?.(session) ?? nothing),
+      legend: state.table ? nothing : (parts?.legend?.(session, this.#panes.paneOf(view)) ?? nothing),
+      side: parts?.side?.(ui),
       dialogs: more && this.#sheets ? more.dialogs(ui, this.#sheets.dialogs) : nothing,
     })}${this.#panes.preview.root}${said}`;
   }
@@ -157,9 +160,9 @@ export class Surface {
   focusMain(tries = 30): void {
     const { root, session, update } = this.#host;
     void update().then(() => {
-      const { view, table } = session.state;
-      if (view === "row" && !table) root().querySelector<HTMLElement>(".rowview .cursor-keys")?.focus();
-      else this.#panes.main.focus();
+      const { view, mode, table } = session.state;
+      if (this.#panes.main && (table || !viewOf({ view, mode }).layout.scrolls)) this.#panes.main.focus();
+      else root().querySelector<HTMLElement>(".pane .cursor-keys")?.focus();
       const found = root().activeElement?.closest(".pane") != null;
       if (!found && tries > 0) requestAnimationFrame(() => this.focusMain(tries - 1));
     });
@@ -187,6 +190,7 @@ export class Surface {
         () => this.#host.root().querySelector("dialog")?.close(),
         () => this.#host.link(),
       );
+      this.#panes.loadAll();
       void this.#host.update();
       return more;
     });
@@ -194,22 +198,11 @@ export class Surface {
     return this.#loading;
   }
 
-  #legend(): TemplateResult {
-    const { session } = this.#host;
-    const { view, mode } = session.state;
-    const { lines, matrix, text } = this.#panes;
-    if (view === "head" && mode === "lines" && lines && this.#more)
-      return this.#more.linesLegend(session, lines.stroke);
-    if (view === "head" && mode === "text" && text) return legend(session, text.domain);
-    return legend(session, matrix.domain);
-  }
-
   get #ui(): Ui {
     return {
       session: this.#host.session,
       act: (name) => this.#act(name),
       say: (text) => this.say(text),
-      controls: this.#more,
     };
   }
 
@@ -217,11 +210,11 @@ export class Surface {
     const { session, root, link, theme, lettersOff } = this.#host;
     const doer: Doer = {
       session,
-      zoom: (factor) => this.#panes.main.zoomBy?.(factor),
+      zoom: (factor) => this.#panes.main?.zoomBy?.(factor),
       follow: () => {
-        this.#panes.main.follow?.();
-        // The grid says its cells itself; the other views are told here.
-        if (session.state.mode !== "matrix" || session.state.view === "row" || session.state.table)
+        this.#panes.main?.follow?.();
+        // A grid says its cells itself; what the other views show is said here.
+        if (this.#host.root().activeElement?.getAttribute("role") !== "gridcell")
           this.say(describeCell(session, session.state.query, session.state.key, true));
       },
       say: (text) => this.say(text),
@@ -242,7 +235,7 @@ export class Surface {
       lettersOff: lettersOff(),
       only: this.#host.alone ? OF_A_ROW : undefined,
       moveHead: (rows, columns) =>
-        (session.state.view === "model" ? this.#panes.large : this.#panes.atlas).headAt(rows, columns),
+        (this.#panes.main?.headAt ? this.#panes.main : this.#panes.atlas).headAt?.(rows, columns),
     };
   }
 

@@ -1,5 +1,6 @@
 /** The dialogs of one element: which is open, what has been typed, and what the export sheet has drawn and given. */
 
+import { viewOf } from "../views/registry.ts";
 import type { DialogName, DialogState, Dialogs } from "./panels/dialogs.ts";
 import type { ExportKind, ExportState } from "./panels/export.ts";
 import type { Session } from "./session.ts";
@@ -80,7 +81,8 @@ export class Sheets {
   get #name(): string {
     const { store, state } = this.#session;
     const base = (store?.report.name ?? "attention").replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
-    return `${base}-${state.view === "model" ? "model" : `l${state.layer}-h${state.head}-${state.view === "row" ? "row" : state.mode}`}`;
+    const { name, layout } = viewOf(state);
+    return `${base}-${layout.heads ? `l${state.layer}-h${state.head}-${name}` : name}`;
   }
 
   async #give(kind: ExportKind): Promise<void> {

@@ -13,8 +13,9 @@ import type {
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
 import { interestingCell } from "../state/interesting.ts";
-import { MODES, STAGES, type State, VIEWS } from "../state/state.ts";
+import { STAGES, type State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
+import { DRAWINGS, PAGES, viewOf } from "../views/registry.ts";
 import type { Surface } from "./app.ts";
 import { type How, type Notice, Session } from "./session.ts";
 import { type Opening, type Source, Sources } from "./sources.ts";
@@ -29,8 +30,8 @@ export type Parts = Readonly<
   >
 >;
 const PARTS: Parts = {
-  view: VIEWS,
-  mode: MODES,
+  view: PAGES.map(({ name }) => name),
+  mode: DRAWINGS.map(({ name }) => name),
   stage: STAGES,
   block: undefined,
   layer: undefined,
@@ -278,7 +279,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Loads what is seen. */
   async #surfaced(): Promise<void> {
     try {
-      const { LOOK, Surface } = await import("./app.ts");
+      const [{ LOOK, Surface }] = await Promise.all([import("./app.ts"), viewOf(this.#session.state).load()]);
       adoptStyles(this.renderRoot as ShadowRoot, [...this.#kind.elementStyles, ...LOOK]);
       this.#surface = new Surface({
         session: this.#session,
@@ -304,6 +305,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     }
     if (this.isConnected) this.#surface?.connect();
     this.requestUpdate();
+    if (this.#session.store) this.#focusPage();
   }
 
   readonly #pressed = (event: KeyboardEvent) => {
@@ -452,8 +454,13 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();
-    if (this.address && document.activeElement === document.body) this.#surface?.focusMain();
+    this.#focusPage();
     this.#emit("load", { report: store.report });
+  }
+
+  /** On a page of its own the picture has the focus from the first moment. */
+  #focusPage(): void {
+    if (this.address && document.activeElement === document.body) this.#surface?.focusMain();
   }
 
   #failed(title: string, error: unknown): void {

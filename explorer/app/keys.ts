@@ -1,7 +1,8 @@
 /** What a key does: moves inside the region that has the focus, actions by name everywhere, arrows along a toolbar. */
 
 import type { HeadName } from "../state/state.ts";
-import { actionOf, type Doer, moveCell, moveOf } from "./actions.ts";
+import { actionOf, type Doer, moveCell } from "./actions.ts";
+import { moveOf } from "./moves.ts";
 
 /** What keys need besides actions. */
 export interface Keyed extends Doer {

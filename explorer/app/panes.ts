@@ -1,6 +1,6 @@
 /**
  * The pictures of one element, made once and kept while it lives: which of them is on screen follows from the state. They
- * are told when the session has changed, when colours have, and when the element comes and goes.
+ * are told when the session has changed, when colors have, and when the element comes and goes.
  */
 import { describeHead } from "../../src/store/measures/sentence.ts";
 import type { HeadName } from "../state/state.ts";
@@ -8,11 +8,12 @@ import { describeCell, headName } from "../state/words.ts";
 import { Atlas } from "../views/atlas/atlas.ts";
 import { Overviews } from "../views/atlas/overviews.ts";
 import { Preview } from "../views/atlas/preview.ts";
-import { Matrix } from "../views/matrix/matrix.ts";
+import { VIEWS, viewOf } from "../views/registry.ts";
+import type { Pane, PaneContext, View, ViewParts } from "../views/view.ts";
 import type { Session } from "./session.ts";
 import { Slices } from "./time-slicer.ts";
 
-/** What is loaded behind the first picture. */
+/** What is loaded after the first picture. */
 export type More = typeof import("./lazy.ts");
 
 /** What panes need of the element. */
@@ -22,108 +23,123 @@ export interface PaneHost {
   readonly openHead: () => void;
   /** How much of what is computed in the background is done. */
   readonly progressed: (done: number) => void;
-}
-
-interface Pane {
-  readonly root: HTMLElement;
-  connect(): void;
-  disconnect(): void;
-  dispose(): void;
-  restyle(): void;
-  schedule(): void;
-  /** Draws now, without waiting for a frame. */
-  draw(): void;
-  focus(): void;
-  /** Moves what is seen so that the cursor is in it. */
-  follow?(): void;
-  /** Closer by a factor, or farther; 0: as it was at first. */
-  zoomBy?(factor: number): void;
+  /** A view has been loaded. */
+  readonly loaded: () => void;
 }
 
 export class Panes {
   readonly slices = new Slices();
   readonly overviews: Overviews;
   readonly preview: Preview;
+  /** All heads, small, beside the picture. */
   readonly atlas: Atlas;
-  readonly large: Atlas;
-  readonly matrix: Matrix;
-  lines: InstanceType<More["Lines"]> | undefined;
-  text: InstanceType<More["TextPane"]> | undefined;
-  table: InstanceType<More["TablePane"]> | undefined;
+  #table: InstanceType<More["TablePane"]> | undefined;
   readonly #session: Session;
+  readonly #context: PaneContext;
+  readonly #loaded: () => void;
+  readonly #parts = new Map<View, ViewParts>();
+  readonly #loading = new Map<View, Promise<void>>();
+  readonly #panes = new Map<View, Pane>();
   #shown: Pane[] = [];
+  /** The view that was on screen last: it stays until the next one has been loaded. */
+  #last: View | undefined;
 
   constructor(host: PaneHost) {
     const { session } = host;
     this.#session = session;
+    this.#loaded = host.loaded;
     this.overviews = new Overviews(session, () => {
       this.atlas.schedule();
-      this.large.schedule();
-      if (this.matrix.waiting > 0 || session.state.pool === "mean") this.matrix.schedule(true);
+      for (const pane of this.#panes.values()) pane.overviewed?.();
       host.progressed(this.overviews.done);
     });
     this.preview = new Preview(session, this.overviews);
-    const atlas = {
+    this.#context = {
       session,
+      slices: this.slices,
       overviews: this.overviews,
       takesWheel: host.takesWheel,
-      describe: (head: HeadName, full: boolean) => this.#describe(head, full),
-      openHead: host.openHead,
-    };
-    const preview =
-      (of: () => Atlas) =>
-      (head: HeadName | undefined, at: readonly [number, number] = [0, 0]) => {
-        const box = of().root.getBoundingClientRect();
-        this.preview.show(head, box.left - of().root.scrollLeft + at[0], box.top + at[1]);
-      };
-    this.atlas = new Atlas({ ...atlas, preview: preview(() => this.atlas) }, false);
-    this.large = new Atlas({ ...atlas, preview: preview(() => this.large) }, true);
-    this.matrix = new Matrix({
-      session,
-      slices: this.slices,
-      takesWheel: host.takesWheel,
       describe: (query, key, full) => describeCell(session, query, key, full),
-      failed: (error) => session.failed(error),
-      overview: (width, height, fine) =>
-        this.overviews.picture(session.state, width, height, session.state.transfer, fine),
-      overviewed: () => this.overviews.stateOf(session.state),
-    });
-    for (const { root } of [this.matrix, this.large]) root.classList.add("cursor-keys");
-  }
-
-  /** Makes the panes that came later. */
-  set more({ Lines, TextPane, TablePane }: More) {
-    const session = this.#session;
-    const reading = {
-      session,
-      slices: this.slices,
-      describe: (query: number, key: number, full: boolean) => describeCell(session, query, key, full),
+      describeHead: (head, full) => this.#describe(head, full),
+      openHead: host.openHead,
+      preview: (root, head, at = [0, 0]) => {
+        const box = root.getBoundingClientRect();
+        this.preview.show(head, box.left - root.scrollLeft + at[0], box.top + at[1]);
+      },
     };
-    this.lines = new Lines(reading);
-    this.text = new TextPane(reading);
-    this.table = new TablePane(session, this.slices);
+    const atlas: Atlas = new Atlas(
+      {
+        ...this.#context,
+        describe: this.#context.describeHead,
+        preview: (head, at) => this.#context.preview(atlas.root, head, at),
+      },
+      false,
+    );
+    this.atlas = atlas;
   }
 
-  /** The picture of the main column; one that is still being loaded leaves the picture before it there. */
-  get main(): Pane {
-    const { view, mode, table } = this.#session.state;
-    if (table && this.table) return this.table;
-    return view === "model" ? this.large : (this[mode] ?? this.matrix);
+  /** Makes the table, which comes later. */
+  set more({ TablePane }: More) {
+    this.#table = new TablePane(this.#session, this.slices);
+  }
+
+  /** Loads a view; its picture is made when it is needed. */
+  load(view: View): Promise<void> {
+    let loading = this.#loading.get(view);
+    if (loading === undefined) {
+      loading = view.load().then((parts) => {
+        this.#parts.set(view, parts);
+        this.#loaded();
+      });
+      this.#loading.set(view, loading);
+      loading.catch((error) => {
+        this.#loading.delete(view);
+        this.#session.failed(error);
+      });
+    }
+    return loading;
+  }
+
+  /** Loads all views, so that none is waited for. */
+  loadAll(): void {
+    for (const view of VIEWS) void this.load(view);
+  }
+
+  /** The view of the state with its parts; one that is still being loaded leaves the view before it on screen. */
+  get shown(): { readonly view: View; readonly parts: ViewParts | undefined } {
+    const wanted = viewOf(this.#session.state);
+    if (!this.#parts.has(wanted)) void this.load(wanted);
+    const view = this.#parts.has(wanted) ? wanted : (this.#last ?? wanted);
+    this.#last = view;
+    return { view, parts: this.#parts.get(view) };
+  }
+
+  /** The parts of a view, where they have been loaded. */
+  partsOf(view: View): ViewParts | undefined {
+    return this.#parts.get(view);
+  }
+
+  /** The picture of the main column; undefined where the view is a template, or is not there yet. */
+  get main(): Pane | undefined {
+    if (this.#session.state.table && this.#table) return this.#table;
+    return this.paneOf(this.shown.view);
+  }
+
+  paneOf(view: View): Pane | undefined {
+    const make = this.#parts.get(view)?.pane;
+    let pane = this.#panes.get(view);
+    if (pane === undefined && make) {
+      pane = make(this.#context);
+      this.#panes.set(view, pane);
+    }
+    return pane;
   }
 
   get #all(): readonly Pane[] {
-    const all: readonly (Pane | undefined)[] = [
-      this.atlas,
-      this.large,
-      this.matrix,
-      this.lines,
-      this.text,
-      this.table,
-    ];
-    return all.filter((pane) => pane !== undefined);
+    return [this.atlas, ...this.#panes.values(), ...(this.#table ? [this.#table] : [])];
   }
 
-  /** After the page has been rendered: whoever is on it watches and paints, whoever left rests. */
+  /** After the page has been rendered: panes on it watch and paint, panes that left it rest. */
   update(): void {
     const all = this.#all;
     for (const pane of all) {

@@ -15,14 +15,6 @@ export interface Ui {
   readonly act: (name: string) => void;
   /** Reads aloud, once the page is quiet. */
   readonly say: (text: string) => void;
-  /** Controls of views that are loaded behind the first picture; undefined until then. */
-  readonly controls: ModeControls | undefined;
-}
-
-/** The controls that lines and text have of their own. */
-export interface ModeControls {
-  readonly linesControls: (ui: Ui) => TemplateResult | typeof nothing;
-  readonly textControls: (ui: Ui) => TemplateResult | typeof nothing;
 }
 
 /** A number on screen: its text, with the full value and the function that gave it beside it. */

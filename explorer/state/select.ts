@@ -47,12 +47,10 @@ export function clickToken(
   return { ...cursor, [side]: again ? [] : [index] };
 }
 
-/** Esc, one step back at a time: the pin, the selection, then the view above; undefined where there is none. */
-export function stepBack(state: State): Partial<State> | undefined {
+/** Esc, one step back at a time: the held cell, the selection, the table, then the page `up`; undefined where there is none. */
+export function stepBack(state: State, up?: State["view"]): Partial<State> | undefined {
   if (state.held !== null) return { held: null };
   if (state.rows.length > 0 || state.columns.length > 0) return { rows: [], columns: [] };
   if (state.table) return { table: false };
-  if (state.view === "row") return { view: "head" };
-  if (state.view === "head") return { view: "model" };
-  return undefined;
+  return up && { view: up };
 }

@@ -8,9 +8,6 @@ import type { Camera, Filter, HeadName, State } from "../../src/view/element.ts"
 
 export type { Camera, Filter, HeadName, State };
 
-/** The views; doors for others (compare, flow, lab) are added here. */
-export const VIEWS = ["model", "head", "row"] as const;
-export const MODES = ["matrix", "lines", "text"] as const;
 /** The steps from q·k to what reaches the output, in order. */
 export const STAGES = ["scores", "scaled", "masked", "weights", "contribution"] as const;
 export const TRANSFERS = ["sqrt", "linear", "log"] as const;

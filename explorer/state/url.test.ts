@@ -1,19 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DRAWINGS, PAGES } from "../views/registry.ts";
 import {
   AGGREGATES,
   DEFAULT,
   DOMAINS,
   HIDES,
   indexSet,
-  MODES,
   RAMPS,
   SORTS,
   STAGES,
   type State,
   TRANSFERS,
   togglePin,
-  VIEWS,
 } from "./state.ts";
 import { decode, encode } from "./url.ts";
 
@@ -30,8 +29,8 @@ const camera = fc.option(
   { nil: null },
 );
 const state: fc.Arbitrary<State> = fc.record({
-  view: fc.constantFrom(...VIEWS),
-  mode: fc.constantFrom(...MODES),
+  view: fc.constantFrom(...PAGES.map(({ name }) => name as State["view"])),
+  mode: fc.constantFrom(...DRAWINGS.map(({ name }) => name as State["mode"])),
   block: name,
   layer: index,
   head: index,

@@ -5,6 +5,8 @@
  * Law: decode(encode(state)) is the state, for every state. Anything in an address that no state would write (an unknown
  * name, a number that is none) is passed over, so that a damaged link still opens.
  */
+
+import { DRAWINGS, PAGES } from "../views/registry.ts";
 import {
   AGGREGATES,
   type Camera,
@@ -14,14 +16,12 @@ import {
   type HeadName,
   HIDES,
   indexSet,
-  MODES,
   MOST_PINS,
   RAMPS,
   SORTS,
   STAGES,
   type State,
   TRANSFERS,
-  VIEWS,
 } from "./state.ts";
 
 /** How one part of the state is written: `write` gives undefined, `read` too, for what is not to be written or read. */
@@ -160,7 +160,7 @@ const PARTS: readonly Entry[] = [
   ["i", "query", index],
   ["j", "key", index],
   ["at", "held", held],
-  ["m", "mode", choice(MODES)],
+  ["m", "mode", choice(DRAWINGS.map(({ name }) => name as State["mode"]))],
   ["s", "stage", choice(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
   ["x", "transfer", choice(TRANSFERS, { linear: "lin" })],
   ["d", "domain", choice(DOMAINS, { absolute: "abs" })],
@@ -208,7 +208,7 @@ export function encode(state: State): string {
 /** The state of an address, or undefined where it is of another kind or version. */
 export function decode(hash: string): State | undefined {
   const [, path, search = ""] = /^#?v1\/([a-z]+)(?:\?(.*))?$/s.exec(hash) ?? [];
-  const view = VIEWS.find((name) => name === path);
+  const view = PAGES.find(({ name }) => name === path)?.name;
   if (view === undefined) return undefined;
   const given = new Map(
     search.split("&").map((one) => {

@@ -17,11 +17,11 @@ const white = COLOURS.map(
 export const paper = css`
 :host, :host([theme]) { color-scheme: light; ${unsafeCSS(white)} block-size: auto; background: #ffffff; container-type: normal; break-inside: avoid; }
 * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.root, .root.row, .root.model, .root.alone { padding: 0; display: block; block-size: auto; inline-size: ${SHEET}px; max-inline-size: 100%; overflow: visible; }
+.root, .root.without-side, .root.without-heads, .root.alone { padding: 0; display: block; block-size: auto; inline-size: ${SHEET}px; max-inline-size: 100%; overflow: visible; }
 .masthead, .left, .side, .status, .line, .toolbar, .minimap, .preview, .mark.pointed, .mark.band, dialog, .ghost { display: none; }
 .printed { display: block; padding-block-end: 8px; overflow-wrap: anywhere; }
 .main { display: block; padding: 0; }
-.pane, .root.model .pane { inline-size: var(--print-width, 100%); block-size: var(--print-height, 560px); min-block-size: 0; max-inline-size: none; zoom: var(--print-zoom, 1); }
+.pane, .root.without-heads .pane { inline-size: var(--print-width, 100%); block-size: var(--print-height, 560px); min-block-size: 0; max-inline-size: none; zoom: var(--print-zoom, 1); }
 .pane.scrolls { inline-size: auto; block-size: auto; zoom: 1; overflow: visible; }
 .foot { padding-block-end: 0; }
 .legend { padding-inline-start: 6px; }

@@ -84,7 +84,7 @@ export const shell = css`
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; max-block-size: 300px; }
   .main { padding: 12px 12px 0; }
   .pane { flex: none; block-size: min(104cqi, 620px); min-block-size: 320px; }
-  .root.model .pane { block-size: min(88cqi, 620px); }
+  .root.without-heads .pane { block-size: min(88cqi, 620px); }
   .pane.scrolls { block-size: auto; overflow: visible; }
   .side { border: 0; border-block-start: 1px solid var(--line); padding: 16px 12px; columns: auto; }
   .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
@@ -98,12 +98,12 @@ export const shell = css`
   .toolbar .more .menu { position: fixed; inset-inline: 12px; }
   .top nav button { padding: 0 6px; }
 }
-.root.row { grid-template-areas: "top top top" "atlas main main" "status status status"; }
-.root.model { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
+.root.without-side { grid-template-areas: "top top top" "atlas main main" "status status status"; }
+.root.without-heads { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
 @container (width < 1200px) {
-  .root.row { grid-template-areas: "top top" "atlas main" "atlas main" "status status"; }
-  .root.model { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
-  .root.model .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
+  .root.without-side { grid-template-areas: "top top" "atlas main" "atlas main" "status status"; }
+  .root.without-heads { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
+  .root.without-heads .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
 }
 .pane.scrolls { overflow: auto; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }

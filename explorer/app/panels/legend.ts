@@ -8,12 +8,15 @@ import { css } from "../../styles/css.ts";
 import { hasMask } from "../../views/row/steps.ts";
 import type { Session } from "../session.ts";
 
-/** @param drawn the value at full colour, of what is on the canvas */
-export function legend(session: Session, drawn: number | undefined): TemplateResult {
+/**
+ * @param drawn the value at full color, of what is on the canvas
+ * @param weightsOnly the picture shows weights whatever the stage
+ */
+export function legend(session: Session, drawn: number | undefined, weightsOnly = false): TemplateResult {
   const { state, dark, block } = session;
   const { notNumbers = 0, negative = 0 } = session.measures() ?? {};
-  const signed = isSigned(state.stage) && state.view !== "model";
-  const weights = state.stage === "weights" || state.view === "model";
+  const signed = isSigned(state.stage) && !weightsOnly;
+  const weights = state.stage === "weights" || weightsOnly;
   const most = weights && state.domain === "absolute" ? 1 : (drawn ?? 1);
   const table = colourTable(rampOf(state.ramp, signed, dark));
   const steps = Array.from({ length: 17 }, (_, i) => hex(table[Math.round((i * 255) / 16)]));

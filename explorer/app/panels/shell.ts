@@ -2,9 +2,10 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
 import type { LoadReport } from "../../../src/store/types.ts";
-import type { View } from "../../state/state.ts";
+import type { State } from "../../state/state.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
+import { PAGES, pageOf } from "../../views/registry.ts";
 import type { Session } from "../session.ts";
 import { figure, token, type Ui } from "../ui.ts";
 import { caption } from "./caption.ts";
@@ -19,38 +20,38 @@ export interface Parts {
   readonly atlas: HTMLElement;
   /** The picture of the main column. */
   readonly pane: HTMLElement | TemplateResult;
-  readonly legend: TemplateResult | typeof nothing;
-  readonly side: TemplateResult | typeof nothing;
+  readonly legend: unknown;
+  /** Controls of the view, and its words before the head's sentence. */
+  readonly controls: unknown;
+  readonly caption: unknown;
+  /** What is beside the picture; undefined: the inspector. */
+  readonly side: unknown;
   readonly dialogs: TemplateResult | typeof nothing;
 }
-
-const VIEW_NAMES: readonly (readonly [View, string])[] = [
-  ["model", "Model"],
-  ["head", "Head"],
-  ["row", "Row"],
-];
 
 export function shell(ui: Ui, parts: Parts): TemplateResult {
   const { session } = ui;
   const { state, status } = session;
   const open = session.store !== undefined && session.block !== undefined;
+  const page = pageOf(state);
+  const { heads, side, foot, scrolls = false } = page.layout;
   const busy = status.kind === "loading" ? status.done : session.progress;
-  return html`<div class="root ${open ? state.view : "closed"}" part="root">
+  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root">
     <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
       open
         ? html`
-      ${state.view === "model" ? nothing : html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>`}
-      <section class="main" part="main" aria-label=${state.view === "row" ? "Row" : state.view === "model" ? "Model" : "Head"}>
+      ${heads ? html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>` : nothing}
+      <section class="main" part="main" aria-label=${page.label}>
         <p class="printed"><strong>${session.store?.report.name}</strong> · ${headName(session)}${
-          state.view === "head" ? html` · ${STAGE_NAMES[state.stage]}` : nothing
+          page.layout.toolbar ? html` · ${STAGE_NAMES[state.stage]}` : nothing
         }</p>
-        ${state.view === "head" ? toolbar(ui) : nothing}
-        <div class="pane ${state.view === "row" && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
-        ${state.view === "row" ? nothing : html`<div class="foot">${caption(session)}${parts.legend}</div>`}
+        ${page.layout.toolbar ? toolbar(ui, parts.controls) : nothing}
+        <div class="pane ${scrolls && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
+        ${foot ? html`<div class="foot">${caption(session, parts.caption)}${parts.legend}</div>` : nothing}
       </section>
-      ${state.view === "row" ? nothing : html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${state.view === "model" ? parts.side : inspector(ui)}</section>`}`
+      ${side ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.side ?? inspector(ui)}</section>` : nothing}`
         : html`<section class="main" part="main" aria-label="Open">${welcome(ui)}</section>`
     }
     ${statusBar(session)}
@@ -65,12 +66,14 @@ function top({ session, act }: Ui): TemplateResult {
     ${
       block === undefined
         ? nothing
-        : html`<nav aria-label="Views">${VIEW_NAMES.map(
-            ([
-              view,
-              text,
-            ]) => html`<button type="button" aria-current=${state.view === view ? "page" : nothing}
-            @click=${() => session.set({ view })}>${text}</button>`,
+        : html`<nav aria-label="Views">${PAGES.filter(({ when }) => when?.(session) !== false).map(
+            ({
+              name,
+              label,
+              hint,
+              key,
+            }) => html`<button type="button" aria-current=${state.view === name ? "page" : nothing}
+            title=${key === undefined ? hint : `${hint} (${key.toUpperCase()})`} @click=${() => session.set({ view: name as State["view"] })}>${label}</button>`,
           )}</nav>
     <span class="about">${store?.report.name ?? ""} · ${figure(block.layers.length, "layers")} × ${figure(block.heads, "heads")} · ${
       block.Nq === block.Nk
@@ -99,12 +102,6 @@ function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]
     : html`<span class="badge" title=${`The log-sum-exp of ${rows} rows, computed here, is not the one the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
 }
 
-const HINTS = {
-  model: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keyboard",
-  head: "←↑↓→ move · Enter hold · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
-  row: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
-} as const;
-
 function statusBar(session: Session): TemplateResult {
   const { state, block, hover } = session;
   if (block === undefined || !session.ready)
@@ -113,9 +110,9 @@ function statusBar(session: Session): TemplateResult {
   const { query, key } = session.pointed;
   const value = describeCell(session, query, key, false).split(",")[0];
   return html`<div class="status" part="status">
-    <span class="hints">${HINTS[state.view]}</span>
+    <span class="hints">${pageOf(state).keys}</span>
     <span class="where">${
-      state.view === "model"
+      !pageOf(state).layout.heads
         ? nothing
         : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${value}</span></span>`
     }

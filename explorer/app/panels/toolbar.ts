@@ -6,13 +6,14 @@ import {
   DOMAINS,
   HIDES,
   type Hide,
-  type Mode,
   RAMPS,
   STAGES,
   type Stage,
+  type State,
   TRANSFERS,
 } from "../../state/state.ts";
 import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
+import { DRAWINGS, viewOf } from "../../views/registry.ts";
 import { hiddenKeys } from "../session.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
 
@@ -44,21 +45,26 @@ function specialNames(session: Ui["session"]): string {
     : `${different.slice(0, 3).join(", ")}${different.length > 3 ? " …" : ""}`;
 }
 
-export function toolbar(ui: Ui): TemplateResult | typeof nothing {
+/** @param controls what the view has of its own */
+export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof nothing {
   const { session } = ui;
   const { state, block } = session;
   if (block === undefined) return nothing;
   const score = state.stage === "scores" || state.stage === "scaled" || state.stage === "masked";
   const segments = block.segments;
   const hidden = hiddenKeys(block, state);
+  const { weightsOnly = false } = viewOf(state);
   return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
     ${choice(
       "View",
-      [
-        ["matrix", "Matrix", "Every weight as a cell: a row for each query, a column for each key (M)"],
-        ["lines", "Lines", "The strongest links between the tokens as lines (L)"],
-        ["text", "Text", "The text itself, colored by what one token gives to the others (X)"],
-      ],
+      DRAWINGS.map(
+        ({ name, label, hint, key }) =>
+          [
+            name as State["mode"],
+            label,
+            key === undefined ? hint : `${hint} (${key.toUpperCase()})`,
+          ] as const,
+      ),
       state.mode,
       (mode) => session.set({ mode }),
     )}
@@ -69,8 +75,8 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
           [
             stage,
             stage === "contribution" && block.has.wo ? "w·‖vW\u2092‖" : STAGE_NAMES[stage],
-            hintOf(stage, i + 1, block.has.qk, state.mode),
-            !block.stages.includes(stage) || (state.mode === "lines" && isSigned(stage)),
+            hintOf(stage, i + 1, block.has.qk, weightsOnly),
+            !block.stages.includes(stage) || (weightsOnly && isSigned(stage)),
           ] as const,
       ),
       state.stage,
@@ -120,8 +126,7 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
         : nothing
     }`
     }
-    ${state.mode === "matrix" ? check("values", state.values, (values) => session.set({ values })) : nothing}
-    ${state.mode === "lines" ? ui.controls?.linesControls(ui) : state.mode === "text" ? ui.controls?.textControls(ui) : nothing}
+    ${controls}
     ${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
@@ -165,10 +170,10 @@ export function toolbar(ui: Ui): TemplateResult | typeof nothing {
 }
 
 /** What a stage is, for those who point at its button. */
-function hintOf(stage: Stage, key: number, scored: boolean, mode: Mode): string {
+function hintOf(stage: Stage, key: number, scored: boolean, weightsOnly: boolean): string {
   if (!scored && stage !== "weights")
     return "The file has weights alone; with q and k this stage could be shown";
-  if (mode === "lines" && isSigned(stage)) return "Lines show weights, not scores";
+  if (weightsOnly && isSigned(stage)) return "This picture shows weights, not scores";
   return `${STAGE_MEANINGS[stage]} (${key})`;
 }
 

@@ -86,6 +86,7 @@ export class Atlas {
   }
 
   focus(): void {
+    if (this.root.isConnected) this.draw();
     this.#grid.focus();
   }
 

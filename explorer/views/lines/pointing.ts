@@ -2,7 +2,7 @@
  * What pointing and keys do to lines: hovering a token or a line previews it, a click pins it, with Control or Shift more
  * of them; the wheel scrolls the columns, with Control it zooms. Arrows go along a column, left and right switch columns.
  */
-import { moveOf } from "../../app/actions.ts";
+import { moveOf } from "../../app/moves.ts";
 import { nearest, placeOf, step } from "../../canvas/axis.ts";
 import { clickCell, clickToken, span } from "../../state/select.ts";
 import { cellOf, type Focus } from "./focus.ts";

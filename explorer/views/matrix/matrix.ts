@@ -138,6 +138,11 @@ export class Matrix {
     return Math.max(this.#missing, this.#tiles.waiting);
   }
 
+  /** The overview is shown where there is no tile yet, or in place of tiles. */
+  overviewed(): void {
+    if (this.waiting > 0 || this.#host.session.state.pool === "mean") this.schedule(true);
+  }
+
   get scene(): Frame["scene"] | undefined {
     return this.#frame?.scene;
   }
@@ -149,6 +154,8 @@ export class Matrix {
 
   /** Puts the keyboard's focus on the cursor's cell. */
   focus(): void {
+    // The grid's rows and columns are those of the last drawing, which may have been another file's.
+    if (this.root.isConnected) this.draw();
     this.#grid.focus();
   }
 

@@ -1,5 +1,5 @@
 /** What pointing and keys do to a running text: hovering previews, a click pins, arrows go along and across the lines. */
-import { moveOf } from "../../app/actions.ts";
+import { moveOf } from "../../app/moves.ts";
 import type { Cell } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
 import { span } from "../../state/select.ts";

@@ -1,0 +1,27 @@
+/** The keys that move the cursor, in every view alike. */
+
+/** Moves of the cursor: rows and columns a key goes; undefined for other keys. */
+export function moveOf(event: KeyboardEvent): readonly [rows: number, columns: number] | undefined {
+  const far = Number.MAX_SAFE_INTEGER;
+  const control = event.ctrlKey || event.metaKey;
+  switch (event.key) {
+    case "ArrowLeft":
+      return [0, -1];
+    case "ArrowRight":
+      return [0, 1];
+    case "ArrowUp":
+      return [-1, 0];
+    case "ArrowDown":
+      return [1, 0];
+    case "PageUp":
+      return [-16, 0];
+    case "PageDown":
+      return [16, 0];
+    case "Home":
+      return control ? [-far, -far] : [0, -far];
+    case "End":
+      return control ? [far, far] : [0, far];
+    default:
+      return undefined;
+  }
+}

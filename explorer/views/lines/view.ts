@@ -1,0 +1,15 @@
+/** A head as lines: the strongest links between two columns of tokens, or as arcs over one. */
+import type { View } from "../view.ts";
+
+export const lines: View = {
+  name: "lines",
+  place: "head",
+  label: "Lines",
+  hint: "The strongest links between the tokens as lines",
+  command: "Draw as lines",
+  key: "l",
+  layout: { heads: true, side: true, toolbar: true, foot: true },
+  weightsOnly: true,
+  figure: "head",
+  load: async () => (await import("./parts.ts")).parts,
+};

@@ -1,0 +1,25 @@
+/** The matrix as a view: its picture, its control, its legend. */
+import { legend } from "../../app/panels/legend.ts";
+import { check } from "../../app/ui.ts";
+import type { ViewParts } from "../view.ts";
+import { Matrix } from "./matrix.ts";
+
+export const parts: ViewParts = {
+  pane: ({ session, slices, overviews, takesWheel, describe }) => {
+    const matrix = new Matrix({
+      session,
+      slices,
+      takesWheel,
+      describe,
+      failed: (error) => session.failed(error),
+      overview: (width, height, fine) =>
+        overviews.picture(session.state, width, height, session.state.transfer, fine),
+      overviewed: () => overviews.stateOf(session.state),
+    });
+    matrix.root.classList.add("cursor-keys");
+    return matrix;
+  },
+  controls: ({ session }) => check("values", session.state.values, (values) => session.set({ values })),
+  legend: (session, pane) => legend(session, (pane as Matrix | undefined)?.domain),
+  caption: () => "Each row is a query, each column a key. ",
+};

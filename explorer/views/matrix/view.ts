@@ -1,0 +1,14 @@
+/** A head as a matrix: a row for each query, a column for each key. */
+import type { View } from "../view.ts";
+
+export const matrix: View = {
+  name: "matrix",
+  place: "head",
+  label: "Matrix",
+  hint: "Every weight as a cell: a row for each query, a column for each key",
+  command: "Draw as a matrix",
+  key: "m",
+  layout: { heads: true, side: true, toolbar: true, foot: true },
+  figure: "head",
+  load: async () => (await import("./parts.ts")).parts,
+};

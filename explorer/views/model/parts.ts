@@ -1,0 +1,33 @@
+/** The atlas of all heads as a view: its picture, the column beside it, its legend. */
+import { html } from "lit";
+import { legend } from "../../app/panels/legend.ts";
+import { modelSide } from "../../app/panels/model.ts";
+import { Atlas } from "../atlas/atlas.ts";
+import type { ViewParts } from "../view.ts";
+
+/** More tokens than this do not fit a thumbnail one by one. */
+const MERGED = 64;
+
+export const parts: ViewParts = {
+  pane: ({ session, overviews, takesWheel, describeHead, openHead, preview }) => {
+    const atlas: Atlas = new Atlas(
+      {
+        session,
+        overviews,
+        takesWheel,
+        describe: describeHead,
+        openHead,
+        preview: (head, at) => preview(atlas.root, head, at),
+      },
+      true,
+    );
+    atlas.root.classList.add("cursor-keys");
+    return atlas;
+  },
+  side: modelSide,
+  legend: (session) => legend(session, 1, true),
+  caption: ({ block, state }) =>
+    block === undefined || state.table
+      ? ""
+      : html`One picture for each head, all on one color scale${Math.max(block.Nq, block.Nk) > MERGED ? "; where cells are merged, the largest is shown" : ""}. Layer ${state.layer}, head ${state.head}: `,
+};

@@ -1,0 +1,5 @@
+/** The row as a view. */
+import type { ViewParts } from "../view.ts";
+import { rowView } from "./row.ts";
+
+export const parts: ViewParts = { content: rowView };

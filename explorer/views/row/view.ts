@@ -1,0 +1,16 @@
+/** Where one number comes from: the formula step by step, the whole row, the products of q and k, the output. */
+import type { View } from "../view.ts";
+
+export const row: View = {
+  name: "row",
+  place: "page",
+  label: "Row",
+  hint: "Where one number comes from, step by step",
+  command: "Row: where this number comes from",
+  key: "w",
+  keys: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
+  up: "head",
+  layout: { heads: true, side: false, toolbar: false, foot: false, scrolls: true },
+  figure: "row",
+  load: async () => (await import("./parts.ts")).parts,
+};

@@ -1,0 +1,14 @@
+/** A head on the text itself: tokens colored by what one of them gives to, or gets from, the others. */
+import type { View } from "../view.ts";
+
+export const text: View = {
+  name: "text",
+  place: "head",
+  label: "Text",
+  hint: "The text itself, colored by what one token gives to the others",
+  command: "Draw on the text",
+  key: "x",
+  layout: { heads: true, side: true, toolbar: true, foot: true },
+  figure: "head",
+  load: async () => (await import("./parts.ts")).parts,
+};
