@@ -48,7 +48,7 @@ export {
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
 export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
-export { locateShipped, USE_LITE_PACKAGE, USE_LITE_VERSION } from "./locate.ts";
+export { locateShipped } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
 export {
   type AttentionModel,
@@ -57,25 +57,9 @@ export {
   type TextModel,
   type TextTokens,
   textModel,
-  useLiteModel,
   type WeighedLayer,
   withWeights,
 } from "./text-model.ts";
-export {
-  openGraphModel,
-  parseManifest,
-  readWeights,
-  type WeightEntry,
-  type WeightsManifest,
-} from "./tfjs.ts";
 export * from "./tokenizer/index.ts";
 export { type Token, type Tokens, type Unigram, unigram, type VocabularyEntry } from "./unigram.ts";
-export {
-  type Encoded,
-  type EncodedLayer,
-  openUseLite,
-  similarity,
-  type UseLite,
-  useLite,
-} from "./use-lite.ts";
 export type { ModelNote } from "./weights.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { attentionWeights } from "../attention.ts";
 import { OptionError } from "../core/errors.ts";
-import { Bert, Gpt2, openUseLite, textModel, trainTokenizer, useLiteModel, withWeights } from "./index.ts";
+import { Bert, Gpt2, textModel, trainTokenizer, withWeights } from "./index.ts";
 
 const text = "the cat sat on the mat, the cat sat\n".repeat(4);
 const bpe = trainTokenizer([text], { kind: "bpe", vocabSize: 262 });
@@ -88,23 +87,6 @@ describe("attention", () => {
   test("of nothing is refused; an encoder's special tokens are something", () => {
     expect(() => decoder.attention("")).toThrow(OptionError);
     expect(encoder.attention("").tokens).toEqual(["[CLS]", "[SEP]"]);
-  });
-
-  test("of the Universal Sentence Encoder lite, through the same interface", () => {
-    const lite = openUseLite();
-    const model = useLiteModel(lite);
-    expect(model).toMatchObject({ architecture: "encoder", layers: 2, heads: 4, maxTokens: 128 });
-    const seen = model.attention("time flies like an arrow");
-    const own = lite.run("time flies like an arrow");
-    expect(seen.tokens).toEqual(own.pieces);
-    expect([...seen.ids]).toEqual([...own.ids]);
-    seen.layers.forEach(({ query, key, lse, options }, layer) => {
-      const weights = attentionWeights(query, key, lse, options).toFloat64();
-      own.layers[layer].weights
-        .toFloat64()
-        .forEach((x, i) => expect(Math.abs(x - weights[i])).toBeLessThan(1e-6));
-    });
-    expect(() => model.attention("a", "b")).toThrow(/one text at a time/);
   });
 });
 

@@ -9,7 +9,6 @@ import type { ForwardOptions, LayerAttention } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
 import type { DecoderModel, TransformerModel } from "./families/model.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
-import type { UseLite } from "./use-lite.ts";
 import type { ModelNote } from "./weights.ts";
 
 /** A text, or a pair, as tokens. One entry a token in each list. */
@@ -150,41 +149,6 @@ function fitting(sequences: Int8Array, most: number): number[] {
     if (sequence < 0 || taken[sequence]++ < counts[sequence]) kept.push(i);
   });
   return kept.slice(0, most);
-}
-
-/** The Universal Sentence Encoder lite as a model like the others. It reads one text at a time. */
-export function useLiteModel(model: UseLite): AttentionModel {
-  const tokenize = (text: string, pair?: string): TextTokens => {
-    if (pair !== undefined)
-      throw new OptionError("pair", "useLiteModel: this encoder reads one text at a time, not a pair");
-    const { normalized, tokens } = model.tokenize(text);
-    const read = tokens.slice(0, model.maxPieces);
-    return {
-      texts: [normalized],
-      ids: Int32Array.from(read, ({ id }) => id),
-      tokens: read.map(({ piece }) => piece),
-      offsets: read.map(({ start, end }) => [start, end]),
-      sequences: new Int8Array(read.length),
-      special: read.map(() => false),
-      typeIds: new Int32Array(read.length),
-      leftOut: tokens.length - read.length,
-    };
-  };
-  return {
-    name: "universal-sentence-encoder-lite",
-    architecture: "encoder",
-    layers: model.layers,
-    heads: model.heads,
-    maxTokens: model.maxPieces,
-    tokenize,
-    attention(text, pair) {
-      const tokens = tokenize(text, pair);
-      const layers = model
-        .run(text)
-        .layers.map(({ q, k, v, lse }) => ({ query: q, key: k, value: v, lse, options: {} }));
-      return { ...tokens, layers: layers as unknown as LayerAttention[] };
-    },
-  };
 }
 
 /** A layer with its weights in full, [H, N, N]: for short texts, which are drawn whole. */

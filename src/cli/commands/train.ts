@@ -32,10 +32,10 @@ import { checkPlace } from "../support/output.ts";
 import { type Progress, startProgress } from "../support/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
 import {
-  checkSame,
   type Kept,
   readKept,
   readSettings,
+  resumedSettings,
   SETTING_HELP,
   SETTING_OPTIONS,
   type Settings,
@@ -69,7 +69,8 @@ export const command: Command = {
     "evaluate-every":
       "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
     dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
-    resume: "go on from the checkpoint in DIR, with the texts it began with",
+    resume:
+      "go on from the checkpoint in DIR, with the texts and settings it began with; --steps may be another",
     json: "what came out as a JSON object",
     ...ENGINE_HELP,
   },
@@ -125,8 +126,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
     found = await look(folder, values); // another process may have gone on with it until now
   }
   const kept = found && readKept(join(folder, CHECKPOINT), found.config);
-  if (kept) checkSame(values, kept.settings);
-  const settings = kept?.settings ?? asked;
+  const settings = kept ? resumedSettings(values, kept.settings) : asked;
   const texts = await Promise.all(positionals.map(readText));
   const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
 
@@ -162,12 +162,14 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
     await lock();
     await look(folder, values); // another process may have begun there meanwhile
   }
-  const config: Kept = kept ?? {
-    settings,
-    data: corpus.fingerprint,
-    tokens: corpus.ids.length,
-    tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
-  };
+  const config: Kept = kept
+    ? { ...kept, settings }
+    : {
+        settings,
+        data: corpus.fingerprint,
+        tokens: corpus.ids.length,
+        tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
+      };
   if (found) say(`resuming at step ${found.step} of ${settings.steps}`);
   const report = new Report(io, say, settings, found?.step ?? 0);
   const result = await answers(() =>

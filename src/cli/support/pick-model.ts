@@ -1,37 +1,17 @@
 /** The model whose attention is shown: one place that decides what runs where none is named. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { UnsupportedError } from "../../core/errors.ts";
 import type { Pooling } from "../../models/embed.ts";
 import { findModel } from "../../models/hub/find.ts";
 import { locateShipped } from "../../models/locate.ts";
-import type { AttentionModel, TextModel } from "../../models/text-model.ts";
-import type { UseLite } from "../../models/use-lite.ts";
+import type { TextModel } from "../../models/text-model.ts";
 
 /** What `--model` says, for `--help`. */
 export const MODEL_HELP =
   "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
-/** A model, and the sentence encoder behind it where it is one: that one can compare whole texts. */
-export interface Picked {
-  readonly model: AttentionModel;
-  readonly sentences?: UseLite;
-}
-
-/**
- * The model that a name or a folder means: `encoder` and `decoder` of this package, `use-lite`, a Hugging Face directory
- * (`config.json`), a model's name in Hugging Face's cache, or the folder of the Universal Sentence Encoder lite (`model.json`).
- * Without one, the first that is here of the package's encoder and its decoder.
- */
-export async function pickModel(name?: string): Promise<Picked> {
-  if (name !== "use-lite" && !(name !== undefined && existsSync(join(name, "model.json"))))
-    return { model: await pickTextModel(name ?? shipped()) };
-  const [{ openUseLite }, { useLiteModel }] = await Promise.all([
-    import("../../models/use-lite.ts"),
-    import("../../models/text-model.ts"),
-  ]);
-  const sentences = openUseLite(name === "use-lite" ? undefined : name);
-  return { model: useLiteModel(sentences), sentences };
+/** The model that a name or a folder means, as `findModel` has it; without one, the first that is here of the package's own. */
+export async function pickModel(name?: string): Promise<{ readonly model: TextModel }> {
+  return { model: await pickTextModel(name ?? shipped()) };
 }
 
 /** The model of a name or folder, as `findModel` has it. */

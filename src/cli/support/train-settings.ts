@@ -257,10 +257,14 @@ export function readKept(path: string, text: string): Kept {
   return kept as Kept;
 }
 
-/** Throws an OptionError that names the first option given that is not what the run began with. */
-export function checkSame(values: Values, kept: Settings): void {
+/**
+ * The settings of a run that goes on: those it began with, but for `--steps`, which may be given anew: the learning rate
+ * then follows the schedule of the new number. Throws an OptionError that names the first other option that is not what the run
+ * began with.
+ */
+export function resumedSettings(values: Values, kept: Settings): Settings {
   for (const [key, { option, read }] of Object.entries(ROWS)) {
-    if (values[option] === undefined) continue;
+    if (values[option] === undefined || key === "steps") continue;
     const [asked, was] = [read(option, values[option]), kept[key as keyof Settings]];
     if (asked !== was)
       throw new OptionError(
@@ -269,4 +273,7 @@ export function checkSame(values: Values, kept: Settings): void {
         { option, got: asked, expected: was },
       );
   }
+  return values.steps === undefined
+    ? kept
+    : { ...kept, steps: ROWS.steps.read("steps", values.steps) as number };
 }

@@ -1,19 +1,20 @@
 import { expect, it } from "vitest";
-import { openUseLite } from "../../models/use-lite.ts";
+import { locateShipped, readModel, withWeights } from "../../models/index.ts";
 import { storeFromModel } from "./from.ts";
 
 it("a model's heads, from its own queries and keys, have the weights the model computed", async () => {
-  const encoded = openUseLite().run("time flies like an arrow");
+  const encoder = await readModel(locateShipped("encoder"));
+  const encoded = withWeights(encoder.attention("time flies like an arrow"));
   const store = storeFromModel({
     tokens: encoded.pieces,
     text: encoded.text,
-    model: "use-lite",
+    model: "encoder",
     layers: encoded.layers,
   });
   const { blocks, report } = store;
   const n = encoded.pieces.length;
   expect(blocks[0]).toMatchObject({
-    layers: [0, 1],
+    layers: [0, 1, 2, 3],
     heads: 4,
     Nq: n,
     queryTokens: encoded.pieces,

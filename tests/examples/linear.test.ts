@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
+import { ShapeError } from "heed";
 import { expect, test } from "vitest";
-import { ShapeError } from "../core/errors.ts";
-import { linear } from "./linear.ts";
+import { linear } from "../../examples/universal-sentence-encoder/linear.ts";
 
 test("y = x·W + b for one row", () => {
   const weight = Float32Array.of(1, 2, 3, 4, 5, 6); // [2, 3]

@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readSafetensors } from "heed/io";
 import { describe, expect, test } from "vitest";
-import { readSafetensors } from "../../src/io/index.ts";
-import { openUseLite } from "../../src/models/use-lite.ts";
+import { openUseLite } from "../../examples/universal-sentence-encoder/use-lite.ts";
 
 const folder = join(import.meta.dirname, "../../../shared/golden/use-lite");
 

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attentionWeights, FormatError, OptionError, ShapeError } from "heed";
 import { afterAll, expect, test } from "vitest";
-import { attentionWeights } from "../attention.ts";
-import { FormatError, OptionError, ShapeError } from "../core/errors.ts";
-import { locateUseLite } from "./locate.ts";
-import { openUseLite, similarity, useLite } from "./use-lite.ts";
+import { locateUseLite } from "../../examples/universal-sentence-encoder/locate.ts";
+import {
+  openUseLite,
+  similarity,
+  useLite,
+  useLiteModel,
+} from "../../examples/universal-sentence-encoder/use-lite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-use-lite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -85,4 +89,19 @@ test("similarity: 1 for the same direction, 0 for right angles and for zeros, âˆ
   expect(similarity([1, 0], [-2, 0])).toBe(-1);
   expect(similarity([0, 0], [1, 1])).toBe(0);
   expect(() => similarity([1], [1, 2])).toThrow(ShapeError);
+});
+
+test("is a model like those of heed/models", () => {
+  const seen = useLiteModel(model).attention("time flies like an arrow");
+  const own = model.run("time flies like an arrow");
+  expect(useLiteModel(model)).toMatchObject({ architecture: "encoder", layers: 2, heads: 4, maxTokens: 128 });
+  expect(seen.tokens).toEqual(own.pieces);
+  expect([...seen.ids]).toEqual([...own.ids]);
+  seen.layers.forEach(({ query, key, lse, options }, layer) => {
+    const weights = attentionWeights(query, key, lse, options).toFloat64();
+    own.layers[layer].weights
+      .toFloat64()
+      .forEach((x, i) => expect(Math.abs(x - weights[i])).toBeLessThan(1e-6));
+  });
+  expect(() => useLiteModel(model).attention("a", "b")).toThrow(/one text at a time/);
 });

@@ -1,9 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FormatError, UnsupportedError } from "heed";
 import { afterAll, expect, test } from "vitest";
-import { FormatError, UnsupportedError } from "../core/errors.ts";
-import { openGraphModel, parseManifest, readWeights } from "./tfjs.ts";
+import {
+  openGraphModel,
+  parseManifest,
+  readWeights,
+} from "../../examples/universal-sentence-encoder/tfjs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-tfjs-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,9 +5,7 @@
  *
  * Only the weights are read. The graph itself is not run: a model is a page of TypeScript that uses them.
  */
-import { BYTES, type DType } from "../core/dtype.ts";
-import { FormatError, formatValue, UnsupportedError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
+import { type DType, FormatError, Tensor, UnsupportedError } from "heed";
 
 /** One tensor of the manifest, with its place in the joined shards. */
 export interface WeightEntry {
@@ -40,7 +38,7 @@ export function parseManifest(json: string): WeightsManifest {
   if (!Array.isArray(groups))
     throw new FormatError(
       "manifest",
-      `model.json: expected a list weightsManifest, got ${formatValue(groups)}; is it a TensorFlow.js model?`,
+      `model.json: expected a list weightsManifest, got ${show(groups)}; is it a TensorFlow.js model?`,
       { got: groups },
     );
   const paths: string[] = [];
@@ -54,7 +52,7 @@ export function parseManifest(json: string): WeightsManifest {
     for (const entry of group.weights) {
       const weight = checkEntry(entry, offset);
       if (names.has(weight.name))
-        throw new FormatError("duplicate", `model.json: tensor ${formatValue(weight.name)} is listed twice`, {
+        throw new FormatError("duplicate", `model.json: tensor ${show(weight.name)} is listed twice`, {
           got: weight.name,
         });
       names.add(weight.name);
@@ -75,13 +73,9 @@ function checkPath(path: unknown): string {
     /^[/\\]|^[A-Za-z]:|\0/.test(path) ||
     /(^|[/\\])\.\.([/\\]|$)/.test(path)
   )
-    throw new FormatError(
-      "path",
-      `model.json: a shard must be a file beside model.json, got ${formatValue(path)}`,
-      {
-        got: path,
-      },
-    );
+    throw new FormatError("path", `model.json: a shard must be a file beside model.json, got ${show(path)}`, {
+      got: path,
+    });
   return path;
 }
 
@@ -89,24 +83,20 @@ function checkEntry(entry: { [key: string]: unknown }, offset: number): WeightEn
   const { name, shape, dtype, quantization } = entry ?? {};
   if (typeof name !== "string" || name === "")
     throw new FormatError("name", `model.json: a tensor without a name at byte ${offset}`, { offset });
-  const what = `model.json: tensor ${formatValue(name)} at byte ${offset}`;
+  const what = `model.json: tensor ${show(name)} at byte ${offset}`;
   if (!Array.isArray(shape) || !shape.every((n) => Number.isSafeInteger(n) && n >= 0))
-    throw new FormatError(
-      "shape",
-      `${what}: shape must be a list of integers ≥ 0, got ${formatValue(shape)}`,
-      {
-        name,
-        offset,
-      },
-    );
+    throw new FormatError("shape", `${what}: shape must be a list of integers ≥ 0, got ${show(shape)}`, {
+      name,
+      offset,
+    });
   const known = typeof dtype === "string" && Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype] : undefined;
   if (known === undefined || quantization !== undefined)
     throw new UnsupportedError(
       "tfjs-dtype",
-      `${what}: ${known ? "quantised weights" : `dtype ${formatValue(dtype)}`} cannot be read; float32, int32 and bool can`,
+      `${what}: ${known ? "quantised weights" : `dtype ${show(dtype)}`} cannot be read; float32, int32 and bool can`,
       { name, offset, dtype },
     );
-  const bytes = shape.reduce((n: number, x: number) => n * x, 1) * BYTES[known];
+  const bytes = shape.reduce((n: number, x: number) => n * x, 1) * (known === "bool" ? 1 : 4);
   if (!Number.isSafeInteger(bytes))
     throw new FormatError("size", `${what}: more than 2^53 bytes`, { name, offset });
   return { name, shape: [...shape], dtype: known, offset, bytes };
@@ -189,3 +179,6 @@ export function openGraphModel(directory: string): Map<string, Tensor> {
     for (const file of files) closeSync(file);
   }
 }
+
+/** A value in an error. */
+const show = (value: unknown): string => JSON.stringify(value) ?? String(value);

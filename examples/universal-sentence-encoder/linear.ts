@@ -5,7 +5,7 @@
  * Four rows of W meet two rows of x in one pass over a panel of columns: W is the large operand, and each of its
  * numbers is read once for two rows of the result.
  */
-import { ShapeError } from "../core/errors.ts";
+import { ShapeError } from "heed";
 
 /** Weights of a linear map: `weight` [rows, columns] row-major, `bias` [columns]. */
 export interface Linear {

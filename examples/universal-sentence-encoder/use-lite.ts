@@ -11,13 +11,19 @@
  * Attention is heed's own `scaledDotProductAttention`; the files are read by tfjs.ts and found by locate.ts.
  */
 
-import { scaledDotProductAttention } from "../attention.ts";
-import { FormatError, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
+import { FormatError, OptionError, ShapeError, scaledDotProductAttention, Tensor } from "heed";
+import {
+  type AttentionModel,
+  type LayerAttention,
+  type TextTokens,
+  type Tokens,
+  type Unigram,
+  unigram,
+  type VocabularyEntry,
+} from "heed/models";
 import { type Linear, linear } from "./linear.ts";
 import { locateUseLite } from "./locate.ts";
 import { openGraphModel } from "./tfjs.ts";
-import { type Tokens, type Unigram, unigram, type VocabularyEntry } from "./unigram.ts";
 
 const HEADS = 4;
 /** Pieces beyond these are not read. */
@@ -284,7 +290,7 @@ function takeRows(
   if (!(shape[0] >= least))
     throw new FormatError(
       "weight",
-      `useLite: tensor …${ending} has ${formatValue(shape[0])} rows, the vocabulary ${least} pieces`,
+      `useLite: tensor …${ending} has ${shape[0]} rows, the vocabulary ${least} pieces`,
       { name: ending, shape },
     );
   return takeWeight(tensors, ending, [shape[0], width]);
@@ -293,4 +299,39 @@ function takeRows(
 function findWeight(tensors: ReadonlyMap<string, Tensor>, ending: string): Tensor {
   for (const [name, tensor] of tensors) if (name.endsWith(ending)) return tensor;
   throw new FormatError("weight", `useLite: no tensor's name ends in ${ending}`, { name: ending });
+}
+
+/** The Universal Sentence Encoder lite as a model like the others. It reads one text at a time. */
+export function useLiteModel(model: UseLite): AttentionModel {
+  const tokenize = (text: string, pair?: string): TextTokens => {
+    if (pair !== undefined)
+      throw new OptionError("pair", "useLiteModel: this encoder reads one text at a time, not a pair");
+    const { normalized, tokens } = model.tokenize(text);
+    const read = tokens.slice(0, model.maxPieces);
+    return {
+      texts: [normalized],
+      ids: Int32Array.from(read, ({ id }) => id),
+      tokens: read.map(({ piece }) => piece),
+      offsets: read.map(({ start, end }) => [start, end]),
+      sequences: new Int8Array(read.length),
+      special: read.map(() => false),
+      typeIds: new Int32Array(read.length),
+      leftOut: tokens.length - read.length,
+    };
+  };
+  return {
+    name: "universal-sentence-encoder-lite",
+    architecture: "encoder",
+    layers: model.layers,
+    heads: model.heads,
+    maxTokens: model.maxPieces,
+    tokenize,
+    attention(text, pair) {
+      const tokens = tokenize(text, pair);
+      const layers = model
+        .run(text)
+        .layers.map(({ q, k, v, lse }) => ({ query: q, key: k, value: v, lse, options: {} }));
+      return { ...tokens, layers: layers as unknown as LayerAttention[] };
+    },
+  };
 }
