@@ -11,15 +11,15 @@ import { columnsOf } from "../src/cli/support/terminal.ts";
 import { Tensor } from "../src/core/tensor.ts";
 import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { matmul } from "../src/matmul.ts";
-import { normalCdf, normalDensity } from "../src/nn/erf.ts";
+import { normalCdf, normalDensity } from "../src/reference/erf.ts";
 import {
-  engineAdamW,
-  engineCrossEntropy,
-  engineMap,
-  engineMapBackward,
-  engineNorm,
-  engineNormBackward,
-} from "../src/rowwise.ts";
+  adamwKernel,
+  crossEntropyKernel,
+  mapBackwardKernel,
+  mapKernel,
+  normBackwardKernel,
+  normKernel,
+} from "../tests/support/rowwise.ts";
 import { Rig } from "./roofline.ts";
 import { quantile, ratios, spreadOf, takeTurns } from "./turns.ts";
 
@@ -100,36 +100,36 @@ export function rowwise(rows: number): RowwiseCase[] {
   const [u, du] = [x.subarray(0, rows * C), dy.subarray(0, rows * C)];
   const stats = new Float32Array(4 * rows);
   const norm = { C, centered: true };
-  engineNorm(u, new Float32Array(u.length), stats, { ...norm, eps: 1e-5 });
+  normKernel(u, new Float32Array(u.length), stats, { ...norm, eps: 1e-5 });
   const logits = tensorOf([rows, V], 3).data as Float32Array;
   const targets = Int32Array.from({ length: rows }, (_, n) => (n * 7) % V);
   const [w, m, v] = [0, 1, 2].map(() => new Float32Array(x.length).fill(0.1));
   const step = {
-    scale: 1, b1: 0.9, rest1: 0.1, b2: 0.999, rest2: 0.001, keep: 0.9999, rate: 1e-3, root: 1, eps: 1e-8,
+    scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.999, oneMinusBeta2: 0.001, weightDecayFactor: 0.9999, rate: 1e-3, biasCorrection2: 1, eps: 1e-8,
   }; // biome-ignore format: one row
   return [
     {
       name: "gelu",
       numbers: x.length,
-      engine: filled(x.length, (y) => engineMap("gelu", x, y)),
+      engine: filled(x.length, (y) => mapKernel("gelu", x, y)),
       plain: map((t) => t * normalCdf(t)),
     },
     {
       name: "gelu backward",
       numbers: x.length,
-      engine: filled(x.length, (y) => engineMapBackward("gelu", x, dy, y)),
+      engine: filled(x.length, (y) => mapBackwardKernel("gelu", x, dy, y)),
       plain: map((t, d) => d * (normalCdf(t) + t * normalDensity(t))),
     },
     {
       name: "gelu by tanh",
       numbers: x.length,
-      engine: filled(x.length, (y) => engineMap("gelu-tanh", x, y)),
+      engine: filled(x.length, (y) => mapKernel("gelu-tanh", x, y)),
       plain: map((t) => 0.5 * t * (1 + tanhOf(t))),
     },
     {
       name: "gelu by tanh, backward",
       numbers: x.length,
-      engine: filled(x.length, (y) => engineMapBackward("gelu-tanh", x, dy, y)),
+      engine: filled(x.length, (y) => mapBackwardKernel("gelu-tanh", x, dy, y)),
       plain: map((t, d) => {
         const h = tanhOf(t);
         return d * 0.5 * (1 + h + t * (1 - h * h) * slope * (1 + 3 * 0.044715 * t * t));
@@ -138,35 +138,37 @@ export function rowwise(rows: number): RowwiseCase[] {
     {
       name: "layer norm",
       numbers: u.length,
-      engine: filled(u.length, (y) => engineNorm(u, y, stats, { ...norm, eps: 1e-5 })),
+      engine: filled(u.length, (y) => normKernel(u, y, stats, { ...norm, eps: 1e-5 })),
       plain: filled(u.length, (y) => normalise(u, y, C)),
     },
     {
       name: "layer norm backward",
       numbers: u.length,
       engine: filled(u.length, (y) =>
-        engineNormBackward(u, du, stats, y, new Float64Array(C), new Float64Array(C), norm),
+        normBackwardKernel(u, du, stats, y, new Float64Array(C), new Float64Array(C), norm),
       ),
       plain: filled(u.length, (y) => normaliseBackward(u, du, stats, y, C)),
     },
     {
       name: "cross-entropy and slopes",
       numbers: logits.length,
-      engine: filled(logits.length, (y) => engineCrossEntropy(logits, targets, V, 1, y)),
+      engine: filled(logits.length, (y) => crossEntropyKernel(logits, targets, V, 1, y)),
       plain: filled(logits.length, (y) => slopesOf(logits, targets, y, V)),
     },
     {
       name: "AdamW",
       numbers: w.length,
       engine: () => {
-        engineAdamW(w, x, m, v, step);
+        adamwKernel(w, x, m, v, step);
         return w;
       },
       plain: () => {
         for (let n = 0; n < w.length; n++) {
           m[n] = 0.9 * m[n] + 0.1 * x[n];
           v[n] = 0.999 * v[n] + 0.001 * x[n] * x[n];
-          w[n] = w[n] * step.keep - (step.rate * m[n]) / (Math.sqrt(v[n]) * step.root + step.eps);
+          w[n] =
+            w[n] * step.weightDecayFactor -
+            (step.rate * m[n]) / (Math.sqrt(v[n]) * step.biasCorrection2 + step.eps);
         }
         return w;
       },

@@ -3,20 +3,19 @@
  *
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk + mask)·V        (Vaswani et al. 2017, equation 1)
  *
- * Options are resolved in backend/problem.ts, the backend chosen in backends.ts; this file hands out tensors.
+ * Options are resolved in backend/problem.ts, and dispatch.ts chooses the backend.
  */
 
-import type { LseReader } from "./backend/contract.ts";
-import { type Plan, printPlan } from "./backend/plan.ts";
+import type { LseReader, Selection } from "./backend/contract.ts";
 import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf } from "./backend/problem.ts";
-import { backendFor } from "./backends.ts";
-import { zeroArray } from "./core/arena.ts";
-import { arrayFor, arrayName, BYTES, type FloatDType, readerOf, type TypedData } from "./core/dtype.ts";
-import { formatTensor, formatValue, OptionError, ShapeError, UnsupportedError } from "./core/errors.ts";
+import { checkLse, lseReader } from "./backend/results.ts";
+import { type FloatDType, readerOf } from "./core/dtype.ts";
+import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
 import { recordAttention, recordWithoutDerivative } from "./core/record.ts";
-import { outputShape, rowShape, type Shape } from "./core/shape.ts";
+import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
-import { asTensor, type FloatDTypeOf, sizeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, tensorOver } from "./core/tensor.ts";
+import { backendFor, type PrintablePlan, planOf, sameDevice } from "./dispatch.ts";
 
 /** What attention gives back. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -72,26 +71,11 @@ export function scaledDotProductAttention(
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
-  const { backend } = backendFor(problem);
-  const output = allocateLikeQuery(problem, "the output", sizeOf(outputShape(shape)));
-  const rows = shape.B * shape.Hq * shape.Nq;
-  const lse = allocateOrThrow(problem, "lse", rows, () =>
-    problem.dtype === "float64" ? new Float64Array(rows) : zeroArray(rows),
-  );
-  const across = shape.layout === "bshd";
-  backend.forward(problem, {
-    output,
-    lse,
-    batch: shape.Hq * shape.Nq * shape.dv,
-    head: across ? shape.dv : shape.Nq * shape.dv,
-    row: across ? shape.Hq * shape.dv : shape.dv,
-  });
-  const state = {
-    output: new Tensor(output, outputShape(shape), problem.dtype),
-    lse: new Tensor(lse, rowShape(shape), problem.dtype === "float64" ? "float64" : "float32"),
-  };
-  const read: LseReader = (b, h, row) => lse[(b * shape.Hq + h) * shape.Nq + row];
-  const result = problem.weights ? { ...state, weights: weightsOf(problem, read, problem.weights) } : state;
+  const { backend } = backendFor({ kind: "forward", problem });
+  const state = backend.forward(problem) as AttentionResult;
+  const result = problem.weights
+    ? { ...state, weights: weightsOf(problem, state.lse, problem.weights) }
+    : state;
   const [q, k, v] = [shape.query, shape.key, shape.value].map((operand) => operand.tensor);
   recordAttention({ query: q, key: k, value: v, options, result });
   return result;
@@ -132,21 +116,13 @@ export function attentionWeights<Q extends TensorLike>(
   if (given.shape.join() !== rowShape(problem.shape).join())
     problem = resolveWidened(what, query, asTensor(`${what}: key`, key), given, same) ?? problem;
   const { shape } = problem;
-  const want = rowShape(shape);
-  const wanted = problem.dtype === "float64" ? "float64" : "float32";
-  if (given.shape.join() !== want.join() || given.dtype !== wanted)
-    throw new ShapeError(
-      "lse",
-      `${what}: lse must be [${want.join(", ")}] ${wanted}, got ${formatTensor("lse", given)}`,
-      { got: given.shape, dtype: given.dtype },
-    );
-  const dense = given.dense();
-  const read = readerOf(dense.dtype, dense.data);
-  const chosen = selectionOf(what, { heads, rows }, shape);
-  checkWeights(problem, chosen);
-  const rowLse: LseReader = (b, h, row) => read(dense.offset + (b * shape.Hq + h) * shape.Nq + row);
-  const weights = weightsOf(problem, rowLse, chosen);
-  if (checkSums && problem.dropoutP === 0) checkRowSums(problem, rowLse, chosen, weights);
+  const rowLse = checkLse(what, given, problem);
+  const selection = selectionOf(what, { heads, rows }, shape);
+  checkWeights(problem, selection);
+  const weights = weightsOf(problem, rowLse, selection);
+  // On another device the sums are not at hand without waiting for it.
+  if (checkSums && problem.dropoutP === 0 && weights.device === "cpu")
+    checkRowSums(problem, lseReader(shape, rowLse), selection, weights);
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, given],
@@ -173,7 +149,7 @@ function resolveWidened(
   if (rank <= own || key.shape.length < own) return undefined;
   const lead = lse.shape.slice(0, rank - own);
   const strides = [...lead.map(() => 0), ...key.strides.slice(-own)];
-  const values = new Tensor(key.data, [...lead, ...key.shape.slice(-own)], key.dtype, strides, key.offset);
+  const values = tensorOver(key.storage, [...lead, ...key.shape.slice(-own)], key.dtype, strides, key.offset);
   try {
     const problem = resolve(what, query, key, values, options);
     return lse.shape.join() === rowShape(problem.shape).join() ? problem : undefined;
@@ -183,20 +159,31 @@ function resolveWidened(
   }
 }
 
-/** How a call would run, as a printable plan: kernel key, tiles skipped, full and partial, threads, bytes. */
+/** Options of `explain`: those of the call, and which pass is planned. */
+export interface ExplainOptions extends AttentionOptions {
+  /** The forward call, or the backward pass of the same call. Default `"forward"`. */
+  pass?: "forward" | "backward";
+}
+
+/**
+ * How a call would run, as a printable plan: kernel, tiles skipped, full and partial, tasks, share of each thread, operations,
+ * memory, and the bytes of the weights that are not stored. Nothing is computed.
+ *
+ *   console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
+ */
 export function explain(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
-  options: AttentionOptions = {},
-): Plan & {
-  /** The plan as lines of text. */
-  toString(): string;
-} {
-  const problem = resolve("explain", query, key, value, options);
-  const { backend, because } = backendFor(problem);
-  const plan = { ...backend.plan(problem), ...(because === undefined ? {} : { because }) };
-  return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
+  options: ExplainOptions = {},
+): PrintablePlan {
+  checkNames("explain", options, ["pass"]);
+  const { pass = "forward", ...call } = options;
+  if (pass !== "forward" && pass !== "backward")
+    throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {
+      got: pass,
+    });
+  return planOf({ kind: pass, problem: resolve("explain", query, key, value, call) });
 }
 
 /**
@@ -206,7 +193,7 @@ export function explain(
 function checkRowSums(
   problem: Problem,
   lse: LseReader,
-  { heads, rows }: NonNullable<Problem["weights"]>,
+  { heads, rows }: Selection,
   { data, dtype }: Tensor,
 ): void {
   const { shape, sinks } = problem;
@@ -251,8 +238,8 @@ function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row:
   return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
 }
 
-/** Weights that no array holds are refused before any work. */
-function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["weights"]>): void {
+/** Throws where no array holds the weights, before any work. */
+function checkWeights(problem: Problem, { heads, rows }: Selection): void {
   const { shape } = problem;
   const size = shape.B * heads.length * rows.length * shape.Nk;
   if (!Number.isSafeInteger(size) || size > 2 ** 32)
@@ -263,49 +250,11 @@ function checkWeights(problem: Problem, { heads, rows }: NonNullable<Problem["we
     );
 }
 
-function weightsOf(
-  problem: Problem,
-  lse: LseReader,
-  chosen: NonNullable<Problem["weights"]>,
-): Tensor<FloatDType> {
-  const { shape } = problem;
-  const { heads, rows } = chosen;
-  const data = allocateLikeQuery(problem, "the weights", shape.B * heads.length * rows.length * shape.Nk);
-  const { backend } = backendFor(problem);
-  backend.weights(problem, lse, heads, rows, data);
-  return new Tensor(data, selectionShape(shape, heads.length, rows.length), problem.dtype);
-}
-
-function selectionShape(shape: Shape, heads: number, rows: number): number[] {
-  const full = rowShape(shape, shape.Nk);
-  full[full.length - 2] = rows;
-  if (shape.heads) full[full.length - 3] = heads;
-  return full;
-}
-
-/** A new array of the query's kind: a native Float16Array where one came in. */
-function allocateLikeQuery(problem: Problem, name: string, size: number): TypedData {
-  const query = problem.shape.query.tensor;
-  return allocateOrThrow(problem, name, size, () =>
-    arrayName(query.data) === "Float16Array"
-      ? new (query.data.constructor as new (n: number) => TypedData)(size)
-      : query.dtype === "float32"
-        ? zeroArray(size)
-        : arrayFor(query.dtype, size),
-  );
-}
-
-/** What `make` makes, or a typed error where this process cannot hold it. */
-function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
-  try {
-    return make();
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    const error = new UnsupportedError(
-      "memory",
-      `${problem.caller}: there is no room for ${name}, ${size} numbers of ${problem.dtype}; take fewer rows or heads at a time`,
-      { asked: size * BYTES[problem.dtype] },
-    );
-    throw Object.assign(error, { cause });
-  }
+function weightsOf(problem: Problem, lse: Tensor, selection: Selection): Tensor<FloatDType> {
+  const { backend } = backendFor({ kind: "weights", problem });
+  sameDevice(problem.caller, [
+    ["query", problem.shape.query.tensor.device],
+    ["lse", lse.device],
+  ]);
+  return backend.weights(problem, lse, selection) as Tensor<FloatDType>;
 }

@@ -5,27 +5,16 @@
  * work is a backend's; this file checks what came back from the forward pass and hands out tensors.
  */
 
-import type { Gradients, MaskGradient } from "./backend/contract.ts";
-import { castTo, checkOutputLike, lseReader, reduceToInput } from "./backend/gradients.ts";
-import {
-  type AttentionOptions,
-  checkNames,
-  type MaskTensor,
-  maskMembers,
-  type Problem,
-  resolve,
-} from "./backend/problem.ts";
-import { backendFor } from "./backends.ts";
-import { zeroArray } from "./core/arena.ts";
+import type { BackwardResult, Extra } from "./backend/contract.ts";
+import { type AttentionOptions, checkNames, maskMembers, resolve } from "./backend/problem.ts";
+import { checkLse, checkOutputLike } from "./backend/results.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { recordWithoutDerivative } from "./core/record.ts";
-import { batchBases, type Shape } from "./core/shape.ts";
-import { type FloatDTypeOf, rowMajor, sizeOf, type Tensor, type TensorLike } from "./core/tensor.ts";
-import { type Table, tablesOf } from "./masks/expression/expr.ts";
+import type { FloatDTypeOf, Tensor, TensorLike } from "./core/tensor.ts";
+import { backendFor, sameDevice } from "./dispatch.ts";
 
-/** Which gradients beside those of query, key and value are computed. */
-export type Extra = "mask" | "sinks" | "tables";
+export type { Extra } from "./backend/contract.ts";
 
 /** Options of `attentionBackward`: those of the forward call, and what is wanted. */
 export interface BackwardOptions extends AttentionOptions {
@@ -84,29 +73,25 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
       `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${formatValue(state)}`,
       { got: state },
     );
-  const upstream = {
+  const tensors = {
     dOutput: checkOutputLike(what, "dOutput", dOutput, problem),
     output: checkOutputLike(what, "output", state.output, problem),
-    lse: lseReader(what, state.lse, problem),
+    lse: checkLse(what, state.lse, problem),
   };
-  const gradients = allocateGradients(problem, wanted);
-  const backend = backendFor(problem, "backward").backend;
-  backend.backward(problem, upstream, gradients);
-  const made = gradientTensors(problem, gradients, options.attnMask);
-  const read = [
-    problem.shape.query,
-    problem.shape.key,
-    problem.shape.value,
-    upstream.dOutput,
-    upstream.output,
-  ];
+  const { backend } = backendFor({ kind: "backward", problem });
+  const { query: q, key: k, value: v } = problem.shape;
+  sameDevice(what, [
+    ["query", q.tensor.device],
+    ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
+  ]);
+  const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
   recordWithoutDerivative(
     what,
-    read.map((operand) => operand.tensor),
-    [made.dQuery, made.dKey, made.dValue],
+    [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
+    [gradients.dQuery, gradients.dKey, gradients.dValue],
     "second derivatives are in attentionDoubleBackward of heed/reference",
   );
-  return made as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
+  return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
 }
 
 function checkWanted(what: string, wanted: readonly Extra[]): void {
@@ -119,70 +104,22 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
       );
 }
 
-/** Arrays for all gradients, zero. */
-function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradients {
-  const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
-  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeroArray(n));
-  const tables = wanted.includes("tables") && problem.score ? floatTables(problem) : [];
-  return {
-    dQuery: numbers(B * Hq * Nq * dk),
-    dKey: numbers(B * Hkv * Nk * dk),
-    dValue: numbers(B * Hkv * Nk * dv),
-    masks: problem.tensors.map((t) =>
-      wanted.includes("mask") && t.kind === "float" ? allocateMaskGradient(t, problem.shape) : undefined,
-    ),
-    ...(wanted.includes("sinks") && problem.sinks && { sinks: new Float64Array(Hq) }),
-    tables: new Map(tables.map((t) => [t, new Float64Array(t.data.length)])),
-  };
-}
-
-const floatTables = (problem: Problem): Table[] =>
-  problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
-
-/** The gradient of a mask tensor lies as the tensor would in row-major order. */
-function allocateMaskGradient({ tensor }: MaskTensor, shape: Shape): MaskGradient {
-  const { shape: own } = tensor;
-  const strides = rowMajor(own);
-  const step = (fromEnd: number) =>
-    own.length >= fromEnd && own[own.length - fromEnd] !== 1 ? strides[own.length - fromEnd] : 0;
-  const used = shape.heads ? 3 : 2;
-  return {
-    data: new Float64Array(sizeOf(own)),
-    base: batchBases(0, own.slice(0, Math.max(0, own.length - used)), strides, shape.batch),
-    head: shape.heads ? step(3) : 0,
-    row: step(2),
-    column: step(1),
-  };
-}
-
-function gradientTensors(
-  problem: Problem,
-  gradients: Gradients,
+/** A backend's gradients under the names of the result. */
+function namedGradients(
+  { dQuery, dKey, dValue, masks, sinks, tables: byTable }: BackwardResult,
   attnMask: AttentionOptions["attnMask"],
 ): AttentionGradients {
-  const { shape } = problem;
-  const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
-  const tables = [...gradients.tables].map(([t, data]) => castTo(data, t.shape, t.dtype as FloatDType));
-  const named = (name: string) => {
-    const at = [...gradients.tables.keys()].findIndex((t) => t.name === name);
-    return at < 0 ? undefined : tables[at];
-  };
-  const masks = gradients.masks.map((g, n) => {
-    const { tensor } = problem.tensors[n];
-    return g && castTo(g.data, tensor.shape, tensor.dtype as FloatDType);
-  });
-  const slopes = named("alibi slopes");
-  const table = named("relativeBias");
+  const tables = [...byTable.values()];
+  const named = (name: string) => tables[[...byTable.keys()].findIndex((t) => t.name === name)];
+  const [slopes, table] = [named("alibi slopes"), named("relativeBias")];
   return {
-    dQuery: reduceToInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
-    dKey: reduceToInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
-    dValue: reduceToInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
+    dQuery: dQuery as Tensor<FloatDType>,
+    dKey: dKey as Tensor<FloatDType>,
+    dValue: dValue as Tensor<FloatDType>,
     ...(maskMembers("attentionBackward", attnMask).isList
       ? masks.some(Boolean) && { dMasks: byMember(attnMask as readonly unknown[], masks) }
       : masks[0] && { dMask: masks[0] }),
-    ...(gradients.sinks && {
-      dSinks: castTo(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),
-    }),
+    ...(sinks && { dSinks: sinks }),
     ...(slopes && { dSlopes: slopes }),
     ...(table && { dTable: table }),
     ...(tables.length > 0 && { dTables: tables }),

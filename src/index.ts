@@ -16,7 +16,6 @@ export {
 export type { Plan, SimdLevel } from "./backend/plan.ts";
 export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
 export { configure, type Settings } from "./backend/settings.ts";
-export { empty, prepare } from "./backends.ts";
 export {
   type AttentionGradients,
   attentionBackward,
@@ -49,4 +48,6 @@ export { Generator, type Seed, withSeed } from "./core/generator.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { mergeStates, type State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
+export { empty, type PrintablePlan, prepare } from "./dispatch.ts";
 export * from "./masks/index.ts";
+export { explainMatmul, type MatmulOptions } from "./matmul.ts";

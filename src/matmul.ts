@@ -1,11 +1,11 @@
 /**
- * Matrix products, the one call: C = A·B over the last two axes. Shapes are resolved in core/product.ts, the backend is
- * chosen in backends.ts. Layers (nn) and their gradients are made of this.
+ * Matrix products, the one call: C = A·B over the last two axes. Shapes are resolved in backend/product.ts,
+ * and dispatch.ts chooses the backend. The layers of nn and their gradients are made of it.
  */
 
 import { type MatmulOptions, resolveProduct } from "./backend/product.ts";
-import { multiply } from "./backends.ts";
 import type { Tensor, TensorLike } from "./core/tensor.ts";
+import { backendFor, type PrintablePlan, planOf } from "./dispatch.ts";
 
 export type { MatmulOptions } from "./backend/product.ts";
 
@@ -25,7 +25,12 @@ export function matmul(
   b: TensorLike,
   options: MatmulOptions = {},
 ): Tensor<"float32" | "float64"> {
-  const { product, result } = resolveProduct("matmul", a, b, options);
-  multiply(product);
-  return result;
+  const product = resolveProduct("matmul", a, b, options);
+  const { backend } = backendFor({ kind: "matmul", product });
+  return backend.matmul(product) as Tensor<"float32" | "float64">;
+}
+
+/** How a product would run, as a printable plan: kernel, steps, tasks, operations and memory. Nothing is computed. */
+export function explainMatmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): PrintablePlan {
+  return planOf({ kind: "matmul", product: resolveProduct("explainMatmul", a, b, options) });
 }

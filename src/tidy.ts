@@ -2,9 +2,9 @@
  * Room that is used again: what a step of training makes, it makes in the engine's memory, where kernels read and write
  * it in place, and the next step makes its own in the same place.
  */
-import { stepArena } from "./backends.ts";
 import { isScoped, withArena } from "./core/arena.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
+import { stepArena } from "./dispatch.ts";
 
 /**
  * Runs `work` and gives back what it returns; every float32 result that heed computes in it ends with it. A step of

@@ -41,7 +41,7 @@ export const FAULTS = [
   { name: "bounds forget that a float may be NaN", file: "src/masks/expression/bounds.ts", find: "if (!from(2)) return;", put: "return;", tests: [BOUNDS] },
   { name: "bounds of a table leave out its last run", file: "src/masks/expression/bounds.ts", find: "for (let run = 0; run < count; run++) {", put: "for (let run = 0; run < count - 1; run++) {", tests: [BOUNDS] },
   // plan
-  { name: "lower-right aligned to the wrong side", file: "src/backend/problem.ts", find: '"lower-right" ? Nk - Nq : 0', put: '"lower-right" ? Nq - Nk : 0', tests: [DOOR, SWEEPS] },
+  { name: "lower-right aligned to the wrong side", file: "src/backend/positions.ts", find: '"lower-right" ? at + Nk - Nq : at', put: '"lower-right" ? at + Nq - Nk : at', tests: [DOOR, SWEEPS] },
   { name: "mask axes of length 1 are walked", file: "src/backend/problem.ts", find: "t.shape[rank - fromEnd] !== 1 ?", put: "t.shape[rank - fromEnd] !== 0 ?", tests: [DOOR] },
   { name: "a second score change forgets the first", file: "src/backend/problem.ts", find: "withScore(change.expr, score ?? VARS.score)", put: "withScore(change.expr, VARS.score)", tests: [DOOR] },
   { name: "partial panels at the low end are dropped", file: "src/backend/tiles.ts", find: 'this.at(low, low + step) === "skip") low += step', put: 'this.at(low, low + step) !== "full") low += step', tests: ["src/backend/tiles.test.ts"] },
@@ -61,7 +61,7 @@ export const FAULTS = [
   { name: "an odd head size loses its last number", file: "src/wasm/kernels/decode.ts", find: "for (let tail = whole; tail < spec.dk; tail++)", put: "for (let tail = whole; tail < spec.dk - 1; tail++)", tests: [STRICT] },
   { name: "the last panel of keys is one short", file: "src/wasm/kernels/pack.ts", find: "f.count(column, 0, count, 1, () => {", put: "f.count(column, 1, count, 1, () => {", tests: [STRICT] },
   { name: "the old output is not rescaled", file: "src/wasm/kernels/products.ts", find: "madd(old[j], alphaOf, x)", put: "f32x4.add(old[j], x)", tests: [STRICT] },
-  { name: "dropout bits repeat after four keys", file: "src/wasm/kernels/softmax.ts", find: "i32x4.mul(m.bits(8), m.bits(0x27d4eb2f))", put: "i32x4.mul(m.bits(4), m.bits(0x27d4eb2f))", tests: [LAWS, DOOR] },
+  { name: "dropout bits repeat after four keys", file: "src/wasm/kernels/softmax.ts", find: "i32x4.mul(m.bits(8), m.bits(SPREAD_K))", put: "i32x4.mul(m.bits(4), m.bits(SPREAD_K))", tests: [LAWS, DOOR] },
   { name: "division by a constant rounds towards 0", file: "src/wasm/codegen/score.ts", find: "f.set(rest, i32.add(rest, i32.and(i32.shr_s(rest, 31), n)));", put: "", tests: [RANDOM] },
   { name: "a float16 ∞ becomes a number", file: "src/wasm/codegen/math.ts", find: "i32x4.ge_s(magnitude, m.bits(0x7c00))", put: "i32x4.gt_s(magnitude, m.bits(0x7fff))", tests: [MASKED] },
   { name: "a sink counts in every part of the keys", file: "src/wasm/forward/tasks.ts", find: "placed.sinks && split === 0 ?", put: "placed.sinks ?", tests: [RELAXED, RANDOM] },

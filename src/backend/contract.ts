@@ -1,11 +1,79 @@
-/** What a backend is: it says whether it takes a problem, how it would run it, and runs it. */
-import type { TypedData } from "../core/dtype.ts";
+/**
+ * The contract of a backend: what it supports, how it would run an operation, its storage, and the operations themselves.
+ * An operation returns at once. On the CPU it is then complete; another device has enqueued it, and its results are tensors
+ * of that device. dispatch.ts chooses the backend, so no caller has a fallback of its own.
+ */
+import type { DType, TypedData } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
+import type { State } from "../core/state.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
 import type { Plan } from "./plan.ts";
 import type { Problem } from "./problem.ts";
+import type { Product } from "./product.ts";
+import type { RowwiseOperation } from "./rowwise.ts";
 
-/** Where results go: element e of row n, head h, batch b is output[b·batch + h·head + n·row + e]; lse is [B, Hq, Nq]. */
+/** Something a caller wants done. */
+export type Operation =
+  | { readonly kind: "forward" | "weights" | "backward"; readonly problem: Problem }
+  | { readonly kind: "matmul"; readonly product: Product }
+  | { readonly kind: "rowwise"; readonly operation: RowwiseOperation };
+
+/** Heads and rows whose weights are wanted. */
+export interface Selection {
+  readonly heads: readonly number[];
+  readonly rows: readonly number[];
+}
+
+/** What the backward pass reads beside its problem. */
+export interface BackwardTensors {
+  /** In the shape of the output. */
+  readonly dOutput: Tensor;
+  readonly output: Tensor;
+  /** [..., Hq, Nq], row-major. */
+  readonly lse: Tensor;
+}
+
+/** Which gradients beside those of query, key and value are computed. */
+export type Extra = "mask" | "sinks" | "tables";
+
+/** Gradients, each in the shape and dtype of the tensor it belongs to, summed over axes that were broadcast. */
+export interface BackwardResult {
+  readonly dQuery: Tensor;
+  readonly dKey: Tensor;
+  readonly dValue: Tensor;
+  /** One for each of `problem.tensors`; undefined for bool masks and where none is wanted. */
+  readonly masks: readonly (Tensor | undefined)[];
+  /** [Hq] */
+  readonly sinks?: Tensor;
+  /** By table of the score expression. */
+  readonly tables: ReadonlyMap<Table, Tensor>;
+}
+
+/** A way to compute attention, matrix products and row-wise operations on one device. */
+export interface Backend {
+  readonly name: string;
+  /** Name of the device of its tensors: `"cpu"`, or that of a registered device (core/device.ts). */
+  readonly device: string;
+  /** Why the backend cannot run an operation, as a clause for an error message; undefined where it can. */
+  supports(operation: Operation): string | undefined;
+  /** A zero-filled tensor in the backend's storage. */
+  allocate(shape: readonly number[], dtype: DType): Tensor;
+  /** How the backend would run an operation. */
+  plan(operation: Operation): Plan;
+  /** Attention: the output and the log-sum-exp of its rows. */
+  forward(problem: Problem): State;
+  /** The weights of some heads and rows, rebuilt from lse [..., Hq, Nq]: [..., heads, rows, Nk]. */
+  weights(problem: Problem, lse: Tensor, selection: Selection): Tensor;
+  /** Gradients of Σ output·dOutput. */
+  backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;
+  /** A matrix product: a new tensor, or `product.accumulate`, which was added to. */
+  matmul(product: Product): Tensor;
+  /** A row-wise operation, which fills the storage named in it. */
+  rowwise(operation: RowwiseOperation): void;
+}
+
+/** Where a pass on the CPU writes: element e of row n, head h, batch b is output[b·batch + h·head + n·row + e]; lse is [B, Hq, Nq]. */
 export interface Result {
   readonly output: TypedData;
   readonly batch: number;
@@ -17,16 +85,16 @@ export interface Result {
 /** The log-sum-exp of a row. */
 export type LseReader = (b: number, h: number, row: number) => number;
 
-/** What the backward pass reads beside its problem: the forward pass's results and the gradient of its output. */
+/** What a backward pass on the CPU reads: `BackwardTensors`, resolved. */
 export interface BackwardInputs {
   /** [B, Hq, Nq, dv], as the output. */
   readonly dOutput: Operand;
   readonly output: Operand;
-  /** As the forward call gave it. A float32 lse of 10⁴ is off by up to 5e-4, and weights rebuilt from it alone would be too. */
+  /** As the forward call returned it. A float32 lse of 10⁴ is off by up to 5e-4, and weights rebuilt from it alone would be too. */
   readonly lse: LseReader;
 }
 
-/** Where the gradient of a float mask tensor goes: as `MaskTensor` reads it, with a stride of 0 along axes that were broadcast. */
+/** Where a pass on the CPU adds the gradient of a float mask: as `MaskTensor` reads it, with a stride of 0 along broadcast axes. */
 export interface MaskGradient {
   readonly data: Float64Array;
   readonly base: Float64Array;
@@ -35,11 +103,11 @@ export interface MaskGradient {
   readonly column: number;
 }
 
-/** Where gradients go, row-major. Everything is zero at the start; masks, sinks and tables are added to. */
+/** Where a backward pass on the CPU writes, row-major. All arrays start at zero; masks, sinks and tables are added to. */
 export interface Gradients {
   /** [B, Hq, Nq, dk], float64 in float64 calls. */
   readonly dQuery: Float32Array | Float64Array;
-  /** `[B, Hkv, Nk, dk]`: the sum over the query heads of a group. */
+  /** [B, Hkv, Nk, dk]: the sum over the query heads of a group. */
   readonly dKey: Float32Array | Float64Array;
   /** [B, Hkv, Nk, dv] */
   readonly dValue: Float32Array | Float64Array;
@@ -47,29 +115,6 @@ export interface Gradients {
   readonly masks: readonly (MaskGradient | undefined)[];
   /** [Hq] */
   readonly sinks?: Float64Array;
-  /** By table of the score expression, in the table's own shape: slopes, relative tables, one's own. */
+  /** By table of the score expression, in the table's own shape. */
   readonly tables: ReadonlyMap<Table, Float64Array>;
-}
-
-/** One way to run attention. */
-export interface Backend {
-  readonly name: "wasm" | "reference";
-  /** Why this backend cannot take the problem, in words, or undefined where it can. */
-  refuses(problem: Problem): string | undefined;
-  /** What it would do. */
-  plan(problem: Problem): Plan;
-  /** Fills the output and lse. */
-  forward(problem: Problem, out: Result): void;
-  /** Fills `out` [B, heads, rows, Nk] with weights rebuilt from lse. */
-  weights(
-    problem: Problem,
-    lse: LseReader,
-    heads: readonly number[],
-    rows: readonly number[],
-    out: TypedData,
-  ): void;
-  /** Why this backend cannot take the backward pass of a problem it takes forward, or undefined where it can. */
-  refusesBackward(problem: Problem): string | undefined;
-  /** Gradients of Σ output·dOutput. */
-  backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void;
 }

@@ -1,8 +1,9 @@
 /** Plans as people read them. */
 import { expect, it } from "vitest";
-import { type Plan, printPlan } from "./plan.ts";
+import { type Plan, printPlan, threadShares } from "./plan.ts";
 
 const plan: Plan = {
+  operation: "forward",
   backend: "wasm",
   simd: "strict",
   kernel: "forward mul+add 5x2 d64 q45 k128 f32 mask le(k,q)",
@@ -13,6 +14,7 @@ const plan: Plan = {
   splits: 1,
   stages: 1,
   bytes: 3 * 2 ** 20,
+  operations: 1_234_567,
 };
 
 it("a plan prints one fact a line", () => {
@@ -24,6 +26,7 @@ it("a plan prints one fact a line", () => {
     "tasks   24 of 45 query rows × 128 keys a tile",
     "splits  1 over the keys, 1 stage",
     "memory  3.00 MiB beyond inputs and output",
+    "work    1.23M operations (forward)",
   ]);
 });
 
@@ -39,4 +42,17 @@ it("with a mask, its tiles and their shares; with a reason, the reason", () => {
   expect(text).toContain("3 stages");
   expect(text).toContain("tiles   6 (75.0 %) skipped, 1 (12.5 %) full, 1 (12.5 %) partial");
   expect(printPlan({ ...plan, tiles: { skipped: 0, full: 0, partial: 0 } })).toContain("0 (0.0 %) skipped");
+});
+
+it("a plan says how large the weights would be, and the share of each thread", () => {
+  const text = printPlan({ ...plan, weightsBytes: 3 * 2 ** 30, threadShares: [0.6, 0.4] });
+  expect(text).toContain("weights 3.00 GiB in full, not stored");
+  expect(text).toContain("shares  60.0 %, 40.0 % a thread (largest 1.20 × the mean)");
+});
+
+it("tasks are dealt to the thread that is free first", () => {
+  expect(threadShares([4, 3, 2, 1], 2)).toEqual([0.5, 0.5]);
+  expect(threadShares([6, 1, 1], 2)).toEqual([0.75, 0.25]);
+  expect(threadShares([], 2)).toEqual([0.5, 0.5]);
+  expect(threadShares([5], 1)).toEqual([1]);
 });

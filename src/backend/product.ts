@@ -26,7 +26,7 @@ export const STRIP_ROWS = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
 export interface Product {
-  readonly what: string;
+  readonly caller: string;
   readonly dtype: "float32" | "float64";
   readonly batch: number;
   readonly M: number;
@@ -35,26 +35,33 @@ export interface Product {
   readonly a: Operand;
   readonly b: Operand;
   readonly bias?: Operand;
-  /** Where C goes, row-major, from `start` on: written, or added to where `add` is true. */
+  /** Shape of the result: [..., M, N]. */
+  readonly shape: readonly number[];
+  /** The tensor that the product is added to; undefined where the result is a new tensor. */
+  readonly accumulate?: Tensor;
+}
+
+/** A product with the array it fills, as the CPU backends compute it. */
+export interface ProductInto extends Product {
+  /** Where C goes, row-major, from `start` on: written, or added to where `accumulate` is given. */
   readonly out: Float32Array | Float64Array;
   readonly start: number;
-  readonly add: boolean;
 }
 
 const OPTIONS = ["transposeA", "transposeB", "bias", "accumulate"];
 
-/** Checks operands and options; returns the product and the tensor it fills. */
+/** Checks operands and options. */
 export function resolveProduct(
   what: string,
   left: TensorLike,
   right: TensorLike,
   options: MatmulOptions,
-): { product: Product; result: Tensor<"float32" | "float64"> } {
+): Product {
   for (const name of Object.keys(options))
     if (!OPTIONS.includes(name))
       throw new OptionError(
         "option",
-        `${what}: no option ${formatValue(name)}; there are ${OPTIONS.join(", ")}`,
+        `${what}: unknown option ${formatValue(name)}; expected one of ${OPTIONS.join(", ")}`,
         {
           got: name,
         },
@@ -97,12 +104,6 @@ export function resolveProduct(
   const bias = options.bias && biasOf(what, options.bias, y.columns, dtype);
   const added = options.accumulate;
   if (added) checkAccumulate(what, added, shape, dtype, { a, b });
-  // An empty sum is 0; any other product is written in full, by an engine in whole tiles of up to STRIP rows.
-  const room = () =>
-    dtype === "float32" && x.columns > 0
-      ? resultArray(sizeOf(shape), STRIP_ROWS * y.columns)
-      : arrayFor(dtype, sizeOf(shape));
-  const result = (added ?? new Tensor(room(), shape, dtype)) as Tensor<"float32" | "float64">;
   let batch = sizeOf(lead);
   let M = x.rows;
   let base = basesOf(a, x.lead, batch);
@@ -112,8 +113,8 @@ export function resolveProduct(
     base = base.slice(0, 1);
     batch = 1;
   }
-  const product: Product = {
-    what,
+  return {
+    caller: what,
     dtype,
     batch,
     M,
@@ -122,11 +123,24 @@ export function resolveProduct(
     a: { tensor: a, base, head: 0, row: x.row, column: x.column },
     b: { tensor: b, base: basesOf(b, y.lead, batch), head: 0, row: y.row, column: y.column },
     bias,
-    out: result.data,
-    start: result.offset,
-    add: added !== undefined,
+    shape,
+    ...(added && { accumulate: added }),
   };
-  return { product, result };
+}
+
+/** The product with its result on the CPU: a new tensor, or the one that is added to. */
+export function allocateResult(product: Product): {
+  product: ProductInto;
+  result: Tensor<"float32" | "float64">;
+} {
+  const { dtype, shape, K, N, accumulate } = product;
+  // An empty sum is 0. Any other result is written in full; a kernel may write whole tiles, up to STRIP_ROWS rows past the end.
+  const allocate = () =>
+    dtype === "float32" && K > 0
+      ? resultArray(sizeOf(shape), STRIP_ROWS * N)
+      : arrayFor(dtype, sizeOf(shape));
+  const result = (accumulate ?? new Tensor(allocate(), shape, dtype)) as Tensor<"float32" | "float64">;
+  return { product: { ...product, out: result.data, start: result.offset }, result };
 }
 
 /** The last two axes as rows and columns, exchanged where asked for; and the axes before them. */
@@ -194,7 +208,7 @@ function checkAccumulate(
       { got: into.shape, strides: into.strides },
     );
   for (const [name, t] of Object.entries(operands))
-    if (t.data.buffer === into.data.buffer && overlap(t, into))
+    if (t.device === "cpu" && t.data.buffer === into.data.buffer && overlap(t, into))
       throw new OptionError("overlap", `${what}: accumulate shares memory with ${name}`, { name });
 }
 

@@ -151,32 +151,51 @@ function add(found: KeyRun[], from: number, to: number, partial: boolean): void 
   else found.push({ from, to, partial });
 }
 
-/** Tiles of a problem by class, counted over all heads for blocks of `blockRows` rows. */
-export function countTiles(
-  problem: Problem,
-  rowTile: number,
-  keyTile: number,
-  panel: number,
-): { skipped: number; full: number; partial: number } {
+/** Tiles by class, over all heads. */
+export interface TileCounts {
+  readonly skipped: number;
+  readonly full: number;
+  readonly partial: number;
+  /** Visible tiles of each row tile, in the order in which tasks are taken: later rows first. */
+  readonly tasks: readonly number[];
+}
+
+/** Tiles of a problem by class, counted over all heads for row tiles of `rowTile` rows. */
+export function countTiles(problem: Problem, rowTile: number, keyTile: number, panel: number): TileCounts {
   const { B, Hq, Nq, Nk } = problem.shape;
   const map = new TileMap(problem, keyTile, panel);
-  const total = Math.ceil(Nq / rowTile) * Math.ceil(Nk / keyTile);
-  const counts = { skipped: 0, full: 0, partial: 0 };
-  const bs = map.perBatch ? B : Math.min(B, 1);
-  const hs = map.perHead ? Hq : Math.min(Hq, 1);
-  const times = bs * hs === 0 ? 0 : (B * Hq) / (bs * hs);
-  for (let b = 0; b < bs; b++)
-    for (let h = 0; h < hs; h++) {
-      let [full, partial] = [0, 0];
-      for (let row = 0; row < Nq; row += rowTile)
-        for (const run of map.runs(b, h, row, Math.min(Nq, row + rowTile), 0, Nk)) {
-          const tiles = Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
-          if (run.partial) partial += tiles;
-          else full += tiles;
+  const rowTiles = Math.ceil(Nq / rowTile);
+  const total = rowTiles * Math.ceil(Nk / keyTile);
+  let [skipped, full, partial] = [0, 0, 0];
+  const byHead = new Map<number, number[]>();
+  const tasks: number[] = [];
+  for (let b = 0; b < B; b++)
+    for (let h = 0; h < Hq; h++) {
+      // Heads and batch entries that share their tiles are counted once.
+      const key = (map.perBatch ? b : 0) * Hq + (map.perHead ? h : 0);
+      let counts = byHead.get(key);
+      if (!counts) {
+        const visible = new Array<number>(rowTiles);
+        let [headFull, headPartial] = [0, 0];
+        for (let tile = rowTiles - 1; tile >= 0; tile--) {
+          const row = tile * rowTile;
+          let [rowFull, rowPartial] = [0, 0];
+          for (const run of map.runs(b, h, row, Math.min(Nq, row + rowTile), 0, Nk)) {
+            const tiles = Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
+            if (run.partial) rowPartial += tiles;
+            else rowFull += tiles;
+          }
+          headFull += rowFull;
+          headPartial += rowPartial;
+          visible[rowTiles - 1 - tile] = rowFull + rowPartial;
         }
-      counts.full += full * times;
-      counts.partial += partial * times;
-      counts.skipped += Math.max(0, total - full - partial) * times;
+        counts = [headFull, headPartial, ...visible];
+        byHead.set(key, counts);
+      }
+      full += counts[0];
+      partial += counts[1];
+      skipped += Math.max(0, total - counts[0] - counts[1]);
+      for (let n = 2; n < counts.length; n++) tasks.push(counts[n]);
     }
-  return counts;
+  return { skipped, full, partial, tasks };
 }

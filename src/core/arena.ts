@@ -19,7 +19,7 @@ export interface Arena {
 interface Scope {
   readonly arena: Arena;
   /** All tensors made in the scope. */
-  readonly tensors: { readonly data: ArrayBufferView }[];
+  readonly tensors: { readonly storage: object }[];
 }
 
 let scope: Scope | undefined;
@@ -38,7 +38,7 @@ export function zeroArray(length: number): Float32Array {
 export const isScoped = (): boolean => scope !== undefined;
 
 /** Registers a new tensor with the scope, if there is one. */
-export function trackTensor(tensor: { readonly data: ArrayBufferView }): void {
+export function trackTensor(tensor: { readonly storage: object }): void {
   scope?.tensors.push(tensor);
 }
 
@@ -51,7 +51,8 @@ export function withArena<T>(arena: Arena, work: () => T): T {
   } finally {
     scope = undefined;
     for (const tensor of own.tensors)
-      if (arena.owns(tensor.data)) Object.defineProperty(tensor, "data", { get: throwDisposed });
+      if (ArrayBuffer.isView(tensor.storage) && arena.owns(tensor.storage))
+        Object.defineProperty(tensor, "data", { get: throwDisposed });
     arena.reset();
   }
 }

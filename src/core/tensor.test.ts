@@ -7,7 +7,7 @@ const six = tensor(Float32Array.of(0, 1, 2, 3, 4, 5), [2, 3]);
 
 describe("a tensor", () => {
   it("is row-major, shares its data, and answers to ONNX Runtime's names", () => {
-    expect([six.strides, six.offset, six.size, six.dims, six.type, six.location]).toEqual([
+    expect([six.strides, six.offset, six.size, six.dims, six.type, six.device]).toEqual([
       [3, 1],
       0,
       6,
@@ -67,9 +67,10 @@ describe("a tensor", () => {
     const one = tensor([7], []);
     expect([one.size, one.at(), [...one.toFloat64()]]).toEqual([1, 7, [7]]);
   });
-  it("stays on the cpu, and says so when asked elsewhere", async () => {
+  it("moves to known devices only; read copies its elements", async () => {
     await expect(six.to("cpu")).resolves.toBe(six);
-    await expect(six.to("webgpu" as "cpu")).rejects.toThrow(UnsupportedError);
+    await expect(six.transpose().read()).resolves.toEqual(six.transpose().contiguous().data);
+    await expect(six.to("webgpu")).rejects.toThrow(/Tensor.to: unknown device "webgpu"; expected one of cpu/);
   });
 });
 

@@ -5,6 +5,7 @@
  */
 
 import { resultArray, trackTensor } from "./arena.ts";
+import { type DeviceData, deviceNamed, isDeviceData, type TensorStorage } from "./device.ts";
 import {
   arrayFor,
   arrayName,
@@ -93,9 +94,13 @@ export class Tensor<D extends DType = DType> {
   get size(): number {
     return sizeOf(this.shape);
   }
-  /** Where the tensor lives. */
-  get location(): "cpu" {
+  /** Name of the device that stores the elements: `"cpu"`, or one that `to` takes. */
+  get device(): string {
     return "cpu";
+  }
+  /** What the elements are stored in: `data` on the CPU, a handle on another device. */
+  get storage(): TensorStorage {
+    return this.data;
   }
 
   /** The element at `index`, one number an axis; negative numbers count from the end. */
@@ -149,6 +154,11 @@ export class Tensor<D extends DType = DType> {
   }
 
   #copy(): Tensor<D> {
+    const { storage } = this;
+    if (isDeviceData(storage)) {
+      const copied = storage.device.copy(storage, this.shape, this.strides, this.offset);
+      return tensorOver(copied, this.shape, this.dtype);
+    }
     const out = this.dtype === "float32" ? resultArray(this.size) : arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
@@ -210,18 +220,81 @@ export class Tensor<D extends DType = DType> {
     }
   }
 
-  /** Moves the tensor; the CPU is the only place so far. */
-  async to(location: "cpu"): Promise<Tensor<D>> {
-    if (location !== "cpu")
-      throw new UnsupportedError(
-        "location",
-        `Tensor.to: ${formatValue(location)} is not available; "cpu" is`,
-        {
-          location,
-        },
-      );
-    return this;
+  /**
+   * The elements in row-major order, in an array of the tensor's dtype: a copy. On another device it resolves when the work
+   * that was enqueued before has run.
+   */
+  async read(): Promise<DataOf<D>> {
+    const dense = this.dense();
+    const { storage, offset, size } = dense;
+    const data = isDeviceData(storage) ? await storage.device.read(storage) : storage;
+    return data.slice(offset, offset + size) as DataOf<D>;
   }
+
+  /**
+   * A copy of the tensor on another device: `"cpu"`, or the name of a device that a backend registered. Not recorded: move
+   * tensors before `tape.run`.
+   *
+   * @throws OptionError where no device has that name
+   */
+  async to(device: string): Promise<Tensor<D>> {
+    if (device === this.device) return this;
+    const target = device === "cpu" ? undefined : deviceNamed("Tensor.to", device);
+    const data = await this.read();
+    if (!target) return new Tensor(data, this.shape, this.dtype);
+    const storage = target.allocate(this.dtype, this.size);
+    target.write(storage, data);
+    return new DeviceTensor(storage as DeviceData, this.shape, this.dtype);
+  }
+}
+
+/** The `data` of a tensor on another device, until it throws. */
+const NO_DATA = /* @__PURE__ */ new Float32Array(0);
+
+/** A tensor on another device: its elements are a handle, and reading `data` throws. */
+export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
+  readonly #storage: DeviceData;
+
+  constructor(
+    storage: DeviceData,
+    shape: readonly number[],
+    dtype: D,
+    strides?: readonly number[],
+    offset?: number,
+  ) {
+    super(NO_DATA, shape, dtype, strides, offset);
+    this.#storage = storage;
+    Object.defineProperty(this, "data", { get: () => throwNotOnCpu(storage) });
+  }
+
+  override get device(): string {
+    return this.#storage.device.name;
+  }
+
+  override get storage(): TensorStorage {
+    return this.#storage;
+  }
+}
+
+function throwNotOnCpu({ device }: DeviceData): never {
+  throw new UnsupportedError(
+    "device",
+    `the elements of this tensor are on the device "${device.name}"; get them with await tensor.read(), or move the tensor with await tensor.to("cpu")`,
+    { device: device.name },
+  );
+}
+
+/** A tensor over storage of any device; nothing is copied. */
+export function tensorOver<D extends DType>(
+  storage: TensorStorage,
+  shape: readonly number[],
+  dtype: D,
+  strides?: readonly number[],
+  offset?: number,
+): Tensor<D> {
+  return isDeviceData(storage)
+    ? new DeviceTensor(storage, shape, dtype, strides, offset)
+    : new Tensor(storage, shape, dtype, strides, offset);
 }
 
 /**
@@ -333,7 +406,7 @@ export function zeros<D extends DType>(
 /** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element lies inside the array. */
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (value instanceof Tensor) {
-    if (value.data.length === 0 && value.size > 0) throw detached(what, value);
+    if (value.storage.length === 0 && value.size > 0) throw detached(what, value);
     return value;
   }
   if (isNested(value))
@@ -467,8 +540,8 @@ export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   if (!(i in order && j in order))
     throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
   [order[i], order[j]] = [order[j], order[i]];
-  return new Tensor(
-    x.data,
+  return tensorOver(
+    x.storage,
     order.map((axis) => x.shape[axis]),
     x.dtype,
     order.map((axis) => x.strides[axis]),
@@ -487,7 +560,7 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
       `Tensor.reshape: [${x.shape.join(", ")}] has ${x.size} elements, [${shape.join(", ")}] does not`,
     );
   const dense = x.dense();
-  return new Tensor(dense.data, full, x.dtype, undefined, dense.offset) as T;
+  return tensorOver(dense.storage, full, x.dtype, undefined, dense.offset) as T;
 }
 
 /** Records an operation that moves elements and changes none. Integers and booleans have no gradient. */

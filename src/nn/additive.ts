@@ -17,7 +17,7 @@ import { Module } from "./module.ts";
 import { type AttendOptions, keysOnly } from "./multi-head.ts";
 import { additiveScores } from "./ops/additive.ts";
 import { type Attended, attention } from "./ops/attend.ts";
-import { type FloatTensor, made, numbers, operand } from "./ops/operand.ts";
+import { type FloatTensor, numbers, operand, tensorFrom } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 
 /** Options of a call of the older kinds of attention. */
@@ -69,7 +69,7 @@ export class AdditiveAttention extends Module {
     const masks = [...maskList(attnMask), ...(keyMask ? [keysOnly(what, keyMask, k, false)] : [])];
     // The scores come as the additive mask of heads without numbers, whose own scores are 0: masks, empty rows, weights
     // and gradients are then those of every attention.
-    const none = (t: FloatTensor) => made(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
+    const none = (t: FloatTensor) => tensorFrom(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
     const values = operand(what, "value", value, scores);
     return attention(none(q), none(k), values, { ...rest, attnMask: [addedScores(scores), ...masks] });
   }

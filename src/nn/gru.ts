@@ -10,7 +10,7 @@ import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } fro
 import { Module } from "./module.ts";
 import { sigmoid, tanh } from "./ops/activations.ts";
 import { add, multiply, sub } from "./ops/arithmetic.ts";
-import { checkShapeIs, type FloatTensor, made, numbers, operand } from "./ops/operand.ts";
+import { checkShapeIs, type FloatTensor, numbers, operand, tensorFrom } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, reshape, slice, split } from "./ops/shapes.ts";
 
@@ -147,7 +147,7 @@ export class GRU extends Module {
     const [B, N] = x.shape;
     const fromInput = split(linear(x, weightIn, biasIn), new Array(N).fill(1), 1);
     const steps: FloatTensor[] = new Array(N);
-    let h = made(numbers(x.dtype, B * this.hidden), [B, this.hidden]);
+    let h = tensorFrom(numbers(x.dtype, B * this.hidden), [B, this.hidden]);
     for (let n = 0; n < N; n++) {
       const at = backwards ? N - 1 - n : n;
       const next = gates(reshape(fromInput[at], [B, 3 * this.hidden]), linear(h, weightState, biasState), h);
@@ -177,7 +177,7 @@ function realSteps(x: FloatTensor, keyMask: TensorLike): RealSteps {
   const as = (f: (real: boolean) => number) => {
     const data = numbers(x.dtype, mask.size);
     data.set(mask.toFloat64().map((n) => f(n !== 0)));
-    return made(data, mask.shape);
+    return tensorFrom(data, mask.shape);
   };
   return { yes: as(Number), no: as((real) => Number(!real)) };
 }

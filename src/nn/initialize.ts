@@ -5,7 +5,7 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import { generatorOf, type Seed } from "../core/generator.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { type FloatTensor, made, numbers, type Precision } from "./ops/operand.ts";
+import { type FloatTensor, numbers, type Precision, tensorFrom } from "./ops/operand.ts";
 
 export { generatorOf };
 
@@ -22,7 +22,7 @@ export interface LayerOptions {
 
 /** A parameter of zeros. */
 export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>
-  made(
+  tensorFrom(
     numbers(
       dtype,
       shape.reduce((a, b) => a * b, 1),

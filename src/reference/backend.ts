@@ -4,13 +4,17 @@
  * against, and what float64 calls and `configure({ backend: "reference" })` use.
  */
 
-import type { Backend, LseReader, Result } from "../backend/contract.ts";
+import type { Backend, LseReader, Operation, Result } from "../backend/contract.ts";
+import type { Plan } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
+import { allocateResult } from "../backend/product.ts";
+import { computeGradients, computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
+import { zeros } from "../core/tensor.ts";
+import { matmul } from "./matmul.ts";
 import { backward } from "./problem-backward.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
-
-export { matmul } from "./matmul.ts";
+import { rowwise } from "./rowwise.ts";
 
 /** Fills the output and lse of a problem. */
 export function forward(problem: Problem, out: Result): void {
@@ -68,23 +72,65 @@ export function weights(
       }
 }
 
-/** The backend: takes every problem. */
+/** The backend: supports every operation. */
 export const reference: Backend = {
   name: "reference",
-  refuses: () => undefined,
-  plan: (problem) => ({
-    backend: "reference",
-    kernel: `reference ${problem.dtype} in float64 loops`,
-    threads: 1,
-    tasks: problem.shape.B * problem.shape.Hq,
-    rowTile: 1,
-    keyTile: problem.shape.Nk,
-    splits: 1,
-    stages: 1,
-    bytes: 8 * (problem.shape.Nk + problem.shape.dk + problem.shape.dv),
-  }),
-  forward,
-  weights,
-  refusesBackward: () => undefined,
-  backward,
+  device: "cpu",
+  supports: () => undefined,
+  allocate: zeros,
+  plan,
+  forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+  weights: (problem, lse, selection) =>
+    computeWeights(problem, lse, selection, (read, data) =>
+      weights(problem, read, selection.heads, selection.rows, data),
+    ),
+  backward: (problem, tensors, wanted) =>
+    computeGradients(problem, tensors, wanted, (inputs, gradients) => backward(problem, inputs, gradients)),
+  matmul(product) {
+    const { product: into, result } = allocateResult(product);
+    matmul(into);
+    return result;
+  },
+  rowwise,
 };
+
+function plan(operation: Operation): Plan {
+  const common = { backend: "reference", threads: 1, rowTile: 1, splits: 1, stages: 1 };
+  if (operation.kind === "rowwise") {
+    const { name } = operation.operation;
+    return {
+      ...common,
+      operation: name,
+      kernel: `reference ${name}`,
+      tasks: 1,
+      keyTile: 1,
+      bytes: 0,
+      operations: 0,
+    };
+  }
+  if (operation.kind === "matmul") {
+    const { batch, M, N, K, dtype } = operation.product;
+    return {
+      ...common,
+      operation: "matmul",
+      kernel: `reference ${dtype} product in float64 loops`,
+      tasks: batch * M,
+      keyTile: N,
+      bytes: 8 * (K * N + K + 2 * N),
+      operations: 2 * batch * M * N * K,
+    };
+  }
+  const { shape, dtype } = operation.problem;
+  const { B, Hq, Nq, Nk, dk, dv } = shape;
+  const backward = operation.kind === "backward";
+  return {
+    ...common,
+    operation: backward ? "backward" : "forward",
+    kernel: `reference ${dtype} in float64 loops`,
+    tasks: B * Hq,
+    keyTile: Nk,
+    bytes: 8 * (Nk + dk + dv),
+    operations: (backward ? 5 : 2) * B * Hq * Nq * Nk * (dk + dv),
+    weightsBytes: 4 * B * Hq * Nq * Nk,
+  };
+}

@@ -13,8 +13,8 @@
  * part as constants: their own tables get no second gradient.
  */
 
-import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
+import { checkOutputLike, reduceToInput } from "../backend/results.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
 import { formatTensor, ShapeError } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
@@ -70,7 +70,7 @@ export function attentionDoubleBackward(
   const gq = from(along("g.dQuery", g.dQuery, shape.query), dk);
   const gk = from(along("g.dKey", g.dKey, shape.key), dk);
   const gv = from(along("g.dValue", g.dValue, shape.value), dv);
-  const dOut = vectors(checkOutputLike(what, "dOutput", dOutput, problem), dv);
+  const dOut = vectors(operandOf(shape, checkOutputLike(what, "dOutput", dOutput, problem)), dv);
   const rows = rowsOf(problem);
   const curve = curveOf(problem.score, offsets);
 

@@ -7,7 +7,7 @@
  * products. For float64 calls, for `backend: "reference"`, and as what the kernels are tested against.
  */
 
-import type { Product } from "../backend/product.ts";
+import type { ProductInto } from "../backend/product.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 
@@ -15,8 +15,8 @@ import type { Operand } from "../core/shape.ts";
 const COLUMNS = 512;
 
 /** Fills the result of a product. */
-export function matmul(product: Product): void {
-  const { batch, M, N, K, a, b, bias, out, add } = product;
+export function matmul(product: ProductInto): void {
+  const { batch, M, N, K, a, b, bias, out, accumulate } = product;
   const readA = readerOf(a.tensor.dtype, a.tensor.data);
   const row = new Float64Array(K);
   const sums = new Float64Array(N);
@@ -32,7 +32,7 @@ export function matmul(product: Product): void {
       for (let j = 0; j < N; j += COLUMNS) multiply(row, rows, sums, j, Math.min(N, j + COLUMNS));
       for (let j = 0; j < N; j++) {
         const x = added ? sums[j] + added[j] : sums[j];
-        out[at + j] = add ? out[at + j] + x : x;
+        out[at + j] = accumulate ? out[at + j] + x : x;
       }
     }
   }

@@ -5,14 +5,14 @@
  *     m ← β₁·m + (1 − β₁)·g        v ← β₂·v + (1 − β₂)·g²
  *     w ← w − lr · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
  *
- * Parameters are updated in place: whoever holds the tensor sees the new numbers. Float32 parameters are updated by the
- * engine (rowwise.ts), float64 ones by the loop below, which is the same formula.
+ * Parameters are updated in place, by the backend of their device (rowwise.ts): every holder of the tensor sees the new numbers.
  */
+import { isDeviceData } from "../core/device.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
-import { numbersOf } from "../nn/ops/operand.ts";
-import { type AdamWScalars, engineAdamW } from "../rowwise.ts";
+import { Tensor, tensorOver } from "../core/tensor.ts";
+import { storageOf } from "../nn/ops/operand.ts";
+import { rowwise } from "../rowwise.ts";
 import type { Gradients } from "./tape.ts";
 
 /** How AdamW updates. */
@@ -84,26 +84,25 @@ export class AdamW {
   step(gradients: Gradients, { lr = this.#options.lr, scale = 1 }: AdamWStep = {}): void {
     const { betas, eps, weightDecay } = this.#options;
     this.steps++;
-    const [b1, b2] = betas;
-    const correct1 = 1 - b1 ** this.steps;
-    const correct2 = 1 - b2 ** this.steps;
+    const [beta1, beta2] = betas;
+    const correct1 = 1 - beta1 ** this.steps;
+    const correct2 = 1 - beta2 ** this.steps;
     for (const { parameter, decays, m, v } of this.#groups.values()) {
       const gradient = gradients.get(parameter);
       if (gradient === undefined) continue;
-      const [w, g, mean, square] = [parameter, gradient, m, v].map((t) => numbersOf(t) as Float32Array);
+      const [w, g, mean, square] = [parameter, gradient, m, v].map((t) => storageOf(t));
       const scalars = {
         scale,
-        b1,
-        b2,
-        rest1: 1 - b1,
-        rest2: 1 - b2,
-        keep: decays ? 1 - lr * weightDecay : 1,
+        beta1,
+        beta2,
+        oneMinusBeta1: 1 - beta1,
+        oneMinusBeta2: 1 - beta2,
+        weightDecayFactor: decays ? 1 - lr * weightDecay : 1,
         rate: lr / correct1,
-        root: 1 / Math.sqrt(correct2),
+        biasCorrection2: 1 / Math.sqrt(correct2),
         eps,
       };
-      if (parameter.dtype === "float64" || !engineAdamW(w, g, mean, square, scalars))
-        update(w, g, mean, square, scalars);
+      rowwise({ name: "adamw", w, g, m: mean, v: square, scalars });
     }
   }
 
@@ -143,21 +142,10 @@ function named(
   return entries as [string, Tensor][];
 }
 
-/** The formula above over one parameter, in the engine's terms (rowwise.ts). */
-function update(w: Float32Array, g: Float32Array, m: Float32Array, v: Float32Array, n: AdamWScalars): void {
-  const { scale, b1, b2, rest1, rest2, keep, rate, root, eps } = n;
-  for (let i = 0; i < w.length; i++) {
-    const gi = scale * g[i];
-    const mi = b1 * m[i] + rest1 * gi;
-    const vi = b2 * v[i] + rest2 * (gi * gi);
-    m[i] = mi;
-    v[i] = vi;
-    w[i] = keep * w[i] - (rate * mi) / (Math.sqrt(vi) * root + eps);
-  }
-}
-
-function zerosLike({ shape, dtype, size }: Tensor): Tensor {
-  return new Tensor(arrayFor(dtype, size), shape, dtype);
+/** Zeros on the parameter's device. On the CPU they are outside of any arena: moments outlive a step. */
+function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
+  const zeros = isDeviceData(storage) ? storage.device.allocate(dtype, size) : arrayFor(dtype, size);
+  return tensorOver(zeros, shape, dtype);
 }
 
 /** √(Σ g²) over all gradients, in float64. */

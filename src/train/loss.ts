@@ -5,15 +5,16 @@
  *
  * over the rows whose target counts. The same function is the loss of a decoder (the target is the next token) and of
  * a masked language model (the target of every position that was not masked is `ignoreIndex`). Its gradient is
- * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp for each logit in all. In float32 the engine does
- * both (rowwise.ts); the loop below does float64, and is what both mean.
+ * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp per logit. The
+ * backend of the logits computes both (rowwise.ts); targets are on the CPU.
  */
 
-import { resultArray } from "../core/arena.ts";
+import { allocateLike } from "../core/device.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
+import { type Tensor, tensorOver } from "../core/tensor.ts";
+import { allocateResult, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
-import { engineCrossEntropy } from "../rowwise.ts";
+import { rowwise } from "../rowwise.ts";
 
 /** Targets with this number count nothing, as in PyTorch. */
 export const IGNORE_INDEX = -100;
@@ -33,25 +34,16 @@ export interface CrossEntropyOptions {
 export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const { ignoreIndex = IGNORE_INDEX } = options;
   const { size, rows, count } = check(logits, targets, ignoreIndex);
-  const x = logits.dense();
   const t = targets.dense();
   const classes = t.data.subarray(t.offset, t.offset + rows) as Int32Array;
-  const values = x.data.subarray(x.offset, x.offset + rows * size) as Float32Array;
-  // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1
-  const slopes = (
-    logits.dtype === "float64" ? new Float64Array(rows * size) : resultArray(rows * size)
-  ) as Float32Array;
   const counted = classes.map((id) => (id === ignoreIndex ? -1 : id));
-  let sum =
-    logits.dtype === "float32" ? engineCrossEntropy(values, counted, size, 1 / count, slopes) : undefined;
-  if (sum === undefined) {
-    sum = 0;
-    slopes.fill(0);
-    for (let row = 0; row < rows; row++)
-      if (counted[row] >= 0) sum += rowLoss(values, row * size, size, counted[row], slopes, 1 / count);
-  }
-  const data = logits.dtype === "float64" ? Float64Array.of(sum / count) : Float32Array.of(sum / count);
-  const loss = new Tensor(data, [], logits.dtype);
+  const x = storageOf(logits);
+  const dtype = logits.dtype as Precision;
+  // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1
+  const dLogits = allocateResult(x, dtype, rows * size);
+  const sum = allocateLike(x, dtype, 1);
+  rowwise({ name: "cross-entropy", logits: x, targets: counted, V: size, count, dLogits, loss: sum });
+  const loss = tensorOver(sum, [], dtype);
   if (isRecording())
     record({
       name: "crossEntropy",
@@ -59,37 +51,15 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
       outputs: [loss],
       backward: ([dLoss]) => {
         if (dLoss === undefined) return [undefined];
+        // The gradient of the loss itself comes from Tape.gradients, as a number on the CPU.
         const factor = dLoss.toFloat64()[0];
-        return [
-          new Tensor(factor === 1 ? slopes : slopes.map((s) => s * factor), logits.shape, logits.dtype),
-        ];
+        if (factor === 1) return [tensorOver(dLogits, logits.shape, dtype)];
+        const scaled = allocateLike(dLogits, dtype, rows * size);
+        rowwise({ name: "add", a: scaled, b: dLogits, scale: factor, y: scaled });
+        return [tensorOver(scaled, logits.shape, dtype)];
       },
     });
   return loss;
-}
-
-/** The loss of one row; writes its part of the gradient. */
-function rowLoss(
-  x: Float32Array,
-  start: number,
-  size: number,
-  target: number,
-  slopes: Float32Array,
-  weight: number,
-): number {
-  const end = start + size;
-  let max = Number.NEGATIVE_INFINITY;
-  for (let i = start; i < end; i++) if (x[i] > max || x[i] !== x[i]) max = x[i];
-  let sum = 0;
-  for (let i = start; i < end; i++) {
-    const e = Math.exp(x[i] - max);
-    slopes[i] = e;
-    sum += e;
-  }
-  const factor = weight / sum;
-  for (let i = start; i < end; i++) slopes[i] *= factor;
-  slopes[start + target] -= weight;
-  return Math.log(sum) + (max - x[start + target]);
 }
 
 function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {

@@ -151,6 +151,7 @@ test("every function of heed that makes a tensor from tensors is covered here", 
     "zeros",
     "empty",
     "explain",
+    "explainMatmul",
     "configure",
     "prepare",
   ];

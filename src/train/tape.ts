@@ -18,7 +18,9 @@ import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
 import { HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
+import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, withRecorder } from "../nn/record.ts";
+import { rowwise } from "../rowwise.ts";
 
 /** Gradients by the tensor they belong to; a tensor that is not there has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
@@ -145,6 +147,11 @@ class Sums {
 
 /** sum += scale · gradient; `sum` is row-major and starts at its array's first element. */
 export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
+  if (sum.device !== "cpu" || gradient.device !== "cpu") {
+    const { storage } = sum;
+    rowwise({ name: "add", a: storage, b: storageOf(gradient), scale, y: storage });
+    return;
+  }
   const from = gradient.dense();
   const to = sum.data as Float32Array;
   const values = from.data as Float32Array;

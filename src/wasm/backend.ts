@@ -4,19 +4,20 @@
  * fits is one stage; a long one goes piece by piece, so that memory does not grow with N.
  */
 
-import type { Backend, BackwardInputs, Gradients, LseReader, Result } from "../backend/contract.ts";
-import type { Plan, SimdLevel } from "../backend/plan.ts";
+import type { Backend, BackwardInputs, Gradients, Operation, Result } from "../backend/contract.ts";
+import type { SimdLevel } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
-import type { Product } from "../backend/product.ts";
+import { allocateResult, type Product, type ProductInto } from "../backend/product.ts";
+import { computeGradients, computeState, computeWeights } from "../backend/results.ts";
+import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings, warnOnce } from "../backend/settings.ts";
-import { countTiles, TileMap } from "../backend/tiles.ts";
-import type { TypedData } from "../core/dtype.ts";
-import { backward, refusesBackward } from "./backward/backward.ts";
-import { workspaceOf } from "./codegen/layout.ts";
-import { keyOf, packing, panelOf } from "./codegen/spec.ts";
+import { TileMap } from "../backend/tiles.ts";
+import { backward, unsupportedBackward } from "./backward/backward.ts";
+import { packing, panelOf } from "./codegen/spec.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { currentLevel, discardEngine, type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
 import type { Kernel } from "./engine/kernel-cache.ts";
+import { empty } from "./engine/resident.ts";
 import { agrees, productsAgree } from "./engine/self-test.ts";
 import { WorkerLostError } from "./engine/worker-pool.ts";
 import { AllocationScope, writeCall } from "./forward/call.ts";
@@ -26,20 +27,9 @@ import { copyResultsOut } from "./forward/results.ts";
 import { buildAttentionTasks, buildPackTasks, type Tasks } from "./forward/tasks.ts";
 import { weights } from "./forward/weights.ts";
 import { matmul as multiply } from "./ops/matmul.ts";
-import { type RowPipeline, runPipeline } from "./ops/row-pipeline.ts";
-
-export { empty } from "./engine/resident.ts";
-export {
-  type AdamWScalars,
-  adamwPipeline,
-  columnSumsPipeline,
-  crossEntropyPipeline,
-  type MapName,
-  mapBackwardPipeline,
-  mapPipeline,
-  normBackwardPipeline,
-  normPipeline,
-} from "./ops/rowwise.ts";
+import { runPipeline } from "./ops/row-pipeline.ts";
+import { pipelineOf, unsupportedRowwise } from "./ops/rowwise.ts";
+import { planOf } from "./plan.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const MIN_PARALLEL_FLOPS = 4e6;
@@ -198,134 +188,119 @@ function productLevel(engine: Engine): SimdLevel {
   return "relaxed";
 }
 
-/** Fills the result of a float32 product; returns false where there is no engine for it. */
-export function matmul(product: Product): boolean {
-  if (product.dtype === "float64" || settings().backend === "reference" || unavailableReason() !== undefined)
-    return false;
-  const { batch, M, N, K } = product;
-  if (K === 0 || Math.max(M, N, K) > MAX_KEYS) return false;
-  if (batch * M * N === 0) return true;
+/** Operations of a product, an addition and a multiplication counted as two. */
+const productWork = ({ batch, M, N, K }: Product): number => 2 * batch * M * N * K;
+
+function matmul(product: ProductInto): void {
+  if (product.batch * product.M * product.N === 0) return;
   const progress = { collected: 0 };
-  const work = 2 * batch * M * N * K;
-  retryOnWorkerLoss((engine, alone) =>
-    multiply(engine, product, productLevel(engine), threadsFor(engine, work, alone), progress),
+  retryOnWorkerLoss((engine, singleThreaded) =>
+    multiply(
+      engine,
+      product,
+      productLevel(engine),
+      threadsFor(engine, productWork(product), singleThreaded),
+      progress,
+    ),
   );
-  return true;
 }
 
-/** Runs rowwise work; returns false where there is no engine for it. */
-export function runRowPipeline(work: () => RowPipeline): boolean {
-  if (settings().backend === "reference" || unavailableReason() !== undefined) return false;
-  const s = work();
-  if (s.rows === 0) return true;
-  const done = { rows: 0 };
-  retryOnWorkerLoss((engine, alone) =>
-    runPipeline(engine, s, levelNow() !== "strict", threadsFor(engine, s.rows * s.rowWork, alone), done),
+function rowwise(operation: RowwiseOperation): void {
+  const { pipeline, finish } = pipelineOf(operation);
+  if (pipeline.rows > 0) {
+    const done = { rows: 0 };
+    retryOnWorkerLoss((engine, singleThreaded) => {
+      const threads = threadsFor(engine, pipeline.rows * pipeline.rowWork, singleThreaded);
+      runPipeline(engine, pipeline, levelNow() !== "strict", threads, done);
+    });
+  }
+  finish?.();
+}
+
+/** Fills the output and lse of a problem. */
+export function forward(problem: Problem, out: Result): void {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  if (B * Hq * Nq === 0) return;
+  if (Nk === 0) {
+    // No keys: the output is 0 already; lse is −∞, or the sink.
+    out.lse.fill(-Infinity);
+    if (problem.sinks)
+      for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
+    return;
+  }
+  retryOnWorkerLoss((engine, singleThreaded) => run(engine, problem, out, levelNow(), singleThreaded));
+}
+
+function gradients(problem: Problem, inputs: BackwardInputs, into: Gradients): void {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  if (B * Hq * Nq * Nk === 0) return;
+  retryOnWorkerLoss((engine, singleThreaded) =>
+    backward(engine, problem, inputs, into, levelNow(), (work) => threadsFor(engine, work, singleThreaded)),
   );
-  return true;
 }
 
-/** The arena for the results of a scope (core/arena.ts), where this process has an engine. */
-export function stepArena(): EngineArena | undefined {
-  if (settings().backend === "reference" || unavailableReason() !== undefined) return undefined;
-  return engineArena(getEngine() as Engine);
+/** Why the kernels do not take an operation. Where WebAssembly itself is missing, a warning says so once. */
+function unsupportedReason(operation: Operation): string | undefined {
+  const reason = unavailableReason();
+  if (reason !== undefined) {
+    warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
+    return reason;
+  }
+  if (operation.kind === "rowwise") return unsupportedRowwise(operation.operation);
+  if (operation.kind === "matmul") {
+    const { dtype, M, N, K } = operation.product;
+    if (dtype === "float64") return FLOAT64;
+    if (K === 0) return "an empty sum needs no kernel";
+    return Math.max(M, N, K) > MAX_KEYS ? `the kernels count rows up to ${MAX_KEYS}` : undefined;
+  }
+  const { problem } = operation;
+  if (problem.dtype === "float64") return FLOAT64;
+  if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
+  const { Nq, Nk } = problem.shape;
+  if (Math.max(Nq, Nk) > MAX_KEYS) return `the kernels count rows and keys up to ${MAX_KEYS}`;
+  if (operation.kind !== "backward") return undefined;
+  return unsupportedBackward(getEngine() as Engine, problem, levelNow());
 }
 
-/**
- * Starts the engine's threads and its SIMD level ahead of the first call, and resolves, without blocking, to the number
- * of threads that are ready. Calls work without it; their first ones run on fewer threads.
- */
-export async function prepare(): Promise<number> {
-  const engine = getEngine();
-  if (!engine || settings().backend === "reference") return 1;
-  levelNow();
-  return engine.pool.whenReady(settings().threads, 10_000);
-}
+const FLOAT64 = "float64 calls compute in float64, the kernels in float32";
 
 /** The backend: every option, float32 and 16-bit storage. */
-export const wasm: Backend = {
+export const wasm = {
   name: "wasm",
-  refuses(problem) {
-    if (settings().backend === "reference") return 'backend: "reference" was chosen';
-    const reason = unavailableReason();
-    if (reason !== undefined) {
-      warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
-      return reason;
-    }
-    if (problem.dtype === "float64") return "float64 computes in float64, which the kernels do not";
-    if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
-    const { Nq, Nk } = problem.shape;
-    if (Math.max(Nq, Nk) > MAX_KEYS) return `the kernels count rows and keys up to ${MAX_KEYS}`;
-    return undefined;
-  },
-  plan(problem): Plan {
-    const engine = getEngine() as Engine;
-    const level = levelNow();
-    const { spec, tiling, staging, costs } = planForward(engine, problem, level);
-    const { B, Hq, Hkv, G, Nq } = problem.shape;
-    const blocks =
-      tiling.kind === "decode"
-        ? (B * Hkv * G) / tiling.headsPerTask
-        : B * Hq * Math.ceil(Nq / tiling.rowTile);
-    const panel = spec.kind === "decode" ? 8 : panelOf(spec.tile);
-    const head = staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell);
-    return {
-      backend: "wasm",
-      simd: level,
-      kernel: keyOf(spec),
-      threads: engine.pool.unavailable ? 1 : settings().threads,
-      tasks: blocks * tiling.splits,
-      rowTile: tiling.rowTile,
-      keyTile: tiling.keyTile,
-      splits: tiling.splits,
-      stages: Math.max(1, staging.count),
-      bytes: Math.round(
-        Math.min(staging.heads, B * Hkv) * head + workspaceOf(spec).size * settings().threads,
-      ),
-      ...(problem.mask
-        ? {
-            tiles: countTiles(
-              problem,
-              tiling.kind === "decode" ? Math.max(1, Nq) : tiling.rowTile,
-              tiling.keyTile,
-              panel,
-            ),
-          }
-        : {}),
-    };
-  },
-  forward(problem: Problem, out: Result): void {
-    const { B, Hq, Nq, Nk } = problem.shape;
-    if (B * Hq * Nq === 0) return;
-    if (Nk === 0) {
-      // Nothing to see: output is 0 already; lse is −∞, or the sink.
-      out.lse.fill(-Infinity);
-      if (problem.sinks)
-        for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
-      return;
-    }
-    retryOnWorkerLoss((engine, alone) => run(engine, problem, out, levelNow(), alone));
-  },
-  weights(
-    problem: Problem,
-    lse: LseReader,
-    heads: readonly number[],
-    rows: readonly number[],
-    out: TypedData,
-  ): void {
-    if (out.length === 0) return;
+  device: "cpu",
+  supports: unsupportedReason,
+  allocate: empty,
+  plan: (operation) =>
+    planOf(getEngine() as Engine, operation, operation.kind === "matmul" ? productLevel : levelNow),
+  forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+  weights(problem, lse, selection) {
+    const { heads, rows } = selection;
     const { shape } = problem;
     const work = 2 * shape.B * heads.length * rows.length * shape.Nk * shape.dk;
-    retryOnWorkerLoss((engine, alone) =>
-      weights(engine, problem, levelNow(), threadsFor(engine, work, alone), lse, heads, rows, out),
-    );
+    return computeWeights(problem, lse, selection, (read, data) => {
+      if (data.length === 0) return;
+      retryOnWorkerLoss((engine, singleThreaded) => {
+        const threads = threadsFor(engine, work, singleThreaded);
+        weights(engine, problem, levelNow(), threads, read, heads, rows, data);
+      });
+    });
   },
-  refusesBackward: (problem) => refusesBackward(getEngine() as Engine, problem, levelNow()),
-  backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
-    const { B, Hq, Nq, Nk } = problem.shape;
-    if (B * Hq * Nq * Nk === 0) return;
-    retryOnWorkerLoss((engine, alone) =>
-      backward(engine, problem, upstream, gradients, levelNow(), (work) => threadsFor(engine, work, alone)),
-    );
+  backward: (problem, tensors, wanted) =>
+    computeGradients(problem, tensors, wanted, (inputs, into) => gradients(problem, inputs, into)),
+  matmul(product) {
+    const { product: into, result } = allocateResult(product);
+    matmul(into);
+    return result;
   },
-};
+  rowwise,
+  /** The arena for the results of a scope (core/arena.ts); undefined where there is no engine. */
+  arena: (): EngineArena | undefined =>
+    unavailableReason() === undefined ? engineArena(getEngine() as Engine) : undefined,
+  /** Starts threads, selects the level, and resolves to the number of threads that are ready. */
+  async prepare(): Promise<number> {
+    const engine = getEngine();
+    if (!engine) return 1;
+    levelNow();
+    return engine.pool.whenReady(settings().threads, 10_000);
+  },
+} satisfies Backend & Record<string, unknown>;

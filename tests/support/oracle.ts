@@ -132,8 +132,13 @@ export interface Measure {
 
 /** Runs a case and holds it against its truth; throws with all that is needed to find the case again. */
 export function check(c: Case, options: { ratio?: boolean } = {}): Measure {
+  return checkResult(c, scaledDotProductAttention(c.query, c.key, c.value, c.options), options);
+}
+
+/** Holds the result of a case against its truth. */
+export function checkResult(c: Case, result: AttentionResult, options: { ratio?: boolean } = {}): Measure {
   const want = truth(c);
-  const got = flattened(c, scaledDotProductAttention(c.query, c.key, c.value, c.options));
+  const got = flattened(c, result);
   const wrong =
     difference(got.output, want.output, (i) => want.room[i]) ??
     difference(got.lse, want.lse, (i) => want.lseRoom[i])?.replace(/^/, "lse ");

@@ -12,11 +12,11 @@ import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import {
   checkShapeIs,
   type FloatTensor,
-  made,
   type Numbers,
   numbers,
   numbersOf,
   operand,
+  tensorFrom,
 } from "./operand.ts";
 
 /** w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal. */
@@ -49,7 +49,7 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
         for (let h = 0; h < A; h++) sum += c[h] * Math.tanh(a[from + h] + b[to + h]);
         out[cell] = sum;
       }
-  const y = made(out, [...lead, N, M]);
+  const y = tensorFrom(out, [...lead, N, M]);
   record({
     name: what,
     inputs: [query, key, weight],
@@ -58,7 +58,11 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
       if (!d) return [];
       const [da, db, dc] = scoreGradients(a, b, c, numbersOf(d), [batch, N, M, A]);
       const like = (sum: Float64Array) => (query.dtype === "float64" ? sum : Float32Array.from(sum));
-      return [made(like(da), query.shape), made(like(db), key.shape), made(like(dc), weight.shape)];
+      return [
+        tensorFrom(like(da), query.shape),
+        tensorFrom(like(db), key.shape),
+        tensorFrom(like(dc), weight.shape),
+      ];
     },
   });
   return y;

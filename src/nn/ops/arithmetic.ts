@@ -3,29 +3,29 @@
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
  * the sum over its repetitions.
  */
+import type { TensorStorage } from "../../core/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { eachRow, reshaped, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { engineColumnSums } from "../../rowwise.ts";
+import { rowwise } from "../../rowwise.ts";
 import {
+  allocateResult,
   axisOf,
   type FloatTensor,
-  made,
   type Numbers,
   numbersOf,
   operand,
   type Precision,
-  unwritten,
-  unwrittenLike,
+  storageOf,
+  tensorFrom,
+  uninitialized,
+  uninitializedLike,
 } from "./operand.ts";
 
 /** x + y, broadcast; either may be a number. */
 export function add(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("add", x, y);
-  const out = unwritten(a.dtype, sizeOf(shape));
-  const [p, q] = [spread(a, shape), spread(b, shape)];
-  for (let n = 0; n < out.length; n++) out[n] = p[n] + q[n];
-  const z = made(out, shape);
+  const z = tensorFrom(sumOf(a, b, shape), shape);
   record({
     name: "add",
     inputs: [a, b],
@@ -35,13 +35,28 @@ export function add(x: Operand, y: Operand): FloatTensor {
   return z;
 }
 
+/** a + b in row-major order. Operands of one size are added by their device. */
+function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): TensorStorage {
+  const size = sizeOf(shape);
+  if (a.size !== size || b.size !== size) {
+    const out = uninitialized(a.dtype, size);
+    const [p, q] = [spread(a, shape), spread(b, shape)];
+    for (let n = 0; n < size; n++) out[n] = p[n] + q[n];
+    return out;
+  }
+  const [p, q] = [storageOf(a), storageOf(b)];
+  const y = allocateResult(p, a.dtype, size);
+  rowwise({ name: "add", a: p, b: q, scale: 1, y });
+  return y;
+}
+
 /** x − y, broadcast; either may be a number. */
 export function sub(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("sub", x, y);
-  const out = unwritten(a.dtype, sizeOf(shape));
+  const out = uninitialized(a.dtype, sizeOf(shape));
   const [p, q] = [spread(a, shape), spread(b, shape)];
   for (let n = 0; n < out.length; n++) out[n] = p[n] - q[n];
-  const z = made(out, shape);
+  const z = tensorFrom(out, shape);
   record({
     name: "sub",
     inputs: [a, b],
@@ -55,7 +70,7 @@ export function sub(x: Operand, y: Operand): FloatTensor {
 export function multiply(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("multiply", x, y);
   const [p, q] = [spread(a, shape), spread(b, shape)];
-  const z = made(product(p, q), shape);
+  const z = tensorFrom(product(p, q), shape);
   record({
     name: "multiply",
     inputs: [a, b],
@@ -64,8 +79,8 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
       if (!d) return [undefined, undefined];
       const g = numbersOf(d);
       return [
-        wanted[0] ? gathered(made(product(g, q), shape), a.shape) : undefined,
-        wanted[1] ? gathered(made(product(g, p), shape), b.shape) : undefined,
+        wanted[0] ? gathered(tensorFrom(product(g, q), shape), a.shape) : undefined,
+        wanted[1] ? gathered(tensorFrom(product(g, p), shape), b.shape) : undefined,
       ];
     },
   });
@@ -76,9 +91,9 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
 export function divide(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("divide", x, y);
   const [p, q] = [spread(a, shape), spread(b, shape)];
-  const out = unwritten(a.dtype, sizeOf(shape));
+  const out = uninitialized(a.dtype, sizeOf(shape));
   for (let n = 0; n < out.length; n++) out[n] = p[n] / q[n];
-  const z = made(out, shape);
+  const z = tensorFrom(out, shape);
   record({
     name: "divide",
     inputs: [a, b],
@@ -86,14 +101,14 @@ export function divide(x: Operand, y: Operand): FloatTensor {
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
       const g = numbersOf(d);
-      const [da, db] = [unwrittenLike(g), unwrittenLike(g)];
+      const [da, db] = [uninitializedLike(g), uninitializedLike(g)];
       for (let n = 0; n < g.length; n++) {
         da[n] = g[n] / q[n];
         db[n] = (-g[n] * out[n]) / q[n];
       }
       return [
-        wanted[0] ? gathered(made(da, shape), a.shape) : undefined,
-        wanted[1] ? gathered(made(db, shape), b.shape) : undefined,
+        wanted[0] ? gathered(tensorFrom(da, shape), a.shape) : undefined,
+        wanted[1] ? gathered(tensorFrom(db, shape), b.shape) : undefined,
       ];
     },
   });
@@ -137,15 +152,15 @@ function reduce(
   const factor = isMean ? sizeOf(kept) / from.size : 1;
   const total = numbersOf(gathered(from, kept));
   const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
-  const z = isMean ? scaled(made(total, shape), factor) : made(total, shape);
+  const z = isMean ? scaled(tensorFrom(total, shape), factor) : tensorFrom(total, shape);
   record({
     name,
     inputs: [from],
     outputs: [z],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const each = scaled(made(numbersOf(d), kept), factor);
-      return [made(spread(each, from.shape), from.shape)];
+      const each = scaled(tensorFrom(numbersOf(d), kept), factor);
+      return [tensorFrom(spread(each, from.shape), from.shape)];
     },
   });
   return z;
@@ -157,7 +172,7 @@ export type Operand = TensorLike | number;
 /** Two operands of one dtype. Numbers are tensors of shape [], to which no gradient is asked for. */
 export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
   const constant = (value: number, dtype: Precision) =>
-    made(dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value), []);
+    tensorFrom(dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value), []);
   if (typeof x === "number" && typeof y === "number") return [constant(x, "float32"), constant(y, "float32")];
   if (typeof x === "number") {
     const b = operand(what, "y", y as TensorLike);
@@ -198,7 +213,7 @@ export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
   const size = sizeOf(shape);
   const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
   if (t.size === size) return numbersOf(t);
-  const out = unwritten(t.dtype, size);
+  const out = uninitialized(t.dtype, size);
   const from = t.data;
   const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
   if (isSuffix && t.size > 0) {
@@ -225,6 +240,15 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
   const from = t as FloatTensor;
   const size = sizeOf(shape);
   if (from.size === size) return from.shape.length === shape.length ? from : reshaped(from, shape);
+  // A bias: all axes but the last were repeated.
+  const columns =
+    shape.length > 0 && size === from.shape[from.shape.length - 1] && size === shape[shape.length - 1];
+  if (columns) {
+    const x = storageOf(from);
+    const sums = allocateResult(x, from.dtype, size);
+    rowwise({ name: "column-sums", x, sums });
+    return tensorFrom(sums, shape);
+  }
   const total = new Float64Array(size);
   const own = rowMajor(shape);
   const strides = from.shape.map((_, i) => {
@@ -232,28 +256,23 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
     return axis < 0 || shape[axis] === 1 ? 0 : own[axis];
   });
   const x = numbersOf(from);
-  // Where all axes but the last repeat, as with a bias.
-  const columns =
-    shape.length > 0 && size === from.shape[from.shape.length - 1] && size === shape[shape.length - 1];
-  if (columns && x instanceof Float32Array && engineColumnSums(x, total))
-    return made(Float32Array.from(total), shape);
   let next = 0;
   eachRow(from.shape, strides, 0, (start, count, step) => {
     for (let n = 0; n < count; n++) total[start + n * step] += x[next + n];
     next += count;
   });
-  return made(from.dtype === "float64" ? total : Float32Array.from(total), shape);
+  return tensorFrom(from.dtype === "float64" ? total : Float32Array.from(total), shape);
 }
 
 function product(x: Numbers, y: Numbers): Numbers {
-  const out = unwrittenLike(x);
+  const out = uninitializedLike(x);
   for (let n = 0; n < out.length; n++) out[n] = x[n] * y[n];
   return out;
 }
 
 function scaled(x: Tensor, factor: number): FloatTensor {
   const from = numbersOf(x);
-  const out = unwritten((x as FloatTensor).dtype, from.length);
+  const out = uninitialized((x as FloatTensor).dtype, from.length);
   for (let n = 0; n < out.length; n++) out[n] = from[n] * factor;
-  return made(out, x.shape);
+  return tensorFrom(out, x.shape);
 }

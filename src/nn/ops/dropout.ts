@@ -10,7 +10,14 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, made, type Numbers, numbersOf, operand, unwrittenLike } from "./operand.ts";
+import {
+  type FloatTensor,
+  type Numbers,
+  numbersOf,
+  operand,
+  tensorFrom,
+  uninitializedLike,
+} from "./operand.ts";
 
 /** Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens. */
 export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
@@ -22,12 +29,12 @@ export function dropout(x: TensorLike, p: number, options: { seed?: number } = {
     });
   const from = operand("dropout", "x", x);
   if (p === 0) return from;
-  const y = made(kept(numbersOf(from), p, seed), from.shape);
+  const y = tensorFrom(kept(numbersOf(from), p, seed), from.shape);
   record({
     name: "dropout",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d && made(kept(numbersOf(d), p, seed), from.shape)],
+    backward: ([d]) => [d && tensorFrom(kept(numbersOf(d), p, seed), from.shape)],
   });
   return y;
 }
@@ -39,7 +46,7 @@ export function checkDropout(what: string, p: number): void {
 }
 
 function kept(x: Numbers, p: number, seed: number): Numbers {
-  const out = unwrittenLike(x);
+  const out = uninitializedLike(x);
   const head = headKey(seed, 0, 0);
   const threshold = dropoutThreshold(p);
   const growth = 1 / (1 - p);

@@ -1,7 +1,14 @@
 /** Functions of one number, applied to all of a tensor: what a formula on paper is written with. */
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, made, type Numbers, numbersOf, operand, unwrittenLike } from "./operand.ts";
+import {
+  type FloatTensor,
+  type Numbers,
+  numbersOf,
+  operand,
+  tensorFrom,
+  uninitializedLike,
+} from "./operand.ts";
 
 /** y = f(x) with dy/dx = slope(x, y). */
 function apply(
@@ -13,7 +20,7 @@ function apply(
   const from = operand(name, "x", x);
   const input = numbersOf(from);
   const output = mapped(input, (n) => f(input[n]));
-  const y = made(output, from.shape);
+  const y = tensorFrom(output, from.shape);
   record({
     name,
     inputs: [from],
@@ -22,7 +29,7 @@ function apply(
       if (!d) return [undefined];
       const dy = numbersOf(d);
       return [
-        made(
+        tensorFrom(
           mapped(dy, (n) => (dy[n] === 0 ? 0 : dy[n] * derivative(input[n], output[n]))),
           from.shape,
         ),
@@ -33,7 +40,7 @@ function apply(
 }
 
 function mapped(like: Numbers, value: (n: number) => number): Numbers {
-  const out = unwrittenLike(like);
+  const out = uninitializedLike(like);
   for (let n = 0; n < out.length; n++) out[n] = value(n);
   return out;
 }

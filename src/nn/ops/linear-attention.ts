@@ -16,7 +16,7 @@ import { record } from "../../core/record.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { elu1 } from "./activations.ts";
-import { checkShapeIs, type FloatTensor, made, numbers, numbersOf, operand } from "./operand.ts";
+import { checkShapeIs, type FloatTensor, numbers, numbersOf, operand, tensorFrom } from "./operand.ts";
 import { concat } from "./shapes.ts";
 
 /** Options of attention by features; all optional. */
@@ -111,7 +111,7 @@ export function featureAttention(
     );
   const features = keptRows(keyFeatures, kept);
   // A column of ones beside the values: its sum is the denominator.
-  const ones = made(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
+  const ones = tensorFrom(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
   const values = concat([keptRows(v, kept), ones]);
   const output = divided(summed(queryFeatures, features, values, isCausal));
   if (!returnWeights) return { output };
@@ -146,8 +146,8 @@ function summed(a: FloatTensor, b: FloatTensor, c: FloatTensor, isCausal: boolea
 function carried(a: FloatTensor, b: FloatTensor, c: FloatTensor, reach: Reach): FloatTensor {
   if (reach === "all") return matmul(a, matmul(b, c, { transposeA: true }));
   const [lead, [N, m], e] = [a.shape.slice(0, -2), a.shape.slice(-2), c.shape[c.shape.length - 1]];
-  const out = made(numbers(a.dtype, sizeOf(lead) * N * e), [...lead, N, e]);
-  const sum = made(numbers(a.dtype, sizeOf(lead) * m * e), [...lead, m, e]);
+  const out = tensorFrom(numbers(a.dtype, sizeOf(lead) * N * e), [...lead, N, e]);
+  const sum = tensorFrom(numbers(a.dtype, sizeOf(lead) * m * e), [...lead, m, e]);
   const chunks = Math.ceil(N / CHUNK);
   for (let n = 0; n < chunks; n++) {
     const first = (reach === "before" ? n : chunks - 1 - n) * CHUNK;
@@ -191,7 +191,7 @@ function keptRows(x: FloatTensor, kept: Uint8Array | undefined): FloatTensor {
     const out = numbers(x.dtype, from.length);
     for (let row = 0; row < kept.length; row++)
       if (kept[row]) out.set(from.subarray(row * width, (row + 1) * width), row * width);
-    return made(out, t.shape);
+    return tensorFrom(out, t.shape);
   };
   const y = pick(x);
   record({ name: "keptRows", inputs: [x], outputs: [y], backward: ([d]) => [d && pick(d)] });
@@ -208,7 +208,7 @@ function divided(x: FloatTensor): FloatTensor {
     const sum = from[row * (e + 1) + e];
     if (sum !== 0) for (let n = 0; n < e; n++) out[row * e + n] = from[row * (e + 1) + n] / sum;
   }
-  const y = made(out, [...x.shape.slice(0, -1), e]);
+  const y = tensorFrom(out, [...x.shape.slice(0, -1), e]);
   record({
     name: "divided",
     inputs: [x],
@@ -227,7 +227,7 @@ function divided(x: FloatTensor): FloatTensor {
         }
         dx[row * (e + 1) + e] = -dot / sum;
       }
-      return [made(dx, x.shape)];
+      return [tensorFrom(dx, x.shape)];
     },
   });
   return y;

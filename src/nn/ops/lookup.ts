@@ -3,7 +3,7 @@ import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
+import { type FloatTensor, numbers, numbersOf, operand, tensorFrom, uninitialized } from "./operand.ts";
 
 /** Numbers of rows: a tensor of int32 or int64, or a flat list. */
 export type Ids = TensorLike | Tensor | ArrayLike<number>;
@@ -23,9 +23,9 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   const { list, shape } = idsOf("embedding", ids);
   checkIds(list, V);
   const from = numbersOf(rows);
-  const out = unwritten(rows.dtype, list.length * D);
+  const out = uninitialized(rows.dtype, list.length * D);
   for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
-  const y = made(out, [...shape, D]);
+  const y = tensorFrom(out, [...shape, D]);
   record({
     name: "embedding",
     inputs: [rows],
@@ -36,7 +36,7 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
       const total = numbers(rows.dtype, V * D);
       for (let n = 0; n < list.length; n++)
         for (let e = 0, to = list[n] * D, at = n * D; e < D; e++) total[to + e] += dy[at + e];
-      return [made(total, rows.shape)];
+      return [tensorFrom(total, rows.shape)];
     },
   });
   return y;

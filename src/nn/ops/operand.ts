@@ -5,9 +5,9 @@
  */
 
 import { resultArray, zeroArray } from "../../core/arena.ts";
-import type { TypedData } from "../../core/dtype.ts";
+import { isDeviceData, type TensorStorage } from "../../core/device.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
-import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike, tensorOver } from "../../core/tensor.ts";
 
 /** Dtypes that layers compute in. float64 is the oracle of float32. */
 export type Precision = "float32" | "float64";
@@ -33,11 +33,21 @@ export function operand(what: string, name: string, value: TensorLike, like?: Te
   return t as FloatTensor;
 }
 
-/** Elements in row-major order: the tensor's own array where they lie so, else a copy. For reading only. */
+/** Elements in row-major order, for reading only: the tensor's own array where they are stored so, else a copy. CPU tensors only. */
 export function numbersOf(t: Tensor): Numbers {
   const dense = t.dense();
   const { data, offset, size } = dense as FloatTensor;
   return offset === 0 && data.length === size ? data : data.subarray(offset, offset + size);
+}
+
+/** What the elements are stored in, row-major, for reading only: the tensor's own storage where it is so, else a copy. */
+export function storageOf(t: Tensor): TensorStorage {
+  const dense = t.dense();
+  const { storage } = dense;
+  if (!isDeviceData(storage)) return numbersOf(dense);
+  return dense.offset === 0 && storage.length === dense.size
+    ? storage
+    : storage.device.copy(storage, dense.shape, dense.strides, dense.offset);
 }
 
 /** A new array of `length` zeros in a dtype. */
@@ -45,22 +55,23 @@ export function numbers(dtype: Precision, length: number): Numbers {
   return dtype === "float64" ? new Float64Array(length) : zeroArray(length);
 }
 
-/** A new array in a dtype, of any content: the caller writes all of it. */
-export function unwritten(dtype: Precision, length: number): Numbers {
+/** A new array in a dtype, uninitialized: the caller writes all of it. */
+export function uninitialized(dtype: Precision, length: number): Numbers {
   return dtype === "float64" ? new Float64Array(length) : resultArray(length);
 }
 
-/** A new array like another, of any content. */
-export const unwrittenLike = (x: Numbers): Numbers =>
-  unwritten(x instanceof Float64Array ? "float64" : "float32", x.length);
+/** A new array of the kind of another, uninitialized. */
+export const uninitializedLike = (x: Numbers): Numbers =>
+  uninitialized(x instanceof Float64Array ? "float64" : "float32", x.length);
 
-/** True for float32 arrays so long that a kernel pays: below some 1,000 numbers its start costs more than the loop (measured). */
-export const isWorthTheEngine = (x: Numbers): x is Float32Array =>
-  x instanceof Float32Array && x.length >= 1024;
+/** New storage of a dtype on the device of `like`; the caller writes all of it. */
+export const allocateResult = (like: TensorStorage, dtype: Precision, length: number): TensorStorage =>
+  isDeviceData(like) ? like.device.allocate(dtype, length) : uninitialized(dtype, length);
 
-/** A row-major tensor over a new array. */
-export function made(data: Numbers, shape: readonly number[]): FloatTensor {
-  return new Tensor(data as TypedData, shape, data instanceof Float64Array ? "float64" : "float32");
+/** A row-major tensor over new storage. */
+export function tensorFrom(storage: TensorStorage, shape: readonly number[]): FloatTensor {
+  if (isDeviceData(storage)) return tensorOver(storage, shape, storage.dtype as Precision);
+  return new Tensor(storage, shape, storage instanceof Float64Array ? "float64" : "float32");
 }
 
 /** The axis that `axis` names, counted from the end where it is negative. */

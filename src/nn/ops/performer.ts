@@ -15,7 +15,7 @@ import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
 import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./linear-attention.ts";
-import { type FloatTensor, made, numbers, numbersOf, operand, type Precision } from "./operand.ts";
+import { type FloatTensor, numbers, numbersOf, operand, type Precision, tensorFrom } from "./operand.ts";
 
 /** Options of `performerAttention`. */
 export interface PerformerOptions extends KernelOptions {
@@ -99,7 +99,7 @@ function positiveFeatures(
       const given = numbersOf(dy);
       const g = numbers(x.dtype, given.length);
       for (let n = 0; n < g.length; n++) g[n] = out[n] === 0 ? 0 : given[n] * out[n];
-      const dx = matmul(made(g, y.shape), features);
+      const dx = matmul(tensorFrom(g, y.shape), features);
       for (let row = 0; row < count; row++) {
         let sum = 0;
         for (let r = row * m; r < (row + 1) * m; r++) sum += g[r];
@@ -148,7 +148,7 @@ export function orthogonalFeatures(
     const own = Math.sqrt(dot(row, row));
     rows.push(row.map((x) => Math.fround((x / own) * length)));
   }
-  return made(
+  return tensorFrom(
     rows.reduce(
       (all, row, n) => {
         all.set(row, n * d);

@@ -18,12 +18,12 @@ import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
 import {
   axisOf,
   type FloatTensor,
-  made,
   type Numbers,
   numbers,
   numbersOf,
   operand,
   type Precision,
+  tensorFrom,
 } from "./operand.ts";
 
 /** Which two numbers of a head make a pair. */
@@ -88,7 +88,7 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
   const repeat = sizeOf(from.shape.slice(at + 1, -1));
   const turn = (source: Numbers, sign: number) =>
-    made(rotated(source, D, N, repeat, rotaryDim, layout, angles, amplitude, sign), from.shape);
+    tensorFrom(rotated(source, D, N, repeat, rotaryDim, layout, angles, amplitude, sign), from.shape);
   const y = turn(numbersOf(from), 1);
   record({
     name: "rope",
@@ -222,5 +222,5 @@ export function sinusoidalPositions(
       out[start + 2 * i + 1] = Math.cos(angle);
     }
   });
-  return made(out, [N, C]);
+  return tensorFrom(out, [N, C]);
 }

@@ -10,12 +10,12 @@ import { broadcastShape, gathered, type Operand, operands, spread } from "./arit
 import {
   axisOf,
   type FloatTensor,
-  made,
   type Numbers,
   numbers,
   numbersOf,
   operand,
-  unwritten,
+  tensorFrom,
+  uninitialized,
 } from "./operand.ts";
 import { concat, reshape } from "./shapes.ts";
 
@@ -36,14 +36,14 @@ export function where(condition: TensorLike | readonly unknown[], yes: Operand, 
   const shape = broadcastShape("where", { shape: broadcastShape("where", a, b), dtype: a.dtype }, c);
   const flags = spreadFlags(c, shape);
   const [p, q] = [spread(a, shape), spread(b, shape)];
-  const out = unwritten(a.dtype, sizeOf(shape));
+  const out = uninitialized(a.dtype, sizeOf(shape));
   for (let n = 0; n < out.length; n++) out[n] = flags[n] ? p[n] : q[n];
-  const z = made(out, shape);
+  const z = tensorFrom(out, shape);
   const part = (d: Tensor, kept: 0 | 1, to: FloatTensor) => {
     const g = numbersOf(d);
     const own = numbers(a.dtype, g.length);
     for (let n = 0; n < g.length; n++) if (flags[n] === kept) own[n] = g[n];
-    return gathered(made(own, shape), to.shape);
+    return gathered(tensorFrom(own, shape), to.shape);
   };
   record({
     name: "where",
@@ -56,7 +56,7 @@ export function where(condition: TensorLike | readonly unknown[], yes: Operand, 
 
 function spreadFlags(c: Tensor, shape: readonly number[]): Uint8Array {
   const values = c.toFloat64();
-  const dense = made(values, c.shape);
+  const dense = tensorFrom(values, c.shape);
   return Uint8Array.from(spread(dense, shape), (x) => (x === 0 ? 0 : 1));
 }
 
@@ -88,7 +88,7 @@ function triangle(
     const input = numbersOf(t);
     const out = numbers(from.dtype, input.length);
     for (let n = 0; n < input.length; n++) if (isKept(Math.floor(n / N) % M, n % N)) out[n] = input[n];
-    return made(out, from.shape);
+    return tensorFrom(out, from.shape);
   };
   const y = cut(from);
   record({ name: what, inputs: [from], outputs: [y], backward: ([d]) => [d && cut(d)] });
@@ -118,9 +118,9 @@ function extreme(
   const from = operand(what, "x", x);
   const { places, shape, kept } = bestPlaces(what, from, axis, isBetter);
   const input = numbersOf(from);
-  const out = unwritten(from.dtype, places.length);
+  const out = uninitialized(from.dtype, places.length);
   for (let n = 0; n < places.length; n++) out[n] = input[places[n]];
-  const y = made(out, keepAxis ? kept : shape);
+  const y = tensorFrom(out, keepAxis ? kept : shape);
   record({
     name: what,
     inputs: [from],
@@ -130,7 +130,7 @@ function extreme(
       const dx = numbers(from.dtype, from.size);
       const dy = numbersOf(d);
       for (let n = 0; n < places.length; n++) dx[places[n]] += dy[n];
-      return [made(dx, from.shape)];
+      return [tensorFrom(dx, from.shape)];
     },
   });
   return y;
@@ -236,7 +236,7 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = made(numbers(from.dtype, from.size), from.shape);
+      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
       const target = dx.data;
       // The same view of a row-major tensor: element i of the view is where the gradient of x goes.
       const rows = numbersOf(d);

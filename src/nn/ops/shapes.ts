@@ -5,8 +5,16 @@
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
-import { reshaped, sizeOf, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
-import { axisOf, type FloatTensor, made, numbers, numbersOf, operand, unwritten } from "./operand.ts";
+import { reshaped, sizeOf, Tensor, type TensorLike, tensorOver, transposed } from "../../core/tensor.ts";
+import {
+  axisOf,
+  type FloatTensor,
+  numbers,
+  numbersOf,
+  operand,
+  tensorFrom,
+  uninitialized,
+} from "./operand.ts";
 
 /** The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it. */
 export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
@@ -40,7 +48,7 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = made(numbers(from.dtype, from.size), from.shape);
+      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
       place(dx, at, first, d);
       return [dx];
     },
@@ -67,7 +75,7 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
     outputs: parts,
     backward: (ds) => {
       if (ds.every((d) => d === undefined)) return [undefined];
-      const dx = made(numbers(from.dtype, from.size), from.shape);
+      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
       let next = 0;
       for (const [n, d] of ds.entries()) {
         if (d) place(dx, at, next, d);
@@ -100,7 +108,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
         { shapes: all.map((t) => t.shape), axis },
       );
   const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));
-  const y = made(unwritten(first.dtype, sizeOf(shape)), shape);
+  const y = tensorFrom(uninitialized(first.dtype, sizeOf(shape)), shape);
   let next = 0;
   for (const x of all) {
     place(y, at, next, x);
@@ -179,7 +187,7 @@ function joined(x: FloatTensor): FloatTensor {
 /** A view of `count` positions of an axis. */
 function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
   const shape = x.shape.map((n, i) => (i === axis ? count : n));
-  return new Tensor(x.data, shape, x.dtype, x.strides, x.offset + start * x.strides[axis]) as T;
+  return tensorOver(x.storage, shape, x.dtype, x.strides, x.offset + start * x.strides[axis]) as T;
 }
 
 /** Writes `x` into the row-major `target` from position `start` of an axis on. */

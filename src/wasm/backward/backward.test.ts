@@ -5,9 +5,9 @@ import { has, restore, use } from "../../../tests/support/levels.ts";
 import { random } from "../../../tests/support/random.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import { configure } from "../../backend/settings.ts";
-import { prepare } from "../../backends.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
+import { prepare } from "../../dispatch.ts";
 import { and, causal, documents, maskMod, slidingWindow, softcap } from "../../masks/index.ts";
 import { getEngine } from "../engine/engine.ts";
 

@@ -25,7 +25,7 @@ import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 const MAX_COPY_BYTES = 2 ** 27;
 
 /** Why the backward kernels do not take a problem that the forward ones take. */
-export function refusesBackward(engine: Engine, problem: Problem, level: SimdLevel): string | undefined {
+export function unsupportedBackward(engine: Engine, problem: Problem, level: SimdLevel): string | undefined {
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   if (tables.length === 0) return undefined;
   const plan = planBiasGradients(problem, {

@@ -6,12 +6,12 @@ import { random } from "../../../tests/support/random.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure } from "../../backend/settings.ts";
-import { prepare } from "../../backends.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
+import { prepare } from "../../dispatch.ts";
 import { alibi, causal, relativeBias, scoreMod, softcap, table } from "../../masks/index.ts";
 import { getEngine } from "../engine/engine.ts";
-import { refusesBackward } from "./backward.ts";
+import { unsupportedBackward } from "./backward.ts";
 
 afterAll(restore);
 beforeAll(async () => {
@@ -141,10 +141,10 @@ it("a table whose copies would not fit is refused in words, and so goes to the r
     return resolve("test", q, k, v, { scoreMod: change });
   };
   const [byRow, byCell] = [problem("row"), problem("cell")];
-  expect(refusesBackward(engine, byCell, "strict")).toBeUndefined();
+  expect(unsupportedBackward(engine, byCell, "strict")).toBeUndefined();
   Object.assign(large.table, { data: { length: 2e7 } });
-  expect(refusesBackward(engine, byRow, "strict")).toBeUndefined();
-  expect(refusesBackward(engine, byCell, "strict")).toMatch(
+  expect(unsupportedBackward(engine, byRow, "strict")).toBeUndefined();
+  expect(unsupportedBackward(engine, byCell, "strict")).toMatch(
     /^the gradient of tables read cell by cell takes 160000000 bytes/,
   );
 });

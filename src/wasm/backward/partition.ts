@@ -51,6 +51,8 @@ export interface BackwardPlan {
   readonly sums?: BiasGradientPlan;
   /** Operations of the whole pass. */
   readonly work: number;
+  /** Engine memory of the operands and gradients of one stage. */
+  readonly stageBytes: number;
 }
 
 /** Tasks of one head in a wave. */
@@ -155,5 +157,7 @@ export function planBackward(
     staging,
     overlaps,
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
+    stageBytes:
+      staging.heads * (staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell)),
   };
 }

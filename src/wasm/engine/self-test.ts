@@ -5,7 +5,7 @@
 
 import type { BackwardInputs, Gradients, Result } from "../../backend/contract.ts";
 import { type Problem, resolve } from "../../backend/problem.ts";
-import { type Product, resolveProduct } from "../../backend/product.ts";
+import { allocateResult, type ProductInto, resolveProduct } from "../../backend/product.ts";
 import { operandOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
@@ -76,7 +76,7 @@ export function gradientsAgree(
 }
 
 /** True where wide and relaxed products agree to the bit, operands along K and across it, over a block and a half of K. */
-export function productsAgree(multiply: (product: Product, level: "wide" | "relaxed") => void): boolean {
+export function productsAgree(multiply: (product: ProductInto, level: "wide" | "relaxed") => void): boolean {
   const [M, N, K] = [50, 40, 384];
   for (const transposed of [false, true]) {
     const options = {
@@ -84,11 +84,13 @@ export function productsAgree(multiply: (product: Product, level: "wide" | "rela
       transposeB: !transposed,
       bias: numbers(3, [N, 1]).reshape([N]),
     };
-    const { product, result } = resolveProduct(
-      "self-test",
-      numbers(1, transposed ? [K, M] : [M, K]),
-      numbers(2, transposed ? [K, N] : [N, K]),
-      options,
+    const { product, result } = allocateResult(
+      resolveProduct(
+        "self-test",
+        numbers(1, transposed ? [K, M] : [M, K]),
+        numbers(2, transposed ? [K, N] : [N, K]),
+        options,
+      ),
     );
     multiply(product, "relaxed");
     const want = new Int32Array(result.data.slice().buffer);

@@ -20,7 +20,7 @@ import {
   slidingWindow,
   softcap,
 } from "../../masks/index.ts";
-import { wasm } from "../backend.ts";
+import { forward as runForward } from "../backend.ts";
 import { discardEngine, getEngine } from "./engine.ts";
 import { EngineMemory } from "./memory.ts";
 import { empty } from "./resident.ts";
@@ -76,7 +76,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   for (const x of bytes) x.fill(CANARY);
   const output = room.subarray(32, 32 + size).fill(0);
   const lse = lseRoom.subarray(32, 32 + rows);
-  wasm.forward(problem, {
+  runForward(problem, {
     output,
     lse,
     batch: Hq * Nq * dv,

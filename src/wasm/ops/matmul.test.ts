@@ -1,6 +1,6 @@
 /** A lost thread costs nothing but time: what was added or written in place before is not done twice.  */
 import { describe, expect, it } from "vitest";
-import { resolveProduct } from "../../backend/product.ts";
+import { allocateResult, resolveProduct } from "../../backend/product.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { matmul as plain } from "../../reference/matmul.ts";
 import { type Engine, getEngine } from "../engine/engine.ts";
@@ -46,11 +46,11 @@ describe("after the loss of a thread", () => {
       const [a, b, start] = [numbers(1, [M, K]), numbers(2, [K, N]), numbers(3, [M, N])];
       const whole = failing(-1);
       const want = start.contiguous();
-      matmul(whole, resolveProduct("test", a, b, { accumulate: want }).product, "strict", 1, { collected: 0 });
+      matmul(whole, allocateResult(resolveProduct("test", a, b, { accumulate: want })).product, "strict", 1, { collected: 0 });
       expect(whole.jobs).toBeGreaterThan(2);
       for (let lost = 0; lost < whole.jobs; lost++) {
         const got = start.contiguous();
-        const { product } = resolveProduct("test", a, b, { accumulate: got });
+        const { product } = allocateResult(resolveProduct("test", a, b, { accumulate: got }));
         const progress = { collected: 0 };
         expect(() => matmul(failing(lost), product, "strict", 1, progress)).toThrow(WorkerLostError);
         matmul(failing(-1), product, "strict", 1, progress);
@@ -62,7 +62,7 @@ describe("after the loss of a thread", () => {
   it("work in place has been done once", () => {
     const n = 120_000;
     const g = numbers(5, [n]).data as Float32Array;
-    const scalars = { scale: 1, b1: 0.9, rest1: 0.1, b2: 0.99, rest2: 0.01, keep: 0.9, rate: 0.1, root: 3, eps: 0.1 };
+    const scalars = { scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.99, oneMinusBeta2: 0.01, weightDecayFactor: 0.9, rate: 0.1, biasCorrection2: 3, eps: 0.1 };
     const arrays = () => [0, 1, 2].map((salt) => (numbers(salt, [n]).data as Float32Array).map(Math.abs));
     const whole = failing(-1);
     const want = arrays();
@@ -81,7 +81,9 @@ describe("after the loss of a thread", () => {
   it("all memory is given back, whatever happened", () => {
     const engine = getEngine() as Engine;
     const held = engine.memory.resetPeak();
-    const { product } = resolveProduct("test", numbers(1, [400, 300]), numbers(2, [300, 200]), {});
+    const { product } = allocateResult(
+      resolveProduct("test", numbers(1, [400, 300]), numbers(2, [300, 200]), {}),
+    );
     const x = new Float32Array(10_000);
     for (const lost of [0, 1, -1]) {
       const run = () => matmul(failing(lost), product, "strict", 1, { collected: 0 });
@@ -104,11 +106,11 @@ it("memory beyond the operands stays bounded, for thin products and many small o
     [[100_000, 1, 2], [100_000, 2, 1]],
   ] as const) {
     const [x, y] = [numbers(1, a), numbers(2, b)];
-    const { product, result } = resolveProduct("test", x, y, {});
+    const { product, result } = allocateResult(resolveProduct("test", x, y, {}));
     const before = engine.memory.resetPeak();
     matmul(engine, product, "strict", 1, { collected: 0 });
     expect(engine.memory.peak - before).toBeLessThan(24 * 2 ** 20);
-    const want = resolveProduct("test", x, y, {});
+    const want = allocateResult(resolveProduct("test", x, y, {}));
     plain(want.product);
     const room = 1e-4 * Math.sqrt(product.K);
     expect(result.data.findIndex((value, n) => !(Math.abs(value - want.result.data[n]) <= room))).toBe(-1);

@@ -7,7 +7,7 @@
  */
 
 import type { SimdLevel } from "../../backend/plan.ts";
-import { type Product, STRIP_ROWS } from "../../backend/product.ts";
+import { type Product, type ProductInto, STRIP_ROWS } from "../../backend/product.ts";
 import { readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
 import { BYTES_OF, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
@@ -87,7 +87,7 @@ export interface Progress {
 /** Fills the result of a float32 product whose axes are not empty. */
 export function matmul(
   engine: Engine,
-  product: Product,
+  product: ProductInto,
   level: SimdLevel,
   threads: number,
   progress: Progress,
@@ -124,6 +124,29 @@ export function matmul(
   } finally {
     regions.free();
   }
+}
+
+/** How a product would run: its kernel, the rows and columns of a task, and how many steps and tasks there are. */
+export function planProduct(engine: Engine, product: Product, level: SimdLevel, threads: number) {
+  const spec = specOf(product, level, engine.memory.shared);
+  const tiling = chooseProductTiling(product, spec);
+  const { steps } = stepsOf(product, tiling, 0);
+  const [block, panel] = [taskRows(spec.tile), panelOf(spec.tile)];
+  const panels = Math.ceil(tiling.columns / panel);
+  const rowTasks = Math.ceil(tiling.rows / block) * tiling.entries;
+  const columnTasks = threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * threads) / rowTasks));
+  const numbers =
+    2 * tiling.entries * tiling.rows * tiling.depth +
+    3 * tiling.columns * tiling.depth +
+    2 * tiling.entries * tiling.rows * tiling.columns;
+  return {
+    key: productKey(spec),
+    rowTile: block,
+    keyTile: Math.ceil(panels / columnTasks) * panel,
+    steps: steps.length,
+    tasks: steps.length * rowTasks * columnTasks,
+    bytes: 4 * numbers + productWorkspace(spec).size * threads,
+  };
 }
 
 /** The kernel of a spec. */
@@ -198,7 +221,7 @@ function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): 
 class ProductBuffers {
   readonly tasks: number;
   private readonly memory: EngineMemory;
-  private readonly product: Product;
+  private readonly product: ProductInto;
   private readonly tiling: ProductTiling;
   private readonly threads: number;
   private readonly block: number;
@@ -226,7 +249,7 @@ class ProductBuffers {
   constructor(
     memory: EngineMemory,
     regions: AllocationScope,
-    product: Product,
+    product: ProductInto,
     spec: ProductSpec,
     tiling: ProductTiling,
     threads: number,
@@ -266,10 +289,10 @@ class ProductBuffers {
   }
 
   /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
-  private inPlace({ out, start, add, batch, M, N }: Product): number | undefined {
+  private inPlace({ out, start, accumulate, batch, M, N }: ProductInto): number | undefined {
     const wholeTiles =
       N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP_ROWS));
-    const at = add || !wholeTiles ? undefined : addressOf(this.memory, out);
+    const at = accumulate || !wholeTiles ? undefined : addressOf(this.memory, out);
     return at === undefined ? undefined : at + 4 * start;
   }
 
@@ -393,7 +416,8 @@ class ProductBuffers {
   copyOut(output: Output, side: number): void {
     if (this.cResident !== undefined) return;
     const { product, memory, panel } = this;
-    const { M, N, out, add } = product;
+    const { M, N, out } = product;
+    const accumulate = product.accumulate !== undefined;
     const [m0, m1] = output.rows;
     const [n0, n1] = output.columns;
     const width = roundUp(n1 - n0, panel);
@@ -401,8 +425,8 @@ class ProductBuffers {
     for (let t = output.t[0]; t < output.t[1]; t++) {
       const c = (this.cAt[side] + (t - output.t[0]) * this.cSize) / 4;
       const to = product.start + (t * M + m0) * N + n0;
-      if (width === N) put(f32, c, out, to, (m1 - m0) * N, add);
-      else for (let m = 0; m < m1 - m0; m++) put(f32, c + m * width, out, to + m * N, n1 - n0, add);
+      if (width === N) put(f32, c, out, to, (m1 - m0) * N, accumulate);
+      else for (let m = 0; m < m1 - m0; m++) put(f32, c + m * width, out, to + m * N, n1 - n0, accumulate);
     }
   }
 }
@@ -413,9 +437,9 @@ function put(
   out: Float32Array | Float64Array,
   to: number,
   count: number,
-  add: boolean,
+  accumulate: boolean,
 ): void {
-  if (add) for (let n = 0; n < count; n++) out[to + n] += from[at + n];
+  if (accumulate) for (let n = 0; n < count; n++) out[to + n] += from[at + n];
   else if (count < 16) for (let n = 0; n < count; n++) out[to + n] = from[at + n];
   else out.set(from.subarray(at, at + count), to);
 }

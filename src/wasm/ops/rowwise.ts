@@ -1,12 +1,11 @@
-/** The rowwise work of training as streams: which kernel, which arrays, how many rows a task has. */
+/** Row-wise operations as pipelines: which kernel, which arrays, how many rows a task has. */
+import type { AdamWScalars, RowwiseOperation } from "../../backend/rowwise.ts";
 import { ADAMW, adamwKernel } from "../kernels/adamw.ts";
 import { columnSumsKernel } from "../kernels/column-sums.ts";
 import { crossEntropyKernel } from "../kernels/cross-entropy.ts";
-import { type MapName, mapKernel } from "../kernels/elementwise.ts";
+import { MAPS, type MapName, mapKernel } from "../kernels/elementwise.ts";
 import { normBackwardKernel, normKernel } from "../kernels/norm.ts";
 import type { RowPipeline } from "./row-pipeline.ts";
-
-export type { MapName } from "../kernels/elementwise.ts";
 
 /** Numbers of a task, about: some ten microseconds of work. */
 const TASK_NUMBERS = 8192;
@@ -152,9 +151,6 @@ export const crossEntropyPipeline = (
   rowWork: 30 * V,
 });
 
-/** Scalars of a step of AdamW by name. */
-export type AdamWScalars = Readonly<Record<(typeof ADAMW)[number], number>>;
-
 /** w, m and v, in place. */
 export const adamwPipeline = (
   w: Float32Array,
@@ -173,3 +169,94 @@ export const adamwPipeline = (
   taskRows: TASK_NUMBERS,
   rowWork: 20,
 });
+
+/** Elements from which on a kernel pays: below, starting it costs more than the loop (measured). */
+const MIN_ELEMENTS = 1024;
+
+/** Why the kernels do not run an operation; undefined where they do. */
+export function unsupportedRowwise(operation: RowwiseOperation): string | undefined {
+  switch (operation.name) {
+    case "add":
+      return "the wasm backend has no kernel for add";
+    case "map":
+    case "map-backward":
+      if (!MAPS.includes(operation.map as MapName))
+        return `the wasm backend has no kernel for ${operation.map}`;
+      return unsupportedArray(operation.x, MIN_ELEMENTS);
+    case "norm":
+    case "norm-backward":
+      return unsupportedArray(operation.x, MIN_ELEMENTS);
+    case "column-sums":
+      return unsupportedArray(operation.x, 0);
+    case "cross-entropy":
+      return unsupportedArray(operation.logits, 0);
+    case "adamw":
+      return unsupportedArray(operation.w, 0);
+  }
+}
+
+const unsupportedArray = (x: unknown, min: number): string | undefined =>
+  !(x instanceof Float32Array)
+    ? "the kernels compute float32 only"
+    : x.length < min
+      ? `a kernel pays from ${min} elements on`
+      : undefined;
+
+/** An operation as a pipeline, and what is left to do when it has run. */
+export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline; finish?: () => void } {
+  // `unsupportedRowwise` has let float32 arrays through only.
+  const array = (x: unknown): Float32Array => x as Float32Array;
+  switch (operation.name) {
+    case "map":
+      return { pipeline: mapPipeline(operation.map as MapName, array(operation.x), array(operation.y)) };
+    case "map-backward": {
+      const [x, dy, dx] = [operation.x, operation.dy, operation.dx].map(array);
+      return { pipeline: mapBackwardPipeline(operation.map as MapName, x, dy, dx) };
+    }
+    case "norm": {
+      const [x, y, stats] = [operation.x, operation.y, operation.stats].map(array);
+      const { weight, bias, eps } = operation;
+      return {
+        pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), eps, operation),
+      };
+    }
+    case "norm-backward": {
+      const [x, dy, stats, dx] = [operation.x, operation.dy, operation.stats, operation.dx].map(array);
+      const { C, weight } = operation;
+      const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
+      return {
+        pipeline: normBackwardPipeline(x, dy, stats, weight && array(weight), dx, dWeight, dBias, operation),
+        finish() {
+          array(operation.dWeight).set(dWeight);
+          array(operation.dBias).set(dBias);
+        },
+      };
+    }
+    case "column-sums": {
+      const sums = new Float64Array(array(operation.sums).length);
+      return {
+        pipeline: columnSumsPipeline(array(operation.x), sums),
+        finish: () => array(operation.sums).set(sums),
+      };
+    }
+    case "cross-entropy": {
+      const { targets, V, count } = operation;
+      const losses = new Float32Array(2 * targets.length);
+      const [logits, dLogits] = [array(operation.logits), array(operation.dLogits)];
+      return {
+        pipeline: crossEntropyPipeline(logits, targets, V, 1 / count, dLogits, losses),
+        finish() {
+          let sum = 0;
+          for (let n = 0; n < losses.length; n += 2) sum += losses[n] - losses[n + 1];
+          array(operation.loss)[0] = sum / count;
+        },
+      };
+    }
+    case "adamw": {
+      const [w, g, m, v] = [operation.w, operation.g, operation.m, operation.v].map(array);
+      return { pipeline: adamwPipeline(w, g, m, v, operation.scalars) };
+    }
+    case "add":
+      throw new TypeError("wasm: add has no kernel");
+  }
+}

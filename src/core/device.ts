@@ -1,0 +1,68 @@
+/**
+ * Devices: where the numbers of a tensor are stored. On the CPU they are a typed array, which every function reads directly.
+ * On another device (a GPU) they are an opaque handle: calls enqueue work on it, and only `read` brings numbers back,
+ * asynchronously. A backend owns the storage of its device; this file holds the interface and the registry of names.
+ */
+import { zeroArray } from "./arena.ts";
+import { arrayFor, type DType, type TypedData } from "./dtype.ts";
+import { formatValue, OptionError } from "./errors.ts";
+
+/** Numbers on a device other than the CPU: a handle. */
+export interface DeviceData {
+  readonly device: Device;
+  readonly dtype: DType;
+  /** Number of elements. */
+  readonly length: number;
+}
+
+/** What a tensor's numbers are stored in: a typed array on the CPU, a handle elsewhere. */
+export type TensorStorage = TypedData | DeviceData;
+
+/** Storage of one device. All but `read` return at once; the device runs them in order. */
+export interface Device {
+  /** `"cpu"`, or the name that `tensor.to(name)` takes. */
+  readonly name: string;
+  /** Zero-filled storage of `length` elements. */
+  allocate(dtype: DType, length: number): TensorStorage;
+  /** Copies numbers to the device. `values` may be changed afterwards. */
+  write(target: TensorStorage, values: TypedData): void;
+  /** A copy of the numbers, once all work enqueued before has run. */
+  read(source: TensorStorage): Promise<TypedData>;
+  /** A row-major copy of a view of `source`. */
+  copy(
+    source: TensorStorage,
+    shape: readonly number[],
+    strides: readonly number[],
+    offset: number,
+  ): TensorStorage;
+}
+
+const devices = new Map<string, Device>();
+
+/** Makes a device known under its name; a device of the same name is replaced. */
+export function registerDevice(device: Device): void {
+  devices.set(device.name, device);
+}
+
+/** The device of a name. */
+export function deviceNamed(caller: string, name: string): Device {
+  const device = devices.get(name);
+  if (!device)
+    throw new OptionError(
+      "device",
+      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...devices.keys()].join(", ")}`,
+      { got: name },
+    );
+  return device;
+}
+
+/** True for storage that JavaScript cannot read. */
+export const isDeviceData = (storage: TensorStorage): storage is DeviceData => !ArrayBuffer.isView(storage);
+
+/** Zero-filled storage on the device of `like`. */
+export const allocateLike = (like: TensorStorage, dtype: DType, length: number): TensorStorage =>
+  isDeviceData(like)
+    ? like.device.allocate(dtype, length)
+    : dtype === "float32"
+      ? zeroArray(length)
+      : arrayFor(dtype, length);

@@ -1,0 +1,135 @@
+/** How the engine would run an operation, as a plan that prints: nothing is allocated or computed. */
+import type { Operation } from "../backend/contract.ts";
+import { type Plan, type SimdLevel, threadShares } from "../backend/plan.ts";
+import type { Problem } from "../backend/problem.ts";
+import type { Product } from "../backend/product.ts";
+import type { RowwiseOperation } from "../backend/rowwise.ts";
+import { settings } from "../backend/settings.ts";
+import { countTiles, type TileCounts } from "../backend/tiles.ts";
+import { tablesOf } from "../masks/expression/expr.ts";
+import { planBiasGradients } from "./backward/bias-gradients.ts";
+import { planBackward } from "./backward/partition.ts";
+import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
+import { keyOf, panelOf } from "./codegen/spec.ts";
+import type { Engine } from "./engine/engine.ts";
+import { planForward } from "./forward/prepare.ts";
+import { planProduct } from "./ops/matmul.ts";
+import { pipelineOf } from "./ops/rowwise.ts";
+
+/** The plan of an operation; `levelFor` says which SIMD level it would run on. */
+export function planOf(engine: Engine, operation: Operation, levelFor: (engine: Engine) => SimdLevel): Plan {
+  const level = levelFor(engine);
+  const threads = engine.pool.unavailable ? 1 : settings().threads;
+  const common = { backend: "wasm", simd: level, threads };
+  switch (operation.kind) {
+    case "forward":
+    case "weights":
+      return { ...common, ...forwardPlan(engine, operation.problem, level, threads) };
+    case "backward":
+      return { ...common, ...backwardPlan(engine, operation.problem, level, threads) };
+    case "matmul":
+      return { ...common, ...productPlan(engine, operation.product, level, threads) };
+    case "rowwise":
+      return { ...common, ...rowwisePlan(operation.operation) };
+  }
+}
+
+type Body = Omit<Plan, "backend" | "simd" | "threads">;
+
+/** Multiplications and additions of `passes` products over the visible tiles, at most over all cells. */
+function visibleOperations(problem: Problem, products: number, tiles: TileCounts | undefined): number {
+  const { B, Hq, Nq, Nk, dk, dv } = problem.shape;
+  const all = products * B * Hq * Nq * Nk * (dk + dv);
+  if (!tiles) return all;
+  const visible = tiles.full + tiles.partial;
+  return Math.round((all * visible) / Math.max(1, visible + tiles.skipped));
+}
+
+/** Bytes of the full weights in float32, which the kernels never store. */
+const weightsBytes = ({ shape: { B, Hq, Nq, Nk } }: Problem): number => 4 * B * Hq * Nq * Nk;
+
+function forwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads: number): Body {
+  const { spec, tiling, staging, costs } = planForward(engine, problem, level);
+  const { B, Hq, Hkv, G, Nq } = problem.shape;
+  const decode = tiling.kind === "decode";
+  const rowTile = decode ? Math.max(1, Nq) : tiling.rowTile;
+  const tiles = problem.mask && countTiles(problem, rowTile, tiling.keyTile, decode ? 8 : panelOf(spec.tile));
+  const rowTasks = decode ? (B * Hkv * G) / tiling.headsPerTask : B * Hq * Math.ceil(Nq / tiling.rowTile);
+  const tasks = rowTasks * tiling.splits;
+  const head = staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell);
+  return {
+    operation: "forward",
+    kernel: keyOf(spec),
+    tasks,
+    rowTile: tiling.rowTile,
+    keyTile: tiling.keyTile,
+    splits: tiling.splits,
+    stages: Math.max(1, staging.count),
+    bytes: Math.round(Math.min(staging.heads, B * Hkv) * head + workspaceOf(spec).size * settings().threads),
+    operations: visibleOperations(problem, 2, tiles),
+    weightsBytes: weightsBytes(problem),
+    threadShares: threadShares(tiles && !decode ? tiles.tasks : new Array(tasks).fill(1), threads),
+    ...(tiles && { tiles: { skipped: tiles.skipped, full: tiles.full, partial: tiles.partial } }),
+  };
+}
+
+function backwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads: number): Body {
+  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
+  const bias = planBiasGradients(problem, {
+    masks: [],
+    tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
+  });
+  const stored = problem.dtype as "float32";
+  const plan = planBackward(problem, level, engine.memory.shared, stored, stored, bias);
+  const { B, Hkv, Nq, Nk } = problem.shape;
+  const { spec, staging, rangeRows, rangeKeys } = plan;
+  const [rows, keys] = [Math.ceil(Nq / rangeRows), Math.ceil(Nk / rangeKeys)];
+  const tasks = B * Hkv * rows * keys;
+  const tiles = problem.mask && countTiles(problem, spec.rowTile, spec.keyTile, panelOf(spec.tile));
+  return {
+    operation: "backward",
+    kernel: keyOf(spec),
+    tasks,
+    rowTile: rangeRows,
+    keyTile: rangeKeys,
+    splits: 1,
+    stages: Math.max(1, staging.count),
+    bytes: Math.round(plan.stageBytes + backwardSpaceOf(spec).size * settings().threads),
+    operations: visibleOperations(problem, 5, tiles),
+    weightsBytes: weightsBytes(problem),
+    threadShares: threadShares(new Array(tasks).fill(1), threads),
+    ...(tiles && { tiles: { skipped: tiles.skipped, full: tiles.full, partial: tiles.partial } }),
+  };
+}
+
+function productPlan(engine: Engine, product: Product, level: SimdLevel, threads: number): Body {
+  const { batch, M, N, K } = product;
+  const { key, rowTile, keyTile, steps, tasks, bytes } = planProduct(engine, product, level, threads);
+  return {
+    operation: "matmul",
+    kernel: key,
+    tasks,
+    rowTile,
+    keyTile,
+    splits: 1,
+    stages: steps,
+    bytes,
+    operations: 2 * batch * M * N * K,
+    threadShares: threadShares(new Array(tasks).fill(1), threads),
+  };
+}
+
+function rowwisePlan(operation: RowwiseOperation): Body {
+  const { pipeline } = pipelineOf(operation);
+  return {
+    operation: operation.name,
+    kernel: pipeline.name,
+    tasks: Math.ceil(pipeline.rows / pipeline.taskRows),
+    rowTile: pipeline.taskRows,
+    keyTile: pipeline.count,
+    splits: 1,
+    stages: 1,
+    bytes: 0,
+    operations: pipeline.rows * pipeline.rowWork,
+  };
+}
