@@ -1,0 +1,267 @@
+// @ts-check
+/**
+ * One small project for each bundler and runtime: its packages (exact versions), its files, the commands that build it, and
+ * how it is run. Every project runs the same program (`PROGRAM`), which says what it computed and on how many threads.
+ */
+
+/**
+ * @typedef {object} Fixture
+ * @property {string} name as in the table of docs/runtimes.md
+ * @property {Record<string, string>} packages npm packages beside heed
+ * @property {Record<string, string>} files
+ * @property {string[]} [build] a command, run before
+ * @property {{ serve: string } | { dev: string[] } | { command: string[] }} run a folder of static files for a page, a
+ *   development server (`PORT` is replaced), or a command whose last line of output is the result
+ * @property {number} threads threads that the runtime must reach (in a page: when it is cross-origin isolated)
+ * @property {string} [setup] what a user has to configure, for the table
+ */
+
+/** What every project runs. The sum is compared with the formula, computed beside it in plain loops. */
+const PROGRAM = `
+import { configure, explain, prepare, scaledDotProductAttention, tensor } from "heed";
+export async function main() {
+  const warnings = [];
+  configure({ threads: 2, onWarning: (text) => warnings.push(text) });
+  const threads = await prepare();
+  const data = Float32Array.from({ length: 2 * 256 * 32 }, (_, i) => Math.sin(i * i));
+  const x = tensor(data, [1, 2, 256, 32]);
+  const { output } = scaledDotProductAttention(x, x, x, { isCausal: true });
+  let worst = 0;
+  for (const [h, i] of [[0, 0], [0, 17], [1, 100], [1, 255]]) {
+    const row = (n) => data.subarray((h * 256 + n) * 32, (h * 256 + n + 1) * 32);
+    const s = Array.from({ length: i + 1 }, (_, j) => row(i).reduce((sum, q, e) => sum + q * row(j)[e], 0) / Math.sqrt(32));
+    const top = Math.max(...s);
+    const l = s.reduce((sum, x) => sum + Math.exp(x - top), 0);
+    for (let e = 0; e < 32; e++) {
+      const want = s.reduce((sum, x, j) => sum + (Math.exp(x - top) / l) * row(j)[e], 0);
+      worst = Math.max(worst, Math.abs(want - output.at(0, h, i, e)));
+    }
+  }
+  return { right: worst < 1e-5, threads, plan: String(explain(x, x, x)).split("\\n")[0], warnings };
+}
+`;
+
+const IN_PAGE = `
+import { main } from "./program.js";
+main().then((result) => { document.body.dataset.result = JSON.stringify(result); },
+  (error) => { document.body.dataset.result = JSON.stringify({ right: false, error: String(error && error.stack) }); });
+`;
+const IN_PROCESS = `
+import { main } from "./program.js";
+console.log(JSON.stringify(await main()));
+`;
+/** @param {string} script */
+const html = (script) =>
+  `<!doctype html><meta charset="utf-8"><title>heed</title><body><script type="module" src="${script}"></script>`;
+
+const page = { "program.js": PROGRAM, "page.js": IN_PAGE };
+const process_ = { "program.js": PROGRAM, "main.js": IN_PROCESS };
+const ISOLATED = `{ "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" }`;
+
+/** @param {string} version @param {boolean} excluded whether heed is left out of pre-bundling */
+function vite(version, excluded) {
+  const major = version.split(".")[0];
+  const files = {
+    ...page,
+    "index.html": html("/page.js"),
+    "vite.config.js": `export default { server: { headers: ${ISOLATED} }, preview: { headers: ${ISOLATED} }${
+      excluded ? ', optimizeDeps: { exclude: ["heed"] }' : ""
+    } };`,
+  };
+  const packages = { vite: version };
+  return [
+    {
+      name: `Vite ${major}, build`,
+      packages,
+      files,
+      build: ["vite", "build"],
+      run: { serve: "dist" },
+      threads: 2,
+    },
+    {
+      name: `Vite ${major}, dev`,
+      packages,
+      files,
+      run: { dev: ["vite", "--port", "PORT", "--strictPort"] },
+      threads: 2,
+      ...(excluded && { setup: '`optimizeDeps: { exclude: ["heed"] }`' }),
+    },
+  ];
+}
+
+/** @type {Fixture[]} */
+export const FIXTURES = [
+  ...vite("5.4.21", true),
+  ...vite("6.4.6", true),
+  ...vite("7.3.8", true),
+  ...vite("8.3.8", false),
+  {
+    name: "webpack 5",
+    packages: { webpack: "5.112.2", "webpack-cli": "7.3.1" },
+    files: {
+      ...page,
+      "dist/index.html": html("main.js"),
+      "webpack.config.cjs": `module.exports = { mode: "production", entry: "./page.js", experiments: { outputModule: true }, output: { module: true, filename: "main.js" } };`,
+    },
+    build: ["webpack"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
+  {
+    name: "esbuild",
+    packages: { esbuild: "0.28.2" },
+    files: { ...page, "dist/index.html": html("main.js") },
+    build: ["esbuild", "page.js", "--bundle", "--format=esm", "--minify", "--outfile=dist/main.js"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
+  {
+    name: "Rollup 4",
+    packages: { rollup: "4.68.7", "@rollup/plugin-node-resolve": "16.0.3" },
+    files: { ...page, "dist/index.html": html("main.js") },
+    build: ["rollup", "page.js", "-p", "node-resolve", "-f", "es", "-o", "dist/main.js"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
+  {
+    name: "Rolldown",
+    packages: { rolldown: "1.3.2" },
+    files: { ...page, "dist/index.html": html("page.js") },
+    build: ["rolldown", "page.js", "--platform", "browser", "-d", "dist"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
+  {
+    name: "Parcel 2",
+    packages: { parcel: "2.16.4" },
+    files: { ...page, "index.html": html("page.js") },
+    build: ["parcel", "build", "index.html", "--dist-dir", "dist", "--no-cache", "--no-source-maps"],
+    run: { serve: "dist" },
+    threads: 2,
+    setup: '`"@parcel/resolver-default": { "packageExports": true }` in package.json',
+  },
+  {
+    name: "Next 16, server and client",
+    packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
+    files: {
+      "program.js": PROGRAM,
+      "next.config.mjs": `export default { output: "export", serverExternalPackages: [] };`,
+      "app/layout.js": `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }`,
+      "app/client.js": `"use client";
+import { useEffect } from "react";
+import { AttentionView } from "heed/attention-view/react";
+import { main } from "../program.js";
+export default function Client() {
+  useEffect(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); }, []);
+  return <AttentionView />;
+}`,
+      "app/page.js": `import Client from "./client.js";
+import { main } from "../program.js";
+export default async function Page() {
+  const result = await main();
+  if (!result.right) throw new Error("the server computes something else");
+  return <main><p>server: {JSON.stringify(result)}</p><Client /></main>;
+}`,
+    },
+    build: ["next", "build"],
+    run: { serve: "out" },
+    threads: 2,
+  },
+  {
+    name: "Bun",
+    packages: { bun: "1.4.5" },
+    files: process_,
+    run: { command: ["bun", "main.js"] },
+    threads: 2,
+  },
+  {
+    name: "Deno, no permissions",
+    packages: { deno: "2.9.6" },
+    files: process_,
+    run: { command: ["deno", "run", "--no-prompt", "main.js"] },
+    threads: 2,
+  },
+  {
+    name: "workerd (Cloudflare Workers)",
+    packages: { miniflare: "4.20260730.0", esbuild: "0.28.2" },
+    files: {
+      "program.js": PROGRAM,
+      "worker.js": `import { main } from "./program.js";
+export default { fetch: async () => Response.json(await main()) };`,
+      "main.js": `import { Miniflare } from "miniflare";
+const worker = new Miniflare({ modules: true, scriptPath: "bundle.js", compatibilityDate: "2026-01-01" });
+const response = await worker.dispatchFetch("http://localhost/");
+console.log(await response.text());
+await worker.dispose();`,
+    },
+    build: [
+      "esbuild",
+      "worker.js",
+      "--bundle",
+      "--format=esm",
+      "--platform=neutral",
+      "--main-fields=module,main",
+      "--outfile=bundle.js",
+    ],
+    run: { command: ["node", "main.js"] },
+    threads: 1,
+    setup: "compiles no WebAssembly at run time: runs the `reference` backend",
+  },
+  {
+    name: "Jest 30",
+    packages: { jest: "30.5.2" },
+    files: {
+      "program.js": PROGRAM,
+      "heed.test.js": `import { main } from "./program.js";
+test("computes attention", async () => {
+  const result = await main();
+  expect(result.right).toBe(true);
+  process.stdout.write(JSON.stringify(result) + "\\n");
+});`,
+    },
+    run: {
+      command: ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--silent=false"],
+    },
+    threads: 1,
+    setup: "`node --experimental-vm-modules`",
+  },
+  {
+    name: "Vitest 4",
+    packages: { vitest: "4.1.12" },
+    files: {
+      "program.js": PROGRAM,
+      "heed.test.js": `import { expect, test } from "vitest";
+import { main } from "./program.js";
+test("computes attention", async () => {
+  const result = await main();
+  expect(result.right).toBe(true);
+  process.stdout.write(JSON.stringify(result) + "\\n");
+});`,
+    },
+    run: { command: ["vitest", "run"] },
+    threads: 2,
+  },
+  {
+    name: "Node, import",
+    packages: {},
+    files: process_,
+    run: { command: ["node", "main.js"] },
+    threads: 2,
+  },
+  {
+    name: "Node, require (CommonJS)",
+    packages: {},
+    files: {
+      "main.cjs": `const { configure, prepare, scaledDotProductAttention, tensor } = require("heed");
+(async () => {
+  configure({ threads: 2 });
+  const threads = await prepare();
+  const { output } = scaledDotProductAttention(tensor([1, 2], [1, 2]), tensor([1, 0, 0, 1], [2, 2]), tensor([1, 0, 0, 1], [2, 2]));
+  const w = 1 / (1 + Math.exp(1 / Math.SQRT2));
+  console.log(JSON.stringify({ right: Math.abs(output.at(0, 0) - w) < 1e-6, threads, warnings: [] }));
+})();`,
+    },
+    run: { command: ["node", "main.cjs"] },
+    threads: 2,
+  },
+];
