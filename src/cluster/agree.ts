@@ -7,6 +7,21 @@ import { HeedError, OptionError } from "../core/errors.ts";
 import { type Expression, tablesOf, textOf } from "../masks/expression/expr.ts";
 import type { Communicator } from "./communicator.ts";
 
+/** Errors that every rank knows of: of this rank's own making, of another rank's, or of all. */
+const AGREED = new WeakMap<object, "own" | "elsewhere" | "all">();
+
+/** Notes that every rank throws this error, or one that says the same. */
+export function agreed<E extends Error>(error: E, where: "own" | "elsewhere" | "all" = "all"): E {
+  AGREED.set(error, where);
+  return error;
+}
+
+/** True where every rank knows of the error, so that ranks may end together; `where`: and it is another rank's or all ranks'. */
+export function isAgreed(error: unknown, where?: "elsewhere"): boolean {
+  const known = typeof error === "object" && error !== null ? AGREED.get(error) : undefined;
+  return known !== undefined && (where === undefined || known !== "own");
+}
+
 /** What ranks must agree on, by name. */
 export type Terms = Readonly<Record<string, string | number | boolean>>;
 
@@ -39,15 +54,20 @@ export async function agree<T>(
     own.every((x, n) => all[r * own.length + n] === x),
   );
   if (mine && same.every(Boolean)) return mine.value;
-  const said = failure instanceof Error ? failure.message : failure === undefined ? text : String(failure);
+  const said = mine ? text : failure instanceof Error ? failure.message : String(failure);
   const texts = await gatherTexts(comm, said);
-  if (failure !== undefined) throw failure;
+  if (mine === undefined) throw failure instanceof Error ? agreed(failure, "own") : failure;
   const failed = texts.findIndex((_, r) => all[r * own.length] === 0);
   if (failed >= 0)
-    throw new HeedError("cluster-rank", `${what}: rank ${failed} of ${comm.size} cannot: ${texts[failed]}`, {
-      rank: failed,
-    });
-  throw new OptionError("cluster-disagreement", `${what}: ${differenceOf(texts)}`, { ranks: comm.size });
+    throw agreed(
+      new HeedError("cluster-rank", `${what}: rank ${failed} of ${comm.size} cannot: ${texts[failed]}`, {
+        rank: failed,
+      }),
+      "elsewhere",
+    );
+  throw agreed(
+    new OptionError("cluster-disagreement", `${what}: ${differenceOf(texts)}`, { ranks: comm.size }),
+  );
 }
 
 async function gatherTexts(comm: Communicator, text: string): Promise<string[]> {

@@ -83,6 +83,7 @@ class MpiRank implements Communicator {
   #running = false;
   #closed = false;
   readonly #onExit: (code: number) => void;
+  readonly #onError: (error: unknown) => void;
 
   constructor(binding: MpiBinding, rank: number, size: number, timeout: number) {
     this.#binding = binding;
@@ -97,7 +98,13 @@ class MpiRank implements Communicator {
         this.#binding.functions.MPI_Abort(this.#world, code || 1);
       else this.#binding.functions.MPI_Finalize();
     };
-    if (typeof process !== "undefined") process.on("exit", this.#onExit);
+    // Node prints an uncaught error after its exit handlers have run, and ours ends the job.
+    this.#onError = (error) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.stderr.write(`heed/cluster: rank ${rank} of ${size} ends the job: ${text}\n`);
+    };
+    process.on("exit", this.#onExit);
+    process.on("uncaughtExceptionMonitor", this.#onError);
   }
 
   get #world() {
@@ -253,5 +260,6 @@ class MpiRank implements Communicator {
     await this.#call("close", "MPI_Finalize", [], []);
     this.#closed = true;
     process.off("exit", this.#onExit);
+    process.off("uncaughtExceptionMonitor", this.#onError);
   }
 }

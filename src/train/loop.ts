@@ -6,7 +6,7 @@
  * What the model is, is the caller's business: parameters by name, and the loss of a batch.
  */
 
-import { agree, digest, type Terms } from "../cluster/agree.ts";
+import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
 import type { Communicator } from "../cluster/communicator.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -138,7 +138,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     const update = (loss: number, gradients: Gradients): { loss: number; norm: number } => {
       const norm = gradientNorm(gradients);
       if (!Number.isFinite(loss) || !Number.isFinite(norm))
-        throw nonFinite(parts, parameters, step, loss, saved);
+        throw agreed(nonFinite(parts, parameters, step, loss, saved));
       optimiser.step(gradients, {
         lr,
         scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
@@ -260,10 +260,12 @@ async function differentiateAll(
   const M = parts.length;
   const { rank = 0, size = 1 } = comm ?? {};
   if (M < size)
-    throw new OptionError(
-      "micro-batches",
-      `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
-      { microBatches: M, ranks: size },
+    throw agreed(
+      new OptionError(
+        "micro-batches",
+        `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
+        { microBatches: M, ranks: size },
+      ),
     );
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   // Of every rank: its losses, whether it wants to stop, and which parameters have a gradient.

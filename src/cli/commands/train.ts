@@ -5,6 +5,7 @@
  */
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { Communicator } from "../../cluster/index.ts";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/lock.ts";
 import {
@@ -16,7 +17,6 @@ import {
 } from "../../models/index.ts";
 import { Corpus } from "../../train/corpus.ts";
 import {
-  type Checkpoint,
   languageModel,
   readCheckpoint,
   renderLoss,
@@ -30,6 +30,7 @@ import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { answers, save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { type Progress, startProgress } from "../support/progress.ts";
+import { fromLead, piecesOf, together, withRanks } from "../support/ranks.ts";
 import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
 import {
   type Kept,
@@ -82,6 +83,7 @@ One process trains in a folder at a time.`,
     "heed train moby-dick.txt -o whale",
     "heed train *.txt -o model --kind encoder --steps 4000 --vocab 4096 --dtype float16",
     "heed train moby-dick.txt -o whale --resume",
+    "mpirun -n 4 heed train *.txt -o model --batch 64",
   ],
   run,
 };
@@ -96,15 +98,29 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     values["evaluate-every"] === undefined
       ? undefined
       : integer("evaluate-every", values["evaluate-every"], 1);
-  const asked = readSettings(values);
-  const lock = { release: async () => {} };
-  try {
-    return await trainIn(folder, { values, positionals, io, dtype, every, evaluate, asked }, async () => {
-      lock.release = await lockFolder(folder, "heed train");
-    });
-  } finally {
-    await lock.release();
-  }
+  readSettings(values); // a wrong option is told before anything starts
+  return withRanks(io, async (own, comm) => {
+    const asked = readSettings(comm ? inPieces(values, comm.size) : values);
+    const lock = { release: async () => {} };
+    try {
+      const line = { values, positionals, io: own, comm, dtype, every, evaluate, asked };
+      return await trainIn(folder, line, async () => {
+        lock.release = await lockFolder(folder, "heed train");
+      });
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+/** The options with steps in pieces for so many ranks, where the caller named no number. */
+function inPieces(values: Values, ranks: number): Values {
+  if (values.accumulate !== undefined) return values;
+  const { batch } = readSettings(values);
+  const pieces = piecesOf(batch, ranks);
+  if (pieces === undefined)
+    throw new UsageError(`--batch ${batch} gives ${ranks} ranks less than a sequence each`);
+  return { ...values, accumulate: String(pieces) };
 }
 
 /** A command line that was read. */
@@ -112,6 +128,7 @@ interface Line {
   readonly values: Values;
   readonly positionals: readonly string[];
   readonly io: Io;
+  readonly comm: Communicator | undefined;
   readonly dtype: "float16" | "bfloat16" | "float32";
   readonly every: number;
   readonly evaluate: number | undefined;
@@ -119,15 +136,15 @@ interface Line {
 }
 
 async function trainIn(folder: string, line: Line, lock: () => Promise<void>): Promise<number> {
-  const { values, positionals, io, dtype, every, evaluate, asked } = line;
-  let found = await look(folder, values);
-  if (found) {
-    await lock();
-    found = await look(folder, values); // another process may have gone on with it until now
-  }
+  const { values, positionals, io, comm, dtype, every, evaluate, asked } = line;
+  // Rank 0 has the folder; the others get the checkpoint from it.
+  const isLead = comm === undefined || comm.rank === 0;
+  const given = await together(comm, "heed train", isLead ? () => beginIn(folder, values, lock) : undefined);
+  const bytes = await fromLead(comm, given ?? new Uint8Array(0));
+  const found = bytes.length > 0 ? readCheckpoint(bytes) : undefined;
   const kept = found && readKept(join(folder, CHECKPOINT), found.config);
   const settings = kept ? resumedSettings(values, kept.settings) : asked;
-  const texts = await Promise.all(positionals.map(readText));
+  const texts = (await together(comm, "heed train", () => Promise.all(positionals.map(readText)))) ?? [];
   const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
 
   const start = performance.now();
@@ -157,11 +174,12 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
     }
   for (const [name, loss] of baselines) say(`${name}: held-out loss ${loss.toFixed(4)}`);
 
-  if (!found) {
+  const begin = async () => {
     await mkdir(folder, { recursive: true });
     await lock();
     await look(folder, values); // another process may have begun there meanwhile
-  }
+  };
+  await together(comm, "heed train", isLead && !found ? begin : undefined);
   const config: Kept = kept
     ? { ...kept, settings }
     : {
@@ -188,6 +206,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
       checkpoint: { path: join(folder, CHECKPOINT), every, config: JSON.stringify(config), save },
       resume: found,
       signal: io.signal,
+      ...(comm && { comm }),
       onStep: (step) => report.step(step),
     }),
   ).finally(() => report.end());
@@ -198,6 +217,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
     return EXIT.interrupted;
   }
 
+  if (!isLead) return EXIT.ok;
   const seconds = (performance.now() - start) / 1e3;
   const files = modelToFiles(model.model, tokenizer, { dtype });
   const facts = {
@@ -243,8 +263,19 @@ function evaluationsOf({ steps, batch, context }: Settings, { heldOut }: Corpus)
   return Math.min(steps, Math.max(Math.ceil(steps / 20), Math.ceil((10 / 3) * (tokens / (batch * context)))));
 }
 
-/** What is in the folder: the checkpoint where one is to be resumed, otherwise nothing that would be lost. */
-async function look(folder: string, values: Values): Promise<Checkpoint | undefined> {
+/** Looks into the folder, and locks it where there is a checkpoint to go on from: its bytes. */
+async function beginIn(
+  folder: string,
+  values: Values,
+  lock: () => Promise<void>,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (!(await look(folder, values))) return undefined;
+  await lock();
+  return look(folder, values); // another process may have gone on with it until now
+}
+
+/** What is in the folder: the bytes of the checkpoint that is to be resumed, otherwise nothing that would be lost. */
+async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const path = join(folder, CHECKPOINT);
   const place = await stat(folder).catch(() => undefined);
   if (place === undefined) {
@@ -256,7 +287,11 @@ async function look(folder: string, values: Values): Promise<Checkpoint | undefi
   await checkPlace(path);
   const names = new Set(await readdir(folder));
   if (values.resume) {
-    if (names.has(CHECKPOINT)) return readCheckpoint(await readFile(path));
+    if (names.has(CHECKPOINT)) {
+      const bytes = new Uint8Array(await readFile(path));
+      readCheckpoint(bytes); // throws where it is none
+      return bytes;
+    }
     throw new OptionError("resume", `there is no ${CHECKPOINT} in ${folder}; leave --resume out to begin`, {
       path,
     });

@@ -1,0 +1,83 @@
+/**
+ * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 speaks and writes files; an error that
+ * all ranks know is told once, and any other ends the job everywhere.
+ */
+import { agree, isAgreed } from "../../cluster/agree.ts";
+import { type Communicator, joinCluster, launchOf } from "../../cluster/index.ts";
+import { broadcast } from "../../cluster/reduce.ts";
+import { EXIT, type Io } from "./command.ts";
+
+/** Runs a command on the ranks that a launcher started, or alone, without a communicator. */
+export async function withRanks(
+  io: Io,
+  run: (io: Io, comm: Communicator | undefined) => Promise<number>,
+): Promise<number> {
+  if (launchOf(io.env) === undefined) return run(io, undefined);
+  const comm = await joinCluster();
+  const isLead = comm.rank === 0;
+  try {
+    const code = await run(isLead ? io : silent(io), comm);
+    await comm.close();
+    return code;
+  } catch (error) {
+    // Where ranks know of the error together, they end together.
+    if (!isAgreed(error)) throw error;
+    await comm.close();
+    if (isLead || !isAgreed(error, "elsewhere")) throw error;
+    return EXIT.failed;
+  }
+}
+
+/**
+ * Does `work` on every rank, or on those where it is given, and goes on where all have succeeded. A rank that fails throws its
+ * own error, and all others one that names it.
+ */
+export async function together<T>(
+  comm: Communicator | undefined,
+  what: string,
+  work: (() => Promise<T>) | undefined,
+): Promise<T | undefined> {
+  if (comm === undefined) return work?.();
+  let [value, failure, failed]: [T | undefined, unknown, boolean] = [undefined, undefined, false];
+  try {
+    value = await work?.();
+  } catch (error) {
+    [failure, failed] = [error, true];
+  }
+  await agree(comm, what, () => {
+    if (failed) throw failure;
+    return { terms: {}, value: undefined };
+  });
+  return value;
+}
+
+/** The bytes that rank 0 gives, on every rank. */
+export async function fromLead(
+  comm: Communicator | undefined,
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (comm === undefined) return bytes;
+  const length = Float64Array.of(bytes.length);
+  await broadcast(comm, length);
+  const copy = comm.rank === 0 ? bytes : new Uint8Array(length[0]);
+  await broadcast(comm, copy);
+  return copy;
+}
+
+/**
+ * Pieces that a step of `batch` sequences is computed in on so many ranks: 8 where they divide the batch, so that 1, 2, 4 and
+ * 8 ranks give the same bits, and always at least one for each rank. Undefined where there is no such number.
+ */
+export function piecesOf(batch: number, ranks: number): number | undefined {
+  let most = 8;
+  while (most < ranks) most *= 2;
+  for (let pieces = most; pieces >= ranks; pieces /= 2) if (batch % pieces === 0) return pieces;
+  for (let pieces = ranks; pieces <= batch; pieces++) if (batch % pieces === 0) return pieces;
+  return undefined;
+}
+
+/** The world of a rank that does not speak. */
+function silent(io: Io): Io {
+  const nowhere = { write: () => true };
+  return { ...io, stdout: nowhere, stderr: nowhere, isTTY: false, progress: false };
+}
