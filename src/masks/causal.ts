@@ -1,7 +1,17 @@
 /** Causal attention: a query sees the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
 import { type Mask, maskMod } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 
 /** Key position ≤ query position. With Nq ≠ Nk set `queryOffset`, or use `isCausal: "lower-right"`. */
 export function causal(): Mask {
   return maskMod(({ q, k }) => k.le(q));
 }
+
+/** Causal attention by name. */
+export const causalKind: MaskKind = {
+  name: "causal",
+  parameters: [],
+  about: "a query sees no later key",
+  build: () => causal(),
+  describe: () => "causal",
+};

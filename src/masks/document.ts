@@ -2,6 +2,7 @@
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, VARS } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 
 type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
 
@@ -32,3 +33,12 @@ export function documents(queryIds: Ids, keyIds?: Ids): Mask {
     read("documents (query ids)", queryIds, i).eq(read("documents (key ids)", keyIds, k)),
   );
 }
+
+/** Documents by name: `{ "documents": [0, 0, 1, 1] }`, the document of each position. */
+export const documentsKind: MaskKind = {
+  name: "documents",
+  parameters: [{ name: "ids", type: "integers", least: -(2 ** 31) }],
+  about: "keys of the query's own document: the document of each position",
+  build: ({ ids }) => documents(Int32Array.from(ids as number[])),
+  describe: ({ ids }) => `${new Set(ids as number[]).size} documents`,
+};

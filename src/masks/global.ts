@@ -1,6 +1,7 @@
 /** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 import { slidingWindow } from "./window.ts";
 
 /** The query or the key is one of `indices` (positions). */
@@ -34,3 +35,12 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
 export function longformer(window: number, globals: ArrayLike<number> = []): Mask {
   return slidingWindow(window, window).or(globalTokens(globals));
 }
+
+/** Global tokens by name: `{ "globalTokens": [0, 7] }`. */
+export const globalTokensKind: MaskKind = {
+  name: "globalTokens",
+  parameters: [{ name: "indices", type: "integers", least: 0 }],
+  about: "positions that see all and are seen by all",
+  build: ({ indices }) => globalTokens(indices as number[]),
+  describe: ({ indices }) => `${(indices as number[]).length} global tokens`,
+};

@@ -2,6 +2,7 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 
 /** A number, or one number for each batch entry. */
 export type PerBatch = number | ArrayLike<number> | TensorLike;
@@ -32,3 +33,21 @@ export function queryLengths(n: PerBatch): Mask {
   const limit = perBatch("queryLengths", n);
   return maskMod(({ i }) => i.lt(limit));
 }
+
+/** Padding by name: `{ "keyLengths": 12 }`. */
+export const keyLengthsKind: MaskKind = {
+  name: "keyLengths",
+  parameters: [{ name: "n", type: "integer", least: 0 }],
+  about: "keys before N are real, the rest is padding",
+  build: ({ n }) => keyLengths(n as number),
+  describe: ({ n }) => `${n} real keys`,
+};
+
+/** Padding of queries by name: `{ "queryLengths": 12 }`. */
+export const queryLengthsKind: MaskKind = {
+  name: "queryLengths",
+  parameters: [{ name: "n", type: "integer", least: 0 }],
+  about: "query rows before N are real, the rest sees nothing",
+  build: ({ n }) => queryLengths(n as number),
+  describe: ({ n }) => `${n} real queries`,
+};

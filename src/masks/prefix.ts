@@ -1,5 +1,6 @@
 /** Prefix language model: the first keys are seen by all, the rest causally. Raffel et al. 2020 (T5), section 3.2.1. */
 import { type Mask, maskMod } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";
 
 /** Key position < `n`, or key position ≤ query position. `n` is a number or one for each batch entry. */
@@ -7,3 +8,12 @@ export function prefixLm(n: PerBatch): Mask {
   const limit = perBatch("prefixLm", n);
   return maskMod(({ q, k }) => k.lt(limit).or(k.le(q)));
 }
+
+/** The prefix by name: `{ "prefixLm": 4 }`. */
+export const prefixLmKind: MaskKind = {
+  name: "prefixLm",
+  parameters: [{ name: "n", type: "integer", least: 0 }],
+  about: "the first N keys are seen by all, the rest causally",
+  build: ({ n }) => prefixLm(n as number),
+  describe: ({ n }) => `prefix of ${n}, then causal`,
+};

@@ -1,6 +1,7 @@
 /** Sliding windows, whole or with gaps. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
+import type { MaskKind } from "./kind.ts";
 
 /** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 leaves that side open. */
 export function slidingWindow(left: number, right: number): Mask {
@@ -25,3 +26,27 @@ export function dilated(n: number): Mask {
     throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
   return n === 1 ? boolConst(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
 }
+
+/** The window by name: `{ "slidingWindow": { "left": 128, "right": 0 } }`. */
+export const slidingWindowKind: MaskKind = {
+  name: "slidingWindow",
+  parameters: [
+    { name: "left", type: "integer", least: -1 },
+    { name: "right", type: "integer", least: -1 },
+  ],
+  about: "keys at most LEFT before and RIGHT after the query; -1 leaves a side open",
+  build: ({ left, right }) => slidingWindow(left as number, right as number),
+  describe: ({ left, right }) => {
+    const side = (n: unknown, word: string) => ((n as number) < 0 ? `all ${word}` : `${n} ${word}`);
+    return `window of ${side(left, "before")} and ${side(right, "after")}`;
+  },
+};
+
+/** Every n-th key by name: `{ "dilated": 3 }`. */
+export const dilatedKind: MaskKind = {
+  name: "dilated",
+  parameters: [{ name: "n", type: "integer", least: 1 }],
+  about: "every N-th key counted from the query",
+  build: ({ n }) => dilated(n as number),
+  describe: ({ n }) => (n === 1 ? "every key" : `one key in ${n}`),
+};

@@ -23,6 +23,7 @@ import {
   slidingWindow,
   softcap,
 } from "../../masks/index.ts";
+import { MASK_KINDS, maskFromJson } from "../../masks/registry.ts";
 import { UsageError, type Values } from "./command.ts";
 import { type Container, tensorAt } from "./tensors.ts";
 import { integer, integers, isNumberList, number, numbers, oneOf } from "./values.ts";
@@ -64,7 +65,7 @@ export const CALL_HELP = {
   documents: "IDS  document of each position: 0,0,1,1 or a file of [N] or [B, N]",
   "key-lengths": "N  keys before N are real; or one number for each batch entry; or a file",
   "query-lengths": "N  query rows before N are real; likewise",
-  mask: "FILE  mask tensor: bool (true = attend) or float (added); FILE#NAME, or a NAME of the input file",
+  mask: `FILE  mask tensor: bool (true = attend) or float (added); FILE#NAME, or a NAME of the input file; or masks by name as JSON, such as '{"and": ["causal", {"dilated": 3}]}' (${MASK_KINDS.map(({ name }) => name).join(", ")})`,
   alibi: "FILE  ALiBi with the paper's slopes; or slopes from a file or a list",
   sinks: "FILE  one extra logit a head in the denominator: a list or a file",
   dropout: "P  share of weights dropped",
@@ -93,6 +94,8 @@ export interface Call {
   readonly keyLengths?: PerBatch;
   readonly queryLengths?: PerBatch;
   readonly mask?: Tensor;
+  /** A mask by name. */
+  readonly namedMask?: Mask;
   /** Slopes [Hq] or [B, Hq]; `"auto"` for the paper's. */
   readonly alibi?: "auto" | Tensor;
   readonly sinks?: readonly number[];
@@ -132,7 +135,7 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
     return list as unknown as readonly [number, number];
   });
   if (causal !== undefined && values.prefix !== undefined)
-    throw new UsageError("--prefix is causal behind the prefix; --causal beside it would hide the prefix");
+    throw new UsageError("--prefix is causal after the prefix; --causal beside it would hide the prefix");
   const slopes = values.alibi;
   const ids = await listOrFile("documents", ["documents", "document_ids"]);
   return {
@@ -151,8 +154,9 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
     documents: ids && idsOf(ids),
     keyLengths: await lengths("key-lengths"),
     queryLengths: await lengths("query-lengths"),
+    namedMask: isJson(text("mask")) ? namedMask(text("mask")!) : undefined,
     mask:
-      text("mask") === undefined
+      text("mask") === undefined || isJson(text("mask"))
         ? undefined
         : await tensorAt("--mask", text("mask")!, ["mask", "attn_mask"], inside),
     alibi:
@@ -166,6 +170,22 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
     seed: given("seed", (name, value) => integer(name, value)) ?? 0,
     layout: oneOf("layout", values.layout ?? "bhsd", ["bhsd", "bshd"] as const),
   };
+}
+
+/** True where --mask holds JSON, not a file's name. */
+function isJson(text: string | undefined): boolean {
+  return text !== undefined && /^\s*\{/.test(text);
+}
+
+/** A mask of the registry, as JSON. */
+function namedMask(text: string): Mask {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--mask is not JSON: ${(error as Error).message}`);
+  }
+  return maskFromJson(value, "--mask");
 }
 
 /** Document ids as integers, whatever dtype the file holds them in. */
@@ -254,6 +274,7 @@ function masksOf(call: Call, pick: (n: PerBatch) => PerBatch, b?: number): Mask[
   if (call.documents) masks.push(documents(b === undefined ? call.documents : rowOf(call.documents, b)));
   if (call.keyLengths !== undefined) masks.push(keyLengths(pick(call.keyLengths) as number));
   if (call.queryLengths !== undefined) masks.push(queryLengths(pick(call.queryLengths) as number));
+  if (call.namedMask) masks.push(call.namedMask);
   return masks;
 }
 

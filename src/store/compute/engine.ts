@@ -4,20 +4,7 @@
  * computed in float64.
  */
 import type { attentionWeights, scaledDotProductAttention } from "../../index.ts";
-import type { BoolExpression, ScoreMod } from "../../masks/expression/expr.ts";
-import {
-  alibi,
-  and,
-  causal,
-  globalTokens,
-  keyLengths,
-  or,
-  prefixLm,
-  relativeBias,
-  slidingWindow,
-  softcap,
-} from "../../masks/index.ts";
-import type { HeadRecipe } from "../recipe/rules.ts";
+import { maskOf, modsOf } from "../recipe/head-recipe.ts";
 import type { Floats, Head } from "./head.ts";
 import type { Kernel, RowVisit } from "./row-source.ts";
 
@@ -72,30 +59,4 @@ function runRows(heed: Engine, head: Head, from: number, to: number, visit: RowV
   const weights = heed.attentionWeights(q, k, lse, options).data as Floats;
   for (let r = 0; r < rows; r++)
     visit(from + r, weights.subarray(r * Nk, (r + 1) * Nk), { lse: (lse.data as Floats)[r] });
-}
-
-/** The recipe's mask, its tensors aside; undefined where it has none. */
-export function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefined {
-  const parts: BoolExpression[] = [];
-  if (mask === "causal") parts.push(causal());
-  else if (mask !== "none" && "window" in mask) {
-    const { window, globals } = mask;
-    const near = slidingWindow(window, mask.causal ? -1 : window);
-    parts.push(globals?.length ? or(near, globalTokens(globals)) : near);
-    if (mask.causal) parts.push(causal());
-  } else if (mask !== "none") parts.push(prefixLm(mask.prefix));
-  if (keyLength !== undefined) parts.push(keyLengths(keyLength));
-  return parts.length === 0 ? undefined : and(...parts);
-}
-
-/** The recipe's score changes, in order; a head stands alone, as batch 0, head 0. */
-export function modsOf(recipe: HeadRecipe): ScoreMod[] {
-  const mods: ScoreMod[] = [];
-  if (recipe.softcap !== undefined) mods.push(softcap(recipe.softcap));
-  if (recipe.slope !== undefined) mods.push(alibi(Float64Array.of(recipe.slope)));
-  if (recipe.relative) {
-    const { table, ...options } = recipe.relative;
-    mods.push(relativeBias({ data: table, shape: [table.length, 1] }, options));
-  }
-  return mods;
 }

@@ -7,8 +7,10 @@
  * is not read. Of given weights the rows are the given numbers. `kernel.ts` runs over many rows, `ledger.ts` explains one.
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
-import { type HeadRecipe, type Rules, rulesOf } from "../recipe/rules.ts";
+import { type Cell, compile } from "../../masks/expression/js.ts";
+import { type HeadRecipe, maskOf, type NamedMod, namedMods } from "../recipe/head-recipe.ts";
 import type { Edits, Stage } from "../types.ts";
+import { Visibility } from "./visibility.ts";
 
 /** Numbers as they are kept in memory. */
 export type Floats = Float32Array | Float64Array;
@@ -44,18 +46,23 @@ export interface RowSum {
   readonly m: number;
   readonly l: number;
   readonly lse: number;
+  /** −Σ w·ln w of its weights, in nats. */
+  readonly entropy: number;
 }
 
 /** One head ready to answer. Rows are i, keys j. */
 export class Head {
   readonly data: HeadData;
-  readonly rules: Rules;
+  private readonly visibility: Visibility;
+  private readonly mods: readonly { step: NamedMod["step"]; apply: (cell: Cell) => number }[];
+  private readonly at: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
   private readonly held: number[] = [];
   private readonly read: ((at: number) => number) | undefined;
 
   constructor(data: HeadData) {
     this.data = data;
-    this.rules = rulesOf(data.recipe);
+    this.visibility = new Visibility(maskOf(data.recipe), data.recipe.queryOffset);
+    this.mods = namedMods(data.recipe).map(({ step, mod }) => ({ step, apply: compile(mod.expr) }));
     if (data.weights) {
       const { data: array, dtype } = data.weights;
       const read =
@@ -72,7 +79,7 @@ export class Head {
   /** Keys query i may see, as from, to, from, to … The array is used again by the next call. */
   runs(i: number): readonly number[] {
     const { Nk, keep, bias } = this.data;
-    this.rules.runs(i, Nk, this.held);
+    this.visibility.runs(i, Nk, this.held);
     if (!keep && !bias) return this.held;
     const runs: number[] = [];
     for (let n = 0; n < this.held.length; n += 2)
@@ -86,7 +93,7 @@ export class Head {
 
   /** True where query i may see key j. */
   sees(i: number, j: number): boolean {
-    return this.rules.allows(i, j) && this.open(i, j);
+    return this.visibility.sees(i, j) && this.open(i, j);
   }
 
   /** What the head's own tensors say of a cell. */
@@ -120,16 +127,31 @@ export class Head {
 
   /** A scaled score after every change and the bias. */
   private changed(scaled: number, i: number, j: number): number {
-    let s = scaled;
-    for (const change of this.rules.changes) s = change.apply(s, i, j);
+    const cell = this.place(i, j, scaled);
+    for (const { apply } of this.mods) cell.score = apply(cell);
     const { bias, Nk } = this.data;
-    return bias ? s + bias[i * Nk + j] : s;
+    return bias ? cell.score + bias[i * Nk + j] : cell.score;
+  }
+
+  private place(i: number, j: number, score: number): Cell {
+    const cell = this.at;
+    cell.i = i;
+    cell.q = i + this.data.recipe.queryOffset;
+    cell.k = j;
+    cell.score = score;
+    return cell;
+  }
+
+  /** The score after each score mod in turn, from a scaled score. */
+  modified(scaled: number, i: number, j: number): { step: NamedMod["step"]; score: number }[] {
+    const cell = this.place(i, j, scaled);
+    return this.mods.map(({ step, apply }) => ({ step, score: (cell.score = apply(cell)) }));
   }
 
   /** Fills out[j − from] with the scores of query i and the keys from … to; −∞ where masked. Returns the largest. */
   scores(i: number, out: Float64Array, from = 0, to = this.data.Nk, edits: Edits = {}): number {
     const { key, d, recipe, bias } = this.data;
-    const plain = this.rules.changes.length === 0 && !bias;
+    const plain = this.mods.length === 0 && !bias;
     const q = this.query(i, edits);
     const scale = edits.scale ?? recipe.scale;
     const edited = edits.key?.index ?? -1;
@@ -152,15 +174,27 @@ export class Head {
   softmax(s: Float64Array, highest: number): RowSum {
     const sink = this.data.recipe.sink ?? -Infinity;
     const m = Math.max(highest, sink);
-    let l = sink === -Infinity ? 0 : Math.exp(sink - m);
+    const sunk = sink === -Infinity ? 0 : Math.exp(sink - m);
+    let l = sunk;
+    let spread = 0;
     for (let j = 0; j < s.length; j++) {
       // −∞ is "not seen"; −∞ − m would be NaN where m is −∞ too.
-      if (s[j] === -Infinity) s[j] = 0;
-      else l += s[j] = Math.exp(s[j] - m);
+      if (s[j] === -Infinity) {
+        s[j] = 0;
+        continue;
+      }
+      const x = s[j] - m;
+      const e = Math.exp(x);
+      s[j] = e;
+      l += e;
+      // 0·ln 0 is 0.
+      if (e > 0) spread += e * x;
     }
-    if (l === 0) return { m: -Infinity, l: 0, lse: -Infinity };
+    if (l === 0) return { m: -Infinity, l: 0, lse: -Infinity, entropy: 0 };
     for (let j = 0; j < s.length; j++) s[j] /= l;
-    return { m, l, lse: m + Math.log(l) };
+    // −Σ p·ln p with p = e/l and ln p = x − ln l.
+    const entropy = Math.max(0, ((l - sunk) * Math.log(l) - spread) / l);
+    return { m, l, lse: m + Math.log(l), entropy };
   }
 
   /** Maximum and sum of one row. */

@@ -35,36 +35,8 @@ export const plainKernel: Kernel = {
   exact: true,
   rowsPerStep: ({ data }) => Math.max(1, Math.floor(STEP / (Math.max(1, data.Nk) * (data.d + 16)))),
   run(head, from, to, visit) {
-    const { Nk, recipe } = head.data;
-    const s = new Float64Array(Nk);
-    const w = new Float64Array(Nk);
-    const sink = recipe.sink ?? -Infinity;
-    for (let i = from; i < to; i++) {
-      const m = Math.max(head.scores(i, s), sink);
-      const sunk = sink === -Infinity ? 0 : Math.exp(sink - m);
-      // In the order of `Head.softmax`, so that sums, and what is made of them, agree to the bit.
-      let l = sunk;
-      let spread = 0;
-      for (let j = 0; j < Nk; j++) {
-        if (s[j] === -Infinity) {
-          w[j] = 0;
-          continue;
-        }
-        const x = s[j] - m;
-        const e = Math.exp(x);
-        w[j] = e;
-        l += e;
-        if (e > 0) spread += e * x;
-      }
-      if (l === 0) {
-        visit(i, w, { lse: -Infinity, entropy: 0 });
-        continue;
-      }
-      for (let j = 0; j < Nk; j++) w[j] /= l;
-      // −Σ p·ln p with p = e/l and ln p = x − ln l.
-      const entropy = Math.max(0, ((l - sunk) * Math.log(l) - spread) / l);
-      visit(i, w, { lse: m + Math.log(l), entropy });
-    }
+    const row = new Float64Array(head.data.Nk);
+    for (let i = from; i < to; i++) visit(i, row, head.softmax(row, head.scores(i, row)));
   },
 };
 

@@ -3,6 +3,9 @@
  * recipes need. What does not fit is left out, with a sentence that names the tensor, what was expected, what came and
  * what to do; what fits is shown.
  */
+
+import { tablesOf } from "../../masks/expression/expr.ts";
+import { maskFromJson } from "../../masks/registry.ts";
 import { type About, looksSpecial, type Problems, readAbout } from "../formats/metadata.ts";
 import { type Bag, isFloatFile, shown, type TensorHead } from "../formats/tensor-source.ts";
 import { type Places, placesOf } from "../measures/measures.ts";
@@ -266,6 +269,11 @@ function resolve(
     table: bias && "relative" in bias ? find(bias.relative, [[-1, heads]], true) : undefined,
     sinks: sinks === undefined ? undefined : find(sinks, [[heads]], true),
   };
+  // Ids of documents are one for each position; other masks hold for any length.
+  if (typeof mask === "object" && "named" in mask)
+    for (const { name, shape } of tablesOf(maskFromJson(mask.named)))
+      if (name === "documents" && shape[0] !== Nk)
+        fail(`its mask has documents for ${shape[0]} positions, but there are ${Nk} keys`);
   if (bias && "alibi" in bias && bias.alibi.length !== heads)
     fail(`its recipe has ${bias.alibi.length} ALiBi slopes for ${heads} heads`);
   if (typeof keyLengths === "object" && keyLengths.length !== 1 && keyLengths.length !== heads)

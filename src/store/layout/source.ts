@@ -7,7 +7,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import type { Floats, HeadData, WeightDType } from "../compute/head.ts";
 import { type Bag, floatsOf } from "../formats/tensor-source.ts";
-import type { HeadRecipe } from "../recipe/rules.ts";
+import type { HeadRecipe } from "../recipe/head-recipe.ts";
 import type { Block, HeadRef } from "../types.ts";
 import type { Laid, Layer } from "./layout.ts";
 

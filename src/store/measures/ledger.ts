@@ -203,13 +203,12 @@ function fromDot(
         code: "score = score / np.sqrt(d_k)",
       })
     : line("scale", [show(dot, "dot"), " × ", show(scale, "scale")], dot * scale, "scaled");
-  for (const change of head.rules.changes) {
+  for (const { step, score: after } of head.modified(s, i, j)) {
     const before = s;
-    const after = change.apply(before, i, j);
-    if (change.step === "softcap") {
+    if (step === "softcap") {
       const c = show(recipe.softcap!, "softcap");
       s = line("softcap", [c, "·tanh(", show(before, "scaled"), " ÷ ", c, ")"], after, "softcap");
-    } else if (change.step === "alibi") {
+    } else if (step === "alibi") {
       const far = show(Math.abs(i + recipe.queryOffset - j), "distance");
       s = line(
         "alibi",
@@ -218,7 +217,7 @@ function fromDot(
         "alibi",
       );
     } else {
-      const added = show(change.apply(0, i, j), "relativeBias");
+      const added = show(after - before, "relativeBias");
       s = line("relative", [show(before, "score"), " + ", added], after, "relativeBias");
     }
   }

@@ -27,7 +27,7 @@ describe("parseRecipe", () => {
       [{ rope: 10000 }, /recipe of `dec`: the field "rope" is not known here/],
       [{ mask: { window: 3, causal: true, dilation: 2 } }, /recipe of `dec`: mask: the field "dilation"/],
       [{ mask: { prefix: 3, suffix: 2 } }, /mask: the field "suffix"/],
-      [{ mask: { documents: [1] } }, /mask: the field "documents"/],
+      [{ mask: { everyOther: [1] } }, /mask: the field "everyOther"/],
       [{ bias: { kerple: [1] } }, /bias: the field "kerple"/],
       [{ bias: { relative: "t", buckets: 3 } }, /bias: the field "buckets"/],
       [{ layerOverrides: { 2: { rope: 1 } } }, /layerOverrides.2: the field "rope"/],

@@ -4,6 +4,7 @@
  * error that names it: weights computed by half of a recipe would be wrong in silence.
  */
 import { FormatError, formatValue } from "../../core/errors.ts";
+import { describeMask, isMaskJson, MASK_KINDS, type MaskJson, maskFromJson } from "../../masks/registry.ts";
 
 /** A score recipe. Everything is optional; the defaults are plain scaled dot products. Tensors are named, `NAME.L` before `NAME`. */
 export interface ScoreRecipe {
@@ -28,20 +29,34 @@ export interface ScoreRecipe {
 /**
  * `window`: keys at most that many positions away, the own one not counted (a model whose window of W counts it has W − 1);
  * `globals` see and are seen by all; `prefix`: the first so many keys are seen by all, the rest causally; `tensor`: [Nq, Nk]
- * or [H, Nq, Nk] whose nonzero elements are kept, or dropped.
+ * or [H, Nq, Nk] whose nonzero elements are kept, or dropped. Any other mask of heed by its name: `{ "dilated": 3 }`,
+ * `{ "and": ["causal", { "documents": [0, 0, 1] }] }`.
  */
 export type RecipeMask =
   | "none"
   | "causal"
   | { readonly window: number; readonly causal: boolean; readonly globals?: readonly number[] }
   | { readonly prefix: number }
-  | { readonly tensor: string; readonly polarity: "keep" | "drop" };
+  | { readonly tensor: string; readonly polarity: "keep" | "drop" }
+  | { readonly named: MaskJson };
 
 /** `alibi`: a slope for each head; `relative`: T5's table [buckets, heads]; `dense`: [Nq, Nk] or [H, Nq, Nk]. */
 export type RecipeBias =
   | { readonly alibi: readonly number[] }
   | { readonly relative: string; readonly maxDistance?: number; readonly bidirectional?: boolean }
   | { readonly dense: string };
+
+/** The mask as `src/masks/registry.ts` knows it; undefined where there is none. Masks in tensors are not its. */
+export function maskJsonOf(mask: Exclude<RecipeMask, { readonly tensor: string }>): MaskJson | undefined {
+  if (mask === "none") return undefined;
+  if (mask === "causal") return "causal";
+  if ("named" in mask) return mask.named;
+  if ("prefix" in mask) return { prefixLm: mask.prefix };
+  const { window, causal, globals } = mask;
+  const near = { slidingWindow: { left: window, right: causal ? -1 : window } };
+  const reached = globals?.length ? { or: [near, { globalTokens: globals }] } : near;
+  return causal ? { and: [reached, "causal"] } : reached;
+}
 
 /** What one layer does: the recipe with its override in force. */
 export type LayerRecipe = Omit<ScoreRecipe, "layerOverrides">;
@@ -89,7 +104,8 @@ export function describeRecipe(recipe: ScoreRecipe, d: number | string): string 
   else if ("window" in mask) {
     parts.push(`${mask.causal ? "causal window of" : "window of ±"}${mask.causal ? " " : ""}${mask.window}`);
     if (mask.globals?.length) parts.push(`${mask.globals.length} global tokens`);
-  } else if ("prefix" in mask) parts.push(`prefix of ${mask.prefix}, then causal`);
+  } else if ("named" in mask) parts.push(describeMask(mask.named));
+  else if ("prefix" in mask) parts.push(`prefix of ${mask.prefix}, then causal`);
   else parts.push(`mask \`${mask.tensor}\` (nonzero = ${mask.polarity})`);
   if (keyLengths !== undefined)
     parts.push(
@@ -134,8 +150,18 @@ function fields(given: Given, where: string): LayerRecipe {
 
 function maskOf(value: unknown, where: string): RecipeMask {
   if (value === "none" || value === "causal") return value;
+  // A mask of the registry, as a file says it or as this function gave it.
+  const named = value !== null && typeof value === "object" && "named" in value ? value.named : value;
+  if (named !== value || (isMaskJson(named) && !(typeof named === "object" && "tensor" in named))) {
+    maskFromJson(named, where);
+    return { named: named as MaskJson };
+  }
   if (typeof value === "string")
-    refuse(where, '"none", "causal", { window, causal }, { prefix } or { tensor, polarity }', value);
+    refuse(
+      where,
+      `"none", "causal", { window, causal }, { prefix }, { tensor, polarity }, or one of ${MASK_KINDS.map(({ name }) => name).join(", ")} with its parameters`,
+      value,
+    );
   const given = record(value, where);
   if ("window" in given) {
     known(given, ["window", "causal", "globals"], where);

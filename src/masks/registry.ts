@@ -1,0 +1,136 @@
+/**
+ * Masks by name: what each is called in files, on the command line and in pictures, which parameters it takes, and how it is
+ * built. Each mask's own file says so (`MaskKind`); a new mask is one file with its builder and its kind, and one line here.
+ *
+ *     { "dilated": 3 }    { "slidingWindow": { "left": 128, "right": 0 } }    { "and": ["causal", { "documents": [0, 0, 1] }] }
+ */
+import { FormatError, formatValue } from "../core/errors.ts";
+import { causalKind } from "./causal.ts";
+import { and, not, or } from "./combine.ts";
+import { documentsKind } from "./document.ts";
+import type { Mask } from "./expression/expr.ts";
+import { globalTokensKind } from "./global.ts";
+import type { MaskKind, MaskParameter } from "./kind.ts";
+import { keyLengthsKind, queryLengthsKind } from "./length.ts";
+import { prefixLmKind } from "./prefix.ts";
+import { dilatedKind, slidingWindowKind } from "./window.ts";
+
+export type { MaskKind, MaskParameter } from "./kind.ts";
+
+/** Every mask that has a name. */
+export const MASK_KINDS: readonly MaskKind[] = [
+  causalKind,
+  slidingWindowKind,
+  dilatedKind,
+  globalTokensKind,
+  prefixLmKind,
+  documentsKind,
+  keyLengthsKind,
+  queryLengthsKind,
+];
+
+/** A mask as JSON: a name, a name with its parameters, or masks joined. */
+export type MaskJson =
+  | string
+  | { readonly and: readonly MaskJson[] }
+  | { readonly or: readonly MaskJson[] }
+  | { readonly not: MaskJson }
+  | { readonly [name: string]: unknown };
+
+/**
+ * Reads a mask out of JSON. Throws a `FormatError` that begins with `where` for a name that is not registered, or a
+ * parameter that is missing, unknown or not of its kind.
+ *
+ * @example
+ * maskFromJson({ and: ["causal", { dilated: 2 }] }); // and(causal(), dilated(2))
+ */
+export function maskFromJson(value: unknown, where = "mask"): Mask {
+  const { joined, kind, parameters } = parse(value, where);
+  if (joined) {
+    const parts = joined.parts.map((part, n) => maskFromJson(part, `${where}.${joined.how}[${n}]`));
+    return joined.how === "not" ? not(parts[0]) : joined.how === "and" ? and(...parts) : or(...parts);
+  }
+  return kind!.build(parameters!);
+}
+
+/** The mask in words: "causal and every 2nd key". */
+export function describeMask(value: MaskJson): string {
+  const { joined, kind, parameters } = parse(value, "mask");
+  if (!joined) return kind!.describe(parameters!);
+  const parts = joined.parts.map((part) => describeMask(part as MaskJson));
+  return joined.how === "not" ? `not ${parts[0]}` : parts.join(` ${joined.how} `);
+}
+
+/** True where a value is a mask of this registry, or masks of it joined. */
+export function isMaskJson(value: unknown): value is MaskJson {
+  if (typeof value === "string") return MASK_KINDS.some(({ name }) => name === value);
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
+  const names = Object.keys(value);
+  return names.length === 1 && (isJoin(names[0]) || MASK_KINDS.some(({ name }) => name === names[0]));
+}
+
+const isJoin = (name: string): name is "and" | "or" | "not" =>
+  name === "and" || name === "or" || name === "not";
+
+interface Parsed {
+  readonly joined?: { readonly how: "and" | "or" | "not"; readonly parts: readonly unknown[] };
+  readonly kind?: MaskKind;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+function parse(value: unknown, where: string): Parsed {
+  if (!isMaskJson(value))
+    throw new FormatError(
+      "mask",
+      `${where}: expected one of ${MASK_KINDS.map(({ name }) => name).join(", ")} with its parameters, or { and }, { or }, { not } of them, got ${formatValue(value)}`,
+      { where, got: value },
+    );
+  const [name, given] = typeof value === "string" ? [value, {}] : Object.entries(value)[0];
+  if (isJoin(name)) {
+    const parts: unknown = name === "not" ? [given] : given;
+    if (!Array.isArray(parts) || parts.length === 0)
+      throw new FormatError("mask", `${where}.${name}: expected a list of masks, got ${formatValue(given)}`, {
+        where,
+      });
+    return { joined: { how: name, parts } };
+  }
+  const kind = MASK_KINDS.find((one) => one.name === name)!;
+  return { kind, parameters: readParameters(kind, given, where) };
+}
+
+/** Parameters by name. A mask with one takes it as it is, too: `{ "dilated": 3 }`. */
+function readParameters(
+  { name, parameters }: MaskKind,
+  given: unknown,
+  where: string,
+): Readonly<Record<string, unknown>> {
+  const plain = given !== null && typeof given === "object" && !Array.isArray(given);
+  const values: Readonly<Record<string, unknown>> =
+    parameters.length === 1 && !plain
+      ? { [parameters[0].name]: given }
+      : ((given ?? {}) as Record<string, unknown>);
+  for (const key of Object.keys(values))
+    if (!parameters.some((one) => one.name === key))
+      throw new FormatError(
+        "mask",
+        `${where}: ${name} has no parameter ${formatValue(key)}; it takes ${parameters.map((one) => one.name).join(", ") || "none"}`,
+        { where, parameter: key },
+      );
+  for (const parameter of parameters)
+    if (!fits(parameter, values[parameter.name]))
+      throw new FormatError(
+        "mask",
+        `${where}: ${name}: ${parameter.name} must be ${expected(parameter)}, got ${formatValue(values[parameter.name])}`,
+        { where, parameter: parameter.name },
+      );
+  return values;
+}
+
+function fits({ type, least }: MaskParameter, value: unknown): boolean {
+  const whole = (x: unknown) => typeof x === "number" && Number.isInteger(x) && x >= least && x < 2 ** 31;
+  return type === "integer" ? whole(value) : Array.isArray(value) && value.every(whole);
+}
+
+function expected({ type, least }: MaskParameter): string {
+  return type === "integer" ? `an integer from ${least}` : `a list of integers from ${least}`;
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { type Random, random } from "../../../tests/support/random.ts";
+import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
+import { MASK_KINDS, type MaskJson, maskFromJson } from "../../masks/registry.ts";
+import { writeBundle } from "../formats/bundle.ts";
+import { openStore } from "../formats/open.ts";
+import { storeFrom } from "../layout/from.ts";
+import { parseRecipe } from "../recipe/recipe.ts";
+import { Visibility } from "./visibility.ts";
+
+/** Parameters for every registered mask over a text of n positions. */
+const PARAMETERS: Readonly<Record<string, (r: Random, n: number) => unknown>> = {
+  causal: () => ({}),
+  slidingWindow: (r) => ({ left: r.int(-1, 5), right: r.int(-1, 5) }),
+  dilated: (r) => r.int(1, 4),
+  globalTokens: (r, n) => [r.int(0, n), r.int(0, n)],
+  prefixLm: (r, n) => r.int(0, n),
+  documents: (r, n) => Array.from({ length: n }, () => r.int(0, 2)).sort((a, b) => a - b),
+  keyLengths: (r, n) => r.int(0, n),
+  queryLengths: (r, n) => r.int(0, n),
+};
+
+const randomMask = (r: Random, n: number, depth = 2): MaskJson => {
+  const how = depth > 0 && r.chance(0.4) ? r.pick(["and", "or", "not"] as const) : undefined;
+  if (how === "not") return { not: randomMask(r, n, depth - 1) };
+  if (how) return { [how]: [randomMask(r, n, depth - 1), randomMask(r, n, depth - 1)] };
+  const { name } = r.pick(MASK_KINDS);
+  return { [name]: PARAMETERS[name](r, n) };
+};
+
+describe("Visibility", () => {
+  it("gives the visible keys of a row as runs that neither touch nor overlap, for any mask", () => {
+    for (let seed = 0; seed < 600; seed++) {
+      const r = random(seed + 5000);
+      const [Nq, Nk] = [r.int(1, 20), r.int(0, 70)];
+      const visibility = new Visibility(maskFromJson(randomMask(r, Math.max(1, Nk))), r.int(-3, 3));
+      const runs: number[] = [];
+      let right = true;
+      for (let i = 0; i < Nq; i++) {
+        visibility.runs(i, Nk, runs);
+        const seen = new Uint8Array(Nk);
+        for (let n = 0; n < runs.length; n += 2) {
+          right &&= runs[n] < runs[n + 1] && (n === 0 || runs[n] > runs[n - 1]);
+          seen.fill(1, runs[n], runs[n + 1]);
+        }
+        for (let j = 0; j < Nk; j++) right &&= (seen[j] === 1) === visibility.sees(i, j);
+      }
+      expect(right, `seed ${seed}`).toBe(true);
+    }
+  });
+});
+
+describe("a mask of the registry", () => {
+  it.each(MASK_KINDS.map(({ name }) => name))(
+    "%s: a bundle with it shows the engine's weights",
+    async (name) => {
+      const r = random(name.length * 97);
+      const n = 12;
+      const mask = { [name]: PARAMETERS[name](r, n) } as MaskJson;
+      const numbers = () => Float32Array.from({ length: n * 4 }, () => r.normal());
+      const [query, key] = [
+        { data: numbers(), shape: [1, n, 4] },
+        { data: numbers(), shape: [1, n, 4] },
+      ];
+      const input = {
+        blocks: [
+          {
+            tokens: Array.from({ length: n }, (_, i) => `t${i}`),
+            recipe: { mask: { named: mask } },
+            layers: [{ query, key }],
+          },
+        ],
+      };
+      const { lse } = scaledDotProductAttention(query, key, key, { attnMask: maskFromJson(mask) });
+      const want = attentionWeights(query, key, lse, { attnMask: maskFromJson(mask) }).toFloat64();
+      for (const store of [storeFrom(input), await openStore(await writeBundle(input))]) {
+        await store.load({ block: 0, layer: 0, head: 0 });
+        for (let i = 0; i < n; i++)
+          store
+            .row({ block: 0, layer: 0, head: 0 }, i, "weights")
+            .forEach((w, j) => expect(Math.abs(w - want[i * n + j])).toBeLessThan(2e-6));
+        expect(store.report.sentences.join(" ")).toContain(
+          MASK_KINDS.find((kind) => kind.name === name)!.describe(
+            typeof mask === "object" && name !== "causal" && name !== "slidingWindow"
+              ? {
+                  [MASK_KINDS.find((kind) => kind.name === name)!.parameters[0].name]: Object.values(mask)[0],
+                }
+              : (Object.values(mask)[0] as Record<string, unknown>),
+          ),
+        );
+        store.dispose();
+      }
+    },
+  );
+
+  it("is refused by name where its parameters do not fit", () => {
+    expect(parseRecipe({ mask: { dilated: 2 } })).toEqual({ mask: { named: { dilated: 2 } } });
+    expect(() => parseRecipe({ mask: { dilated: 0 } })).toThrow(
+      "recipe: mask: dilated: n must be an integer",
+    );
+    expect(() => maskFromJson({ dilated: 0 })).toThrow("dilated: n must be an integer from 1, got 0");
+    expect(() => maskFromJson({ slidingWindow: { left: 1 } })).toThrow("right must be an integer from -1");
+    expect(() => maskFromJson({ slidingWindow: { left: 1, right: 1, x: 2 } })).toThrow('no parameter "x"');
+    expect(() => maskFromJson("every other")).toThrow("expected one of causal, slidingWindow");
+    expect(() => maskFromJson({ and: [] })).toThrow("expected a list of masks");
+  });
+});

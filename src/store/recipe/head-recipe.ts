@@ -1,0 +1,62 @@
+/**
+ * What a recipe means for one head: plain data that can be sent to a worker, and heed's own mask and score mods built from
+ * it (`src/masks`). Whoever computes the head, the engine or plain loops, takes the same expressions.
+ */
+import type { BoolExpression, ScoreMod } from "../../masks/expression/expr.ts";
+import { alibi, and, keyLengths, relativeBias, softcap } from "../../masks/index.ts";
+import { maskFromJson } from "../../masks/registry.ts";
+import { maskJsonOf, type RecipeMask } from "./recipe.ts";
+
+/** A recipe resolved for one head of one layer: nothing is left to look up. */
+export interface HeadRecipe {
+  readonly scale: number;
+  /** Masks in tensors are the head's `keep`. */
+  readonly mask: Exclude<RecipeMask, { readonly tensor: string }>;
+  readonly keyLength?: number;
+  readonly queryOffset: number;
+  readonly softcap?: number;
+  /** ALiBi's slope. */
+  readonly slope?: number;
+  /** T5's buckets of this head. */
+  readonly relative?: {
+    readonly table: Float64Array;
+    readonly maxDistance?: number;
+    readonly bidirectional?: boolean;
+  };
+  readonly sink?: number;
+}
+
+/** The recipe's mask, its tensors aside; undefined where it has none. */
+export function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefined {
+  const parts: BoolExpression[] = [];
+  const json = maskJsonOf(mask);
+  if (json !== undefined) parts.push(maskFromJson(json));
+  if (keyLength !== undefined) parts.push(keyLengths(keyLength));
+  return parts.length === 0 ? undefined : parts.length === 1 ? parts[0] : and(...parts);
+}
+
+/** A score mod and what the ledger calls it. */
+export interface NamedMod {
+  readonly step: "softcap" | "alibi" | "relative";
+  readonly mod: ScoreMod;
+}
+
+/** The recipe's score mods, in the order they are applied; a head is alone, as batch 0, head 0. */
+export function namedMods(recipe: HeadRecipe): NamedMod[] {
+  const mods: NamedMod[] = [];
+  if (recipe.softcap !== undefined) mods.push({ step: "softcap", mod: softcap(recipe.softcap) });
+  if (recipe.slope !== undefined) mods.push({ step: "alibi", mod: alibi(Float64Array.of(recipe.slope)) });
+  if (recipe.relative) {
+    const { table, ...options } = recipe.relative;
+    mods.push({
+      step: "relative",
+      mod: relativeBias({ data: table, shape: [table.length, 1] }, options),
+    });
+  }
+  return mods;
+}
+
+/** The same as options of a call take them. */
+export function modsOf(recipe: HeadRecipe): ScoreMod[] {
+  return namedMods(recipe).map(({ mod }) => mod);
+}
