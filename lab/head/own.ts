@@ -1,5 +1,5 @@
 /**
- * The reader's own sentence, read by the small encoder that heed ships (1.9 MB, fetched when it is first asked for). It
+ * The reader's own sentence, read by the small encoder that heed ships (3.8 MB, fetched when it is first asked for). It
  * cuts rare words into pieces. Of its 16 heads the one is shown that has the strongest link between two pieces that are
  * not neighbors.
  */

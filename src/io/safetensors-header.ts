@@ -31,6 +31,13 @@ export const MAX_HEADER = 100_000_000;
 /** Length of the header's JSON, from the first 8 bytes of a file of `size` bytes. */
 export function headerLength(first: Uint8Array, size: number, refuse: Refuse): number {
   if (size < 8) refuse("safetensors-truncated", size, `${size} bytes; a header needs 8 for its length`);
+  // A repository cloned without its large files: "version https://git-lfs.github.com/spec/v1".
+  if (String.fromCharCode(...first.subarray(0, 8)) === "version ")
+    refuse(
+      "git-lfs",
+      0,
+      'a Git LFS pointer instead of the weights; "git lfs pull" in its folder downloads them, or "heed pull ORG/NAME"',
+    );
   const view = new DataView(first.buffer, first.byteOffset, 8);
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   if (length > MAX_HEADER)
