@@ -1,8 +1,9 @@
 /** Work in `tidy` gives the bits of work outside, whatever lay in its memory before; what is made there ends there. */
-import { OptionError, type Tensor, tensor } from "heed";
+import { inspect } from "node:util";
+import { cast, OptionError, type Tensor, tensor } from "heed";
 import { Bert, Gpt2 } from "heed/models";
 import * as nn from "heed/nn";
-import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
+import { AdamW, crossEntropy, keep, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
 import { LEVELS, use } from "../tests/support/levels.ts";
 import { isScoped } from "./core/arena.ts";
@@ -97,17 +98,50 @@ describe("tidy", () => {
     expect(getEngine()?.memory.memory.buffer.byteLength).toBe(before);
   });
 
-  test("a tensor that was made inside says so when it is read later; those from outside stay", () => {
-    const outside = numbers(40, 40);
-    const [made, view, copy] = tidy(() => {
-      const y = nn.add(outside, outside);
-      return [y, y.reshape([1600]), y.toFloat64()] as const;
+  for (const [name, level, dtype] of [
+    ["with shared memory", "relaxed", "float32"],
+    ["on the reference", "reference", "float32"],
+    ["in float64", "relaxed", "float64"],
+  ] as const)
+    describe(`the contract of tf.tidy, ${name}`, () => {
+      const outside = (): nn.FloatTensor => cast(numbers(40, 40), dtype);
+
+      test("what is returned survives, at any depth; everything else is disposed", () => {
+        use(level, 1);
+        const x = outside();
+        let lost: Tensor | undefined;
+        const [made, deep] = tidy(() => {
+          const y = nn.add(x, x);
+          lost = nn.scale(y, 3);
+          return [y, { view: y.transpose(), list: [new Map([["z", nn.scale(y, 0.5)]])] }] as const;
+        });
+        poison();
+        expect(made.at(1, 2)).toBe(2 * x.at(1, 2));
+        expect(deep.view.at(2, 1)).toBe(made.at(1, 2));
+        expect(deep.list[0].get("z")?.at(3, 3)).toBe(x.at(3, 3));
+        expect(() => lost?.data).toThrow(/disposed when its tidy/);
+        expect(() => nn.add(lost!, x)).toThrow(expect.objectContaining({ code: "disposed" }));
+        expect(String(inspect(lost))).toContain("disposed");
+        expect(x.at(0, 1)).toBe(made.at(0, 1) / 2);
+      });
+
+      test("what an inner scope returns lives as long as the outer one; keep outlives all", () => {
+        use(level, 1);
+        const x = outside();
+        let kept: Tensor | undefined;
+        let inner: Tensor | undefined;
+        tidy(() => {
+          inner = tidy(() => {
+            kept = keep(nn.scale(x, 4));
+            return nn.scale(x, 2);
+          });
+          expect(inner.at(0, 1)).toBe(2 * x.at(0, 1));
+        });
+        poison();
+        expect(() => inner?.data).toThrow(/disposed/);
+        expect(kept?.at(0, 1)).toBe(4 * x.at(0, 1));
+      });
     });
-    for (const t of [made, view]) expect(() => t.data).toThrow(/disposed when its tidy/);
-    expect(() => nn.add(made, outside)).toThrow(expect.objectContaining({ code: "disposed" }));
-    expect(copy[1]).toBe(2 * outside.data[1]);
-    expect(nn.add(outside, outside).data[1]).toBe(copy[1]);
-  });
 
   test("parameters and moments that a step updates are those of before", () => {
     const layer = new nn.Linear(64, 64, { seed: 3 });

@@ -1,6 +1,7 @@
 /**
  * Where results are allocated. Outside a scope every result has an array of its own. Inside a scope (tidy.ts) results come
- * from an arena, which is reset when the scope ends: its tensors are then disposed, and reading one throws.
+ * from an arena where the backend has one, which is reset when the scope ends. The tensors made in the scope are then
+ * disposed, and reading one throws.
  *
  * This file holds the interface only; a backend owns the memory.
  */
@@ -16,50 +17,98 @@ export interface Arena {
   reset(): void;
 }
 
+interface Tracked {
+  readonly storage: object;
+}
+
 interface Scope {
-  readonly arena: Arena;
+  /** Memory for float32 results; undefined where the backend has none, or in a scope inside another. */
+  readonly arena: Arena | undefined;
   /** All tensors made in the scope. */
-  readonly tensors: { readonly storage: object }[];
+  readonly tensors: Tracked[];
+  /** Tensors that outlive the scope. */
+  readonly kept: Set<Tracked>;
+  readonly outer: Scope | undefined;
 }
 
 let scope: Scope | undefined;
 
 /** An uninitialized float32 array. The caller writes every element; with `padding`, a kernel may write as many elements after the end. */
 export function resultArray(length: number, padding = 0): Float32Array {
-  return scope?.arena.allocate(length, padding) ?? new Float32Array(length);
+  return scope?.arena?.allocate(length, padding) ?? new Float32Array(length);
 }
 
 /** An array of float32 zeros. */
 export function zeroArray(length: number): Float32Array {
-  return scope?.arena.allocate(length, 0)?.fill(0) ?? new Float32Array(length);
+  return scope?.arena?.allocate(length, 0)?.fill(0) ?? new Float32Array(length);
 }
 
 /** True inside a scope. */
 export const isScoped = (): boolean => scope !== undefined;
 
 /** Registers a new tensor with the scope, if there is one. */
-export function trackTensor(tensor: { readonly storage: object }): void {
+export function trackTensor(tensor: Tracked): void {
   scope?.tensors.push(tensor);
 }
 
-/** Runs `work` with its results in `arena`; disposes of them afterwards. */
-export function withArena<T>(arena: Arena, work: () => T): T {
-  const own: Scope = { arena, tensors: [] };
+/** Lets a tensor outlive all scopes. */
+export function keepTensor(tensor: Tracked): void {
+  for (let own = scope; own !== undefined; own = own.outer) own.kept.add(tensor);
+}
+
+/**
+ * Runs `work` with its results in `arena`. When it ends, the tensors made in it are disposed of, but for those that
+ * `survivors` names in what `work` returned: their elements move to ordinary memory, or to the outer scope.
+ */
+export function withArena<T>(
+  arena: Arena | undefined,
+  work: () => T,
+  survivors: (result: T) => Iterable<Tracked>,
+): T {
+  const outer = scope;
+  const own: Scope = { arena: outer ? outer.arena : arena, tensors: [], kept: new Set(), outer };
   scope = own;
+  let returned: ReadonlySet<Tracked> = new Set();
   try {
-    return work();
+    const result = work();
+    returned = new Set(survivors(result));
+    return result;
   } finally {
-    scope = undefined;
+    scope = outer;
+    const moved = new Map<ArrayBufferView, ArrayBufferView>();
     for (const tensor of own.tensors)
-      if (ArrayBuffer.isView(tensor.storage) && arena.owns(tensor.storage))
-        Object.defineProperty(tensor, "data", { get: throwDisposed });
-    arena.reset();
+      if (own.kept.has(tensor) || returned.has(tensor)) {
+        // The array of the outer scope's arena lives as long as that scope.
+        if (outer && !own.kept.has(tensor)) outer.tensors.push(tensor);
+        else moveOut(tensor, own.arena, moved);
+      } else dispose(tensor);
+    if (!outer) arena?.reset();
   }
+}
+
+/** Copies an array out of the arena; views of one array share the copy. */
+function moveOut(
+  tensor: Tracked,
+  arena: Arena | undefined,
+  moved: Map<ArrayBufferView, ArrayBufferView>,
+): void {
+  const { storage } = tensor;
+  if (!ArrayBuffer.isView(storage) || !arena?.owns(storage)) return;
+  const copy = moved.get(storage) ?? (storage as Float32Array).slice();
+  moved.set(storage, copy);
+  Object.defineProperty(tensor, "data", { value: copy, enumerable: true, configurable: true });
+}
+
+/** Makes every later reading of the elements an error. On the CPU `storage` reads `data`. */
+function dispose(tensor: Tracked): void {
+  const isOnDevice = !ArrayBuffer.isView(tensor.storage);
+  Object.defineProperty(tensor, "data", { get: throwDisposed });
+  if (isOnDevice) Object.defineProperty(tensor, "storage", { get: throwDisposed });
 }
 
 function throwDisposed(): never {
   throw new HeedError(
     "disposed",
-    "this tensor was disposed when its tidy() scope ended; copy the values out inside the scope, for example with toFloat64()",
+    "this tensor was disposed when its tidy() scope ended; return it from the scope, keep(tensor) it, or copy its values out, for example with toFloat64()",
   );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { tidy } from "../tidy.ts";
+export { keep, tidy } from "../tidy.ts";
 export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 export { Corpus, type CorpusOptions } from "./corpus.ts";
