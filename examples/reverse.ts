@@ -15,7 +15,7 @@
  *     c #.....
  */
 import { type Tensor, tensor } from "heed";
-import { RecurrentEncoderDecoder } from "heed/nn";
+import { RecurrentEncoderDecoder } from "heed/nn/history";
 import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape } from "heed/train";
 
 const letters = "abcdefgh";

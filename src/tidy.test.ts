@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { cast, OptionError, type Tensor, tensor } from "heed";
 import { Bert, Gpt2 } from "heed/models";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import { AdamW, crossEntropy, keep, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
 import { LEVELS, use } from "../tests/support/levels.ts";
@@ -50,7 +51,7 @@ for (const [width, heads, N] of [
     bits(mha, () => total(mha.forward(x, x, x, { isCausal: true }).output));
   const gated = new nn.SwiGLU(width, { seed: 3 });
   WORK[`SwiGLU of width ${width}`] = () => bits(gated, () => total(gated.forward(x)));
-  const gru = new nn.GRU(width, 24, { seed: 4 });
+  const gru = new history.GRU(width, 24, { seed: 4 });
   WORK[`GRU of width ${width}`] = () => bits(gru, () => total(gru.forward(x).output));
   const sizes = { n_embd: width, n_layer: 2, n_head: heads, n_positions: N, vocab_size: 97, n_inner: null };
   const gpt2 = new Gpt2({ ...sizes, attn_pdrop: 0.1, embd_pdrop: 0.1, resid_pdrop: 0.1 }, { seed: 5 });

@@ -4,17 +4,8 @@
  */
 
 export { Generator, type Seed, withSeed } from "../core/generator.ts";
-export { AdditiveAttention, type ScoredOptions } from "./additive.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";
-export {
-  type Memory,
-  RecurrentEncoderDecoder,
-  type RecurrentOptions,
-  type Written,
-} from "./encoder-decoder.ts";
-export { type FeatureHeadOptions, LinearAttention, PerformerAttention } from "./feature-heads.ts";
-export { GRU, GRUCell, type Recurrence } from "./gru.ts";
 export {
   fill,
   fillLinear,
@@ -25,9 +16,8 @@ export {
   parameter,
 } from "./initialize.ts";
 export { Linear } from "./linear.ts";
-export { LuongAttention } from "./luong.ts";
 export { MLP, SwiGLU } from "./mlp.ts";
-export { type Loaded, Module } from "./module.ts";
+export { type LoadResult, Module } from "./module.ts";
 export {
   type AttendOptions,
   type AttendResult,

@@ -52,11 +52,11 @@ describe("parameters carry PyTorch's names and shapes", () => {
     const model = new Model();
     expect(names(model)).toEqual(["wte.weight", "h.0.weight", "h.1.weight", "h.1.bias"]);
     expect(model.size()).toBe(3);
-    const state = model.state();
+    const state = model.stateDict();
     state.set("lm_head.weight", state.get("wte.weight")!);
-    expect(model.load(state)).toEqual({ missing: [], unexpected: [] });
+    expect(model.loadStateDict(state)).toEqual({ missing: [], unexpected: [] });
     state.delete("wte.weight");
-    expect(model.load(state)).toEqual({ missing: [], unexpected: [] });
+    expect(model.loadStateDict(state)).toEqual({ missing: [], unexpected: [] });
   });
 });
 
@@ -114,7 +114,7 @@ describe("load", () => {
       "weight",
       tensor(Uint16Array.of(0x3fc0, 0xc000, 0x3fc0, 0xc000, 0xc000, 0x3fc0), [2, 3], "bfloat16").transpose(),
     );
-    one.load(state);
+    one.loadStateDict(state);
     expect([one.weight === weight, one.bias === bias]).toEqual([true, true]);
     expect([...weight.data, ...bias!.data]).toEqual([1.5, -2, -2, -2, 1.5, 1.5, 7, 8, 9]);
   });
@@ -125,11 +125,11 @@ describe("load", () => {
     const state = full();
     state.delete("bias");
     state.set("extra", zeros([1]));
-    const load = () => one.load(state);
+    const load = () => one.loadStateDict(state);
     expect(load).toThrow(FormatError);
-    expect(load).toThrow(/Linear.load: the state does not fit; missing: bias; unexpected: extra/);
+    expect(load).toThrow(/Linear.loadStateDict: the state does not fit; missing: bias; unexpected: extra/);
     expect([...one.weight.data]).toEqual(before);
-    expect(one.load(state, { strict: false })).toEqual({ missing: ["bias"], unexpected: ["extra"] });
+    expect(one.loadStateDict(state, { strict: false })).toEqual({ missing: ["bias"], unexpected: ["extra"] });
     expect([...one.weight.data]).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
@@ -138,14 +138,14 @@ describe("load", () => {
     const before = [...one.weight.data];
     const state = full();
     state.set("bias", zeros([4]));
-    expect(() => one.load(state)).toThrow(ShapeError);
-    expect(() => one.load(state)).toThrow(/bias must be \[3\], got bias \[4\] float32/);
+    expect(() => one.loadStateDict(state)).toThrow(ShapeError);
+    expect(() => one.loadStateDict(state)).toThrow(/bias must be \[3\], got bias \[4\] float32/);
     expect([...one.weight.data]).toEqual(before);
   });
 
   it("a state is a copy", () => {
     const one = layer();
-    const state = one.state();
+    const state = one.stateDict();
     one.weight.data.fill(0);
     expect(
       state

@@ -9,7 +9,7 @@ import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from 
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Names that did not meet when a state was loaded. */
-export interface Loaded {
+export interface LoadResult {
   /** Parameters that the state has nothing for; they keep their values. */
   readonly missing: readonly string[];
   /** Names of the state that no parameter has. */
@@ -29,21 +29,22 @@ export abstract class Module {
     return all;
   }
 
-  /** A copy of every parameter: training that goes on does not change it. */
-  state(): Map<string, Tensor> {
-    return new Map([...this.parameters()].map(([name, t]) => [name, t.contiguous()]));
+  /** A copy of every parameter by its dotted name: further training does not change it. PyTorch's `state_dict()`. */
+  stateDict(): Map<string, Tensor> {
+    return new Map([...this.parameters()].map(([name, t]) => [name, copyOf(t)]));
   }
 
   /**
-   * Takes the values of a state, in place: of any float dtype, widened or rounded to the parameter's own. Either all of
+   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`): of any float dtype, widened or
+   * rounded to the parameter's own. Either all of
    * it fits and is taken, or nothing changes.
    *
    * @param options `strict: false` leaves out what does not meet by name, and says what; by default it is an error
    * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
    */
-  load(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): Loaded {
+  loadStateDict(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): LoadResult {
     const { strict = true } = options;
-    const what = `${this.constructor.name}.load`;
+    const what = `${this.constructor.name}.loadStateDict`;
     if (!(state instanceof Map))
       throw new OptionError(
         "state",
@@ -89,6 +90,11 @@ function inside(value: unknown, name: string): [string, Tensor][] {
   if (value instanceof Module) return named(value, `${name}.`);
   if (Array.isArray(value)) return value.flatMap((member, n) => inside(member, `${name}.${n}`));
   return [];
+}
+
+function copyOf(t: Tensor): Tensor {
+  const { data, offset, size } = t.dense();
+  return new Tensor(data.slice(offset, offset + size), t.shape, t.dtype);
 }
 
 function copy(from: Tensor, to: Tensor): void {

@@ -5,6 +5,7 @@
  */
 import { keyLengths, longformer, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import { describe, expect, it } from "vitest";
 import { gradientsOf } from "../support/gradcheck.ts";
 import { golden, readGolden, readTensors } from "../support/shared.ts";
@@ -90,7 +91,7 @@ describe("PyTorch's modules", () => {
                 layerNormEps: c.layerNormEps,
                 dtype,
               });
-        expect(layer.load(starting("param."))).toEqual({ missing: [], unexpected: [] });
+        expect(layer.loadStateDict(starting("param."))).toEqual({ missing: [], unexpected: [] });
         let weights: Tensor | undefined;
         const { outputs, gradients } = gradientsOf(
           { ...Object.fromEntries(layer.parameters()), ...inputs },
@@ -204,7 +205,7 @@ describe("a decoder made of these layers", () => {
       const file = readTensors(golden("train-curve/train.safetensors"));
       const model = new Decoder(config, dtype);
       expect([...model.parameters().keys()].sort()).toEqual([...parameters].sort());
-      model.load(new Map(parameters.map((name) => [name, file.get(`initial.${name}`)!])));
+      model.loadStateDict(new Map(parameters.map((name) => [name, file.get(`initial.${name}`)!])));
       const tokens = file.get("tokens")!;
       const [, batch, length] = tokens.shape;
       const T = length - 1;
@@ -265,16 +266,16 @@ function other(
   const options = { returnWeights: true, attnMask: c.keyLengths && keyLengths(c.keyLengths) };
   switch (c.kind) {
     case "additive": {
-      const layer = new nn.AdditiveAttention(c.dq, c.dk, c.da, { dtype });
+      const layer = new history.AdditiveAttention(c.dq, c.dk, c.da, { dtype });
       return Object.assign(layer, { wq: t["wq"], wk: t["wk"], w: t["w"] }).forward(q, k, v, options);
     }
     case "general":
     case "dot": {
-      const layer = new nn.LuongAttention(q.shape[2], k.shape[2], { score: c.kind, dtype });
+      const layer = new history.LuongAttention(q.shape[2], k.shape[2], { score: c.kind, dtype });
       return Object.assign(layer, t["w"] && { w: t["w"] }).forward(q, k, v, options);
     }
     case "performer":
-      return nn.performerAttention(q, k, v, {
+      return history.performerAttention(q, k, v, {
         features: t["features"],
         isCausal: c.causal,
         returnWeights: true,

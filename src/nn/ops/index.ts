@@ -1,15 +1,12 @@
 /** Operations of the layers, recorded. */
 export { type ActivationName, activate, elu1, gelu, relu, sigmoid, silu, tanh } from "./activations.ts";
-export { additiveScores } from "./additive.ts";
 export { add, divide, mean, multiply, type Operand, scale, sub, sum } from "./arithmetic.ts";
 export { type Attended, attention } from "./attend.ts";
 export { dropout, dropoutSeed, layerDropout, withDropout } from "./dropout.ts";
 export { abs, exp, log, sqrt, square } from "./elementwise.ts";
-export { type KernelOptions, type KernelResult, linearAttention } from "./linear-attention.ts";
 export { embedding, type Ids } from "./lookup.ts";
 export { layerNorm, rmsNorm, softmax } from "./normalize.ts";
 export type { FloatTensor, Precision } from "./operand.ts";
-export { orthogonalFeatures, type PerformerOptions, performerAttention } from "./performer.ts";
 export { linear, matmul, type ProductOptions } from "./products.ts";
 export { type RopeLayout, type RopeOptions, rope, sinusoidalPositions } from "./rope.ts";
 export { argmax, type Index, max, min, pick, stack, tril, triu, where } from "./select.ts";

@@ -17,7 +17,7 @@ import {
   numbersOf,
   operand,
   tensorFrom,
-} from "./operand.ts";
+} from "../ops/operand.ts";
 
 /** w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal. */
 export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): FloatTensor {

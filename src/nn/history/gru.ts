@@ -4,15 +4,15 @@
  *   r = σ(Wᵢᵣx + bᵢᵣ + Wₕᵣh + bₕᵣ)      z = σ(Wᵢ_z x + bᵢ_z + Wₕ_z h + bₕ_z)
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
-import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
-import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
-import { Module } from "./module.ts";
-import { sigmoid, tanh } from "./ops/activations.ts";
-import { add, multiply, sub } from "./ops/arithmetic.ts";
-import { checkShapeIs, type FloatTensor, numbers, operand, tensorFrom } from "./ops/operand.ts";
-import { linear } from "./ops/products.ts";
-import { concat, reshape, slice, split } from "./ops/shapes.ts";
+import { DTypeError, formatTensor, ShapeError } from "../../core/errors.ts";
+import { asTensor, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "../initialize.ts";
+import { Module } from "../module.ts";
+import { sigmoid, tanh } from "../ops/activations.ts";
+import { add, multiply, sub } from "../ops/arithmetic.ts";
+import { checkShapeIs, type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
+import { linear } from "../ops/products.ts";
+import { concat, reshape, slice, split } from "../ops/shapes.ts";
 
 /** One step: the gates' inputs Wᵢx + bᵢ [B, 3H] and Wₕh + bₕ [B, 3H], and h [B, H], to h′ [B, H]. */
 function gates(fromInput: FloatTensor, fromState: FloatTensor, h: FloatTensor): FloatTensor {
@@ -55,7 +55,7 @@ export class GRUCell extends Module {
 }
 
 /** What a GRU gives back for a sequence. */
-export interface Recurrence {
+export interface GruOutput {
   /** [B, N, hidden], or with both directions [B, N, 2·hidden]: forwards first. */
   readonly output: FloatTensor;
   /** The state after the last step [B, hidden]; backwards, after the first position. */
@@ -102,7 +102,7 @@ export class GRU extends Module {
    *
    * @param options `keyMask` bool [B, N]: positions that are not real leave the state as it is
    */
-  forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): Recurrence {
+  forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): GruOutput {
     const from = operand("GRU", "x", x);
     if (from.shape.length !== 3 || from.shape[1] === 0)
       throw new ShapeError(

@@ -15,12 +15,12 @@ import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "
 import { record } from "../../core/record.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
-import { elu1 } from "./activations.ts";
-import { checkShapeIs, type FloatTensor, numbers, numbersOf, operand, tensorFrom } from "./operand.ts";
-import { concat } from "./shapes.ts";
+import { elu1 } from "../ops/activations.ts";
+import { checkShapeIs, type FloatTensor, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
+import { concat } from "../ops/shapes.ts";
 
 /** Options of attention by features; all optional. */
-export interface KernelOptions {
+export interface LinearAttentionOptions {
   /** Row i sees keys 0 … i only; needs as many queries as keys. Default false. */
   isCausal?: boolean;
   /** bool [..., Nk], true = attend, the leading axes broadcast: which keys are real. Others are not read. */
@@ -30,7 +30,7 @@ export interface KernelOptions {
 }
 
 /** What attention by features gives back. */
-export interface KernelResult {
+export interface LinearAttentionResult {
   /** [..., Nq, dv] */
   readonly output: FloatTensor;
   /** Where asked for: [..., Nq, Nk]; no gradient flows through it. */
@@ -46,8 +46,8 @@ export function linearAttention(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
-  options: KernelOptions = {},
-): KernelResult {
+  options: LinearAttentionOptions = {},
+): LinearAttentionResult {
   const what = "linearAttention";
   const q = operand(what, "query", query);
   const k = operand(what, "key", key, q);
@@ -95,8 +95,8 @@ export function featureAttention(
   keyFeatures: FloatTensor,
   value: TensorLike,
   kept: Uint8Array | undefined,
-  options: KernelOptions,
-): KernelResult {
+  options: LinearAttentionOptions,
+): LinearAttentionResult {
   const { isCausal = false, returnWeights = false } = options;
   const v = operand(what, "value", value, queryFeatures);
   const [lead, [Nq, m]] = [queryFeatures.shape.slice(0, -2), queryFeatures.shape.slice(-2)];

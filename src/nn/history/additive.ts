@@ -3,8 +3,8 @@
  *
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
-import { addedScores, checkOptionNames, maskList } from "../backend/problem.ts";
-import type { TensorLike } from "../core/tensor.ts";
+import { addedScores, checkOptionNames, maskList } from "../../backend/problem.ts";
+import type { TensorLike } from "../../core/tensor.ts";
 import {
   checkSizes,
   fillLinear,
@@ -12,13 +12,13 @@ import {
   generatorOf,
   type LayerOptions,
   parameter,
-} from "./initialize.ts";
-import { Module } from "./module.ts";
-import { type AttendOptions, keysOnly } from "./multi-head.ts";
-import { additiveScores } from "./ops/additive.ts";
-import { type Attended, attention } from "./ops/attend.ts";
-import { type FloatTensor, numbers, operand, tensorFrom } from "./ops/operand.ts";
-import { linear } from "./ops/products.ts";
+} from "../initialize.ts";
+import { Module } from "../module.ts";
+import { type AttendOptions, keysOnly } from "../multi-head.ts";
+import { type Attended, attention } from "../ops/attend.ts";
+import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
+import { linear } from "../ops/products.ts";
+import { additiveScores } from "./additive-scores.ts";
 
 /** Options of a call of the older kinds of attention. */
 export type ScoredOptions = Pick<

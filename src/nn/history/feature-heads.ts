@@ -2,15 +2,19 @@
  * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
  * projections of multi-head attention; what stands between them is in ops/kernel-attention.ts and ops/performer.ts.
  */
-import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
-import { asTensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
-import { Linear } from "./linear.ts";
-import { Module } from "./module.ts";
-import { type KernelOptions, type KernelResult, linearAttention } from "./ops/linear-attention.ts";
-import { checkShapeIs, type FloatTensor, operand } from "./ops/operand.ts";
-import { defaultFeatures, orthogonalFeatures, performerAttention } from "./ops/performer.ts";
-import { mergeHeads, splitHeads } from "./ops/shapes.ts";
+import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
+import { asTensor, type TensorLike } from "../../core/tensor.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
+import { Linear } from "../linear.ts";
+import { Module } from "../module.ts";
+import { checkShapeIs, type FloatTensor, operand } from "../ops/operand.ts";
+import { mergeHeads, splitHeads } from "../ops/shapes.ts";
+import {
+  type LinearAttentionOptions,
+  type LinearAttentionResult,
+  linearAttention,
+} from "./linear-attention.ts";
+import { defaultFeatures, orthogonalFeatures, performerAttention } from "./performer.ts";
 
 /** How such a layer is built; all optional. */
 export interface FeatureHeadOptions extends LayerOptions {
@@ -49,8 +53,8 @@ abstract class FeatureHeads extends Module {
     query: FloatTensor,
     key: FloatTensor,
     value: FloatTensor,
-    options: KernelOptions,
-  ): KernelResult;
+    options: LinearAttentionOptions,
+  ): LinearAttentionResult;
 
   /**
    * query [..., Nq, embedDim] over key and value [..., Nk, embedDim]; one tensor alone is self-attention.
@@ -61,8 +65,8 @@ abstract class FeatureHeads extends Module {
     query: TensorLike,
     key: TensorLike = query,
     value: TensorLike = key,
-    options: KernelOptions = {},
-  ): KernelResult {
+    options: LinearAttentionOptions = {},
+  ): LinearAttentionResult {
     const x = operand(this.#what, "query", query);
     if (x.shape.length < 2)
       throw new ShapeError(
@@ -101,8 +105,8 @@ export class LinearAttention extends FeatureHeads {
     query: FloatTensor,
     key: FloatTensor,
     value: FloatTensor,
-    options: KernelOptions,
-  ): KernelResult {
+    options: LinearAttentionOptions,
+  ): LinearAttentionResult {
     return linearAttention(query, key, value, options);
   }
 }
@@ -137,8 +141,8 @@ export class PerformerAttention extends FeatureHeads {
     query: FloatTensor,
     key: FloatTensor,
     value: FloatTensor,
-    options: KernelOptions,
-  ): KernelResult {
+    options: LinearAttentionOptions,
+  ): LinearAttentionResult {
     return performerAttention(query, key, value, { ...options, features: this.#features });
   }
 }

@@ -8,19 +8,19 @@
  *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
-import { formatValue, OptionError } from "../core/errors.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { Embedding } from "../embedding.ts";
+import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
+import { Linear } from "../linear.ts";
+import { Module } from "../module.ts";
+import { tanh } from "../ops/activations.ts";
+import type { Ids } from "../ops/lookup.ts";
+import type { FloatTensor } from "../ops/operand.ts";
+import { concat, reshape, slice } from "../ops/shapes.ts";
 import { AdditiveAttention } from "./additive.ts";
-import { Embedding } from "./embedding.ts";
 import { GRU, GRUCell } from "./gru.ts";
-import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
-import { Linear } from "./linear.ts";
 import { LuongAttention } from "./luong.ts";
-import { Module } from "./module.ts";
-import { tanh } from "./ops/activations.ts";
-import type { Ids } from "./ops/lookup.ts";
-import type { FloatTensor } from "./ops/operand.ts";
-import { concat, reshape, slice } from "./ops/shapes.ts";
 
 /** How a `RecurrentEncoderDecoder` is built. */
 export interface RecurrentOptions extends LayerOptions {
@@ -37,7 +37,7 @@ export interface RecurrentOptions extends LayerOptions {
 }
 
 /** A sentence that was read. */
-export interface Memory {
+export interface EncoderOutput {
   /** [B, N, 2·hidden] */
   readonly annotations: FloatTensor;
   /** Which source words are real, bool [B, N]; undefined where all are. */
@@ -45,7 +45,7 @@ export interface Memory {
 }
 
 /** One word written. */
-export interface Written {
+export interface DecoderStep {
   /** [B, targetWords] */
   readonly logits: FloatTensor;
   /** [B, hidden] */
@@ -88,7 +88,10 @@ export class RecurrentEncoderDecoder extends Module {
   }
 
   /** Reads source words [B, N]; `keyMask` bool [B, N] says which are real. Gives the memory and the first state [B, hidden]. */
-  read(source: Ids, options: { keyMask?: TensorLike | Tensor } = {}): { memory: Memory; state: FloatTensor } {
+  read(
+    source: Ids,
+    options: { keyMask?: TensorLike | Tensor } = {},
+  ): { memory: EncoderOutput; state: FloatTensor } {
     const { keyMask } = options;
     const { output, last } = this.encoder.forward(this.source_embedding.forward(source), { keyMask });
     return { memory: { annotations: output, keyMask }, state: tanh(this.initial.forward(last[1])) };
@@ -98,9 +101,9 @@ export class RecurrentEncoderDecoder extends Module {
   write(
     previous: Ids,
     state: FloatTensor,
-    { annotations, keyMask }: Memory,
+    { annotations, keyMask }: EncoderOutput,
     options: { returnWeights?: boolean } = {},
-  ): Written {
+  ): DecoderStep {
     return this.#write(this.target_embedding.forward(previous), state, annotations, keyMask, options);
   }
 
@@ -119,7 +122,7 @@ export class RecurrentEncoderDecoder extends Module {
     const { memory, state: first } = this.read(source, { keyMask });
     const words = this.target_embedding.forward(target);
     const [B, T, C] = words.shape;
-    const written: Written[] = [];
+    const written: DecoderStep[] = [];
     for (let n = 0, state = first; n < T; n++) {
       const word = reshape(slice(words, 1, n, n + 1), [B, C]);
       const one = this.#write(word, state, memory.annotations, keyMask, { returnWeights });
@@ -141,9 +144,9 @@ export class RecurrentEncoderDecoder extends Module {
     word: FloatTensor,
     state: FloatTensor,
     annotations: FloatTensor,
-    keyMask: Memory["keyMask"],
+    keyMask: EncoderOutput["keyMask"],
     options: { returnWeights?: boolean },
-  ): Written {
+  ): DecoderStep {
     const [B, hidden] = state.shape;
     const query = reshape(state, [B, 1, hidden]);
     const looked = this.attention.forward(query, annotations, annotations, { keyMask, ...options });

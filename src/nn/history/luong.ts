@@ -6,16 +6,16 @@
  * without the division by √dk that came two years later.
  */
 
-import { checkOptionNames, maskList } from "../backend/problem.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
-import type { TensorLike } from "../core/tensor.ts";
+import { checkOptionNames, maskList } from "../../backend/problem.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "../initialize.ts";
+import { Module } from "../module.ts";
+import { keysOnly } from "../multi-head.ts";
+import { type Attended, attention } from "../ops/attend.ts";
+import { type FloatTensor, operand } from "../ops/operand.ts";
+import { matmul } from "../ops/products.ts";
 import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
-import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "./initialize.ts";
-import { Module } from "./module.ts";
-import { keysOnly } from "./multi-head.ts";
-import { type Attended, attention } from "./ops/attend.ts";
-import { type FloatTensor, operand } from "./ops/operand.ts";
-import { matmul } from "./ops/products.ts";
 
 /** Luong's attention with the score "dot" or "general". */
 export class LuongAttention extends Module {

@@ -14,11 +14,16 @@ import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
-import { featureAttention, type KernelOptions, type KernelResult, realRows } from "./linear-attention.ts";
-import { type FloatTensor, numbers, numbersOf, operand, type Precision, tensorFrom } from "./operand.ts";
+import { type FloatTensor, numbers, numbersOf, operand, type Precision, tensorFrom } from "../ops/operand.ts";
+import {
+  featureAttention,
+  type LinearAttentionOptions,
+  type LinearAttentionResult,
+  realRows,
+} from "./linear-attention.ts";
 
 /** Options of `performerAttention`. */
-export interface PerformerOptions extends KernelOptions {
+export interface PerformerOptions extends LinearAttentionOptions {
   /** The random features [m, dk]; `orthogonalFeatures` makes them. Default: ⌈dk·ln dk⌉ of seed 0. */
   features?: TensorLike;
 }
@@ -33,7 +38,7 @@ export function performerAttention(
   key: TensorLike,
   value: TensorLike,
   options: PerformerOptions = {},
-): KernelResult {
+): LinearAttentionResult {
   const what = "performerAttention";
   const q = operand(what, "query", query);
   const k = operand(what, "key", key, q);

@@ -1,9 +1,10 @@
 /** The older kinds of attention, recurrent networks, and attention by features: gradients, masks, what each approximates. */
 import { keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../tests/support/gradcheck.ts";
-import { normals } from "../../tests/support/tensors.ts";
+import { gradcheck, gradientsOf } from "../../../tests/support/gradcheck.ts";
+import { normals } from "../../../tests/support/tensors.ts";
 
 const make = normals(4);
 const dtype = "float64";
@@ -22,7 +23,7 @@ describe("additive and multiplicative attention", () => {
   const keyMask = bool([2, 5], 1, 0, 1, 1, 0, 0, 0, 0, 0, 0);
 
   it("gradients of AdditiveAttention, with masks of keys and of pairs", () => {
-    const layer = new nn.AdditiveAttention(4, 3, 6, { dtype });
+    const layer = new history.AdditiveAttention(4, 3, 6, { dtype });
     check(layer, { q, k, v }, () => layer.forward(q, k, v).output);
     check(layer, { q, k }, () => layer.forward(q, k).output);
     const bias = make(3, 5);
@@ -33,9 +34,9 @@ describe("additive and multiplicative attention", () => {
   });
 
   it("gradients of LuongAttention, general and dot", () => {
-    const general = new nn.LuongAttention(4, 3, { dtype });
+    const general = new history.LuongAttention(4, 3, { dtype });
     check(general, { q, k, v }, () => general.forward(q, k, v, { keyMask }).output);
-    const dot = new nn.LuongAttention(3, 3, { dtype, score: "dot" });
+    const dot = new history.LuongAttention(3, 3, { dtype, score: "dot" });
     const narrow = make(2, 3, 3);
     check(dot, { narrow, k, v }, () => dot.forward(narrow, k, v).output);
     expect(dot.parameters().size).toBe(0);
@@ -45,8 +46,8 @@ describe("additive and multiplicative attention", () => {
     const bad = make(2, 5, 3);
     bad.data.fill(Number.NaN, 15);
     for (const layer of [
-      new nn.AdditiveAttention(4, 3, 6, { dtype }),
-      new nn.LuongAttention(4, 3, { dtype }),
+      new history.AdditiveAttention(4, 3, 6, { dtype }),
+      new history.LuongAttention(4, 3, { dtype }),
     ]) {
       const { outputs, gradients } = gradientsOf(
         { q, bad },
@@ -61,7 +62,7 @@ describe("additive and multiplicative attention", () => {
   });
 
   it("weights on request sum to 1", () => {
-    const layer = new nn.AdditiveAttention(4, 3, 6, { dtype });
+    const layer = new history.AdditiveAttention(4, 3, 6, { dtype });
     const { weights } = layer.forward(q, k, v, { returnWeights: true });
     expect(weights!.shape).toEqual([2, 3, 5]);
     for (const sum of list(nn.sum(weights!, -1))) expect(sum).toBeCloseTo(1, 12);
@@ -70,14 +71,14 @@ describe("additive and multiplicative attention", () => {
 
 describe("recurrent networks", () => {
   it("gradients of GRUCell and GRU, one way and both, with positions that are not real", () => {
-    const cell = new nn.GRUCell(3, 4, { dtype });
+    const cell = new history.GRUCell(3, 4, { dtype });
     const [x, h] = [make(2, 3), make(2, 4)];
     check(cell, { x, h }, () => cell.forward(x, h));
     const sequence = make(2, 3, 3);
     const keyMask = bool([2, 3], 1, 1, 1, 1, 1, 0);
     for (const bidirectional of [false, true])
       for (const options of [{}, { keyMask }]) {
-        const gru = new nn.GRU(3, 2, { bidirectional, dtype });
+        const gru = new history.GRU(3, 2, { bidirectional, dtype });
         check(
           gru,
           { sequence },
@@ -91,7 +92,7 @@ describe("recurrent networks", () => {
   });
 
   it("GRUCell is the formula", () => {
-    const cell = new nn.GRUCell(1, 1, { dtype });
+    const cell = new history.GRUCell(1, 1, { dtype });
     const set = (t: Tensor, ...values: number[]) => t.data.set(values as never);
     set(cell.weight_ih, 0.5, -0.3, 0.8);
     set(cell.weight_hh, 0.1, 0.2, -0.4);
@@ -107,9 +108,9 @@ describe("recurrent networks", () => {
   });
 
   it("the way back is the way forth of the sequence turned around", () => {
-    const both = new nn.GRU(3, 4, { bidirectional: true, dtype });
-    const forth = new nn.GRU(3, 4, { dtype });
-    forth.load(
+    const both = new history.GRU(3, 4, { bidirectional: true, dtype });
+    const forth = new history.GRU(3, 4, { dtype });
+    forth.loadStateDict(
       new Map(
         [...both.parameters()]
           .filter(([name]) => name.endsWith("_reverse"))
@@ -130,7 +131,7 @@ describe("recurrent networks", () => {
   });
 
   it("a padded sequence gives what it gives alone", () => {
-    const gru = new nn.GRU(3, 4, { bidirectional: true, dtype });
+    const gru = new history.GRU(3, 4, { bidirectional: true, dtype });
     const long = make(1, 5, 3);
     const short = nn.slice(long, 1, 0, 3);
     const padded = gru.forward(long, { keyMask: bool([1, 5], 1, 1, 1, 0, 0) });
@@ -141,7 +142,7 @@ describe("recurrent networks", () => {
 
   it("gradients of the encoder and decoder, with both scores", () => {
     for (const score of ["additive", "general"] as const) {
-      const model = new nn.RecurrentEncoderDecoder({
+      const model = new history.RecurrentEncoderDecoder({
         sourceWords: 5, targetWords: 4, embedDim: 2, hidden: 3, score, dtype,
       }); // biome-ignore format: one list
       const source = ids([2, 3], 0, 4, 2, 1, 1, 3);
@@ -152,7 +153,7 @@ describe("recurrent networks", () => {
   });
 
   it("word by word is the same as all words at once, and says where it looked", () => {
-    const model = new nn.RecurrentEncoderDecoder({ sourceWords: 5, targetWords: 4, dtype });
+    const model = new history.RecurrentEncoderDecoder({ sourceWords: 5, targetWords: 4, dtype });
     const source = ids([1, 3], 0, 4, 2);
     const { logits, weights } = model.forward(source, ids([1, 2], 0, 3), { returnWeights: true });
     expect([logits.shape, weights!.shape]).toEqual([
@@ -173,9 +174,12 @@ describe("attention by features", () => {
   const [q, k, v] = [make(2, 2, 5, 4), make(2, 2, 5, 4), make(2, 2, 5, 3)];
   const keyMask = bool([2, 1, 5], 1, 0, 1, 1, 0, 1, 1, 1, 1, 1);
   const kinds = {
-    linearAttention: nn.linearAttention,
-    performerAttention: (a: Tensor, b: Tensor, c: Tensor, options: nn.KernelOptions = {}) =>
-      nn.performerAttention(a, b, c, { ...options, features: nn.orthogonalFeatures(6, 4, 1, dtype) }),
+    linearAttention: history.linearAttention,
+    performerAttention: (a: Tensor, b: Tensor, c: Tensor, options: history.LinearAttentionOptions = {}) =>
+      history.performerAttention(a, b, c, {
+        ...options,
+        features: history.orthogonalFeatures(6, 4, 1, dtype),
+      }),
   };
   for (const [name, attend] of Object.entries(kinds)) {
     it(`${name}: gradients, causal or not, with keys masked`, () => {
@@ -227,8 +231,8 @@ describe("attention by features", () => {
     const error = (m: number) => {
       let sum = 0;
       for (let seed = 0; seed < 8; seed++) {
-        const features = nn.orthogonalFeatures(m, 8, seed, dtype);
-        const got = list(nn.performerAttention(a, b, c, { features }).output);
+        const features = history.orthogonalFeatures(m, 8, seed, dtype);
+        const got = list(history.performerAttention(a, b, c, { features }).output);
         sum += got.reduce((s, y, n) => s + (y - exact[n]) ** 2, 0);
       }
       return Math.sqrt(sum / (8 * exact.length));
@@ -238,25 +242,25 @@ describe("attention by features", () => {
     // √64 = 8 times nearer, give or take.
     expect(few / many).toBeGreaterThan(4);
     const loud = nn.scale(a, 100);
-    expect(list(nn.performerAttention(loud, loud, c).output).every(Number.isFinite)).toBe(true);
+    expect(list(history.performerAttention(loud, loud, c).output).every(Number.isFinite)).toBe(true);
   });
 
   it("features are orthogonal in blocks, and come back with the seed", () => {
-    const f = nn.orthogonalFeatures(10, 4, 3, dtype);
+    const f = history.orthogonalFeatures(10, 4, 3, dtype);
     const gram = nn.matmul(f, f, { transposeB: true });
     for (let i = 0; i < 10; i++)
       for (let j = 0; j < i; j++)
         if (Math.floor(i / 4) === Math.floor(j / 4)) expect(Math.abs(gram.at(i, j))).toBeLessThan(1e-6);
-    expect(list(nn.orthogonalFeatures(10, 4, 3, dtype))).toEqual(list(f));
-    expect(list(nn.orthogonalFeatures(10, 4, 4, dtype))).not.toEqual(list(f));
+    expect(list(history.orthogonalFeatures(10, 4, 3, dtype))).toEqual(list(f));
+    expect(list(history.orthogonalFeatures(10, 4, 4, dtype))).not.toEqual(list(f));
   });
 
   it("layers: gradients of all projections, names, and a keyMask for all heads", () => {
     const x = make(2, 4, 6);
     const mask = bool([2, 4], 1, 1, 0, 1, 1, 1, 1, 1);
     for (const layer of [
-      new nn.LinearAttention(6, 2, { dtype }),
-      new nn.PerformerAttention(6, 2, { dtype, features: 5, bias: false }),
+      new history.LinearAttention(6, 2, { dtype }),
+      new history.PerformerAttention(6, 2, { dtype, features: 5, bias: false }),
     ]) {
       check(layer, { x }, () => layer.forward(x).output, 8);
       check(layer, { x }, () => layer.forward(x, x, x, { isCausal: true, keyMask: mask }).output, 8);
@@ -271,24 +275,26 @@ describe("attention by features", () => {
 describe("errors", () => {
   const [q, k] = [make(2, 3, 4), make(2, 5, 4)];
   it("are typed and name what came", () => {
-    expect(() => new nn.LuongAttention(3, 4, { score: "dot" })).toThrow(/"dot" needs dq = dk, got 3 and 4/);
-    expect(() => new nn.LuongAttention(3, 3, { score: "add" as never })).toThrow(OptionError);
-    expect(() => new nn.RecurrentEncoderDecoder({ sourceWords: 3, targetWords: 0 })).toThrow(
+    expect(() => new history.LuongAttention(3, 4, { score: "dot" })).toThrow(
+      /"dot" needs dq = dk, got 3 and 4/,
+    );
+    expect(() => new history.LuongAttention(3, 3, { score: "add" as never })).toThrow(OptionError);
+    expect(() => new history.RecurrentEncoderDecoder({ sourceWords: 3, targetWords: 0 })).toThrow(
       /targetWords must be/,
     );
-    expect(() => new nn.GRU(3, 2, { dtype }).forward(make(3, 3))).toThrow(/expected \[B, N, inputs\]/);
-    expect(() => nn.linearAttention(q, k, k, { isCausal: true })).toThrow(
+    expect(() => new history.GRU(3, 2, { dtype }).forward(make(3, 3))).toThrow(/expected \[B, N, inputs\]/);
+    expect(() => history.linearAttention(q, k, k, { isCausal: true })).toThrow(
       /as many queries as keys; got true for 3/,
     );
-    expect(() => nn.linearAttention(q, make(2, 5, 3), k)).toThrow(ShapeError);
-    expect(() => nn.linearAttention(q, k, k, { keyMask: make(2, 5) })).toThrow(/keyMask must be bool/);
-    expect(() => nn.linearAttention(q, k, k, { keyMask: bool([3], 1, 1, 1) })).toThrow(
+    expect(() => history.linearAttention(q, make(2, 5, 3), k)).toThrow(ShapeError);
+    expect(() => history.linearAttention(q, k, k, { keyMask: make(2, 5) })).toThrow(/keyMask must be bool/);
+    expect(() => history.linearAttention(q, k, k, { keyMask: bool([3], 1, 1, 1) })).toThrow(
       /must broadcast to \[2, 5\]/,
     );
-    expect(() => nn.performerAttention(q, k, k, { features: make(3, 5) })).toThrow(
+    expect(() => history.performerAttention(q, k, k, { features: make(3, 5) })).toThrow(
       /expected features \[m, dk\]/,
     );
-    expect(() => nn.additiveScores(q, make(2, 5, 3), make(4))).toThrow(/r must be \[2, 5, 4\]/);
-    expect(() => new nn.LinearAttention(6, 4)).toThrow(/4 heads do not divide embedDim 6/);
+    expect(() => history.additiveScores(q, make(2, 5, 3), make(4))).toThrow(/r must be \[2, 5, 4\]/);
+    expect(() => new history.LinearAttention(6, 4)).toThrow(/4 heads do not divide embedDim 6/);
   });
 });
