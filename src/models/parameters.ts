@@ -4,6 +4,7 @@
  * weights is held against.
  */
 
+import { keepTensor } from "../core/arena.ts";
 import { readerOf } from "../core/dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { type Generator, generatorOf } from "../core/generator.ts";
@@ -133,6 +134,7 @@ export class Parameters {
     if (this.#kept + bytes <= KEPT_BYTES) {
       this.#kept += bytes;
       this.#widened.set(name, wide);
+      keepTensor(wide);
     }
     return wide;
   }
@@ -171,7 +173,11 @@ export class Parameters {
   /** Every parameter by name in the dtype of the model, for training, which updates them in place: none stays in 16 bits. */
   all(): ReadonlyMap<string, FloatTensor> {
     for (const [name, stored] of this.#stored)
-      if (isHalf(stored)) this.#stored.set(name, this.#widened.get(name) ?? widen(stored, this.dtype));
+      if (isHalf(stored)) {
+        const wide = this.#widened.get(name) ?? widen(stored, this.dtype);
+        keepTensor(wide);
+        this.#stored.set(name, wide);
+      }
     this.#widened.clear();
     return this.#stored as ReadonlyMap<string, FloatTensor>;
   }
