@@ -6,26 +6,13 @@
 
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
-import { type FloatTensor, type Ids, slice } from "../nn/index.ts";
+import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
-import type { KeyValueCache } from "./cache.ts";
+import type { DecoderModel } from "./families/model.ts";
 import type { TextModel } from "./text-model.ts";
 
 /** What `generate` needs of a model: every decoder of heed/models has it. */
-export interface CachedDecoder {
-  readonly config: {
-    readonly n_positions?: number;
-    readonly eos_token_id?: number | readonly number[] | null;
-  };
-  /** Sizes of a model whose config has other names for them. */
-  readonly sizes?: { readonly positions: number };
-  /** Ids that end a text, where the model knows them. */
-  readonly endIds?: readonly number[];
-  cache(capacity?: number): KeyValueCache;
-  /** States of ids [N] that follow those in the cache, [N, C]. */
-  hidden(ids: Ids, options: { readonly cache?: KeyValueCache }): FloatTensor;
-  logits(hidden: FloatTensor): FloatTensor;
-}
+export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;
 
 /** How to go on. */
 export interface GenerateOptions {
@@ -81,9 +68,9 @@ export function* generate(
       `generate: ids must be token ids, got the text ${formatValue(ids)}; encode it with the model's tokenizer first`,
       { got: ids },
     );
-  const n_positions = model.sizes?.positions ?? model.config.n_positions ?? Number.POSITIVE_INFINITY;
+  const n_positions = model.sizes.positions;
   const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
-  const stop = new Set(options.stop ?? model.endIds ?? [model.config.eos_token_id ?? []].flat());
+  const stop = new Set(options.stop ?? model.endIds);
   check(ids, options, n_positions);
   const cache = model.cache(Math.min(n_positions, ids.length + maxTokens));
   const key = headKey(seed, 0, 0);

@@ -4,9 +4,8 @@
  * from a closing bracket or quote to the one that opened. Each is a mean over rows of weights rebuilt from Q, K and lse, and
  * stands beside what attention spread evenly over the same rows would give.
  */
-import { attentionWeights } from "../attention.ts";
 import { generatorOf } from "../core/generator.ts";
-import type { LayerAttention } from "./families/attend.ts";
+import { type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { AttentionModel, TextModel, TextTokens } from "./text-model.ts";
 
 /** Measures of one head, each a share in [0, 1]; NaN where no row of the texts could be asked. */
@@ -89,8 +88,8 @@ class Sums {
     const { heads, architecture } = this.#model;
     const more = (sums: Map<Measure, number>, measure: Measure, by: number) =>
       sums.set(measure, (sums.get(measure) ?? 0) + by);
-    layers.forEach(({ query, key, lse, options }, layer) => {
-      const weights = attentionWeights(query, key, lse, options); // [H, N, N]
+    layers.forEach((seen, layer) => {
+      const weights = layerWeights(seen); // [H, N, N]
       const N = weights.shape[2];
       const all = weights.toFloat64();
       for (let head = 0; head < heads; head++)

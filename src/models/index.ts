@@ -2,6 +2,15 @@
  * Whole models over Hugging Face directories, each one readable page, with their tokenizers and text generation.
  * @module
  */
+export {
+  type AblateOptions,
+  type Ablation,
+  ablate,
+  type HeadEffect,
+  type Predicted,
+  type Replacement,
+  withoutHead,
+} from "./ablate.ts";
 export type { KeyValueCache } from "./cache.ts";
 export {
   type BertConfig,
@@ -18,7 +27,13 @@ export {
 } from "./config.ts";
 export { cosineSimilarity, embedTexts, type Pooling, type PoolingMode, readPooling } from "./embed.ts";
 export type { AngleScaling, RotaryConfig } from "./families/angles.ts";
-export type { AttentionChange, AttentionRecipe, ForwardOptions, LayerAttention } from "./families/attend.ts";
+export {
+  type AttentionChange,
+  type AttentionRecipe,
+  type ForwardOptions,
+  type LayerAttention,
+  layerWeights,
+} from "./families/attend.ts";
 export { Bert, type BertOptions } from "./families/bert.ts";
 export { Decoder } from "./families/decoder.ts";
 export { Distilbert } from "./families/distilbert.ts";

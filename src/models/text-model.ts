@@ -2,10 +2,9 @@
  * What a viewer needs of a model, whichever it is: cut a text into tokens, and say what each layer's attention read. Q, K,
  * V and one log-sum-exp a row are enough to draw any weight; no weights are kept.
  */
-import { attentionWeights } from "../attention.ts";
 import { OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import type { ForwardOptions, LayerAttention } from "./families/attend.ts";
+import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
 import type { DecoderModel, TransformerModel } from "./families/model.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
@@ -169,12 +168,12 @@ export function withWeights(seen: TextAttention): {
   return {
     text: seen.texts.join("\n"),
     pieces: seen.tokens,
-    layers: seen.layers.map(({ query, key, value, lse, options }) => ({
-      weights: attentionWeights(query, key, lse, options),
-      lse,
-      q: query,
-      k: key,
-      v: value,
+    layers: seen.layers.map((layer) => ({
+      weights: layerWeights(layer),
+      lse: layer.lse,
+      q: layer.query,
+      k: layer.key,
+      v: layer.value,
     })),
   };
 }

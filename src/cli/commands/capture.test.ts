@@ -1,4 +1,5 @@
 /** `heed capture` writes what the model computed. */
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +48,19 @@ describe("heed capture", () => {
     store.dispose();
   });
 
+  test("--python prints the recorder, which Python reads where there is one", async () => {
+    const { code, out } = await heed("capture", "--python");
+    expect(code).toBe(0);
+    expect(out).toContain("def record(run, tokens, path");
+    const python = spawnSync("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], {
+      input: out,
+    });
+    // Without Python the text alone is checked.
+    if (python.error === undefined) expect(String(python.stderr)).toBe("");
+  });
+
   test.each([
+    [["capture", "--python", "encoder"], "--python takes no model"],
     [["capture", "encoder"], "name a model and a text"],
     [["capture", "encoder", "hi"], "name the file to write"],
     [["capture", "encoder", "hi", "-o", "x.npz"], "must end in .safetensors"],

@@ -9,6 +9,7 @@ import { save } from "../support/interrupt.ts";
 import { bundleOfTexts } from "../support/model-bundle.ts";
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
+import { RECORDER } from "../support/recorder.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
 import { indices, oneOf } from "../support/values.ts";
 
@@ -17,7 +18,8 @@ const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 export const command: Command = {
   name: "capture",
   summary: "write a model's attention on texts as a file",
-  usage: "heed capture MODEL TEXT ... -o RUN.safetensors [OPTIONS]",
+  usage: `heed capture MODEL TEXT ... -o RUN.safetensors [OPTIONS]
+    heed capture --python > recorder.py`,
   options: {
     output: { type: "string", short: "o" },
     pair: { type: "string" },
@@ -25,6 +27,7 @@ export const command: Command = {
     heads: { type: "string" },
     dtype: { type: "string" },
     "no-values": { type: "boolean" },
+    python: { type: "boolean" },
     ...ENGINE_OPTIONS,
     json: { type: "boolean" },
   },
@@ -35,6 +38,7 @@ export const command: Command = {
     heads: "LIST  only these heads",
     dtype: `DTYPE  store queries, keys and values as ${DTYPES.join(", ")} (default: as computed)`,
     "no-values": "leave the value vectors out",
+    python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
     ...ENGINE_HELP,
     json: "print what was written as JSON",
   },
@@ -48,6 +52,11 @@ The file is a bundle (docs/bundles.md): one block for each text, named self, or 
     const output = values.output as string | undefined;
     const pair = values.pair as string | undefined;
     const [name, ...texts] = positionals;
+    if (values.python === true) {
+      if (positionals.length > 0) throw new UsageError("--python takes no model and no text");
+      io.stdout.write(RECORDER);
+      return EXIT.ok;
+    }
     if (name === undefined || texts.length === 0)
       throw new UsageError(
         'name a model and a text: heed capture encoder "time flies like an arrow" -o run.safetensors',
@@ -59,7 +68,7 @@ The file is a bundle (docs/bundles.md): one block for each text, named self, or 
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
     await checkPlace(output);
-    const { model } = await pickModel(name);
+    const { model } = await pickModel(name, io);
     const seen = texts.map((text) => model.attention(text, pair));
     for (const { leftOut } of seen)
       if (leftOut > 0)

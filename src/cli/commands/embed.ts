@@ -41,7 +41,7 @@ a model without one gives the mean of an encoder's states, and a decoder's last 
       throw new UsageError("name the file to write: -o vectors.npy");
     await checkPlace(output);
     const lines = await readLines(file);
-    const { model, pooling } = await pickSentenceModel(name);
+    const { model, pooling } = await pickSentenceModel(name, io);
     const bar = startProgress(io, "embed");
     const rows: Float32Array[] = [];
     try {

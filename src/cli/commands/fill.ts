@@ -27,7 +27,7 @@ A mask is written [MASK] or <mask>, whichever the model's own is. Where there ar
     if (name === undefined || text === undefined || more.length > 0)
       throw new UsageError('name a model and one text: heed fill encoder "the [MASK] of the river"');
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
-    const model = await pickTextModel(name);
+    const model = await pickTextModel(name, io);
     const fills = fillMask(model, text, { top });
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, masks: fills }));

@@ -77,7 +77,7 @@ second is printed on stderr.`,
       stopTexts: (values.stop as string[] | undefined) ?? [],
     };
     if (options.stopTexts.includes("")) throw new UsageError("--stop needs a text that is not empty");
-    const model = await pickTextModel(name);
+    const model = await pickTextModel(name, io);
     const ids: number[] = [];
     let text = "";
     const start = performance.now();

@@ -43,6 +43,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./capture.ts")),
   },
   {
+    name: "ablate",
+    summary: "take heads out of a model and see the prediction change",
+    load: () => from(import("./ablate.ts")),
+  },
+  {
     name: "fill",
     summary: "fill in the masked tokens of a text",
     load: () => from(import("./fill.ts")),

@@ -108,7 +108,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
-  const { model } = await pickModel(values.model as string | undefined);
+  const { model } = await pickModel(values.model as string | undefined, io);
   for (const [name, value, most] of [
     ["layer", layer, model.layers],
     ["head", head, model.heads],

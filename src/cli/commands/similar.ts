@@ -25,7 +25,7 @@ The vectors are those of heed embed. Cosines mean most with a model that was tra
     const [name, ...texts] = positionals;
     if (name === undefined || texts.length < 2)
       throw new UsageError('name a model and two or more texts: heed similar encoder "one text" "another"');
-    const { model, pooling } = await pickSentenceModel(name);
+    const { model, pooling } = await pickSentenceModel(name, io);
     const cosines = cosineSimilarity(embedTexts(model, texts, pooling));
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, pooling, texts, similarity: cosines }));

@@ -87,7 +87,7 @@ async function textFiles(texts: readonly string[], values: Values, io: Io): Prom
     import("../support/pick-model.ts"),
     import("../support/model-bundle.ts"),
   ]);
-  const { model } = await pickModel(values.model as string | undefined);
+  const { model } = await pickModel(values.model as string | undefined, io);
   const files: ServedFile[] = [];
   for (const text of texts) {
     const seen = model.attention(text, pair);

@@ -2,6 +2,7 @@
 import type { AttentionModel, TextAttention } from "../../models/text-model.ts";
 import { writeBundle } from "../../store/formats/bundle.ts";
 import type { BlockInput, StoreInput } from "../../store/layout/input.ts";
+import type { LayerRecipe } from "../../store/recipe/recipe.ts";
 import type { BundleOptions, Segment } from "../../store/types.ts";
 import type { ServedFile } from "./explore.ts";
 
@@ -42,21 +43,49 @@ export function inputOfTexts(model: AttentionModel, seen: readonly TextAttention
 function blockOf(name: string, model: AttentionModel, seen: TextAttention): BlockInput {
   const { tokens, layers, sequences, special } = seen;
   const specials = [...special.keys()].filter((i) => special[i]);
-  const scales = layers.flatMap(({ options }, n) =>
-    options?.scale === undefined ? [] : [[n, { scale: options.scale }]],
-  );
+  const tableName = `${name}.relative`;
+  const recipes = layers.map((layer) => recipeOf(model, layer, tableName));
+  const [first] = recipes;
+  // What all layers share is said once; a layer that differs says all of its own.
+  const same = (recipe: LayerRecipe) => JSON.stringify(recipe) === JSON.stringify(first);
+  const overrides = recipes.flatMap((recipe, n) => (same(recipe) ? [] : [[n, recipe] as const]));
+  const table = layers[0]?.recipe?.relative?.table;
   return {
     name,
     tokens,
     kind: "self",
-    recipe: {
-      mask: model.architecture === "decoder" ? "causal" : "none",
-      ...(scales.length > 0 && { layerOverrides: Object.fromEntries(scales) }),
-    },
+    recipe: { ...first, ...(overrides.length > 0 && { layerOverrides: Object.fromEntries(overrides) }) },
+    ...(table && { tensors: { [tableName]: table } }),
     segments: segmentsOf(sequences),
     // Where a model says that no token is special, their looks do not say otherwise.
     special: { query: specials, key: specials },
     layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
+  };
+}
+
+/** How a layer's scores are made, as the bundle says it; `table` is the name of the table of relative positions. */
+function recipeOf(
+  model: AttentionModel,
+  { recipe, options }: TextAttention["layers"][number],
+  table: string,
+): LayerRecipe {
+  if (!recipe)
+    return {
+      mask: model.architecture === "decoder" ? "causal" : "none",
+      ...(options?.scale !== undefined && { scale: options.scale }),
+    };
+  const { mask, scale, softcap, relative } = recipe;
+  return {
+    mask,
+    ...(scale !== undefined && { scale }),
+    ...(softcap !== undefined && { softcap }),
+    ...(relative && {
+      bias: {
+        relative: table,
+        maxDistance: relative.maxDistance,
+        bidirectional: relative.bidirectional,
+      },
+    }),
   };
 }
 

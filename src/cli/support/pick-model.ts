@@ -4,29 +4,38 @@ import type { Pooling } from "../../models/embed.ts";
 import { findModel } from "../../models/hub/find.ts";
 import { locateShipped } from "../../models/locate.ts";
 import type { TextModel } from "../../models/text-model.ts";
+import type { Io } from "./command.ts";
 
 /** What `--model` says, for `--help`. */
 export const MODEL_HELP =
   "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
 /** The model that a name or a folder means, as `findModel` has it; without one, the first that is here of the package's own. */
-export async function pickModel(name?: string): Promise<{ readonly model: TextModel }> {
-  return { model: await pickTextModel(name ?? shipped()) };
+export async function pickModel(
+  name: string | undefined,
+  io: Pick<Io, "stderr">,
+): Promise<{ readonly model: TextModel }> {
+  return { model: await pickTextModel(name ?? shipped(), io) };
 }
 
-/** The model of a name or folder, as `findModel` has it. */
-export async function pickTextModel(name: string): Promise<TextModel> {
+/** The model of a name or folder, as `findModel` has it. What there is to know of its weights goes to stderr, a line each. */
+export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
   const { directory, within, name: known } = findModel(name);
   const { readModel } = await import("../../models/files.ts");
-  return readModel(directory, { within, name: known });
+  const model = await readModel(directory, { within, name: known });
+  for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
+  return model;
 }
 
 /** A model with the pooling that makes one vector of a text: its own, or the default of its kind. */
-export async function pickSentenceModel(name: string): Promise<{ model: TextModel; pooling: Pooling }> {
+export async function pickSentenceModel(
+  name: string,
+  io: Pick<Io, "stderr">,
+): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = findModel(name);
   const { readPooling } = await import("../../models/embed.ts");
   const own = await readPooling(directory);
-  const model = await pickTextModel(name);
+  const model = await pickTextModel(name, io);
   const mode = model.architecture === "encoder" ? ("mean" as const) : ("lasttoken" as const);
   return { model, pooling: own ?? { modes: [mode], normalize: false } };
 }

@@ -4,7 +4,13 @@
  */
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { type AttentionOptions, relativeBias, slidingWindow, softcap } from "../../index.ts";
+import {
+  type AttentionOptions,
+  attentionWeights,
+  relativeBias,
+  slidingWindow,
+  softcap,
+} from "../../index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape } from "../../nn/index.ts";
 
 /** How a layer's scores are made, as data: the same fields as a bundle's recipe (docs/bundles.md). */
@@ -110,7 +116,10 @@ export function attend(
   const options = optionsOf(recipe, { queryOffset, attnMask });
   const compute = ({ query, key, value }: typeof given) => {
     const seed = dropoutP > 0 ? dropoutSeed() : undefined;
-    return attention(query, key, value, seed === undefined ? options : { ...options, dropoutP, seed });
+    const how = seed === undefined ? options : { ...options, dropoutP, seed };
+    if (!needsBatch(query, key, recipe)) return attention(query, key, value, how);
+    const { output, lse } = attention(batched(query), batched(key), batched(value), how);
+    return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };
   };
   const { output, lse } = compute(given);
   const change = onAttention?.(layer, { ...given, lse, output, options, recipe });
@@ -121,6 +130,21 @@ export function attend(
   if (change.weights) return weighted(change.weights, value);
   return compute({ query, key, value }).output;
 }
+
+/** The weights of a layer, [..., H, N, Nk], rebuilt from what its attention read. */
+export function layerWeights({ query, key, lse, options, recipe }: LayerAttention): Tensor {
+  if (recipe === undefined || !needsBatch(query, key, recipe))
+    return attentionWeights(query, key, lse, options);
+  const weights = attentionWeights(batched(query), batched(key), batched(lse), options);
+  return weights.reshape(weights.shape.slice(1));
+}
+
+/** Axes of tensors are heads only where there is a batch axis before them: a single text needs one where heads matter. */
+function needsBatch(query: FloatTensor, key: FloatTensor, { relative }: AttentionRecipe): boolean {
+  return query.shape.length === 3 && (relative !== undefined || key.shape[0] !== query.shape[0]);
+}
+
+const batched = (x: FloatTensor): FloatTensor => reshape(x, [1, ...x.shape]);
 
 /** Σ weights·value: [..., H, N, Nk] and [..., Hkv, Nk, dv] to [..., H, N, dv]. */
 function weighted(weights: FloatTensor, value: FloatTensor): FloatTensor {

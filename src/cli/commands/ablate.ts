@@ -1,0 +1,66 @@
+/** `heed ablate MODEL TEXT`: what each head does for the token that is predicted, by taking it out. */
+import { ablate } from "../../models/ablate.ts";
+import { type Command, EXIT, UsageError } from "../support/command.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
+import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { jsonText } from "../support/terminal.ts";
+import { integer, oneOf } from "../support/values.ts";
+
+export const command: Command = {
+  name: "ablate",
+  summary: "take heads out of a model and see the prediction change",
+  usage: "heed ablate MODEL TEXT [OPTIONS]",
+  options: {
+    layer: { type: "string" },
+    head: { type: "string" },
+    replace: { type: "string" },
+    top: { type: "string" },
+    ...ENGINE_OPTIONS,
+    json: { type: "boolean" },
+  },
+  help: {
+    layer: "N  only this layer, from 0",
+    head: "N  only this head of each layer, from 0",
+    replace: "WAY  what takes the place of a head's output: zero (default) or mean (over the text)",
+    top: "N  heads that are printed, the largest change first (default 10)",
+    ...ENGINE_HELP,
+    json: "print every head as JSON",
+  },
+  notes: `${MODEL_HELP}
+A decoder predicts the token after the text, an encoder the first [MASK] in it. The model runs once for every head.`,
+  examples: [
+    'heed ablate decoder "the president of the united"',
+    'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
+  ],
+  async run(values, positionals, io) {
+    const [name, text, ...more] = positionals;
+    if (name === undefined || text === undefined || more.length > 0)
+      throw new UsageError('name a model and one text: heed ablate decoder "the president of the united"');
+    const count = (option: string, least: number) =>
+      values[option] === undefined ? undefined : integer(option, values[option], least);
+    const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];
+    const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
+    const model = await pickTextModel(name, io);
+    const { predicted, effects, position } = ablate(model, text, { layer, head, replace });
+    if (values.json) {
+      io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
+      return EXIT.ok;
+    }
+    const percent = (share: number) => `${(100 * share).toFixed(1)} %`.padStart(8);
+    const token = (it: { readonly token: string }) => JSON.stringify(it.token);
+    const lines = [
+      `predicted: ${predicted.map((it) => `${token(it)} ${percent(it.probability).trim()}`).join(", ")}`,
+      "",
+      `without     ${token(predicted[0])} then   change    most likely then`,
+      ...effects.slice(0, top).map((it) => {
+        const place = `L${it.layer} H${it.head}`.padEnd(10);
+        const change = `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`.padStart(8);
+        const width = token(predicted[0]).length + 5;
+        return `${place}${percent(it.probability).padStart(width)}${change}    ${token(it.top)} ${percent(it.top.probability).trim()}`;
+      }),
+    ];
+    if (effects.length > top) lines.push(`${effects.length - top} more heads change less (--top)`);
+    io.stdout.write(`${lines.join("\n")}\n`);
+    return EXIT.ok;
+  },
+};

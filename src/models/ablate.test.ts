@@ -1,0 +1,143 @@
+/** Changing what a layer's attention computes, and taking heads out. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { carrierTokenizer } from "../../tests/golden/carrier.ts";
+import { OptionError, ShapeError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import {
+  type AttentionChange,
+  ablate,
+  type LayerAttention,
+  layerWeights,
+  locateShipped,
+  modelFromFiles,
+  readModel,
+  type TextModel,
+  withoutHead,
+} from "./index.ts";
+
+const root = join(import.meta.dirname, "../../tests/golden/models");
+const golden = (family: string) =>
+  modelFromFiles(
+    new Map([
+      ["config.json", readFileSync(join(root, family, "config.json"))],
+      ["model.safetensors", readFileSync(join(root, family, "model.safetensors"))],
+      ["tokenizer.json", carrierTokenizer()],
+    ]),
+    { dtype: "float64" },
+  );
+
+describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttention returns", (family) => {
+  const ids = [5, 6, 7, 8, 9];
+  let model: TextModel;
+  let plain: Float64Array;
+  beforeAll(async () => {
+    model = await golden(family);
+    plain = model.model.forward(ids).toFloat64();
+  });
+  const run = (change: (seen: LayerAttention) => AttentionChange | undefined) =>
+    model.model
+      .forward(ids, { onAttention: (layer, seen) => (layer === 1 ? change(seen) : undefined) })
+      .toFloat64();
+  const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
+
+  test("the same output, pattern, or query, key and value change nothing", () => {
+    expect(
+      distance(
+        run(({ output }) => ({ output })),
+        plain,
+      ),
+    ).toBe(0);
+    expect(
+      distance(
+        run(({ query, key, value }) => ({ query, key, value })),
+        plain,
+      ),
+    ).toBe(0);
+    expect(
+      distance(
+        run((seen) => ({ weights: layerWeights(seen) as never })),
+        plain,
+      ),
+    ).toBeLessThan(1e-12);
+  });
+
+  test("another value changes the result, and only of the layer that returned it", () => {
+    const twice = ({ value }: LayerAttention) =>
+      new Tensor(
+        (value.contiguous().data as Float64Array).map((x) => 2 * x),
+        value.shape,
+        value.dtype,
+      ) as never;
+    const changed = run((seen) => ({ value: twice(seen) }));
+    // Gemma norms what a branch gives: there a factor changes little.
+    expect(distance(changed, plain)).toBeGreaterThan(1e-8);
+    // Attention is linear in its values.
+    const scaled = run((seen) => ({
+      output: new Tensor(
+        (seen.output.contiguous().data as Float64Array).map((x) => 2 * x),
+        seen.output.shape,
+        "float64",
+      ) as never,
+    }));
+    expect(distance(changed, scaled)).toBeLessThan(1e-9);
+  });
+
+  test("a wrong name or shape is refused", () => {
+    expect(() => run(() => ({ pattern: 1 }) as never)).toThrow(OptionError);
+    expect(() => run(({ output }) => ({ weights: output }))).toThrow(ShapeError);
+    expect(() => run(() => ({ output: 7 }) as never)).toThrow(ShapeError);
+  });
+
+  test("a head without its output is zeros there alone", () => {
+    let seen: LayerAttention | undefined;
+    run((it) => {
+      seen = it;
+      return undefined;
+    });
+    const { output } = seen as LayerAttention;
+    const [, N, d] = output.shape;
+    const before = output.toFloat64();
+    (withoutHead(seen as LayerAttention, 1).output as Tensor).toFloat64().forEach((x, i) => {
+      expect(x).toBe(Math.floor(i / (N * d)) === 1 ? 0 : before[i]);
+    });
+  });
+});
+
+describe("ablate", () => {
+  let decoder: TextModel;
+  beforeAll(async () => {
+    decoder = await readModel(locateShipped("decoder"));
+  });
+
+  test("every head is judged, the largest change first, by the model's own shares", () => {
+    const { predicted, effects, position } = ablate(decoder, "the president of the united");
+    expect(effects).toHaveLength(decoder.layers * decoder.heads);
+    const sizes = effects.map(({ change }) => Math.abs(change));
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(sizes[0]).toBeGreaterThan(0.01);
+    expect(predicted[0].probability).toBeGreaterThanOrEqual(predicted[1].probability);
+    const [{ layer, head, probability }] = effects;
+    const { ids } = decoder.tokenize("the president of the united");
+    const logits = decoder.model.forward(ids, {
+      onAttention: (at, seen) => (at === layer ? withoutHead(seen, head) : undefined),
+    });
+    const V = logits.shape[1];
+    const row = logits.toFloat64().subarray(position * V, (position + 1) * V);
+    const total = row.reduce((sum, x) => sum + Math.exp(x), 0);
+    expect(Math.exp(row[predicted[0].id]) / total).toBeCloseTo(probability, 5);
+  });
+
+  test("what cannot be asked is refused", async () => {
+    expect(() => ablate(decoder, "a", { layer: 99 })).toThrow(OptionError);
+    expect(() => ablate(decoder, "a", { head: -1 })).toThrow(OptionError);
+    expect(() => ablate(decoder, "")).toThrow(OptionError);
+    expect(() => ablate(decoder, "a", { replace: "noise" as never })).toThrow(OptionError);
+    const encoder = await readModel(locateShipped("encoder"));
+    expect(() => ablate(encoder, "no mask")).toThrow(/\[MASK\]/);
+    expect(ablate(encoder, "the [MASK] ship", { layer: 0, head: 0, replace: "mean" }).effects).toHaveLength(
+      1,
+    );
+  });
+});
