@@ -6,6 +6,12 @@ const of = (module: Promise<Computation<any, any>>): Promise<Computation> => mod
 
 export const COMPUTATIONS: Readonly<Record<string, () => Promise<Computation>>> = {
   words: () => of(import("./words/compute.ts")),
+  arrows: () => of(import("./arrows/compute.ts")),
+  steps: () => of(import("./steps/compute.ts")),
+  scale: () => of(import("./scale/compute.ts")),
   masks: () => of(import("./masks/compute.ts")),
   saturation: () => of(import("./saturation/compute.ts")),
+  before: () => of(import("./before/compute.ts")),
+  scorers: () => of(import("./scorers/compute.ts")),
+  explanation: () => of(import("./explanation/compute.ts")),
 };

@@ -23,12 +23,39 @@ export const PAGES: readonly Listed[] = [
     load: () => of(import("./words/page.ts")),
   },
   {
+    name: "arrows",
+    title: "Arrows",
+    point:
+      "A query is an arrow, and so is every key. The farther a key reaches along the query, the higher its score, and the larger its share.",
+    minutes: 7,
+    needs: ["words"],
+    load: () => of(import("./arrows/page.ts")),
+  },
+  {
+    name: "steps",
+    title: "Step by step",
+    point:
+      "The formula in eight small steps on four words. Every number can be changed, and every number says where it comes from.",
+    minutes: 8,
+    needs: ["arrows"],
+    load: () => of(import("./steps/page.ts")),
+  },
+  {
+    name: "scale",
+    title: "Why √dₖ",
+    point:
+      "A product of long lists is a sum of many numbers, so it spreads. Softmax of numbers that far apart is a choice. One division undoes it.",
+    minutes: 6,
+    needs: ["steps"],
+    load: () => of(import("./scale/page.ts")),
+  },
+  {
     name: "saturation",
     title: "Saturation",
     point:
       "Softmax of eight numbers shares attention out. Softmax of the same numbers × 100 gives it all to one, and nothing can be learned any more.",
     minutes: 8,
-    needs: ["words"],
+    needs: ["scale"],
     load: () => of(import("./saturation/page.ts")),
   },
   {
@@ -39,5 +66,32 @@ export const PAGES: readonly Listed[] = [
     minutes: 9,
     needs: ["words"],
     load: () => of(import("./masks/page.ts")),
+  },
+  {
+    name: "scorers",
+    title: "Dot, scaled, additive",
+    point:
+      "Three ways to score a query and a key. One saturates, one divides that away, and one is never in danger but costs a small network for every pair.",
+    minutes: 7,
+    needs: ["saturation"],
+    load: () => of(import("./scorers/page.ts")),
+  },
+  {
+    name: "before",
+    title: "Before transformers",
+    point:
+      "Attention was made for a network that reads and writes letter by letter. It learns where to look in seconds, here, while you watch.",
+    minutes: 8,
+    needs: ["words"],
+    load: () => of(import("./before/page.ts")),
+  },
+  {
+    name: "explanation",
+    title: "Is attention an explanation?",
+    point:
+      "A large weight says where a head looked. It does not say that what it saw there made a difference. The second can be measured too.",
+    minutes: 7,
+    needs: ["words", "masks"],
+    load: () => of(import("./explanation/page.ts")),
   },
 ];

@@ -48,6 +48,7 @@ h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 h2{font:600 20px/28px var(--serif);margin-block-end:8px}
 .text p{margin-block-end:14px}
 .text em{font-style:italic}
+sub,sup{line-height:0}
 .small{font:13px/20px var(--sans);color:var(--second)}
 .q{color:var(--query)}.k{color:var(--key)}.v{color:color-mix(in oklab,var(--value) 88%,var(--ink))}.w{color:var(--weight)}
 math{font-size:1.05em}
@@ -119,6 +120,7 @@ svg line,svg path{fill:none}
 svg path.area{stroke:none}
 svg .lq{stroke:var(--query);stroke-width:2}svg .lk{stroke:var(--key);stroke-width:2}svg .lv{stroke:var(--value);stroke-width:2}svg .lw{stroke:var(--weight);stroke-width:2}svg .lb{stroke:var(--badge);stroke-width:1.5}
 svg .lline{stroke:var(--line);stroke-width:1}svg .link{stroke:var(--ink);stroke-width:1.5}svg .lsecond{stroke:var(--second);stroke-width:1}svg .lthird{stroke:var(--third);stroke-width:1}
+svg line.thick{stroke-width:4px}
 svg .halo{paint-order:stroke;stroke:var(--paper);stroke-width:5px;stroke-linejoin:round}
 svg .thin{stroke-width:1}svg .dash{stroke-dasharray:4 4}
 svg .solid{stroke:none}

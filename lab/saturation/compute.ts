@@ -2,8 +2,7 @@
  * Saturation: eight numbers, multiplied, through softmax, with the gradient of the largest share; and 2,000 rows of
  * scaled dot products the same way. Softmax is heed's attention: one query of 1, the numbers as keys, the identity as values.
  */
-import { attentionBackward, scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { Generator } from "../../src/nn/index.ts";
+import { attentionBackward, Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { jacobianNorm } from "./jacobian.ts";
 
 /** What a reader changes. */

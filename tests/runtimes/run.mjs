@@ -129,6 +129,7 @@ async function attempt(fixture, tarball, n) {
     name: "project",
     private: true,
     type: "module",
+    "@parcel/resolver-default": { packageExports: true },
     dependencies: { heed: `file:${tarball}`, ...fixture.packages },
   };
   mkdirSync(folder);

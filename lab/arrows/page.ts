@@ -1,0 +1,376 @@
+/** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
+import { html } from "../frame/markup.ts";
+import type { Page, Point, View } from "../frame/page.ts";
+import { arrow, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Arrows, ArrowsNumbers } from "./compute.ts";
+
+type Seen = View<Arrows, ArrowsNumbers>;
+
+const REACH = 4;
+const IT = 3;
+const clamp = (value: number) => Math.min(REACH, Math.max(-REACH, Math.round(value * 20) / 20)) + 0;
+
+export const initial: Arrows = {
+  x: 1.2,
+  y: 1.6,
+  mode: "free",
+  word: IT,
+  angle: 0,
+  output: false,
+  guess1: -1,
+};
+
+/** The plane: its center, and pixels of a unit. */
+const plane = (wide: boolean) => (wide ? { cx: 262, cy: 270, unit: 62 } : { cx: 128, cy: 150, unit: 30 });
+
+function picture(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const { cx, cy, unit } = plane(wide);
+  const [X, Y] = [(x: number) => cx + x * unit, (y: number) => cy - y * unit];
+  const [qx, qy] = n.query;
+  const length = Math.hypot(qx, qy);
+  const parts: string[] = [
+    line(X(-REACH), Y(0), X(REACH), Y(0), "lline"),
+    line(X(0), Y(-REACH), X(0), Y(REACH), "lline"),
+  ];
+  const keys: string[] = [];
+  const shadows: string[] = [];
+  if (length > 0.01) {
+    const [ux, uy] = [qx / length, qy / length];
+    // The line on which shadows fall.
+    parts.push(line(X(-ux * 5), Y(-uy * 5), X(ux * 5), Y(uy * 5), "lline dash"));
+    for (const [j, [kx, ky]] of n.keys.entries()) {
+      const along = kx * ux + ky * uy;
+      shadows.push(
+        line(X(kx), Y(ky), X(along * ux), Y(along * uy), "lthird dash"),
+        mark("circle", {
+          cx: X(along * ux),
+          cy: Y(along * uy),
+          r: 3 + 9 * Math.sqrt(n.shares[j]),
+          class: "fw soft",
+        }),
+      );
+    }
+  }
+  for (const [j, [kx, ky]] of n.keys.entries()) {
+    const said =
+      state.mode === "free" ? `${n.words[j]}, key ${kx}, ${ky}` : `Take the query of ${n.words[j]}`;
+    const away = wide ? 16 : 11;
+    const size = Math.hypot(kx, ky);
+    const inside = `${arrow(X(0), Y(0), X(kx), Y(ky), "lk", wide ? 9 : 6)}${mark("circle", { cx: X(kx), cy: Y(ky), r: wide ? 16 : 12, class: "hit grip" })}${label(X(kx + (kx / size) * (away / unit)), Y(ky + (ky / size) * (away / unit)) + 4, n.words[j], { class: `${kx > 0 ? "" : "end"} tk ${j === state.word && state.mode !== "free" ? "bold" : ""}` })}`;
+    keys.push(
+      state.mode === "free"
+        ? inside
+        : mark(
+            "g",
+            {
+              "data-act": `word:${j}`,
+              "data-key": `word:${j}`,
+              tabindex: "0",
+              role: "button",
+              class: "press",
+              "aria-label": said,
+              "aria-pressed": String(j === state.word),
+            },
+            inside,
+          ),
+    );
+  }
+  parts.push(named("shadows", shadows.join("")), named("keys", keys.join("")));
+  if (state.output)
+    parts.push(
+      named(
+        "output",
+        arrow(X(0), Y(0), X(n.output[0]), Y(n.output[1]), "lv", wide ? 11 : 7) +
+          label(X(n.output[0]) + 8, Y(n.output[1]) - 8, "output", { class: "tv bold halo" }),
+      ),
+    );
+  const held = mark(
+    "g",
+    {
+      "data-drag": "query:",
+      "data-key": "query:",
+      tabindex: "0",
+      role: "slider",
+      class: "drag free",
+      "aria-label": "The query",
+      "aria-valuemin": String(-REACH),
+      "aria-valuemax": String(REACH),
+      "aria-valuenow": String(qx),
+      "aria-valuetext": `${number(qx)}, ${number(qy)}`,
+    },
+    arrow(X(0), Y(0), X(qx), Y(qy), "lq thick", wide ? 14 : 9) +
+      mark("circle", { cx: X(qx), cy: Y(qy), r: wide ? 18 : 15, class: "hit grip" }) +
+      label(
+        X(qx * 0.55) + (qy / (length || 1)) * (wide ? 30 : 24),
+        Y(qy * 0.55) + (qx / (length || 1)) * 16 + 4,
+        "query",
+        { class: "tq bold halo mid" },
+      ),
+  );
+  parts.push(state.mode === "same" ? held.replace(/ data-drag="query:"/, "") : named("query", held));
+  parts.push(bars(view));
+  return parts.join("");
+}
+
+/** Scores and shares, a row for each key. */
+function bars({ numbers: n, wide }: Seen): string {
+  const [left, top, row, width] = wide ? [590, 92, 74, 210] : [282, 42, 48, 80];
+  const parts: string[] = [
+    label(wide ? left - 60 : left, top - 30, wide ? "score q·k ÷ √2, and its share" : "shares", {
+      class: "second s12",
+    }),
+  ];
+  const scores: string[] = [];
+  const shares: string[] = [];
+  const zero = left + width / 2;
+  const unit = width / 2 / 9;
+  for (const [j, word] of n.words.entries()) {
+    const y = top + j * row;
+    parts.push(label(left - 10, y + (wide ? 28 : 17), word, { class: "end tk" }));
+    if (wide) {
+      const x = zero + Math.max(-9, Math.min(9, n.scores[j])) * unit;
+      scores.push(
+        mark("rect", {
+          x: Math.min(zero, x),
+          y,
+          width: Math.max(1, Math.abs(x - zero)),
+          height: 10,
+          class: "fk soft",
+        }),
+        label(x + (n.scores[j] < 0 ? -5 : 5), y + 10, n.scores[j].toFixed(2).replace("-", "−"), {
+          class: `s11 mono ${n.scores[j] < 0 ? "end" : ""}`,
+        }),
+      );
+    }
+    const y2 = y + (wide ? 16 : 4);
+    shares.push(
+      mark("rect", { x: left, y: y2, width, height: wide ? 22 : 18, class: "fhover" }),
+      mark("rect", {
+        x: left,
+        y: y2,
+        width: n.shares[j] * width,
+        height: wide ? 22 : 18,
+        class: weightClass(Math.max(0.3, n.shares[j])),
+      }),
+      label(left + 6, y2 + (wide ? 16 : 13), percent(n.shares[j]), {
+        class: `s12 mono ${n.shares[j] > 0.25 ? textClass(Math.max(0.3, n.shares[j])) : "halo"}`,
+      }),
+    );
+  }
+  if (wide) parts.push(line(zero, top - 8, zero, top + 4 * row + 14, "lline"));
+  return parts.join("") + named("scores", scores.join("")) + named("shares", shares.join(""));
+}
+
+const ordered = (n: ArrowsNumbers) => n.shares.map((_, j) => j).sort((a, b) => n.shares[b] - n.shares[a]);
+
+export const page: Page<Arrows, ArrowsNumbers> = {
+  name: "arrows",
+  title: "Arrows",
+  point:
+    "A query is an arrow, and so is every key. The farther a key reaches along the query, the higher its score, and the larger its share.",
+  initial,
+  check: (state) => ({
+    ...state,
+    x: clamp(state.x),
+    y: clamp(state.y),
+    mode: ["free", "same", "turned"].includes(state.mode) ? state.mode : "free",
+    word: Math.min(4, Math.max(0, Math.round(state.word))) + 0,
+    angle: (((Math.round(state.angle) % 360) + 540) % 360) - 180,
+  }),
+  steps: [
+    {
+      title: "A question points somewhere",
+      state: {},
+      text: ({
+        numbers: n,
+      }) => html`<p>Real heads have lists of 32, 64 or 128 numbers. Here they have two, so that you can see them: each list is an arrow.</p>
+<p>The <b class="q">query</b> is the word that asks. The <b class="k">keys</b> are five words that can be found. From the tip of every key a dashed line falls on the query’s line. Where it lands, times the query’s length, is the <em>dot product</em>: the score.</p>
+<p class="formula"><math><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><msub><mi>q</mi><mn>1</mn></msub><msub><mi>k</mi><mn>1</mn></msub><mo>+</mo><msub><mi>q</mi><mn>2</mn></msub><msub><mi>k</mi><mn>2</mn></msub></math></p>
+<p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query round.</b></p>`,
+    },
+    {
+      title: "Long questions are strict",
+      state: {},
+      text: () => html`<p>Direction says <em>what</em> is asked. Length says <em>how strictly</em>.</p>`,
+      predict: {
+        ask: "The query points as before, but is twice as long. What share will “cat” have?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 60,
+        unit: " %",
+        show: { mode: "free", x: 2.4, y: 3.2 },
+        say: (guess, { numbers: n }) =>
+          html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short: everybody gets the same.`,
+      },
+    },
+    {
+      title: "Without parameters",
+      state: { mode: "same", word: IT },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>The simplest attention has nothing to learn: every word’s vector is its query, its key and its value, Q = K = V = X. Press a word to let it ask.</p>
+<p>“${n.words[state.word]}” gives <b>${percent(n.shares[state.word])}</b> to itself. No wonder: no arrow reaches farther along your own direction than you do, unless it is much longer. A word that asks with its own meaning finds itself.</p>`,
+    },
+    {
+      title: "A matrix turns the question",
+      state: { mode: "turned", word: IT, angle: 148 },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>So a model learns a matrix, W<sup>q</sup>, that turns a word into its question. “it” is at the bottom. Turned by ${state.angle}°, its query points at “${n.words[ordered(n)[0]]}”, which now has <b>${percent(n.shares[ordered(n)[0]])}</b>.</p>
+<p>Drag the query: you are W<sup>q</sup>. A second matrix, W<sup>k</sup>, does the same for the labels. Training finds both. This is all that learning does to where a head looks.</p>
+<p class="formula"><math><mi>Q</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>q</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>K</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>k</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>V</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>v</mi></msup></math></p>`,
+    },
+    {
+      title: "What comes back",
+      state: { output: true },
+      text: ({
+        numbers: n,
+      }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, each by its share. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
+<p>Values can have another length than queries and keys. Only queries and keys must fit together, because only they are multiplied.</p>`,
+    },
+  ],
+  picture,
+  label: ({ numbers: n }) =>
+    `A plane with a query at ${number(n.query[0])}, ${number(n.query[1])} and five keys. Shares: ${n.words.map((word, j) => `${word} ${percent(n.shares[j])}`).join(", ")}.`,
+  caption: ({ numbers: n, state }) => {
+    const [a, b] = ordered(n);
+    return html`${state.mode === "free" ? "The query" : html`The query of “${n.words[state.word]}”`} gives ${percent(n.shares[a])} to “${n.words[a]}” (score ${number(n.scores[a])}) and ${percent(n.shares[b])} to “${n.words[b]}” (${number(n.scores[b])}).`;
+  },
+  control: ({
+    state,
+    used,
+  }) => html`<span>Drag the <b class="q">query</b>, or use the arrow keys on it.</span>
+${
+  used &&
+  html`<span class="choice">${[
+    ["free", "any query"],
+    ["same", "Q = K = X"],
+    ["turned", "Q = X·W"],
+  ].map(
+    ([mode, said]) =>
+      html`<button type="button" data-act="mode:${mode}" aria-pressed="${String(state.mode === mode)}">${said}</button>`,
+  )}</span>
+<label class="roomy"><input type="checkbox" data-act="output"${state.output ? html` checked` : ""}> output</label>`
+}`,
+  actions: {
+    mode: (_, mode) => ({ mode }),
+    word: (_, j) => ({ word: Number(j) }),
+    output: (_, __, value) => ({ output: value === "true" }),
+  },
+  drags: {
+    query: {
+      move: ({ state, numbers, wide }, _, point) => moved(state, numbers, at(point, wide)),
+      key: ({ state, numbers }, _, dx, dy) =>
+        state.mode === "turned"
+          ? { angle: state.angle + dx + dy }
+          : moved(state, numbers, [numbers.query[0] + dx * 0.05, numbers.query[1] + dy * 0.05]),
+    },
+  },
+  code: {
+    typescript: ({ numbers: n }) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+// One query and five keys of two numbers each;
+// the values are the keys.
+const query = tensor(
+  Float64Array.of(${n.query.join(", ")}), [1, 2]);
+const keys = tensor(Float64Array.of(
+  ${n.keys.slice(0, 3).flat().join(", ")},
+  ${n.keys.slice(3).flat().join(", ")}), [5, 2]);
+
+const { output, weights } =
+  scaledDotProductAttention(
+    query, keys, keys, { returnWeights: true });
+
+const show = (t) => console.log([...t.toFloat64()]
+  .map((x) => x.toFixed(4)).join(" "));
+show(weights);
+show(output);`,
+    python: ({ numbers: n }) => `import numpy as np
+
+# One query and five keys of two numbers each;
+# the values are the keys.
+query = np.array([${n.query.join(", ")}])
+keys = np.array([
+    ${n.keys
+      .slice(0, 3)
+      .map((k) => `[${k.join(", ")}]`)
+      .join(", ")},
+    ${n.keys
+      .slice(3)
+      .map((k) => `[${k.join(", ")}]`)
+      .join(", ")}])
+
+scores = keys @ query / np.sqrt(2)
+e = np.exp(scores - scores.max())
+weights = e / e.sum()
+output = weights @ keys
+
+for row in weights, output:
+    print(" ".join(f"{x:.4f}" for x in row))`,
+    printed: ({ numbers: n }) =>
+      [n.shares, n.output].map((row) => row.map((x) => x.toFixed(4)).join(" ")).join("\n"),
+    lit: () => "scores = keys",
+    names: { query: "query", keys: "keys", scores: "scores", weights: "shares", output: "output" },
+  },
+  table: ({ numbers: n }) => ({
+    caption: `Query (${n.query.join(", ")}), output (${n.output.map((x) => Number(x.toPrecision(4))).join(", ")})`,
+    columns: ["word", "key", "q·k", "÷ √2", "share"],
+    rows: n.words.map((word, j) => [
+      word,
+      n.keys[j].join(", "),
+      ...[n.dots[j], n.scores[j], n.shares[j]].map((x) => Number(x.toPrecision(4))),
+    ]),
+  }),
+  tasks: [
+    {
+      text: "Find a query for which two words have the same share (within 2 %), each more than 35 %.",
+      done: ({ numbers: n }) => {
+        const [a, b] = ordered(n);
+        return n.shares[b] > 0.35 && n.shares[a] - n.shares[b] < 0.02;
+      },
+    },
+    {
+      text: html`As W<sup>q</sup>, turn “it” so that it looks at “sat” with more than 60 %.`,
+      done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
+    },
+  ],
+  recall: [
+    [
+      "Two keys have the same direction, one is twice as long. Which one gets more from a query that points their way? And from one that points the other way?",
+      "The longer one, because it reaches farther along the query. When the query points the other way the longer one has the lower score.",
+    ],
+    [
+      "Why is attention without parameters of little use?",
+      "A word’s own arrow usually reaches farthest along itself, so every word mostly finds itself. The matrices let a word ask for something other than what it is.",
+    ],
+  ],
+  limits:
+    "Two numbers are not 64. In many dimensions almost all arrows are nearly at right angles to each other, so a head can have far more directions to ask in than this picture suggests.",
+  trained: {
+    text: "See a head that has turned its questions: “it” finds “cat”",
+    address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
+  },
+};
+
+const at = ({ x, y }: Point, wide: boolean): readonly [number, number] => {
+  const { cx, cy, unit } = plane(wide);
+  return [(x - cx) / unit, (cy - y) / unit];
+};
+
+/** The state after the query's tip was moved to a point: of the free query its place, of a turned one its angle. */
+function moved(
+  state: Arrows,
+  n: ArrowsNumbers,
+  [x, y]: readonly [number, number],
+): Partial<Arrows> | undefined {
+  if (state.mode === "free") return { x, y };
+  if (state.mode === "same") return undefined;
+  const [wx, wy] = n.keys[state.word];
+  return { angle: ((Math.atan2(y, x) - Math.atan2(wy, wx)) * 180) / Math.PI };
+}

@@ -1,0 +1,176 @@
+/**
+ * Before transformers: Bahdanau's recurrent encoder and decoder (2015) learns, in the page, to write six letters backwards.
+ * Where it looks is kept every few steps, so that the reader can go back to any of them.
+ */
+import { tensor } from "../../src/index.ts";
+import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
+import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape } from "../../src/train/index.ts";
+import { softmaxOf } from "../frame/softmax.ts";
+import { roundScore } from "../frame/words.ts";
+
+/** What a reader changes. */
+export type Before = {
+  /** Steps of training that are asked for; 0 shows the untrained model. */
+  readonly steps: number;
+  /** The step that is shown, at most `steps`. */
+  readonly at: number;
+  /** The letter being written. */
+  readonly row: number;
+  readonly word: string;
+  readonly guess1: number;
+};
+
+/** The model at a step, on the reader's six letters. */
+export interface Frame {
+  readonly step: number;
+  readonly loss: number;
+  /** Letters written, each from the one written before it. */
+  readonly wrote: string;
+  /** Where each looked: [6][6], rows are letters written. */
+  readonly weights: readonly (readonly number[])[];
+  /** State of the decoder before each letter: [6][hidden], for the strip. */
+  readonly states: readonly (readonly number[])[];
+}
+
+/** What the picture shows. */
+export interface BeforeNumbers {
+  readonly word: string;
+  readonly frames: readonly Frame[];
+  readonly losses: readonly number[];
+  readonly parameters: number;
+  /** Scores of the chosen row as the listings have them, up to a constant, and softmax of those. */
+  readonly scores: readonly number[];
+  readonly listed: readonly number[];
+}
+
+const LETTERS = "abcdefgh";
+const LENGTH = 6;
+const BATCH = 32;
+const EVERY = 8;
+
+/** One model in training, with snapshots to go back to. */
+class Lesson {
+  readonly model = new RecurrentEncoderDecoder({
+    sourceWords: LETTERS.length,
+    targetWords: LETTERS.length + 1,
+    embedDim: 16,
+    hidden: 32,
+    seed: 1,
+  });
+  readonly #parameters = this.model.parameters();
+  readonly #optimizer = new AdamW(this.#parameters, { lr: 1e-2, weightDecay: 0 });
+  readonly #random = new Generator(1);
+  readonly losses: number[] = [];
+  /** Parameters at each snapshot. */
+  readonly kept = new Map<number, readonly Float32Array[]>();
+
+  constructor() {
+    this.keep();
+  }
+
+  get parameters(): number {
+    return [...this.#parameters.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  keep(): void {
+    this.kept.set(
+      this.losses.length,
+      Array.from(this.#parameters.values(), (one) => (one.data as Float32Array).slice()),
+    );
+  }
+
+  /** Puts the parameters of a snapshot in place while `work` runs. */
+  during<T>(step: number, work: () => T): T {
+    const all = [...this.#parameters.values()];
+    const now = all.map((one) => (one.data as Float32Array).slice());
+    const put = (from: readonly Float32Array[]) => {
+      for (const [i, one] of all.entries()) (one.data as Float32Array).set(from[i]);
+    };
+    put(this.kept.get(step)!);
+    try {
+      return work();
+    } finally {
+      put(now);
+    }
+  }
+
+  /** One step of training on 32 random words. */
+  train(): void {
+    const words = Array.from({ length: BATCH }, () =>
+      Array.from({ length: LENGTH }, () => this.#random.below(LETTERS.length)),
+    );
+    const backwards = words.map((word) => word.toReversed());
+    const before = backwards.map((word) => [LETTERS.length, ...word.slice(0, -1)]);
+    const ids = (rows: readonly number[][]) => tensor(Int32Array.from(rows.flat()), [rows.length, LENGTH]);
+    const tape = new Tape();
+    const loss = tape.run(() =>
+      crossEntropy(this.model.forward(ids(words), ids(before)).logits, ids(backwards)),
+    );
+    const gradients = tape.gradients(loss, this.#parameters.values());
+    this.#optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
+    this.losses.push(loss.at());
+    if (this.losses.length % EVERY === 0) this.keep();
+  }
+
+  /** What the model of a snapshot writes for a word, letter by letter, and where it looks. */
+  write(step: number, word: string): Frame {
+    return this.during(step, () => {
+      const read = Int32Array.from(word, (letter) => LETTERS.indexOf(letter));
+      const { memory, state: first } = this.model.read(tensor(read, [1, LENGTH]));
+      const [weights, states]: number[][][] = [[], []];
+      let [wrote, previous, state] = ["", LETTERS.length, first];
+      for (let n = 0; n < LENGTH; n++) {
+        states.push([...state.toFloat64()]);
+        const written = this.model.write([previous], state, memory, { returnWeights: true });
+        const logits = written.logits.toFloat64();
+        previous = logits.indexOf(Math.max(...logits));
+        wrote += LETTERS[previous] ?? "?";
+        state = written.state;
+        weights.push([...written.weights!.toFloat64()]);
+      }
+      return { step, loss: this.losses[Math.max(0, step - 1)] ?? Number.NaN, wrote, weights, states };
+    });
+  }
+}
+
+let lesson: Lesson | undefined;
+const written = new Map<string, Frame>();
+
+/** The numbers of a state; `tell` hands out what there is while the model trains. */
+export async function compute(
+  { steps, at, row, word }: Before,
+  tell?: (numbers: BeforeNumbers, progress: number) => void,
+): Promise<BeforeNumbers> {
+  lesson ??= new Lesson();
+  const now = lesson;
+  const numbers = (): BeforeNumbers => {
+    const frames = [...now.kept.keys()]
+      .filter((step) => step <= steps)
+      .map((step) => {
+        const key = `${step} ${word}`;
+        let frame = written.get(key);
+        if (frame === undefined) written.set(key, (frame = now.write(step, word)));
+        return frame;
+      });
+    const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
+    const most = Math.max(...weights);
+    const scores = weights.map((weight) => roundScore(Math.log(Math.max(weight, 1e-30) / most)) + 0);
+    return {
+      word,
+      frames,
+      losses: now.losses.slice(0, steps),
+      parameters: now.parameters,
+      scores,
+      listed: softmaxOf(scores),
+    };
+  };
+  while (now.losses.length < steps) {
+    now.train();
+    if (tell !== undefined && now.losses.length % EVERY === 0) {
+      tell(numbers(), now.losses.length / steps);
+      // Lets a newer request in.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+  return numbers();
+}

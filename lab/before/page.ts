@@ -1,0 +1,297 @@
+/** Before transformers: a recurrent network learns where to look while one watches. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Before, BeforeNumbers, Frame } from "./compute.ts";
+
+type Seen = View<Before, BeforeNumbers>;
+
+const LETTERS = /^[a-h]{6}$/;
+const N = 6;
+const STEPS = 120;
+
+export const initial: Before = { steps: 0, at: 0, row: 0, word: "chageb", guess1: -1 };
+
+const EMPTY: Frame = { step: 0, loss: Number.NaN, wrote: "", weights: [], states: [] };
+
+/** The frame that is shown: the last one up to the chosen step. */
+const frameOf = ({ state, numbers }: Seen): Frame =>
+  numbers.frames.findLast(({ step }) => step <= state.at) ?? numbers.frames[0] ?? EMPTY;
+
+const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
+
+function alignment(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const frame = frameOf(view);
+  const [x, y, cell] = wide ? [96, 76, 54] : [52, 50, 36];
+  const parts: string[] = [
+    label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
+    label(x - (wide ? 84 : 48), y + 18, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
+  ];
+  const cells: string[] = [];
+  for (let j = 0; j < N; j++)
+    parts.push(
+      label(x + (j + 0.5) * cell, y - 10, n.word[j], { class: `mid tk mono ${wide ? "s22" : "s18"}` }),
+    );
+  for (let i = 0; i < N; i++) {
+    const right = frame.wrote[i] === n.word[N - 1 - i];
+    parts.push(
+      mark(
+        "g",
+        {
+          "data-act": `row:${i}`,
+          "data-key": `row:${i}`,
+          tabindex: "0",
+          role: "button",
+          class: "press",
+          "aria-label": `Letter ${i + 1} written: ${frame.wrote[i]}`,
+          "aria-pressed": String(i === state.row),
+        },
+        mark("rect", { x: x - cell, y: y + i * cell, width: cell - 4, height: cell, class: "hit" }) +
+          label(x - 14, y + (i + 0.5) * cell + 7, frame.wrote[i] ?? "", {
+            class: `end mono ${wide ? "s22" : "s18"} ${right ? "tq bold" : "tb"}`,
+          }),
+      ),
+    );
+    for (let j = 0; j < N; j++) {
+      const weight = frame.weights[i]?.[j] ?? 0;
+      cells.push(
+        mark("rect", {
+          x: x + j * cell + 1,
+          y: y + i * cell + 1,
+          width: cell - 2,
+          height: cell - 2,
+          class: weightClass(weight),
+        }),
+        weight >= 0.05
+          ? label(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, (100 * weight).toFixed(0), {
+              class: `mid mono ${wide ? "s12" : "s11"} ${textClass(weight)}`,
+            })
+          : "",
+      );
+    }
+  }
+  parts.push(named("weights", cells.join("")));
+  parts.push(mark("rect", { x, y: y + state.row * cell, width: N * cell, height: cell, class: "none lq" }));
+  return parts.join("");
+}
+
+/** The loss, a dot a step, on an axis that never changes. */
+function loss(view: Seen, x0: number, x1: number, y0: number, y1: number): string {
+  const { numbers: n, state } = view;
+  const x = (step: number) => x0 + (step / STEPS) * (x1 - x0);
+  const y = (value: number) => y1 - (Math.min(2.5, value) / 2.5) * (y1 - y0);
+  const chance = Math.log(9);
+  return [
+    label(x0, y0 - 12, "loss: surprise at the right letter, in nats", { class: "second s12" }),
+    line(x0, y1, x1, y1, "lthird"),
+    line(x0, y(chance), x1, y(chance), "lline dash"),
+    label(x1, y(chance) - 5, "guessing", { class: "end third s11" }),
+    ...[0, 1, 2].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
+    ...[0, 60, 120].map((step) => label(x(step), y1 + 15, String(step), { class: "mid third s11" })),
+    named(
+      "loss",
+      n.losses.length > 1
+        ? mark("path", {
+            d: `M${n.losses.map((value, i) => `${x(i + 1).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`,
+            class: "link",
+          })
+        : "",
+    ),
+    line(x(state.at), y0, x(state.at), y1, "lb"),
+  ].join("");
+}
+
+/** The decoder's state before each letter: the query, as a strip of colors. */
+function states(view: Seen, x0: number, y0: number, width: number): string {
+  const frame = frameOf(view);
+  const hidden = frame.states[0]?.length ?? 0;
+  const cell = width / Math.max(1, hidden);
+  const strips = frame.states
+    .map(
+      (state, i) =>
+        state
+          .map((value, d) =>
+            mark("rect", {
+              x: x0 + d * cell,
+              y: y0 + i * 18,
+              width: cell - 0.5,
+              height: 15,
+              class: value < 0 ? "fk" : "fq",
+              "fill-opacity": Math.min(1, Math.abs(value)).toFixed(2),
+            }),
+          )
+          .join("") +
+        (i === view.state.row
+          ? mark("rect", { x: x0 - 1, y: y0 + i * 18 - 1, width: width + 1, height: 17, class: "none lq" })
+          : ""),
+    )
+    .join("");
+  return (
+    label(x0, y0 - 12, "the decoder’s state before each letter: the query", { class: "second s12" }) +
+    named("states", strips)
+  );
+}
+
+export const page: Page<Before, BeforeNumbers> = {
+  name: "before",
+  title: "Before transformers",
+  point:
+    "Attention was made for a network that reads and writes letter by letter. It learns where to look in seconds, here, while you watch.",
+  initial,
+  check: (state) => ({
+    ...state,
+    steps: state.steps > 0 ? STEPS : 0,
+    at: Math.min(state.steps > 0 ? STEPS : 0, Math.max(0, Math.round(state.at))) + 0,
+    row: Math.min(N - 1, Math.max(0, Math.round(state.row))) + 0,
+    word: LETTERS.test(state.word) ? state.word : initial.word,
+  }),
+  steps: [
+    {
+      title: "A network that forgets",
+      state: {},
+      text: (
+        view,
+      ) => html`<p>In 2014 a translator was two recurrent networks. One read the sentence word by word and kept what it had read in a list of numbers, its state. The other wrote the translation from that list alone. Long sentences did not fit into it.</p>
+<p>Bahdanau, Cho and Bengio let the writing network <em>look back</em> at all words that were read, before each word it writes. Where it looks is a row of shares. They called it alignment; we call it attention.</p>
+<p>Here is one that should write six letters backwards. It has ${view.numbers.parameters.toLocaleString("en-US")} numbers, all random: it writes “${frameOf(view).wrote}”, and every letter looks everywhere.</p>`,
+    },
+    {
+      title: "Train it",
+      state: {},
+      text: () =>
+        html`<p>Training shows it 32 random words at a time, tells it how surprised it should have been, and moves every number a little. That is one step. 120 of them take a few seconds in this page.</p>`,
+      predict: {
+        ask: "After 120 steps, with how much does the first letter written look at the last letter read?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 20,
+        unit: " %",
+        show: { steps: STEPS, at: STEPS, row: 0 },
+        say: (guess, view) => {
+          const weight = frameOf(view).weights[0]?.[N - 1] ?? 0;
+          return view.numbers.losses.length < STEPS
+            ? html`You said ${guess} %. It is training now: step ${view.numbers.losses.length} of ${STEPS}.`
+            : html`You said ${guess} %. It is <b>${percent(weight)}</b>. It writes “${frameOf(view).wrote}”. Nobody told it that backwards means from right to left: looking there lowered its loss.`;
+        },
+      },
+    },
+    {
+      title: "From fog to a diagonal",
+      state: { steps: STEPS, at: STEPS },
+      text: (
+        view,
+      ) => html`<p>Drag the slider back. At first all rows are gray. Then some columns darken, and at about the step where the loss falls fastest, the dark cells line up from the upper right to the lower left.</p>
+<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss fall into place together, because they are one thing: it cannot write the right letter before it looks at it.</p>`,
+    },
+    {
+      title: "The state is the query",
+      state: { steps: STEPS, at: STEPS, row: 2 },
+      text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one a letter. The score is not a product yet but a small network of its own:</p>
+<p class="formula"><math><mi>s</mi><mo>(</mo><mi>q</mi><mo>,</mo><mi>k</mi><mo>)</mo><mo>=</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><msup><mi>W</mi><mi>q</mi></msup><mi>q</mi><mo>+</mo><msup><mi>W</mi><mi>k</mi></msup><mi>k</mi><mo>)</mo></math></p>
+<p>Then softmax, then an average, as ever. Press a letter on the left: its row, and the state that asked for it.</p>`,
+    },
+    {
+      title: "The same, without the recurrence",
+      state: { steps: STEPS, at: STEPS, row: 5 },
+      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows are computed at once, and what is left is attention: hence the title of that paper.</p>
+<p>Letters read by letters written, two different lists: this is <em>cross-attention</em>. Where both are the same sentence, as on the other pages, it is self-attention.</p>`,
+    },
+  ],
+  picture: (view) =>
+    alignment(view) + (view.wide ? loss(view, 500, 840, 60, 220) + states(view, 500, 310, 340) : ""),
+  label: (view) =>
+    `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${top(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
+  caption: (view) => {
+    const frame = frameOf(view);
+    const row = frame.weights[view.state.row] ?? [1];
+    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. For letter ${view.state.row + 1} it looks most, ${percent(Math.max(...row))}, at “${view.numbers.word[top(row)]}”.`;
+  },
+  control: ({ state, numbers: n }) =>
+    state.steps === 0
+      ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
+      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label><label class="roomy">word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"></label>`,
+  actions: {
+    train: () => ({ steps: STEPS, at: STEPS }),
+    at: (_, __, value) => ({ at: Number(value) }),
+    row: (_, i) => ({ row: Number(i) }),
+    word: (_, __, value) => (LETTERS.test(value) ? { word: value } : undefined),
+  },
+  drags: {},
+  code: {
+    typescript: (view) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+// Scores w · tanh(Wq q + Wk k) of letter ${view.state.row + 1}
+// with each letter read, at step ${frameOf(view).step}.
+const scores = Float64Array.of(
+  ${view.numbers.scores.slice(0, 3).join(", ")},
+  ${view.numbers.scores.slice(3).join(", ")});
+
+const key = tensor(scores, [6, 1]);
+const one = tensor(Float64Array.of(1), [1, 1]);
+const { weights } = scaledDotProductAttention(
+  one, key, key, { scale: 1, returnWeights: true });
+
+console.log([...weights.toFloat64()]
+  .map((x) => x.toFixed(2)).join(" "));`,
+    python: (view) => `import numpy as np
+
+# Scores w @ tanh(Wq q + Wk k) of letter ${view.state.row + 1}
+# with each letter read, at step ${frameOf(view).step}.
+scores = np.array([
+    ${view.numbers.scores.slice(0, 3).join(", ")},
+    ${view.numbers.scores.slice(3).join(", ")}])
+
+e = np.exp(scores - scores.max())
+weights = e / e.sum()
+print(" ".join(f"{x:.2f}" for x in weights))`,
+    printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(2)).join(" "),
+    lit: () => "scores.max",
+    names: { scores: "weights", key: "weights", weights: "weights" },
+  },
+  table: (view) => {
+    const frame = frameOf(view);
+    return {
+      caption: `Alignment at step ${frame.step}: rows are letters written`,
+      columns: ["", ...[...view.numbers.word].map((letter, j) => `${letter} (${j + 1})`)],
+      rows: frame.weights.map((row, i) => [
+        `${frame.wrote[i]} (${i + 1})`,
+        ...row.map((weight) => Number(weight.toPrecision(3))),
+      ]),
+    };
+  },
+  tasks: [
+    {
+      text: "Train it, then find the first step at which all six letters are right.",
+      done: ({ state, numbers: n }) =>
+        n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step === state.at &&
+        state.at > 0,
+    },
+    {
+      text: "Give the trained network a word with the same letter twice in a row, and look whether it knows them apart by their place.",
+      done: (view) =>
+        view.state.at === STEPS &&
+        /(.)\1/.test(view.numbers.word) &&
+        frameOf(view).wrote === [...view.numbers.word].reverse().join(""),
+    },
+  ],
+  recall: [
+    [
+      "What was too small in the networks before attention?",
+      "The one state between reading and writing. A whole sentence had to fit into it, however long.",
+    ],
+    [
+      "What are query, keys and values in this network?",
+      "The query is the state of the decoder before it writes. Keys and values are the states of the encoder at each letter read.",
+    ],
+  ],
+  limits:
+    "Here the alignment is right because the task leaves no other way: each letter written is one letter read. In translation, alignments are blurred, and a network can be right while it looks elsewhere.",
+  trained: {
+    text: "See attention of a model without recurrence, all rows at once",
+    address: "tired-cat.html#v1/head?l=3&h=1",
+  },
+};

@@ -1,0 +1,89 @@
+/**
+ * Is attention an explanation? One row of a head: how much weight each word has, and how far the output moves without the
+ * word. Both from heed: the weights, and a second call in which the word's value is 0, or its key is masked.
+ */
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { headOf, rowsOf } from "../head/head.ts";
+
+/** What a reader changes. */
+export type Explanation = {
+  /** "tired" (a trained head), or "planted": the same head with the value of its favorite word made 0. */
+  readonly data: string;
+  readonly row: number;
+  /** What "without" means: "silent", the word hands over nothing; "hidden", it is masked and the others' shares grow. */
+  readonly how: string;
+  /** The word that is crossed out; −1 for none. */
+  readonly out: number;
+  readonly guess1: number;
+};
+
+/** What the picture shows. */
+export interface ExplanationNumbers {
+  readonly words: readonly string[];
+  readonly weights: readonly number[];
+  /** Weight times length of the value. */
+  readonly weighted: readonly number[];
+  /** How far the output moves without each word, as a share of the output's length. */
+  readonly effects: readonly number[];
+  /** Rank correlation of weights and effects (Spearman), −1 to 1. */
+  readonly correlation: number;
+  readonly correlationWeighted: number;
+  /** Length of each value. */
+  readonly lengths: readonly number[];
+  readonly planted: number;
+}
+
+/** The numbers of a state. */
+export function compute({ data, row, how }: Explanation): ExplanationNumbers {
+  const { tokens, query, key, value } = headOf("tired");
+  const n = tokens.length;
+  const dv = value.shape[1];
+  const plain = scaledDotProductAttention(query, key, value, { returnWeights: true });
+  const weights = rowsOf(plain.weights!)[row];
+  const planted = weights.indexOf(Math.max(...weights));
+  const values = value.toFloat64();
+  if (data === "planted") values.fill(0, planted * dv, (planted + 1) * dv);
+  const dk = query.shape[1];
+  const one = tensor(Float32Array.from(query.toFloat64().subarray(row * dk, (row + 1) * dk)), [1, dk]);
+  const outputOf = (without: number) => {
+    const kept = Float32Array.from(values);
+    if (how === "silent" && without >= 0) kept.fill(0, without * dv, (without + 1) * dv);
+    const see = Uint8Array.from({ length: n }, (_, j) => (how === "hidden" && j === without ? 0 : 1));
+    const attnMask = tensor(see, [1, n], "bool");
+    return scaledDotProductAttention(one, key, tensor(kept, [n, dv]), { attnMask }).output.toFloat64();
+  };
+  const whole = outputOf(-1);
+  const size = Math.hypot(...whole);
+  const effects = Array.from(
+    { length: n },
+    (_, j) => Math.hypot(...outputOf(j).map((x, e) => x - whole[e])) / size,
+  );
+  const lengths = Array.from({ length: n }, (_, j) => Math.hypot(...values.subarray(j * dv, (j + 1) * dv)));
+  const weighted = weights.map((weight, j) => weight * lengths[j]);
+  return {
+    words: tokens,
+    weights,
+    weighted,
+    effects,
+    correlation: spearman(weights, effects),
+    correlationWeighted: spearman(weighted, effects),
+    lengths,
+    planted,
+  };
+}
+
+/** Places in the order of size, 0 for the smallest. */
+function ranks(numbers: readonly number[]): number[] {
+  const order = numbers.map((_, i) => i).sort((a, b) => numbers[a] - numbers[b]);
+  const found = new Array<number>(numbers.length);
+  for (const [rank, i] of order.entries()) found[i] = rank;
+  return found;
+}
+
+/** Spearman's rank correlation. */
+export function spearman(a: readonly number[], b: readonly number[]): number {
+  const [ra, rb] = [ranks(a), ranks(b)];
+  const n = a.length;
+  const squares = ra.reduce((sum, rank, i) => sum + (rank - rb[i]) ** 2, 0);
+  return 1 - (6 * squares) / (n * (n * n - 1));
+}

@@ -1,0 +1,283 @@
+/** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Explanation, ExplanationNumbers } from "./compute.ts";
+
+type Seen = View<Explanation, ExplanationNumbers>;
+
+const IT = 8;
+
+export const initial: Explanation = { data: "tired", row: IT, how: "silent", out: -1, guess1: -1 };
+
+const order = (numbers: readonly number[]) =>
+  numbers.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
+
+function picture({ numbers: n, state, wide }: Seen): string {
+  const [byWeight, byEffect] = [order(n.weights), order(n.effects)];
+  const g = wide
+    ? { left: 100, right: 560, top: 86, row: 36, bar: 150, name: "" }
+    : { left: 62, right: 226, top: 40, row: 21, bar: 66, name: "s11" };
+  const y = (place: number) => g.top + place * g.row;
+  const scaleW = g.bar / Math.max(...n.weights);
+  const scaleE = g.bar / Math.max(...n.effects, 1e-9);
+  const parts: string[] = [
+    label(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
+    label(
+      g.right,
+      g.top - 24,
+      wide
+        ? `by effect: the output moves when it is ${state.how === "silent" ? "silent" : "hidden"}`
+        : "by effect",
+      { class: "tb bold" },
+    ),
+  ];
+  const weights: string[] = [];
+  const effects: string[] = [];
+  const lines: string[] = [];
+  for (const [place, j] of byWeight.entries()) {
+    const other = byEffect.indexOf(j);
+    const off = j === state.out;
+    const width = Math.max(1, n.weights[j] * scaleW);
+    weights.push(
+      mark(
+        "g",
+        {
+          "data-act": `out:${j}`,
+          "data-key": `out:${j}`,
+          tabindex: "0",
+          role: "button",
+          class: "press",
+          "aria-label": `Take away ${n.words[j]}: weight ${percent(n.weights[j])}, effect ${percent(n.effects[j])}`,
+          "aria-pressed": String(off),
+        },
+        mark("rect", { x: 0, y: y(place) - g.row / 2, width: g.left + g.bar, height: g.row, class: "hit" }) +
+          label(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }) +
+          (off ? line(g.left - 12 - n.words[j].length * 7, y(place), g.left - 6, y(place), "lb") : "") +
+          mark("rect", {
+            x: g.left,
+            y: y(place) - g.row * 0.32,
+            width,
+            height: g.row * 0.64,
+            class: off ? "fw soft" : "fw",
+          }) +
+          label(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
+      ),
+    );
+    const widthE = Math.max(1, n.effects[j] * scaleE);
+    effects.push(
+      mark("rect", {
+        x: g.right,
+        y: y(other) - g.row * 0.32,
+        width: widthE,
+        height: g.row * 0.64,
+        class: off ? "fb" : "fb soft",
+      }),
+      label(g.right - 8, y(other) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
+      label(g.right + widthE + 5, y(other) + 4, percent(n.effects[j]), {
+        class: `mono s11 ${off ? "bold" : ""}`,
+      }),
+    );
+    if (wide)
+      lines.push(
+        line(
+          g.left + g.bar + 46,
+          y(place),
+          g.right - 62,
+          y(other),
+          off ? "lb" : Math.abs(place - other) >= 4 ? "lk" : "lline",
+        ),
+      );
+  }
+  parts.push(
+    named("lines", lines.join("")),
+    named("weights", weights.join("")),
+    named("effects", effects.join("")),
+  );
+  return parts.join("");
+}
+
+export const page: Page<Explanation, ExplanationNumbers> = {
+  name: "explanation",
+  title: "Is attention an explanation?",
+  point:
+    "A large weight says where a head looked. It does not say that what it saw there made a difference. The second can be measured too.",
+  initial,
+  check: (state) => ({
+    ...state,
+    data: state.data === "planted" ? "planted" : "tired",
+    how: state.how === "hidden" ? "hidden" : "silent",
+    row: Math.min(11, Math.max(0, Math.round(state.row))) + 0,
+    out: Math.min(11, Math.max(-1, Math.round(state.out))) + 0,
+  }),
+  steps: [
+    {
+      title: "Two orders of the same words",
+      state: {},
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>On the left, the words that “${n.words[state.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was silenced once, so that it hands over nothing, and the number says how far the output moved.</p>
+<p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
+    },
+    {
+      title: "The second from the top",
+      state: {},
+      text: ({ numbers: n }) =>
+        html`<p>The start mark is second by weight: “it” gives it ${percent(n.weights[0])} of its attention.</p>`,
+      predict: {
+        ask: "Silence the start mark. By how much of its own length does the output move?",
+        min: 0,
+        max: 50,
+        step: 1,
+        start: 20,
+        unit: " %",
+        show: { out: 0 },
+        say: (guess, { numbers: n }) =>
+          html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word hands over is its weight times its value, and the value of this mark is short: length ${number(n.lengths[0], 2)}, where “cat” has ${number(n.lengths[2], 2)}. The head looks there and takes almost nothing home. That is what resting looks like.`,
+      },
+    },
+    {
+      title: "Silenced is not hidden",
+      state: { how: "hidden", out: 0 },
+      text: ({
+        numbers: n,
+      }) => html`<p>There is another way to leave a word out: hide it by a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. Now the start mark is important: its weight kept the others small.</p>
+<p>Both are right answers, to two questions: what does this word say? And what does its being there do? Before asking whether attention explains, one has to say what.</p>`,
+    },
+    {
+      title: "A head that looks and takes nothing",
+      state: { data: "planted", out: 2 },
+      text: ({
+        numbers: n,
+      }) => html`<p>Now a planted case. Queries and keys are those of the trained head, so every weight is as before. Only the value of “${n.words[n.planted]}” was set to 0.</p>
+<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for “${n.words[n.planted]}”. Silencing it moves the output by ${percent(n.effects[n.planted])}, because there was nothing to silence. Whoever reads weights alone cannot see the difference.</p>`,
+    },
+    {
+      title: "What one may say",
+      state: {},
+      text: () => html`<p>“This head gives 49 % of its attention to that word”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, sums that go round them, and layers above.</p>
+<p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it is better than a picture.</p>`,
+    },
+  ],
+  picture,
+  label: ({ numbers: n }) =>
+    `Words by weight: ${order(n.weights)
+      .slice(0, 4)
+      .map((j) => n.words[j])
+      .join(", ")}. By effect: ${order(n.effects)
+      .slice(0, 4)
+      .map((j) => n.words[j])
+      .join(", ")}.`,
+  caption: ({ numbers: n, state }) =>
+    state.out < 0
+      ? html`Row of “${n.words[state.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
+      : html`With “${n.words[state.out]}” ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[state.out])} of the weight, the output moves by <b>${percent(n.effects[state.out])}</b> of its length.`,
+  control: ({
+    state,
+    numbers: n,
+    used,
+  }) => html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[state.row]}</b> looks; press a word to take it away</span>
+${
+  used &&
+  html`<span class="choice roomy">${[
+    ["silent", "silence it"],
+    ["hidden", "hide it"],
+  ].map(
+    ([how, said]) =>
+      html`<button type="button" data-act="how:${how}" aria-pressed="${String(state.how === how)}">${said}</button>`,
+  )}</span><label class="roomy"><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> value of the first set to 0</label>`
+}`,
+  actions: {
+    out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
+    row: ({ state }, by) => ({ row: (state.row + Number(by) + 12) % 12, out: -1 }),
+    how: (_, how) => ({ how }),
+    planted: (_, __, value) => ({ data: value === "true" ? "planted" : "tired" }),
+  },
+  drags: {},
+  code: {
+    typescript: ({ numbers: n }) => `// Shares and lengths of the values of a row, and how
+// far the output moved without each word.
+const weights = [
+${six(n.weights)}];
+const effects = [
+${six(n.effects)}];
+
+const ranks = (list) => {
+  const order = list.map((_, i) => i)
+    .sort((a, b) => list[a] - list[b]);
+  return list.map((_, i) => order.indexOf(i));
+};
+const [a, b] = [ranks(weights), ranks(effects)];
+const n = a.length;
+const squares = a.reduce(
+  (sum, rank, i) => sum + (rank - b[i]) ** 2, 0);
+const correlation =
+  1 - (6 * squares) / (n * (n * n - 1));
+console.log(correlation.toFixed(4));`,
+    python: ({ numbers: n }) => `import numpy as np
+
+# Shares of a row, and how far the output moved
+# without each word.
+weights = np.array([
+${six(n.weights)}])
+effects = np.array([
+${six(n.effects)}])
+
+def ranks(x):
+    return x.argsort().argsort()
+
+a, b = ranks(weights), ranks(effects)
+correlation = np.corrcoef(a, b)[0, 1]
+print(f"{correlation:.4f}")`,
+    printed: ({ numbers: n }) => n.correlation.toFixed(4),
+    lit: () => "corr",
+    names: { weights: "weights", effects: "effects", correlation: "lines" },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `Row of “${n.words[state.row]}”`,
+    columns: ["word", "weight", "length of value", "effect"],
+    rows: n.words.map((word, j) => [
+      word,
+      ...[n.weights[j], n.lengths[j], n.effects[j]].map((x) => Number(x.toPrecision(4))),
+    ]),
+  }),
+  tasks: [
+    {
+      text: "Find a word with more than 60 % of a row’s weight that, silenced, moves the output by less than half of its length.",
+      done: ({ state, numbers: n }) =>
+        state.data === "tired" &&
+        state.how === "silent" &&
+        state.out >= 0 &&
+        n.weights[state.out] > 0.6 &&
+        n.effects[state.out] < 0.5,
+    },
+    {
+      text: "Hide a word so that the output moves by more than its own length.",
+      done: ({ state, numbers: n }) => state.how === "hidden" && state.out >= 0 && n.effects[state.out] > 1,
+    },
+  ],
+  recall: [
+    [
+      "A word has a large weight and, silenced, hardly any effect. How can that be?",
+      "What it hands over is weight times value. Its value is short, or points where other values cancel it.",
+    ],
+    [
+      "How can a head have the same picture of weights and another output?",
+      "Weights come from queries and keys alone. Other values give another output with the same weights.",
+    ],
+  ],
+  limits:
+    "This measures one row of one head. A word that moves this output much may still not move the model’s answer, and one that moves it little may come in by another head.",
+  trained: {
+    text: "See the row in the explorer, with its values",
+    address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
+  },
+};
+
+/** Twelve numbers in lines of four, five digits each. */
+function six(numbers: readonly number[]): string {
+  const items = numbers.map((x) => String(Number(x.toPrecision(5))));
+  return [0, 4, 8].map((from) => `  ${items.slice(from, from + 4).join(", ")}`).join(",\n");
+}

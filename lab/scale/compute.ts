@@ -1,0 +1,169 @@
+/**
+ * Why √d_k: 20,000 products, of 2,000 random queries with ten keys each, their variance, and softmax of a row. A product is heed's
+ * log-sum-exp of a row with one key: the score of that key, and nothing else.
+ */
+import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+
+import { softmaxOf } from "../frame/softmax.ts";
+import { headOf } from "../head/head.ts";
+
+/** What a reader changes. */
+export type Scale = {
+  /** Exponent of d_k: d_k = 2^power. */
+  readonly power: number;
+  /** What products are divided by: "1", "√dk", "dk" or "√dmodel". */
+  readonly divisor: string;
+  /** Exponents that were visited, whose variances stay on the plot. */
+  readonly seen: readonly number[];
+  /** "random", or "trained": a head's own queries and keys. */
+  readonly data: string;
+  readonly guess1: number;
+};
+
+/** What the picture shows. */
+export interface ScaleNumbers {
+  /** Counts of bins 2 wide from −100 to 100, what is outside counted in the outermost. */
+  readonly bins: readonly number[];
+  readonly count: number;
+  /** Variance of the products as they are, and after division. */
+  readonly variance: number;
+  readonly divided: number;
+  /** The first ten products after division, and softmax of them. */
+  readonly ten: readonly number[];
+  readonly shares: readonly number[];
+  /** The ten products before division, rounded as the listings have them, and softmax of those after it. */
+  readonly raw: readonly number[];
+  readonly listed: readonly number[];
+  /** Mean entropy of softmax over groups of ten, in nats. */
+  readonly entropy: number;
+  readonly largest: number;
+  /** Variance of the products for each visited power, before and after division. */
+  readonly points: readonly (readonly [dk: number, variance: number, divided: number])[];
+}
+
+/** Products, and keys of one row. */
+const PAIRS = 20_000;
+const TEN = 10;
+/** Rows of a call. */
+const CHUNK = 200;
+const MODEL = 512;
+
+/** What products of this d_k are divided by. */
+const divisorOf = (name: string, dk: number): number =>
+  name === "√dk" ? Math.sqrt(dk) : name === "dk" ? dk : name === "√dmodel" ? Math.sqrt(MODEL) : 1;
+
+/** Numbers of a standard normal distribution to draw from: mean 0 and variance 1 exactly. */
+let urn: Float32Array | undefined;
+
+function normals(): Float32Array {
+  if (urn === undefined) {
+    const random = new Generator(3);
+    const drawn = Array.from({ length: 4096 }, () => random.normal());
+    const mean = drawn.reduce((a, b) => a + b, 0) / drawn.length;
+    const size = Math.sqrt(drawn.reduce((a, b) => a + (b - mean) ** 2, 0) / drawn.length);
+    urn = Float32Array.from(drawn, (x) => (x - mean) / size);
+  }
+  return urn;
+}
+
+const made = new Map<number, Float32Array>();
+
+/** q·k of 2,000 queries with ten keys each, d_k = 2^power. */
+function products(power: number): Float32Array {
+  let found = made.get(power);
+  if (found === undefined) {
+    const dk = 2 ** power;
+    const values = normals();
+    let state = 12345 + power;
+    const draw = () => {
+      // Marsaglia's xorshift: which of the numbers is next.
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      return values[(state >>> 8) & 4095];
+    };
+    const fill = (rows: number) => {
+      const numbers = new Float32Array(CHUNK * rows * dk);
+      for (let i = 0; i < numbers.length; i++) numbers[i] = draw();
+      return tensor(numbers, [CHUNK, rows, dk]);
+    };
+    const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
+    found = new Float32Array(PAIRS);
+    // The ten keys of a row are the queries of this call and the row's query its only key, so that each
+    // log-sum-exp is one product.
+    for (let from = 0; from < PAIRS; from += CHUNK * TEN) {
+      const { lse } = scaledDotProductAttention(fill(TEN), fill(1), nothing, { scale: 1 });
+      found.set(lse.data as Float32Array, from);
+    }
+    made.set(power, found);
+  }
+  return found;
+}
+
+/** q·k of every pair of tokens of a trained head, three sentences. */
+function trained(): Float32Array {
+  const all: number[] = [];
+  for (const name of ["tired", "warm", "bank"] as const) {
+    const { query, key } = headOf(name);
+    const [n] = query.shape;
+    const { weights, lse } = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights: true });
+    for (let i = 0; i < n; i++)
+      for (let j = 0; j < n; j++) {
+        const weight = weights!.at(i, j);
+        // A weight that is 0 in float32 has no logarithm; such scores are far below the others.
+        if (weight > 0) all.push(Math.log(weight) + lse.at(i));
+      }
+  }
+  return Float32Array.from(all);
+}
+
+function varianceOf(numbers: Float32Array): number {
+  let [sum, squares] = [0, 0];
+  for (const x of numbers) sum += x;
+  const mean = sum / numbers.length;
+  for (const x of numbers) squares += (x - mean) ** 2;
+  return squares / numbers.length;
+}
+
+/** The numbers of a state. */
+export function compute({ power, divisor, seen, data }: Scale): ScaleNumbers {
+  const raw = data === "trained" ? trained() : products(power);
+  const dk = data === "trained" ? 32 : 2 ** power;
+  const by = divisorOf(divisor, dk);
+  const bins = new Array<number>(100).fill(0);
+  for (const x of raw) bins[Math.min(99, Math.max(0, Math.floor((x / by + 100) / 2)))]++;
+  const variance = varianceOf(raw);
+  const rows = Math.floor(raw.length / TEN);
+  const key = tensor(raw.slice(0, rows * TEN), [rows, TEN, 1]);
+  const query = tensor(new Float32Array(rows).fill(1), [rows, 1, 1]);
+  const { weights } = scaledDotProductAttention(query, key, key, { scale: 1 / by, returnWeights: true });
+  const p = weights!.data as Float32Array;
+  let [entropy, largest] = [0, 0];
+  for (let row = 0; row < rows; row++) {
+    let top = 0;
+    for (let j = 0; j < TEN; j++) {
+      const weight = p[row * TEN + j];
+      if (weight > 0) entropy -= weight * Math.log(weight);
+      top = Math.max(top, weight);
+    }
+    largest += top;
+  }
+  const rounded = [...raw.subarray(0, TEN)].map((x) => Math.round(x * 1000) / 1000 + 0);
+  const visited = data === "trained" ? seen : [...new Set([...seen, power])].sort((a, b) => a - b);
+  return {
+    bins,
+    count: raw.length,
+    variance,
+    divided: variance / (by * by),
+    ten: [...raw.subarray(0, TEN)].map((x) => x / by),
+    shares: [...p.subarray(0, TEN)],
+    raw: rounded,
+    listed: softmaxOf(rounded.map((x) => x / by)),
+    entropy: entropy / rows,
+    largest: largest / rows,
+    points: visited.map((one) => {
+      const v = varianceOf(products(one));
+      return [2 ** one, v, v / divisorOf(divisor, 2 ** one) ** 2];
+    }),
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { compute } from "./compute.ts";
+import { initial } from "./page.ts";
+
+// Appendix B of the design: 20,000 pairs; without and with scaling, mean entropy of softmax of ten.
+const ANCHORS = [
+  [0, 1.99, 1.99],
+  [2, 1.44, 1.95],
+  [4, 0.76, 1.94],
+  [6, 0.37, 1.92],
+  [8, 0.15, 1.92],
+  [10, 0.07, 1.91],
+] as const;
+
+// Ten products share a query, so a variance of short lists is known to 4 % only; at 256 and above to 2 %.
+test("the variance of 20,000 products is d_k, for every d_k", () => {
+  const { points } = compute({ ...initial, seen: ANCHORS.map(([power]) => power) });
+  for (const [dk, variance] of points)
+    expect(Math.abs(variance / dk - 1), `d_k = ${dk}`).toBeLessThan(dk < 64 ? 0.05 : 0.02);
+});
+
+test("softmax of ten has the entropy of the anchors, and the division keeps it", () => {
+  for (const [power, without, scaled] of ANCHORS) {
+    expect(Math.abs(compute({ ...initial, power }).entropy - without), `2^${power}`).toBeLessThan(0.05);
+    expect(Math.abs(compute({ ...initial, power, divisor: "√dk" }).entropy - scaled)).toBeLessThan(0.05);
+  }
+});
+
+test("all products are counted, those outside the axis in its ends", () => {
+  const { bins, count } = compute({ ...initial, power: 10 });
+  expect(count).toBe(20_000);
+  expect(bins.reduce((a, b) => a + b, 0)).toBe(count);
+  expect(bins[0] + bins[99]).toBeGreaterThan(0);
+});
+
+test("a trained head has a variance that is not 1", () => {
+  const { divided } = compute({ ...initial, data: "trained", divisor: "√dk" });
+  expect(divided).toBeGreaterThan(2);
+});

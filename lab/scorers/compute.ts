@@ -1,0 +1,134 @@
+/**
+ * Dot, scaled, additive: three ways to score the same queries and keys. Random numbers and freshly initialized layers; entropy
+ * over 64 queries and 64 keys for four lengths of the lists, one row of eight keys, and times measured here.
+ */
+import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { AdditiveAttention } from "../../src/nn/history/index.ts";
+import { softmaxOf } from "../frame/softmax.ts";
+import { roundScore } from "../frame/words.ts";
+
+/** What a reader changes. */
+export type Scorers = {
+  /** Exponent of the length of the lists: d = 2^power, 4 to 10. */
+  readonly power: number;
+  /** Queries and keys of the race. */
+  readonly n: number;
+  /** How often the race was run; 0 for not yet. */
+  readonly race: number;
+  readonly guess1: number;
+};
+
+/** One of the three. */
+export interface Scorer {
+  /** Scores of one query with eight keys, rounded as the listings have them, and softmax of those. */
+  readonly scores: readonly number[];
+  readonly shares: readonly number[];
+  /** Mean entropy over 64 rows of 64 keys, for d = 16, 64, 256, 1024. */
+  readonly entropies: readonly number[];
+  readonly parameters: number;
+  /** Multiplications and additions of the scores, in all, for the race's n. */
+  readonly work: number;
+  /** Bytes of what is between query and key, if it is stored. */
+  readonly bytes: number;
+  /** Milliseconds of the race; NaN before it. */
+  readonly ms: number;
+}
+
+/** What the picture shows: dot, scaled, additive. */
+export interface ScorersNumbers {
+  readonly all: readonly Scorer[];
+}
+
+const SIZE = 64;
+const POWERS = [4, 6, 8, 10] as const;
+const EIGHT = 8;
+
+const normals = (seed: number, rows: number, d: number) => {
+  const random = new Generator(seed);
+  return tensor(
+    Float32Array.from({ length: rows * d }, () => random.normal()),
+    [rows, d],
+  );
+};
+
+/** Weights of the three for the same queries and keys, in the order dot, scaled, additive. */
+function weightsOf(d: number, rows: number, keys: number) {
+  const [q, k] = [normals(1, SIZE, d), normals(2, SIZE, d)];
+  const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
+  const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
+  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+  const returnWeights = true;
+  const dot = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights });
+  const scaled = scaledDotProductAttention(query, key, key, { returnWeights });
+  const additive = layer.forward(query, key, key, { returnWeights });
+  return [dot, scaled, additive].map(({ weights, lse }) => ({
+    weights: weights!.toFloat64(),
+    lse: lse.toFloat64(),
+  }));
+}
+
+const known = new Map<string, readonly number[][]>();
+
+/** Mean entropies: [scorer][power]. */
+function entropies(): readonly (readonly number[])[] {
+  let found = known.get("entropies");
+  if (found === undefined) {
+    found = [[], [], []];
+    for (const power of POWERS)
+      for (const [s, { weights }] of weightsOf(2 ** power, SIZE, SIZE).entries())
+        found[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
+    known.set("entropies", found);
+  }
+  return found;
+}
+
+/** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
+function rows(power: number): readonly number[][] {
+  const key = `row ${power}`;
+  let found = known.get(key);
+  if (found === undefined) {
+    found = weightsOf(2 ** power, 1, EIGHT).map(({ weights, lse }) =>
+      // A share that is 0 in float32 has a score at least 103 below the largest.
+      Array.from(weights, (weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse[0]) + 0),
+    );
+    known.set(key, found);
+  }
+  return found;
+}
+
+/** Milliseconds of one call of each, the best of three. */
+function times(n: number, d: number): number[] {
+  const [query, key] = [normals(1, n, d), normals(2, n, d)];
+  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+  const calls = [
+    () => scaledDotProductAttention(query, key, key, { scale: 1 }),
+    () => scaledDotProductAttention(query, key, key),
+    () => layer.forward(query, key, key),
+  ];
+  return calls.map((call) => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let turn = 0; turn < 3; turn++) {
+      const start = performance.now();
+      call();
+      best = Math.min(best, performance.now() - start);
+    }
+    return best;
+  });
+}
+
+/** The numbers of a state. */
+export function compute({ power, n, race }: Scorers): ScorersNumbers {
+  const d = 2 ** power;
+  const ms = race > 0 ? times(n, d) : [Number.NaN, Number.NaN, Number.NaN];
+  return {
+    all: rows(power).map((scores, s) => ({
+      scores,
+      shares: softmaxOf(scores),
+      entropies: entropies()[s],
+      parameters: s < 2 ? 0 : 2 * d * d + d,
+      work: 2 * n * n * d + (s < 2 ? 0 : 4 * n * d * d + 2 * n * n * d),
+      bytes: s < 2 ? 0 : n * n * d * 4,
+      ms: ms[s],
+    })),
+  };
+}

@@ -1,0 +1,292 @@
+/** Dot, scaled, additive: the same data, three scorers, and what each costs. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Scorers, ScorersNumbers } from "./compute.ts";
+
+type Seen = View<Scorers, ScorersNumbers>;
+
+const NAMES = ["dot", "scaled", "additive"] as const;
+const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
+const COLORS = ["q", "w", "v"] as const;
+const POWERS = [4, 6, 8, 10];
+const MOST = Math.log(64);
+
+export const initial: Scorers = { power: 6, n: 256, race: 0, guess1: -1 };
+
+const size = (bytes: number) =>
+  bytes === 0 ? "0" : bytes >= 2 ** 20 ? `${number(bytes / 2 ** 20)} MiB` : `${number(bytes / 1024)} KiB`;
+const count = (value: number) =>
+  value >= 1e9
+    ? `${number(value / 1e9)} billion`
+    : value >= 1e6
+      ? `${number(value / 1e6)} million`
+      : value.toLocaleString("en-US");
+
+function picture(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const parts: string[] = [];
+  const g = wide
+    ? { x: 20, step: 285, width: 240, top: 62, height: 110 }
+    : { x: 10, step: 122, width: 110, top: 40, height: 74 };
+  for (const [s, one] of n.all.entries()) {
+    const x = g.x + s * g.step;
+    parts.push(
+      label(x, 20, NAMES[s], { class: `bold t${COLORS[s]} ${wide ? "s15" : ""}` }),
+      label(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
+    );
+    const step = g.width / 8;
+    const bars = one.shares
+      .map((share, j) => {
+        const height = share * g.height;
+        return (
+          mark("rect", {
+            x: x + j * step + 1,
+            y: g.top,
+            width: step - 2,
+            height: g.height,
+            class: "fhover",
+          }) +
+          mark("rect", {
+            x: x + j * step + 1,
+            y: g.top + g.height - height,
+            width: step - 2,
+            height,
+            class: `f${COLORS[s]}`,
+          }) +
+          (wide
+            ? label(x + (j + 0.5) * step, g.top + g.height + 14, share >= 0.005 ? percent(share) : "0", {
+                class: "mid s11 second",
+              })
+            : "")
+        );
+      })
+      .join("");
+    parts.push(named(NAMES[s], bars));
+    if (wide) {
+      const rows = [
+        ["parameters", one.parameters.toLocaleString("en-US")],
+        ["multiply, add", count(one.work)],
+        ["between q and k", one.bytes === 0 ? "one number a pair" : `${size(one.bytes)} if kept`],
+        ["time here", Number.isNaN(one.ms) ? "press Race" : `${number(one.ms)} ms`],
+      ];
+      for (const [r, [name, value]] of rows.entries())
+        parts.push(
+          label(x, g.top + g.height + 44 + r * 22, name, { class: "second s12" }),
+          label(x + 104, g.top + g.height + 44 + r * 22, value, {
+            class: `s12 ${r === 3 && !Number.isNaN(one.ms) ? "bold" : ""}`,
+          }),
+        );
+    }
+  }
+  // Entropy against d on a fixed axis.
+  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 330, 156, 272];
+  const x = (power: number) => x0 + ((power - 4) / 6) * (x1 - x0);
+  const y = (entropy: number) => y1 - (entropy / 4.4) * (y1 - y0);
+  parts.push(
+    label(
+      x0 - 30,
+      y0 - 12,
+      wide ? "entropy of 64 shares, in nats, against the length d of the lists" : "entropy against d",
+      { class: "second s12" },
+    ),
+    line(x0, y1, x1, y1, "lthird"),
+    line(x0, y(MOST), x1, y(MOST), "lline dash"),
+    label(x0 + 6, y(MOST) - 5, "all equal: 4.16", { class: "third s11" }),
+    ...[0, 2, 4].map((value) => label(x0 - 8, y(value) + 4, String(value), { class: "end third s11" })),
+    ...POWERS.map((power) =>
+      label(x(power), y1 + 16, `${power === 4 ? "d = " : ""}${2 ** power}`, { class: "mid third s11" }),
+    ),
+    line(x(state.power), y0, x(state.power), y1, "lline"),
+  );
+  for (const [s, one] of n.all.entries()) {
+    const points = one.entropies.map((entropy, i) => `${x(POWERS[i]).toFixed(1)} ${y(entropy).toFixed(1)}`);
+    const last = one.entropies[3];
+    parts.push(
+      mark("path", { d: `M${points.join("L")}`, class: `l${COLORS[s]}` }),
+      ...one.entropies.map((entropy, i) =>
+        mark("circle", {
+          cx: x(POWERS[i]),
+          cy: y(entropy),
+          r: POWERS[i] === state.power ? 5 : 3,
+          class: `f${COLORS[s]}`,
+        }),
+      ),
+      label(x1 + 8, y(last) + (s === 2 ? 2 : s === 1 ? 16 : 4), NAMES[s], {
+        class: `t${COLORS[s]} bold s12`,
+      }),
+    );
+  }
+  if (state.guess1 >= 0)
+    parts.push(
+      mark("circle", { cx: x(10), cy: y(state.guess1 / 100), r: 6, class: "none lk" }),
+      label(x(10) - 10, y(state.guess1 / 100) - 8, "your guess", { class: "end tk s11 halo" }),
+    );
+  return parts.join("");
+}
+
+const at = (state: Scorers) =>
+  POWERS.indexOf(POWERS.reduce((a, b) => (Math.abs(b - state.power) < Math.abs(a - state.power) ? b : a)));
+
+export const page: Page<Scorers, ScorersNumbers> = {
+  name: "scorers",
+  title: "Dot, scaled, additive",
+  point:
+    "Three ways to score a query and a key. One saturates, one divides that away, and one is never in danger but costs a small network for every pair.",
+  initial,
+  check: (state) => ({
+    ...state,
+    power: POWERS.includes(state.power) ? state.power : 6,
+    n: [64, 128, 256, 512].includes(state.n) ? state.n : 256,
+    race: Math.min(1e6, Math.max(0, Math.round(state.race))) + 0,
+  }),
+  steps: [
+    {
+      title: "The same data, three scores",
+      state: {},
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers look at the same numbers.</p>
+<p><b class="q">Dot</b>: multiply and add (Luong, 2015). <b class="w">Scaled</b>: the same, divided by √d (2017). <b class="v">Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
+<p>Dot gives its favorite <b>${percent(Math.max(...n.all[0].shares))}</b>, scaled ${percent(Math.max(...n.all[1].shares))}, additive ${percent(Math.max(...n.all[2].shares))}. <b>Change d</b>: all three columns move at once.</p>`,
+    },
+    {
+      title: "As lists grow",
+      state: { power: 4 },
+      text: () =>
+        html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. At d = 16 the dot product is already below 1.5.</p>`,
+      predict: {
+        ask: "What is left of the dot product’s entropy at d = 1024? (in hundredths of a nat)",
+        min: 0,
+        max: 416,
+        step: 1,
+        start: 100,
+        unit: "",
+        show: { power: 10 },
+        say: (guess, { numbers: n }) =>
+          html`You said ${number(guess / 100)} nats. It is <b>${number(n.all[0].entropies[3])}</b>: nearly every row has decided before anything was learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, as at d = 16.`,
+      },
+    },
+    {
+      title: "Why additive needs no division",
+      state: { power: 10 },
+      text: () => html`<p>A tanh is between −1 and 1, whatever goes in. So a score is at most the sum of the sizes of <i>w</i>, and with first values of the usual size that sum of random signs stays small. It cannot run away with d.</p>
+<p class="formula"><math><mo>|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo>|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo>|</mo><msub><mi>w</mi><mi>a</mi></msub><mo>|</mo></math></p>
+<p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
+    },
+    {
+      title: "Race",
+      state: { power: 6, n: 256 },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>On paper all three grow like n²·d. A clock tells them apart. Press <b>Race</b>: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
+${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms / Math.max(1e-3, n.all[1].ms), 2)} times</b> as long as scaled.</p>`}
+<p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed computes it again instead.</p>`,
+    },
+    {
+      title: "Which one, then?",
+      state: { power: 6 },
+      text: () =>
+        html`<p>Scaled is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn. Plain dot is fine for short lists. Additive is at its best where queries and keys are of different kinds and lengths, as in the first translators, and where there are few of them.</p>`,
+    },
+  ],
+  picture,
+  label: ({ numbers: n, state }) =>
+    `Three columns at d = ${2 ** state.power}: ${n.all.map((one, s) => `${NAMES[s]}, largest of eight shares ${percent(Math.max(...one.shares))}`).join("; ")}.`,
+  caption: ({ numbers: n, state }) =>
+    html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? "" : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
+  control: ({
+    state,
+    used,
+  }) => html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>
+<button type="button" data-act="race">Race</button>
+${used && html`<span class="choice roomy">${[64, 256, 512].map((size) => html`<button type="button" data-act="n:${size}" aria-pressed="${String(state.n === size)}">n = ${size}</button>`)}</span>`}`,
+  actions: {
+    power: (_, __, value) => ({ power: Number(value), race: 0 }),
+    race: ({ state }) => ({ race: state.race + 1 }),
+    n: (_, n) => ({ n: Number(n), race: 0 }),
+  },
+  drags: {},
+  code: {
+    typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+// Scores of one query with eight keys, d = ${2 ** state.power}:
+// dot, scaled, additive.
+const scores = [
+${n.all.map((one) => `  [${pairs(one.scores, "   ")}]`).join(",\n")}];
+
+const one = tensor(Float64Array.of(1), [1, 1]);
+for (const row of scores) {
+  const key =
+    tensor(Float64Array.from(row), [8, 1]);
+  const { weights } = scaledDotProductAttention(
+    one, key, key,
+    { scale: 1, returnWeights: true });
+  console.log([...weights.toFloat64()]
+    .map((x) => x.toFixed(3)).join(" "));
+}`,
+    python: ({ numbers: n, state }) => `import numpy as np
+
+# Scores of one query with eight keys, d = ${2 ** state.power}:
+# dot, scaled, additive.
+scores = np.array([
+${n.all.map((one) => `    [${pairs(one.scores, "     ")}]`).join(",\n")}])
+
+e = np.exp(scores - scores.max(1, keepdims=True))
+shares = e / e.sum(1, keepdims=True)
+for row in shares:
+    print(" ".join(f"{x:.3f}" for x in row))`,
+    printed: ({ numbers: n }) => n.all.map((one) => one.shares.map((x) => x.toFixed(3)).join(" ")).join("\n"),
+    lit: () => "e / e.sum",
+    names: { shares: "scaled", weights: "scaled" },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `d = ${2 ** state.power}, n = ${state.n}`,
+    columns: ["", ...NAMES],
+    rows: [
+      ...POWERS.map((power, i) => [
+        `entropy at d = ${2 ** power}`,
+        ...n.all.map((one) => Number(one.entropies[i].toPrecision(4))),
+      ]),
+      ["parameters", ...n.all.map((one) => one.parameters)],
+      ["multiply, add", ...n.all.map((one) => one.work)],
+      ["bytes between q and k", ...n.all.map((one) => one.bytes)],
+      [
+        "milliseconds",
+        ...n.all.map((one) => (Number.isNaN(one.ms) ? "not raced" : Number(one.ms.toPrecision(3)))),
+      ],
+    ],
+  }),
+  tasks: [
+    {
+      text: "Find a d and an n at which additive’s hidden layer would take more than 500 MiB, if it were kept.",
+      done: ({ numbers: n }) => n.all[2].bytes > 500 * 2 ** 20,
+    },
+    {
+      text: "Run the race at n = 512, and see additive take more than three times as long as scaled.",
+      done: ({ state, numbers: n }) => state.n === 512 && n.all[2].ms > 3 * n.all[1].ms,
+    },
+  ],
+  recall: [
+    [
+      "All three are said to cost n²·d. Why is one so much slower?",
+      "Dot products of all pairs are one matrix product. Additive needs a tanh for every pair and hidden number, which no matrix unit does.",
+    ],
+    [
+      "Why does additive attention not saturate at first, without any division?",
+      "A tanh is at most 1, so a score is at most the sum of the sizes of w, however long queries and keys are.",
+    ],
+  ],
+  limits:
+    "These are layers that have learned nothing. Training changes w, W and U, and an additive layer can learn scores as large as it likes. And a race in a browser is one machine and one size.",
+  trained: { text: "See scaled scores of a trained head", address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2" },
+};
+
+/** Eight numbers in two lines. */
+function pairs(scores: readonly number[], indent: string): string {
+  return `${scores.slice(0, 4).join(", ")},\n${indent}${scores.slice(4).join(", ")}`;
+}

@@ -1,0 +1,588 @@
+/** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
+import { html, type Markup } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { SENTENCE } from "../frame/sentence.ts";
+import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { percent, wordsOf } from "../frame/words.ts";
+import type { Steps, StepsNumbers } from "./compute.ts";
+
+type Seen = View<Steps, StepsNumbers>;
+
+const N = 4;
+const D = 2;
+
+/** Names of the stops, and what each is called in a sentence. */
+const STAGES = ["score", "÷ √d", "mask", "− max", "exp", "sum", "share", "× V"] as const;
+
+export const initial: Steps = {
+  q: [1, 0, 0, 2, 1, 1, 3, 1],
+  k: [3, 1, 0, 1, 1, 2, 1, 0],
+  v: [4, 0, 0, 4, 2, 2, -2, 0],
+  stage: 0,
+  row: 3,
+  column: 0,
+  causal: false,
+  big: false,
+  unsafe: false,
+  own: "",
+  guess1: -1,
+};
+
+/** Four words of the sentence: the first that are not repeated and longer than two letters. */
+export function fourWords(own: string): string[] {
+  const words = wordsOf(own === "" ? SENTENCE : own, 40).map((word) =>
+    word.replace(/[.,;:!?]+$/u, "").toLowerCase(),
+  );
+  const distinct = [...new Set(words)];
+  const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");
+  const chosen = own === "" ? ["cat", "sat", "mat", "it"] : (long.length >= N ? long : distinct).slice(0, N);
+  while (chosen.length < N) chosen.push("…");
+  return chosen.map((word) => (word.length > 8 ? `${word.slice(0, 7)}…` : word));
+}
+
+const geometry = (wide: boolean) =>
+  wide
+    ? { w: 52, h: 38, qx: 78, sx: 222, sy: 216, vx: 560, top: 30 }
+    : { w: 33, h: 24, qx: 44, sx: 124, sy: 142, vx: 298, top: 22 };
+
+const whole = (value: number) => String(value).replace("-", "−");
+/** A number in a cell: at most four characters. */
+function short(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (value === Number.POSITIVE_INFINITY) return "∞";
+  if (value === Number.NEGATIVE_INFINITY) return "−∞";
+  const text =
+    Math.abs(value) >= 100 ? value.toFixed(0) : Number.isInteger(value) ? String(value) : value.toFixed(2);
+  return text.replace("-", "−");
+}
+
+/** What the cells of the middle matrix hold at a stage. */
+function cellsAt(n: StepsNumbers, stage: number): readonly (readonly number[])[] {
+  return [n.dots, n.scaled, n.masked, n.shifted, n.exps, n.exps, n.shares, n.shares][stage];
+}
+
+function matrix(
+  name: "q" | "k" | "v",
+  view: Seen,
+  transposed: boolean,
+  x: number,
+  y: number,
+  color: string,
+): string {
+  const { state, wide } = view;
+  const { w, h } = geometry(wide);
+  const words = fourWords(state.own);
+  const used = (i: number) => (name === "q" ? i === state.row : name === "k" ? i === state.column : true);
+  const parts: string[] = [];
+  for (let i = 0; i < N; i++)
+    for (let d = 0; d < D; d++) {
+      const value = state[name][i * D + d];
+      const [cx, cy] = transposed ? [x + i * w, y + d * h] : [x + d * w, y + i * h];
+      parts.push(
+        mark(
+          "g",
+          {
+            "data-drag": `${name}:${i * D + d}`,
+            "data-key": `${name}:${i * D + d}`,
+            tabindex: "0",
+            role: "slider",
+            class: "drag",
+            "aria-label": `${name.toUpperCase()} of ${words[i]}, number ${d + 1}`,
+            "aria-valuemin": "-9",
+            "aria-valuemax": "9",
+            "aria-valuenow": String(value),
+          },
+          mark("rect", {
+            x: cx + 1,
+            y: cy + 1,
+            width: w - 2,
+            height: h - 2,
+            rx: 3,
+            class: used(i) ? `f${color} soft grip` : "fhover grip",
+          }) +
+            label(cx + w / 2, cy + h / 2 + 5, whole(value), {
+              class: `mid mono t${color} ${used(i) ? "bold" : ""}`,
+            }),
+        ),
+      );
+    }
+  return named(name, parts.join(""));
+}
+
+function picture(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const { w, h, qx, sx, sy, vx, top } = geometry(wide);
+  const words = fourWords(state.own);
+  const stage = state.stage;
+  const cells = cellsAt(n, stage);
+  const quiet = wide ? "s12" : "s11";
+  const ky = sy - D * h - (wide ? 26 : 22);
+  const parts: string[] = [
+    label(qx + w, sy - 10, "Q", { class: "mid tq bold" }),
+    label(sx - 12, ky + h + 5, "Kᵀ", { class: "end tk bold" }),
+    matrix("q", view, false, qx, sy, "q"),
+    matrix("k", view, true, sx, ky, "k"),
+  ];
+  for (let i = 0; i < N; i++) {
+    parts.push(
+      label(qx - 8, sy + i * h + h / 2 + 4, words[i], {
+        class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,
+      }),
+      label(sx + i * w + w / 2, ky - 8, words[i], {
+        class: `mid ${quiet} ${i === state.column ? "tk bold" : ""}`,
+      }),
+    );
+  }
+  const scores: string[] = [];
+  for (let i = 0; i < N; i++)
+    for (let j = 0; j < N; j++) {
+      const value = cells[i][j];
+      const [x, y] = [sx + j * w, sy + i * h];
+      const isShare = stage >= 6;
+      const off = value === Number.NEGATIVE_INFINITY;
+      const chosen = i === state.row && j === state.column;
+      scores.push(
+        mark(
+          "g",
+          {
+            "data-act": `cell:${i},${j}`,
+            "data-key": `cell:${i},${j}`,
+            tabindex: "0",
+            role: "button",
+            class: "press",
+            "aria-label": `${words[i]} and ${words[j]}: ${short(value)}`,
+            "aria-pressed": String(chosen),
+          },
+          mark("rect", {
+            x: x + 1,
+            y: y + 1,
+            width: w - 2,
+            height: h - 2,
+            class:
+              isShare && value > 0
+                ? weightClass(value)
+                : Number.isNaN(value) || value === Number.POSITIVE_INFINITY
+                  ? "fb soft"
+                  : "fhover",
+          }) +
+            (off
+              ? mark("path", { d: `M${x + 4} ${y + h - 4}L${x + w - 4} ${y + 4}`, class: "hatched" })
+              : "") +
+            label(x + w / 2, y + h / 2 + 4, isShare && !Number.isNaN(value) ? percent(value) : short(value), {
+              class: `mid mono ${quiet} ${isShare && value > 0 ? textClass(value) : ""} ${chosen ? "bold" : ""}`,
+            }) +
+            (chosen
+              ? mark("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
+              : ""),
+        ),
+      );
+    }
+  parts.push(named("scores", named("shares", scores.join(""))));
+  parts.push(
+    label(
+      sx + 2 * w,
+      sy + N * h + 18,
+      [
+        "Q·Kᵀ",
+        "Q·Kᵀ ÷ √2",
+        "masked",
+        state.unsafe ? "not shifted" : "minus the row’s maximum",
+        "e to the power of that",
+        "row sums on the right",
+        "shares: each row adds up to 100 %",
+        "shares",
+      ][stage],
+      { class: "mid second s12" },
+    ),
+  );
+  // What belongs to a row: its maximum, then its sum.
+  const side = sx + N * w + 10;
+  if (stage === 3 || stage === 5)
+    parts.push(
+      named(
+        "sums",
+        [stage === 3 ? n.maxima : n.sums]
+          .flat()
+          .map((value, i) =>
+            label(side, sy + i * h + h / 2 + 4, `${stage === 3 ? "max" : "Σ"} ${short(value)}`, {
+              class: `${quiet} mono ${i === state.row ? "bold" : "second"}`,
+            }),
+          )
+          .join(""),
+      ),
+    );
+  if (wide || stage === 7) {
+    const vy = sy - N * h - (wide ? 26 : 20);
+    parts.push(
+      label(vx - 12, Math.max(top, vy) + 2 * h, "V", { class: "end tv bold" }),
+      matrix("v", view, false, vx, vy, "v"),
+    );
+    if (wide)
+      for (let i = 0; i < N; i++)
+        parts.push(
+          label(vx + D * w + 8, vy + i * h + h / 2 + 4, words[i], {
+            class: `${quiet} ${stage === 7 && i === state.column ? "bold" : ""}`,
+          }),
+        );
+    const out: string[] = [];
+    for (let i = 0; i < N; i++)
+      for (let d = 0; d < D; d++)
+        out.push(
+          mark("rect", {
+            x: vx + d * w + 1,
+            y: sy + i * h + 1,
+            width: w - 2,
+            height: h - 2,
+            class: stage === 7 ? "fv soft" : "fhover",
+          }),
+          stage === 7
+            ? label(vx + d * w + w / 2, sy + i * h + h / 2 + 4, short(n.output[i][d]), {
+                class: `mid mono ${quiet} ${i === state.row ? "bold" : ""}`,
+              })
+            : "",
+        );
+    parts.push(
+      named("output", out.join("")),
+      label(vx + w, sy + N * h + 18, "output", { class: "mid second s12" }),
+    );
+  }
+  if (wide) parts.push(written(view));
+  return parts.join("");
+}
+
+/** The arithmetic of the chosen cell, a line a stage. */
+function written({ numbers: n, state }: Seen): string {
+  const { row: i, column: j, stage } = state;
+  const [q, k] = [state.q.slice(i * D, i * D + D), state.k.slice(j * D, j * D + D)];
+  const paren = (value: number) => (value < 0 ? `(${whole(value)})` : whole(value));
+  const sum = `${n.exps[i].map(short).join(" + ")}`;
+  const all = [
+    `${paren(q[0])} × ${paren(k[0])} + ${paren(q[1])} × ${paren(k[1])} = ${short(n.dots[i][j])}`,
+    `${short(n.dots[i][j])} ÷ √2${state.big ? " + 1000" : ""} = ${short(n.scaled[i][j])}`,
+    state.causal && j > i ? "later word: −∞" : `may be seen: ${short(n.masked[i][j])}`,
+    state.unsafe
+      ? `left as it is: ${short(n.shifted[i][j])}`
+      : `${short(n.masked[i][j])} − ${short(n.maxima[i])} = ${short(n.shifted[i][j])}`,
+    `e^(${short(n.shifted[i][j])}) = ${short(n.exps[i][j])}`,
+    `${sum} = ${short(n.sums[i])}`,
+    `${short(n.exps[i][j])} ÷ ${short(n.sums[i])} = ${Number.isNaN(n.shares[i][j]) ? "NaN" : percent(n.shares[i][j])}`,
+    `sum of shares × values = (${n.output[i].map(short).join(", ")})`,
+  ];
+  const [x, y, step] = [30, 420, 30];
+  return (
+    named(
+      "written",
+      all
+        .map((text, s) => {
+          const [cx, cy] = [x + (s >= 4 ? 420 : 0), y + (s % 4) * step];
+          return (
+            (s === stage
+              ? mark("rect", { x: cx - 8, y: cy - 17, width: 400, height: 25, rx: 4, class: "fhover" })
+              : "") +
+            label(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
+            label(cx + 66, cy, s <= stage ? text : "…", {
+              class: `mono s12 ${s === stage ? "bold" : s < stage ? "second" : "third"}`,
+            })
+          );
+        })
+        .join(""),
+    ) + line(30, 394, 830, 394, "lline")
+  );
+}
+
+function caption({ numbers: n, state }: Seen): Markup {
+  const words = fourWords(state.own);
+  const { row: i, column: j, stage } = state;
+  const [a, b] = [html`<b class="q">“${words[i]}”</b>`, html`<b class="k">“${words[j]}”</b>`];
+  const share = n.shares[i][j];
+  switch (stage) {
+    case 0:
+      return html`The query of ${a} and the key of ${b}, number by number: the score is ${short(n.dots[i][j])}.`;
+    case 1:
+      return html`Each score is divided by √2, because a list has two numbers: ${short(n.dots[i][j])} becomes ${short(n.scaled[i][j])}.`;
+    case 2:
+      return state.causal
+        ? html`Later words are hidden: their scores are −∞.`
+        : html`No mask here: every word may look at every word.`;
+    case 3:
+      return state.unsafe
+        ? html`The maximum is not subtracted. Scores go into the exponential as they are, up to ${short(n.maxima[i])}.`
+        : html`From every score of the row of ${a} its maximum, ${short(n.maxima[i])}, is subtracted. The largest is now 0.`;
+    case 4:
+      if (!Number.isFinite(n.exps[i][j]))
+        return html`<i>e</i> to the power of each: too large for any number, ∞.`;
+      return state.unsafe
+        ? html`<i>e</i> to the power of each score: the largest of the row is ${short(Math.max(...n.exps[i]))}.`
+        : html`<i>e</i> to the power of each: no number is negative now, and the largest of a row is 1.`;
+    case 5:
+      return html`The row of ${a} adds up to ${short(n.sums[i])}.`;
+    case 6:
+      return Number.isNaN(share)
+        ? html`∞ ÷ ∞ is not a number. The whole row is lost.`
+        : html`Each is divided by the sum: ${a} gives ${percent(share)} of its attention to ${b}.`;
+    default:
+      return Number.isNaN(share)
+        ? html`What is not a number stays so: the output is lost too.`
+        : html`The output of ${a} is the average of the values, by these shares: (${n.output[i].map(short).join(", ")}).`;
+  }
+}
+
+const dragged = (name: "q" | "k" | "v") => ({
+  move: ({ state }: Seen, at: string, { y }: { y: number }, gesture: { first: boolean; memo?: unknown }) => {
+    const index = Number(at);
+    if (gesture.first) gesture.memo = { y, value: state[name][index] };
+    const from = gesture.memo as { y: number; value: number };
+    return {
+      [name]: state[name].map((value, n) =>
+        n === index ? from.value + Math.round((from.y - y) / 14) : value,
+      ),
+      ...focus(state, name, index),
+    };
+  },
+  key: ({ state }: Seen, at: string, dx: number, dy: number) => {
+    const index = Number(at);
+    return {
+      [name]: state[name].map((value, n) => (n === index ? value + Math.sign(dx + dy) : value)),
+      ...focus(state, name, index),
+    };
+  },
+});
+
+/** The row or column that a changed number is in becomes the chosen one. */
+const focus = (_: Steps, name: string, index: number): Partial<Steps> =>
+  name === "q" ? { row: Math.floor(index / D) } : name === "k" ? { column: Math.floor(index / D) } : {};
+
+const inRange = (numbers: readonly number[], like: readonly number[]) =>
+  numbers.length === like.length
+    ? numbers.map((value) => Math.min(9, Math.max(-9, Math.round(value))) + 0)
+    : like;
+
+const list = (numbers: readonly number[], from: number, to: number) => numbers.slice(from, to).join(", ");
+
+export const page: Page<Steps, StepsNumbers> = {
+  name: "steps",
+  title: "Step by step",
+  point:
+    "The formula in eight small steps on four words. Every number can be changed, and every number says where it comes from.",
+  initial,
+  check: (state) => ({
+    ...state,
+    q: inRange(state.q, initial.q),
+    k: inRange(state.k, initial.k),
+    v: inRange(state.v, initial.v),
+    stage: Math.min(7, Math.max(0, Math.round(state.stage))) + 0,
+    row: Math.min(N - 1, Math.max(0, Math.round(state.row))) + 0,
+    column: Math.min(N - 1, Math.max(0, Math.round(state.column))) + 0,
+    own: state.own.slice(0, 120),
+  }),
+  steps: [
+    {
+      title: "A score for every pair",
+      state: {},
+      text: () => html`<p>Four words. Each has a query of two numbers (a row of <b class="q">Q</b>) and a key of two numbers (a column of <b class="k">K<sup>T</sup></b>). Where the row of one word meets the column of another, there is their score: multiply number by number and add.</p>
+<p>All sixteen at once are one matrix product, Q·K<sup>T</sup>. Press any cell; its arithmetic is written below.</p>
+<p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mi>V</mi></math></p>`,
+    },
+    {
+      title: "From scores to shares",
+      state: { stage: 4 },
+      text: ({
+        state,
+      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the row’s sum makes it add up. Move the slider under the picture from stop to stop.</p>
+<p>The subtraction of the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
+      predict: {
+        ask: "“it” has the scores 10, 1, 5 and 3 before division. What share will the 10 get?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 50,
+        unit: " %",
+        show: { stage: 6, q: initial.q, k: initial.k, row: 3, column: 0 },
+        say: (guess, { numbers: n }) =>
+          html`You said ${guess} %. Its share is <b>${percent(n.shares[3][0])}</b>. Among the 19 points of the row it has 53 %, but softmax counts differences, not proportions.`,
+      },
+    },
+    {
+      title: "An average of values",
+      state: { stage: 7 },
+      text: () => html`<p>Each word has a third list, its value: a row of <b class="v">V</b>. The output of a word is the sum of all values, each times its share. Row of shares, column of values: the same kind of product as at the start.</p>
+<p>Change a number of V by dragging it up or down. Scores and shares stay as they are: values have no say in where a word looks.</p>`,
+    },
+    {
+      title: "With a mask",
+      state: { stage: 6, causal: true, row: 1 },
+      text: ({ numbers: n }) =>
+        html`<p>A causal mask puts −∞ where a later word is. <i>e</i><sup>−∞</sup> is 0, and the shares of the words that are left add up to 100 % again: the second word’s first share is now ${percent(n.shares[1][0])}. The first word can only look at itself.</p>`,
+    },
+    {
+      title: "Why − max",
+      state: { stage: 4, big: true, unsafe: true },
+      text: ({
+        state,
+        numbers: n,
+      }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for any computer number: it is ${Number.isFinite(n.exps[3][0]) ? short(n.exps[3][0]) : "∞"}, and ∞ ÷ ∞ is NaN. Move on to “share” and see a whole row die.</p>
+<p><button type="button" data-act="unsafe">${state.unsafe ? "Subtract the maximum" : "Leave the subtraction out"}</button></p>
+<p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, heed in every tile it computes.</p>`,
+    },
+  ],
+  picture,
+  label: (view) =>
+    `Matrices of four words at the stop “${STAGES[view.state.stage]}”. ${fourWords(view.state.own)[view.state.row]} and ${fourWords(view.state.own)[view.state.column]}: ${short(cellsAt(view.numbers, view.state.stage)[view.state.row][view.state.column])}.`,
+  caption,
+  control: ({
+    state,
+    used,
+  }) => html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>
+${used && html`<label><input type="checkbox" data-act="causal"${state.causal ? html` checked` : ""}> mask</label><label class="roomy"><input type="checkbox" data-act="big"${state.big ? html` checked` : ""}> + 1000</label><label class="roomy"><input type="checkbox" data-act="safe"${state.unsafe ? "" : html` checked`}> − max</label>`}`,
+  actions: {
+    stage: (_, __, value) => ({ stage: Number(value) }),
+    cell: (_, at) => {
+      const [row, column] = at.split(",").map(Number);
+      return { row, column };
+    },
+    causal: (_, __, value) => ({ causal: value === "true" }),
+    big: (_, __, value) => ({ big: value === "true" }),
+    safe: (_, __, value) => ({ unsafe: value !== "true" }),
+    unsafe: ({ state }) => ({ unsafe: !state.unsafe, stage: Math.max(4, state.stage) }),
+  },
+  drags: { q: dragged("q"), k: dragged("k"), v: dragged("v") },
+  sentence: (own) => ({ own }),
+  carry: ({ own }) => ({ own }),
+  code: {
+    typescript: ({
+      state: { q, k, v, causal, big, unsafe },
+    }) => `import { ${causal && !unsafe ? "causal, " : ""}tensor,
+  scaledDotProductAttention } from "heed";
+${unsafe ? 'import { withoutMaximum } from "heed/reference";\n' : ""}
+const q = Float64Array.of(${list(q, 0, 8)});
+const k = Float64Array.of(${list(k, 0, 8)});
+const v = Float64Array.of(${list(v, 0, 8)});
+${
+  unsafe
+    ? `
+const sizes = { Nq: 4, Nk: 4, dk: 2, dv: 2 };
+const { weights, output } = withoutMaximum(
+  q, k, v, sizes, {
+    allowed: (i, j) => ${causal ? "j <= i" : "true"},
+    score: (s) => s + ${big ? 1000 : 0} });`
+    : `
+const add = tensor(
+  new Float64Array(16).fill(${big ? 1000 : 0}), [4, 4]);
+const result = scaledDotProductAttention(
+  tensor(q, [4, 2]), tensor(k, [4, 2]),
+  tensor(v, [4, 2]),
+  { attnMask: [add${causal ? ", causal()" : ""}],
+    returnWeights: true });
+const weights = result.weights.toFloat64();
+const output = result.output.toFloat64();`
+}
+
+const text =
+  (x) => (x !== x ? "nan" : x.toFixed(3));
+const show = (rows, n) => {
+  for (let i = 0; i < 4; i++)
+    console.log([...rows.slice(i * n, i * n + n)]
+      .map(text).join(" "));
+};
+show(weights, 4);
+show(output, 2);`,
+    python: ({ state: { q, k, v, causal, big, unsafe } }) => `import numpy as np
+
+Q = np.array(
+    [${list(q, 0, 8)}])
+K = np.array(
+    [${list(k, 0, 8)}])
+V = np.array(
+    [${list(v, 0, 8)}])
+
+Q, K, V = (x.reshape(4, 2) for x in (Q, K, V))
+
+np.seterr(over="ignore", invalid="ignore")
+scores = Q @ K.T
+scores = scores / np.sqrt(2)${big ? " + 1000" : ""}
+${causal ? "later = np.triu(np.ones((4, 4)), 1) == 1\nscores = np.where(later, -np.inf, scores)\n" : ""}${unsafe ? "" : "scores = scores - scores.max(1, keepdims=True)\n"}e = np.exp(scores)
+sums = e.sum(1, keepdims=True)
+shares = e / sums
+output = shares @ V
+
+for row in [*shares, *output]:
+    print(" ".join(f"{x:.3f}" for x in row))`,
+    printed: ({ numbers: n }) =>
+      [...n.shares, ...n.output]
+        .map((row) =>
+          row.map((x) => (Number.isNaN(x) ? "nan" : x.toFixed(3).replace(/^-0\.000$/, "-0.000"))).join(" "),
+        )
+        .join("\n"),
+    lit: ({ state: { stage, causal, unsafe } }) =>
+      [
+        "Q @ K.T",
+        "np.sqrt(2)",
+        causal ? "np.where" : undefined,
+        unsafe ? undefined : "scores.max",
+        "np.exp",
+        "e.sum",
+        "e / sums",
+        "shares @ V",
+      ][stage],
+    names: {
+      Q: "q",
+      K: "k",
+      V: "v",
+      q: "q",
+      k: "k",
+      v: "v",
+      scores: "scores",
+      e: "scores",
+      sums: "sums",
+      shares: "shares",
+      weights: "shares",
+      output: "output",
+    },
+  },
+  table: ({ numbers: n, state }) => {
+    const words = fourWords(state.own);
+    const text = (value: number) => (Number.isFinite(value) ? Number(value.toPrecision(4)) : short(value));
+    return {
+      caption: `Row of “${words[state.row]}”`,
+      columns: ["word", ...STAGES.slice(0, 5), "share", "value"],
+      rows: [
+        ...words.map((word, j) => [
+          word,
+          ...[n.dots, n.scaled, n.masked, n.shifted, n.exps, n.shares].map((m) => text(m[state.row][j])),
+          state.v.slice(j * D, j * D + D).join(", "),
+        ]),
+        ["sum", "", "", "", "", text(n.sums[state.row]), "", ""],
+        ["output", "", "", "", "", "", "", n.output[state.row].map((x) => String(text(x))).join(", ")],
+      ],
+    };
+  },
+  tasks: [
+    {
+      text: "Change one number of Q or K so that the second word looks at the third one most.",
+      done: ({ numbers: n, state }) =>
+        [...state.q, ...state.k].filter((value, i) => value !== [...initial.q, ...initial.k][i]).length ===
+          1 && n.shares[1][2] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][3]),
+    },
+    {
+      text: "Make the second word look at all four words equally, by its query alone.",
+      done: ({ numbers: n, state }) =>
+        state.k.join() === initial.k.join() && n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),
+    },
+  ],
+  recall: [
+    [
+      "Which of Q, K and V decide where a word looks, and which what it gets?",
+      "Q and K make the scores and so the shares: where. V is what is averaged by them: what.",
+    ],
+    [
+      "Why may one subtract the maximum of a row from all its scores?",
+      "Softmax depends on differences. The factor e^(−max) is in every exponential and in their sum, and cancels.",
+    ],
+  ],
+  limits:
+    "Two numbers a word are enough for the arithmetic and for nothing else. Where Q, K and V come from, the three matrices that are learned, is not on this page.",
+  trained: {
+    text: "The same lines for one cell of a trained model",
+    address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
+  },
+};

@@ -1,0 +1,33 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compute } from "./compute.ts";
+import { initial } from "./page.ts";
+
+const numbers = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 8, maxLength: 8 });
+
+test("the steps that are written out lead to heed's shares and outputs", () => {
+  fc.assert(
+    fc.property(numbers, numbers, numbers, fc.boolean(), fc.boolean(), (q, k, v, causal, big) => {
+      const n = compute({ ...initial, q, k, v, causal, big });
+      for (let i = 0; i < 4; i++) {
+        for (let j = 0; j < 4; j++) expect(n.shares[i][j]).toBeCloseTo(n.exps[i][j] / n.sums[i], 9);
+        for (let d = 0; d < 2; d++) {
+          const want = n.shares[i].reduce((sum, share, j) => sum + share * v[j * 2 + d], 0);
+          expect(n.output[i][d]).toBeCloseTo(want, 9);
+        }
+      }
+    }),
+  );
+});
+
+test("without the subtraction, scores of 1,000 make a row of NaN", () => {
+  const { exps, shares, output } = compute({ ...initial, big: true, unsafe: true });
+  expect(exps.flat().every((x) => x === Number.POSITIVE_INFINITY)).toBe(true);
+  expect([...shares.flat(), ...output.flat()].every(Number.isNaN)).toBe(true);
+});
+
+test("the page's own example: 10 of 19 points take 96 %", () => {
+  const { dots, shares } = compute(initial);
+  expect(dots[3]).toEqual([10, 1, 5, 3]);
+  expect(shares[3][0]).toBeCloseTo(0.963, 2);
+});
