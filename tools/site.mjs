@@ -1,14 +1,17 @@
 /**
  * `npm run site`: the documentation as static files in `site/`, for any web server and for reading from disk. TypeDoc
  * makes the chapters (docs/), the README and the API reference with its search; beside them are the explorer, a page for
- * each capture of a real model (`explorer/`) and, where it is built, the Lab (`lab/`).
+ * each capture of a real model (`explorer/`), and the Lab (`lab/`).
  * `--check` makes nothing: it fails where an export has no doc comment, or a link in a doc comment leads nowhere.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
 
-/** The captures of a real model's attention that the explorer ships, the first one shown first. */
+/** The capture that the explorer's first page shows. */
+const FIRST = "tired-cat";
+
+/** The captures of a real model's attention, each a page of the explorer. */
 const captures = () =>
   readdirSync(at("models/captures"))
     .filter((name) => name.endsWith(".safetensors"))
@@ -59,19 +62,13 @@ export async function buildSite(out) {
 
   say("the explorer …");
   mkdirSync(`${out}/explorer`, { recursive: true });
-  for (const [n, name] of captures().entries())
-    heed([
-      "html",
-      at(`models/captures/${name}`),
-      "-o",
-      `${out}/explorer/${n === 0 ? "index" : stem(name)}.html`,
-    ]);
+  for (const name of captures())
+    heed(["html", at(`models/captures/${name}`), "-o", `${out}/explorer/${stem(name)}.html`]);
+  copyFileSync(`${out}/explorer/${FIRST}.html`, `${out}/explorer/index.html`);
 
-  if (existsSync(at("tools/lab.mjs"))) {
-    say("the Lab …");
-    const { buildLab } = await import(pathToFileURL(at("tools/lab.mjs")).href);
-    await buildLab(`${out}/lab`);
-  }
+  say("the Lab …");
+  if (run(pinned(), [at("tools/lab.mjs"), `${out}/lab`], { quiet: true }) !== 0)
+    throw new Error("the Lab was not built (see above)");
   say(`site/ is complete: open ${out}/index.html`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs, builds, checks types and style, runs the suite on the source and again on the built package,
+ * `npm test`: installs, builds, checks types, style and doc comments, runs the suite on the source and again on the built package,
  * runs the built package on Node 20, 22, 24 and 26 and in Chromium, and reads the packed tarball. Runs on
  * Node 20.19 with nothing installed. What cannot be had (a Node, a Chromium) is said and counted as skipped.
  *
@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { at, install, NODES, pinned, root, run, say, toolchain } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
-const PARTS = ["types", "lint", "source", "built", "platforms", "browser", "package"];
+const PARTS = ["types", "lint", "docs", "source", "built", "platforms", "browser", "package"];
 const args = process.argv.slice(2);
 const only = args.indexOf("--only");
 const parts = only < 0 ? PARTS : (args.splice(only, 2)[1] ?? "").split(",");
@@ -102,9 +102,15 @@ if (parts.includes("types")) {
 }
 
 if (parts.includes("lint")) {
-  heading("style and room rules: biome ci");
+  heading("lint and import rules: biome ci");
   const status = run(node, [at("node_modules/@biomejs/biome/bin/biome"), "ci", "--error-on-warnings", "."]);
   tally.check("lint", status === 0 ? "" : "biome found problems (see above)");
+}
+
+if (parts.includes("docs")) {
+  heading("the API reference: every export has a doc comment");
+  const status = run(node, [at("tools/site.mjs"), "--check"]);
+  tally.check("API reference", status === 0 ? "" : "TypeDoc found problems (see above)");
 }
 
 if (parts.includes("source")) {

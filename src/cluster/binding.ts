@@ -129,6 +129,19 @@ export async function loadMpi(
 /** Stack of a call on another thread. koffi's own 128 KiB are too few: MPI_Allreduce of MPICH 4.0 overflows them (measured). */
 const STACK = 8 * 2 ** 20;
 
+/** What `heed doctor` says of MPI: the library that a program would use here, or why there is none. */
+export async function describeMpi(
+  wanted: string | undefined,
+  launcher: MpiFamily | undefined,
+): Promise<{ readonly found: boolean; readonly text: string }> {
+  try {
+    const { version, library } = await loadMpi(wanted, launcher);
+    return { found: true, text: `${version}, ${library}` };
+  } catch (error) {
+    return { found: false, text: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 async function loadKoffi(): Promise<Koffi> {
   // A name in a variable: bundlers must not look for an optional dependency.
   const name = "koffi";

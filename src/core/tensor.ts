@@ -308,9 +308,10 @@ export function tensorOver<D extends DType>(
  * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
  * tensor(JSON.parse(text));                      // what JSON.stringify(t) wrote, or any { data, shape }
  *
- * @param data  nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
- * @param shape lengths of the axes, outermost first; left out for nested arrays. −1 is not allowed here
- * @param dtype needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides
+ * `shape` has the lengths of the axes, outermost first; it is left out for nested arrays, and −1 is not allowed here. `dtype` is
+ * needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides.
+ *
+ * @param data nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
  * @throws ShapeError, DTypeError
  */
 export function tensor(data: NestedNumbers): Tensor<"float32">;

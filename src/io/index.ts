@@ -4,7 +4,15 @@
  */
 export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
 export { readNpy, writeNpy } from "./npy.ts";
-export { readNpz, type WriteNpzOptions, writeNpz } from "./npz.ts";
+export {
+  type NpzEntry,
+  type NpzFile,
+  openNpz,
+  type ReadNpzOptions,
+  readNpz,
+  type WriteNpzOptions,
+  writeNpz,
+} from "./npz.ts";
 export { type OpenOptions, openSafetensors, type ReadOptions, type SafetensorsFile } from "./open.ts";
 export { type PngOptions, type PngWriter, writePng } from "./png.ts";
 export {

@@ -2,7 +2,7 @@ import { unzipSync, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { inflate } from "./archive/deflate.ts";
 import { listMembers, writeMembers } from "./archive/zip.ts";
-import { readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
+import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
 import { refuser } from "./refuse.ts";
 
 const values = (t?: { data: unknown }) => Array.from((t?.data ?? []) as Float32Array);
@@ -11,6 +11,41 @@ const arrays = {
   "b/ä 𝔸": { data: new Int32Array(5000).fill(7), shape: [50, 100] },
   scalar: { data: new Float64Array([2.5]), shape: [] },
 };
+
+describe("an npz that inflates to much", () => {
+  const zeros = { big: { data: new Float32Array(2 ** 24), shape: [2 ** 12, 2 ** 12] }, small: arrays.a };
+
+  test("is refused before anything is inflated, as a whole and by array", async () => {
+    const file = await writeNpz(zeros, { compress: true });
+    expect(file.length).toBeLessThan(100_000);
+    await expect(readNpz(file, { maxBytes: 2 ** 20 })).rejects.toThrow(
+      expect.objectContaining({ name: "UnsupportedError", code: "npz-size" }),
+    );
+    await expect(readNpz(file, { maxBytes: 2 ** 20 })).rejects.toThrow(
+      /2 arrays would take 67109\d+ bytes once inflated; the limit is 1048576 \(maxBytes\)/,
+    );
+    const opened = openNpz(file, { maxBytes: 2 ** 20 });
+    await expect(opened.read("big")).rejects.toThrow(/"big" would take/);
+    expect(values(await opened.read("small"))).toEqual([1, Number.NaN, 3]);
+    await expect(readNpz(file, { maxBytes: -1 })).rejects.toThrow(/maxBytes must be an integer ≥ 0/);
+  });
+
+  test("says what it holds without being inflated", async () => {
+    const file = await writeNpz(zeros, { compress: true });
+    const opened = openNpz(file);
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await opened.header("big")).toEqual({ dtype: "float32", shape: [2 ** 12, 2 ** 12] });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 23);
+    expect(opened.members.get("big")).toBe(2 ** 26 + 128);
+    await expect(opened.header("none")).rejects.toThrow(/no array "none"/);
+  });
+
+  test.each([false, true])("headers of all arrays are read (compress: %s)", async (compress) => {
+    const opened = openNpz(await writeNpz(arrays, { compress }));
+    for (const [name, { shape }] of Object.entries(arrays))
+      expect((await opened.header(name)).shape).toEqual(shape);
+  });
+});
 
 describe("npz", () => {
   test.each([false, true])(

@@ -2,30 +2,145 @@
  * NumPy's npz files: named arrays, each an npy file `NAME.npy` in a zip archive, stored or deflated. A member
  * is inflated no further than its npy header says it goes, and its CRC is checked before it is believed.
  */
-import { OptionError } from "../core/errors.ts";
+import { formatValue, HeedError, OptionError, UnsupportedError } from "../core/errors.ts";
 import { crc32, deflate, inflate } from "./archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "./archive/zip.ts";
-import { entriesOf, type FileTensor, type NamedTensors } from "./element.ts";
+import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
-/** Reads all arrays of an npz file, by name and in the file's order. Stored members are views of `bytes` where aligned. */
-export async function readNpz(bytes: Uint8Array | ArrayBuffer): Promise<Map<string, FileTensor>> {
+/** Bytes that an archive may inflate to where no `maxBytes` says otherwise. */
+export const MAX_INFLATED = 2 ** 31;
+
+/** How to read an npz file. */
+export interface ReadNpzOptions {
+  /** Bytes that the file may inflate to; more is refused before anything is inflated. Default 2 GiB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Reads all arrays of an npz file, by name and in the file's order. Stored members are views of `bytes` where aligned.
+ *
+ * @throws FormatError for a broken file; UnsupportedError of code `npz-size` where it inflates to more than `maxBytes`
+ */
+export async function readNpz(
+  bytes: Uint8Array | ArrayBuffer,
+  options: ReadNpzOptions = {},
+): Promise<Map<string, FileTensor>> {
+  const file = openNpz(bytes, options);
+  file.checkSize([...file.members.keys()]);
+  const tensors = new Map<string, FileTensor>();
+  for (const name of file.members.keys()) tensors.set(name, await file.read(name));
+  return tensors;
+}
+
+/** What an array in an npz file is, by its header alone. */
+export interface NpzEntry {
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+}
+
+/** An npz file whose members are inflated when they are asked for. */
+export interface NpzFile {
+  /** Bytes of each array once inflated, its npy header included. */
+  readonly members: ReadonlyMap<string, number>;
+  /** Dtype and shape of an array; of a deflated one only the beginning is inflated. */
+  header(name: string): Promise<NpzEntry>;
+  /** One array. Throws where it alone is over the limit. */
+  read(name: string): Promise<FileTensor>;
+  /** Throws where these arrays together are over the limit. */
+  checkSize(names: readonly string[]): void;
+}
+
+/** Opens an npz file: its directory is read and checked, nothing is inflated. */
+export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions = {}): NpzFile {
+  const { maxBytes = MAX_INFLATED } = options;
+  if (!(Number.isSafeInteger(maxBytes) && maxBytes >= 0))
+    throw new OptionError(
+      "maxBytes",
+      `readNpz: maxBytes must be an integer ≥ 0, got ${formatValue(maxBytes)}`,
+      {
+        got: maxBytes,
+      },
+    );
   const file = asBytes("readNpz", bytes);
   const refuse = refuser("readNpz");
-  const members = listMembers(file, refuse);
-  for (const { name, start } of members)
+  const found = listMembers(file, refuse);
+  for (const { name, start } of found)
     if (!name.endsWith(".npy") || name === ".npy" || name === "__proto__.npy")
       refuse("npz-member", start, "expected members NAME.npy only", name);
-  const tensors = new Map<string, FileTensor>();
-  for (const member of members) {
-    const name = member.name.slice(0, -4);
-    const data = await unpack(file.subarray(member.start, member.end), member, name, refuse);
-    // Offsets inside a deflated member count its inflated bytes from where the member begins.
-    tensors.set(name, readNpyAt("readNpz", data, member.start, name));
+  const members = new Map(found.map((member) => [member.name.slice(0, -4), member]));
+  const packed = ({ start, end }: Member) => file.subarray(start, end);
+  const named = (name: string): Member => {
+    const member = members.get(name);
+    if (!member) throw new OptionError("name", `readNpz: no array ${JSON.stringify(name)}`, { name });
+    return member;
+  };
+  const checkSize = (names: readonly string[]): void => {
+    const total = names.reduce((sum, name) => sum + named(name).size, 0);
+    if (total > maxBytes)
+      throw new UnsupportedError(
+        "npz-size",
+        `readNpz: ${names.length === 1 ? JSON.stringify(names[0]) : `${names.length} arrays`} would take ${total} bytes once inflated; the limit is ${maxBytes} (maxBytes). A safetensors file is read in parts`,
+        { bytes: total, maxBytes },
+      );
+  };
+  return {
+    members: new Map([...members].map(([name, { size }]) => [name, size])),
+    checkSize,
+    async header(name) {
+      const member = named(name);
+      const start = member.deflated
+        ? await beginning(packed(member), name, member.start, refuse)
+        : packed(member);
+      const { dtype, shape } = readNpyHeader(start, refuser("readNpz", member.start, name));
+      return { dtype, shape };
+    },
+    async read(name) {
+      const member = named(name);
+      checkSize([name]);
+      const data = await unpack(packed(member), member, name, refuse);
+      // Offsets inside a deflated member count its inflated bytes from where the member begins.
+      return readNpyAt("readNpz", data, member.start, name);
+    },
+  };
+}
+
+/** The inflated bytes of a member up to the end of its npy header, at least. */
+async function beginning(
+  packed: Uint8Array,
+  name: string,
+  start: number,
+  refuse: Refuse,
+): Promise<Uint8Array> {
+  // A header of some hundred bytes is in the first kilobyte; a longer one takes the pieces that it needs.
+  for (const given of [packed.subarray(0, 1024), packed]) {
+    let seen: Uint8Array = new Uint8Array(0);
+    const pieces = inflate(given);
+    try {
+      for (;;) {
+        const piece = await pieces.next();
+        if (piece.done) break;
+        seen = join("readNpz", [seen, piece.value]);
+        const end = npyHeaderEnd(seen, refuser("readNpz", start, name));
+        if (end !== undefined && end <= seen.length) return seen;
+      }
+    } catch (error) {
+      if (error instanceof HeedError) throw error;
+      // The first kilobyte ends in the middle of the stream, which is no fault; the whole member ending so is one.
+      if (given === packed)
+        return refuse(
+          "npz-inflate",
+          start,
+          `its deflate stream is broken: ${(error as Error).message}`,
+          name,
+        );
+    } finally {
+      await pieces.return(undefined);
+    }
   }
-  return tensors;
+  return refuse("npz-inflate", start, "it ends before its npy header does", name);
 }
 
 /** The bytes of a member, inflated and checked. */

@@ -58,8 +58,24 @@ describe("heed figure", () => {
       width: 170,
     });
     expect(readFileSync(join(work, "fig.svg"), "utf8")).toBe(figure.svg);
-    expect(out).toBe(`${figure.alt}\n\n${figure.latex("fig")}`);
+    expect(out).toBe(`${figure.alt}\n\n${figure.latex("fig.svg")}`);
     store.dispose();
+  });
+
+  it("draws a model's attention on a text: the head with the most telling link", async () => {
+    const { code, out } = await run(
+      "figure",
+      "--text",
+      "time flies like an arrow",
+      "-o",
+      "<text.svg>",
+      "--json",
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(out).caption).toMatch(/^Layer \d, head \d · attention weights/);
+    expect(readFileSync(join(work, "text.svg"), "utf8")).toContain(">time<");
+    const both = await run("figure", "<run.safetensors>", "--text", "x", "-o", "<text.svg>");
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining("give a file or --text, not both")]);
   });
 
   it("takes every view, hidden keys, PNG, CSV and JSON", async () => {
@@ -84,7 +100,7 @@ describe("heed figure", () => {
     const facts = await run("figure", "<run.safetensors>", "-o", "<h.svg>", "--json");
     expect(JSON.parse(facts.out)).toMatchObject({
       output: "h.svg",
-      caption: expect.stringContaining("Layer 0, head 0"),
+      caption: expect.stringMatching(/^Layer \d, head \d/),
     });
   });
 
@@ -129,7 +145,12 @@ describe.skipIf(!built)("heed html", () => {
     const data = Buffer.from(/<template [^>]*>([^<]*)<\/template>/.exec(text)![1], "base64");
     const store = await openStore(data);
     expect(store.blocks[0].queryTokens).toEqual(tokens);
-    expect(decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"))?.held).not.toBeNull();
+    expect(decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"))).toMatchObject({
+      view: "head",
+      held: null,
+    });
+    const beyond = await run("html", "<run.safetensors>", "-o", "<run.html>", "--layers", "0-20");
+    expect([beyond.code, beyond.err]).toEqual([2, expect.stringContaining("--layers: there is no layer 3")]);
   });
 });
 
@@ -162,12 +183,8 @@ describe.skipIf(!built || !unix)("heed view", () => {
       const file = await send(port, get(port, files[0].path + url.search, same));
       expect(Buffer.from(file.body, "latin1").equals(readFileSync(join(work, "run.safetensors")))).toBe(true);
       expect((await send(port, get(port, `/data/session`, same))).status).toBe(403);
-      // The page opens at a cell: the address says so in the page's own words.
-      expect(decode(url.hash)).toMatchObject({
-        view: "head",
-        block: "self",
-        held: [expect.any(Number), expect.any(Number)],
-      });
+      // The page opens with the cursor on a cell, not pinned, so that hovering changes it.
+      expect(decode(url.hash)).toMatchObject({ view: "head", block: "self", held: null });
     });
     expect(code).toBe(0);
     expect(err).toContain("3 layers × 2 heads");
@@ -185,6 +202,18 @@ describe.skipIf(!built || !unix)("heed view", () => {
       const file = await send(port, get(port, files[0].path + url.search, same));
       const store = await openStore(Buffer.from(file.body, "latin1"));
       expect(store.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
+    });
+    expect(code).toBe(0);
+  });
+
+  it("without a file or a text serves the captured sentences", async () => {
+    const { code } = await view([], async (url) => {
+      const port = Number(url.port);
+      const session = get(port, `/data/session${url.search}`, "Sec-Fetch-Site: same-origin");
+      const { files } = JSON.parse((await send(port, session)).body);
+      expect(files.length).toBe(5);
+      expect(files[0].name).toBe("The cat sat on the mat because it was tired");
+      expect(decode(url.hash)).toMatchObject({ view: "head", held: null });
     });
     expect(code).toBe(0);
   });
@@ -207,7 +236,8 @@ describe.skipIf(!built || !unix)("heed view", () => {
 
   it("says what is wrong with a file, and with how it was asked, and serves nothing", async () => {
     for (const [args, code, err] of [
-      [[], 2, /give a file, or --text/],
+      [["--tokens", "t.json"], 2, /--tokens goes with a file/],
+      [["<run.safetensors>", "--pair", "x"], 2, /--pair goes with --text/],
       [["<run.safetensors>", "--text", "x"], 2, /not both/],
       [["<bad.npy>"], 1, /bad\.npy|truncated|bytes/],
       [["<run.safetensors>", "--port", "99999"], 2, /--port must be/],

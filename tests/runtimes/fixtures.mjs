@@ -132,15 +132,6 @@ export const FIXTURES = [
     threads: 2,
   },
   {
-    name: "Parcel 2",
-    packages: { parcel: "2.16.4" },
-    files: { ...page, "index.html": html("page.js") },
-    build: ["parcel", "build", "index.html", "--dist-dir", "dist", "--no-cache", "--no-source-maps"],
-    run: { serve: "dist" },
-    threads: 2,
-    setup: '`"@parcel/resolver-default": { "packageExports": true }` in package.json',
-  },
-  {
     name: "Next 16, server and client",
     packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
     files: {

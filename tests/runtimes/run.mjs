@@ -129,7 +129,6 @@ async function attempt(fixture, tarball, n) {
     name: "project",
     private: true,
     type: "module",
-    "@parcel/resolver-default": { packageExports: true },
     dependencies: { heed: `file:${tarball}`, ...fixture.packages },
   };
   mkdirSync(folder);

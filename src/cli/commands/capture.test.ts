@@ -1,6 +1,6 @@
 /** `heed capture` writes what the model computed. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -59,12 +59,34 @@ describe("heed capture", () => {
     if (python.error === undefined) expect(String(python.stderr)).toBe("");
   });
 
+  test("a file of documents gives a bundle each, in shares, and what is there is left alone", async () => {
+    const [docs, maps] = [join(folder, "docs.jsonl"), join(folder, "maps")];
+    writeFileSync(docs, '{"text":"time flies","id":"a"}\n"a whale"\n{"text":"the old ship","id":"c"}\n');
+    const shard = (share: string) => heed("capture", "encoder", docs, "-o", `${maps}/`, "--shard", share);
+    expect((await shard("1/2")).out).toContain("share 1 of 2, 1 written, 0 there already");
+    expect(readdirSync(maps)).toEqual(["000002.safetensors"]);
+    expect((await shard("0/2")).out).toContain("share 0 of 2, 2 written, 0 there already");
+    const before = readFileSync(join(maps, "a.safetensors"));
+    expect((await shard("0/1")).out).toContain("share 0 of 1, 0 written, 3 there already");
+    expect(readFileSync(join(maps, "a.safetensors")).equals(before)).toBe(true);
+    const store = await openStore(before, { name: "a" });
+    expect(store.blocks[0].queryTokens).toContain("time");
+    store.dispose();
+    expect((await heed("capture", "encoder", docs, "-o", "x.safetensors")).err).toContain(
+      "a folder of bundles",
+    );
+  });
+
   test.each([
     [["capture", "--python", "encoder"], "--python takes no model"],
     [["capture", "encoder"], "name a model and a text"],
     [["capture", "encoder", "hi"], "name the file to write"],
     [["capture", "encoder", "hi", "-o", "x.npz"], "must end in .safetensors"],
     [["capture", "encoder", "a", "b", "--pair", "c", "-o", "x.safetensors"], "--pair takes one first text"],
+    [
+      ["capture", "encoder", "hi", "--shard", "0/2", "-o", "x.safetensors"],
+      "--shard belongs to a file of documents",
+    ],
   ])("%j is refused before any work", async (args, text) => {
     const { code, err } = await heed(...args);
     expect(code).toBe(2);

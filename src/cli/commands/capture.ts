@@ -2,14 +2,18 @@
  * `heed capture MODEL TEXT … -o RUN.safetensors`: the attention of a model on texts, as a bundle that every other command opens:
  * queries, keys, values and the log-sum-exp of every head. `heed capture --python` prints a recorder for PyTorch models instead.
  */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { HeedError } from "../../core/errors.ts";
 import type { BundleOptions } from "../../store/types.ts";
-import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
+import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { save } from "../support/interrupt.ts";
 import { bundleOfTexts } from "../support/model-bundle.ts";
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
 import { RECORDER } from "../support/recorder.ts";
+import { documentsOf, finishedIn, shareOf } from "../support/shares.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
 import { indices, oneOf } from "../support/values.ts";
 
@@ -19,6 +23,7 @@ export const command: Command = {
   name: "capture",
   summary: "write a model's attention on texts as a file",
   usage: `heed capture MODEL TEXT ... -o RUN.safetensors [OPTIONS]
+    heed capture MODEL DOCS.jsonl -o FOLDER/ [--shard I/N] [OPTIONS]
     heed capture --python > recorder.py`,
   options: {
     output: { type: "string", short: "o" },
@@ -28,25 +33,31 @@ export const command: Command = {
     dtype: { type: "string" },
     "no-values": { type: "boolean" },
     python: { type: "boolean" },
+    shard: { type: "string" },
     ...ENGINE_OPTIONS,
     json: { type: "boolean" },
   },
   help: {
-    output: "RUN.safetensors  the file to write",
+    output: "RUN.safetensors  the file to write; FOLDER/ with a file of documents",
     pair: "TEXT  the second text of a pair, for models that read pairs",
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
     dtype: `DTYPE  store queries, keys and values as ${DTYPES.join(", ")} (default: as computed)`,
     "no-values": "leave the value vectors out",
     python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
+    shard: "I/N  of a file of documents, only share I of N (from 0); N alone takes I from the scheduler",
     ...ENGINE_HELP,
     json: "print what was written as JSON",
   },
   notes: `${MODEL_HELP}
-The file is a bundle (docs/bundles.md): one block for each text, named self, or text1, text2 … where there are several.`,
+The file is a bundle (docs/bundles.md): one block for each text, named self, or text1, text2 … where there are several.
+A file of documents has one a line, {"text": …, "id": …} or a string, and gives a bundle each, FOLDER/ID.safetensors, written
+whole or not at all. Bundles that are there are left alone, so a share may be started again at any time. Under mpirun, srun
+or in a Slurm array each process takes its share by itself; see docs/09-cluster.md.`,
   examples: [
     'heed capture encoder "time flies like an arrow" -o flies.safetensors',
     'heed capture ./all-MiniLM-L6-v2 "the river bank" "the savings bank" -o bank.safetensors --dtype float16',
+    "heed capture encoder docs.jsonl -o maps/ --shard 3/64",
   ],
   async run(values, positionals, io) {
     const output = values.output as string | undefined;
@@ -62,6 +73,10 @@ The file is a bundle (docs/bundles.md): one block for each text, named self, or 
         'name a model and a text: heed capture encoder "time flies like an arrow" -o run.safetensors',
       );
     if (output === undefined) throw new UsageError("name the file to write: -o run.safetensors");
+    if (texts.length === 1 && /\.jsonl$/i.test(texts[0]))
+      return captureCorpus(name, texts[0], output, values, io);
+    if (values.shard !== undefined)
+      throw new UsageError("--shard belongs to a file of documents, such as docs.jsonl");
     if (!/\.safetensors$/i.test(output))
       throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
     if (pair !== undefined && texts.length !== 1)
@@ -96,6 +111,63 @@ The file is a bundle (docs/bundles.md): one block for each text, named self, or 
     return EXIT.ok;
   },
 };
+
+/** One bundle for each document of this process's share that has none yet. Documents that fail are named at the end. */
+async function captureCorpus(
+  name: string,
+  path: string,
+  folder: string,
+  values: Values,
+  io: Io,
+): Promise<number> {
+  if (/\.safetensors$/i.test(folder))
+    throw new UsageError(
+      `a file of documents gives a folder of bundles: -o maps/, got ${JSON.stringify(folder)}`,
+    );
+  if (values.pair !== undefined)
+    throw new UsageError('--pair belongs to texts; documents have "pair" fields');
+  const share = shareOf(values.shard as string | undefined, io.env);
+  const options = bundleOptions(values);
+  await checkPlace(folder.replace(/[/\\]+$/, ""));
+  await mkdir(folder, { recursive: true });
+  const finished = await finishedIn(folder);
+  const { model } = await pickModel(name, io);
+  const failures: string[] = [];
+  let [written, skipped] = [0, 0];
+  for await (const { name, line, text, pair } of documentsOf(path, share)) {
+    if (finished.has(name)) {
+      skipped++;
+      continue;
+    }
+    await breathe(io.signal);
+    let bytes: Uint8Array;
+    try {
+      const seen = model.attention(text, pair);
+      if (seen.leftOut > 0)
+        io.stderr.write(
+          `warning: ${path}, line ${line}: ${model.name} reads at most ${model.maxTokens} tokens; ${seen.leftOut} are left out\n`,
+        );
+      bytes = await bundleOfTexts(model, [seen], options);
+    } catch (error) {
+      if (!(error instanceof HeedError)) throw error;
+      failures.push(`${path}, line ${line} (${name}): ${error.message}`);
+      continue;
+    }
+    await save(join(folder, `${name}.safetensors`), bytes);
+    written++;
+  }
+  for (const failure of failures) io.stderr.write(`heed capture: ${failure}\n`);
+  const { index, count } = share;
+  if (values.json)
+    io.stdout.write(
+      jsonText({ folder, shard: index, shards: count, written, skipped, failed: failures.length }),
+    );
+  else
+    io.stdout.write(
+      `${folder}: share ${index} of ${count}, ${written} written, ${skipped} there already${failures.length > 0 ? `, ${failures.length} failed` : ""}\n`,
+    );
+  return failures.length > 0 ? EXIT.failed : EXIT.ok;
+}
 
 /** What of the attention is written. */
 function bundleOptions(values: Values): BundleOptions {

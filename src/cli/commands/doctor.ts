@@ -8,6 +8,8 @@ import { Worker } from "node:worker_threads";
 import { explain, scaledDotProductAttention } from "../../attention.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
+import { describeMpi } from "../../cluster/binding.ts";
+import { launchOf } from "../../cluster/index.ts";
 import { zeros } from "../../core/tensor.ts";
 import { checkRows } from "../support/check.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/command.ts";
@@ -35,6 +37,8 @@ export interface Findings {
   /** Whether a worker thread answers. */
   readonly threads: boolean;
   readonly float16Array: boolean;
+  /** The MPI library that heed/cluster would use, or why there is none. */
+  readonly mpi: { readonly found: boolean; readonly text: string };
   readonly levels: Readonly<Record<EngineLevel, LevelFinding>>;
   /** The level and threads a call of [1, 8, 1024, 64] uses here. */
   readonly level: EngineLevel;
@@ -146,6 +150,7 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
     wasm: { simd128: validates(SIMD128), relaxed: validates(RELAXED), sharedMemory: sharedMemory() },
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
+    mpi: await describeMpi(process.env.HEED_MPI || undefined, launchOf(process.env)?.family),
     levels,
     level: levelOf(plan),
     threadsUsed: plan.threads,
@@ -156,8 +161,9 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
 
 /** The verdict, and how to get more. */
 function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
-  const { level, levels, wasm, threads, threadsUsed } = found;
+  const { level, levels, wasm, threads, threadsUsed, mpi } = found;
   const advice: string[] = [];
+  if (!mpi.found) advice.push(mpi.text.replace("heed/cluster: ", ""));
   if (!NODE_HAS_WIDE)
     advice.push("Node 24 or later adds the level wide: registers twice as long as those of relaxed");
   if (!wasm.relaxed && wasm.simd128) advice.push("Node 22 or later adds the level relaxed");
@@ -212,6 +218,7 @@ export const command: Command = {
         "Float16Array",
         yes(found.float16Array, found.float16Array ? "" : "16-bit tensors come as Uint16Array bits"),
       ],
+      ["MPI", found.mpi.found ? found.mpi.text : "no (only for more than one machine)"],
       [
         "terminal",
         terminal.isTTY

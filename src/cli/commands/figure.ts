@@ -3,6 +3,7 @@
  * CSV or JSON, by the ending of the output. What is drawn is view/figure's; this file reads the options.
  */
 import { basename, extname } from "node:path";
+import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import {
   csvLines,
@@ -14,7 +15,14 @@ import {
   renderFigure,
   renderRaster,
 } from "../../view/figure/index.ts";
-import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, oneFile, openFile } from "../support/attention-file.ts";
+import {
+  FILE_HELP,
+  FILE_NOTES,
+  FILE_OPTIONS,
+  openInput,
+  TEXT_HELP,
+  TEXT_OPTIONS,
+} from "../support/attention-file.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
@@ -29,7 +37,8 @@ const PIECE = 2 ** 16;
 export const command: Command = {
   name: "figure",
   summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
-  usage: "heed figure FILE -o FIGURE [OPTIONS]",
+  usage: `heed figure FILE -o FIGURE [OPTIONS]
+    heed figure --text TEXT -o FIGURE [OPTIONS]`,
   options: {
     output: { type: "string", short: "o" },
     view: { type: "string" },
@@ -58,6 +67,7 @@ export const command: Command = {
     transparent: { type: "boolean" },
     "no-caption": { type: "boolean" },
     scale: { type: "string" },
+    ...TEXT_OPTIONS,
     ...FILE_OPTIONS,
     json: { type: "boolean" },
   },
@@ -90,20 +100,22 @@ export const command: Command = {
     transparent: "leave the paper out",
     "no-caption": "leave out the lines below the figure that say what it shows",
     scale: "N  PNG: 1 (default) to 4 times as many pixels",
+    ...TEXT_HELP,
     ...FILE_HELP,
     json: "print the file's size, caption, description and LaTeX as JSON",
   },
   notes: `${FILE_NOTES}
+Without --layer and --head, the head with the most telling link is drawn.
 The same file and options give the same bytes. A PNG holds the cells of a matrix or an atlas, without labels.`,
   examples: [
     "heed figure run.safetensors --layer 4 --head 7 -o fig.svg",
     "heed figure run.safetensors --view atlas --width 170 -o heads.svg",
     "heed figure run.npz --layer 0 --view row --query 9 --key 2 -o why.svg",
     "heed figure run.json --view lines --mass 0.9 --hide special -o lines.svg",
+    'heed figure --text "The cat sat on the mat because it was tired" --view lines -o cat.svg',
     "heed figure run.safetensors --layer 4 --head 7 -o weights.csv",
   ],
   async run(values, positionals, io) {
-    const path = oneFile(positionals);
     const output = values.output as string | undefined;
     if (output === undefined) throw new UsageError("say where the figure goes: -o fig.svg");
     const ending = extname(output).toLowerCase() as Ending;
@@ -112,14 +124,31 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
     const options = figureOptionsOf(values);
     const scale = values.scale === undefined ? 1 : (integer("scale", values.scale, 1, 4) as 1 | 2 | 3 | 4);
     await checkPlace(output);
-    const store = await openFile(path, values.tokens, io);
+    const { store } = await openInput(values, positionals, io);
     try {
-      return await draw(store, options, { output, ending, scale, json: values.json === true }, io);
+      return await draw(
+        store,
+        await withHead(store, options),
+        { output, ending, scale, json: values.json === true },
+        io,
+      );
     } finally {
       store.dispose();
     }
   },
 };
+
+/** The options with the head and cell of the most telling link, where neither a head nor a cell is named. */
+async function withHead(store: HeadStore, options: FigureOptions): Promise<FigureOptions> {
+  const { view, layer, head, query, key } = options;
+  if (view === "atlas" || [layer, head, query, key].some((given) => given !== undefined)) return options;
+  const named = store.blocks.findIndex(({ name }) => name === options.block);
+  const link = await tellingLink(store, { block: Math.max(0, named) });
+  if (!link) return options;
+  // A cell is outlined only where somebody asked for it; a row and a text need one to be about.
+  const cell = view === "row" || view === "text" ? { query: link.query, key: link.key } : {};
+  return { ...options, layer: link.layer, head: link.head, ...cell };
+}
 
 interface Wanted {
   readonly output: string;
@@ -145,12 +174,19 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
   const name = basename(output, extname(output));
   const { title, caption, alt, width, height } = figure;
   if (json) {
-    const facts = { output, bytes: file.length, title, caption, alt, latex: figure.latex(name) };
+    const facts = {
+      output,
+      bytes: file.length,
+      title,
+      caption,
+      alt,
+      latex: figure.latex(ending === ".svg" ? `${name}.svg` : name),
+    };
     io.stdout.write(jsonText({ ...facts, millimetres: [width, height] }));
     return EXIT.ok;
   }
   io.stderr.write(`wrote ${output} (${bytesText(file.length)})\n`);
-  io.stdout.write(`${alt}\n\n${figure.latex(name)}`);
+  io.stdout.write(`${alt}\n\n${figure.latex(ending === ".svg" ? `${name}.svg` : name)}`);
   return EXIT.ok;
 }
 

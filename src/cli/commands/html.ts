@@ -1,11 +1,19 @@
 /** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and asks nobody for anything. */
 import { basename, extname } from "node:path";
 import { builtFile } from "../../server/assets.ts";
-import type { BundleOptions } from "../../store/types.ts";
+import { tellingLink } from "../../store/measures/telling.ts";
+import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
-import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, oneFile, openFile } from "../support/attention-file.ts";
+import {
+  FILE_HELP,
+  FILE_NOTES,
+  FILE_OPTIONS,
+  openInput,
+  TEXT_HELP,
+  TEXT_OPTIONS,
+} from "../support/attention-file.ts";
 import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
-import { addressOf, interesting } from "../support/explore.ts";
+import { addressOf } from "../support/explore.ts";
 import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
@@ -16,7 +24,8 @@ const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 export const command: Command = {
   name: "html",
   summary: "write the explorer and a file of attention as one HTML file",
-  usage: "heed html FILE -o PAGE.html [OPTIONS]",
+  usage: `heed html FILE -o PAGE.html [OPTIONS]
+    heed html --text TEXT -o PAGE.html [OPTIONS]`,
   options: {
     output: { type: "string", short: "o" },
     title: { type: "string" },
@@ -26,6 +35,7 @@ export const command: Command = {
     first: { type: "string" },
     dtype: { type: "string" },
     "no-values": { type: "boolean" },
+    ...TEXT_OPTIONS,
     ...FILE_OPTIONS,
     json: { type: "boolean" },
   },
@@ -38,6 +48,7 @@ export const command: Command = {
     first: "N  only the first N tokens",
     dtype: `DTYPE  store numbers as ${DTYPES.join(", ")} (default: as they are)`,
     "no-values": "leave the value vectors out",
+    ...TEXT_HELP,
     ...FILE_HELP,
     json: "print the file's size as JSON",
   },
@@ -49,7 +60,6 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     'heed html attention.npz --tokens tokens.json --title "Two heads" -o heads.html',
   ],
   async run(values, positionals, io) {
-    const path = oneFile(positionals);
     const output = values.output as string | undefined;
     if (output === undefined) throw new UsageError("say where the page goes: -o run.html");
     if (!/\.html?$/i.test(output))
@@ -58,14 +68,15 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     const options = bundleOptions(values);
     await checkPlace(output);
     const module = new TextDecoder().decode(builtFile("attention-view.js"));
-    const store = await openFile(path, values.tokens, io);
+    const { store, name: called } = await openInput(values, positionals, io);
     try {
-      const spot = await interesting(store);
+      checkParts(store, options);
+      const spot = await tellingLink(store);
       const kept = spot && isKept(spot, options);
       const hash = spot && kept ? addressOf(store.blocks[spot.block].name, spot) : undefined;
-      const name = `${basename(path, extname(path))}.safetensors`;
+      const name = `${basename(called, extname(called))}.safetensors`;
       const data = await store.bundle(options);
-      const title = (values.title as string | undefined) ?? basename(path);
+      const title = (values.title as string | undefined) ?? called;
       const file = new TextEncoder().encode(await htmlFile({ module, data, name, title, hash, theme }));
       await save(output, file);
       if (values.json) io.stdout.write(jsonText({ output, bytes: file.length, data: data.length }));
@@ -89,6 +100,20 @@ function bundleOptions(values: Values): BundleOptions {
     ...(values.dtype !== undefined && { dtype: oneOf("dtype", values.dtype, DTYPES) }),
     ...(values["no-values"] === true && { values: false }),
   };
+}
+
+/** Layers and heads that the file does not have are refused, not left out. */
+function checkParts({ blocks }: HeadStore, { layers, heads }: BundleOptions): void {
+  for (const layer of layers ?? [])
+    if (!blocks.some((block) => block.layers.includes(layer)))
+      throw new UsageError(
+        `--layers: there is no layer ${layer}; ${blocks.map(({ name, layers }) => `${name} has ${layers[0]} to ${layers[layers.length - 1]}`).join(", ")}`,
+      );
+  for (const head of heads ?? [])
+    if (!blocks.some((block) => head < block.heads))
+      throw new UsageError(
+        `--heads: there is no head ${head}; ${blocks.map(({ name, heads }) => `${name} has 0 to ${heads - 1}`).join(", ")}`,
+      );
 }
 
 /** Whether a cell keeps its name in a part of the file. */

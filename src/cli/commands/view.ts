@@ -4,17 +4,19 @@
  */
 import { basename } from "node:path";
 import { openStore } from "../../store/formats/open.ts";
+import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/attention-file.ts";
+import { shippedCaptures } from "../support/captures.ts";
 import { type Command, type Io, UsageError, type Values } from "../support/command.ts";
-import { addressOf, explore, interesting, type ServedFile } from "../support/explore.ts";
+import { addressOf, explore, type ServedFile } from "../support/explore.ts";
 import { MODEL_HELP } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
 
 export const command: Command = {
   name: "view",
   summary: "open a file of attention, or a text, in the explorer",
-  usage: `heed view FILE ... [OPTIONS]
+  usage: `heed view [FILE ...] [OPTIONS]
     heed view --text TEXT [OPTIONS]`,
   options: {
     text: { type: "string", multiple: true },
@@ -33,9 +35,11 @@ export const command: Command = {
     json: "print the address and what was loaded as JSON",
   },
   notes: `${FILE_NOTES}
-The page is served at a random port of the loopback address, and gives data only to who has the address that is
-printed. Nothing is sent anywhere. Ctrl-C ends.`,
+Without a file or text, five sentences captured from a real model are shown.
+The page is served on a random port of the loopback address. Only requests with the printed address get data.
+Nothing is sent anywhere. Ctrl-C ends.`,
   examples: [
+    "heed view",
     "heed view run.safetensors",
     "heed view attention.npz --tokens tokens.json",
     "heed view bertviz.json --no-open",
@@ -47,14 +51,23 @@ printed. Nothing is sent anywhere. Ctrl-C ends.`,
 async function view(values: Values, positionals: readonly string[], io: Io): Promise<number> {
   const texts = values.text as string[] | undefined;
   const options = serveOptions(values);
-  if ((texts === undefined) === (positionals.length === 0))
-    throw new UsageError(texts ? "give files or --text, not both" : "give a file, or --text TEXT");
+  if (texts !== undefined && positionals.length > 0) throw new UsageError("give files or --text, not both");
+  if (texts === undefined)
+    for (const option of ["pair", "model"])
+      if (values[option] !== undefined) throw new UsageError(`--${option} goes with --text TEXT`);
+  if (values.tokens !== undefined && positionals.length === 0)
+    throw new UsageError("--tokens goes with a file");
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   try {
     for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
       files.push(file);
       stores.push(await openStore(file.source, { name: file.name }));
+    }
+    const nothing = texts === undefined && positionals.length === 0;
+    for (const { name, path } of nothing ? shippedCaptures() : []) {
+      files.push({ name, source: path });
+      stores.push(await openStore(path, { name }));
     }
     for (const path of positionals) {
       const store = await openFile(path, values.tokens, io);
@@ -63,10 +76,11 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       const source = values.tokens === undefined ? path : await store.bundle();
       files.push({ name: basename(path), source });
     }
-    const spot = await interesting(stores[0]);
+    const spot = await tellingLink(stores[0]);
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     const json = values.json === true;
-    for (const { report } of stores) if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
+    for (const { report } of nothing ? [] : stores)
+      if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
     const reports = stores.map(({ report }) => report);
     for (const store of stores.splice(0)) store.dispose();
     const told = json

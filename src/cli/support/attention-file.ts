@@ -1,9 +1,12 @@
-/** Files of attention on the command line: what `view`, `html` and `figure` open, with the problems of a file told on stderr. */
+/** Attention on the command line: the files, or texts for a model, that `view`, `html` and `figure` open. Problems of a file go to stderr. */
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileError } from "../../io/node.ts";
 import { openStore } from "../../store/formats/open.ts";
+import { storeFrom } from "../../store/layout/from.ts";
 import type { HeadStore } from "../../store/types.ts";
-import { type Io, UsageError } from "./command.ts";
+import { type Io, UsageError, type Values } from "./command.ts";
+import { MODEL_HELP } from "./pick-model.ts";
 
 /** Options of commands that open a file of attention. */
 export const FILE_OPTIONS = { tokens: { type: "string" } } as const;
@@ -16,10 +19,47 @@ export const FILE_HELP = {
 /** What those commands say of their input. */
 export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, told by its first bytes.`;
 
-/** The one file a command was given. */
-export function oneFile(positionals: readonly string[]): string {
-  if (positionals.length === 1) return positionals[0];
-  throw new UsageError(`expected one file, got ${positionals.length || "none"}`);
+/** Options of commands that take a text for a model in place of a file. */
+export const TEXT_OPTIONS = {
+  text: { type: "string" },
+  pair: { type: "string" },
+  model: { type: "string" },
+} as const;
+
+/** Their help. */
+export const TEXT_HELP = {
+  text: "TEXT  a model's attention on this text, in place of a file",
+  pair: "TEXT  the second text of a pair, for models that read pairs",
+  model: MODEL_HELP,
+} as const;
+
+/** Opens the one file that a command was given, or runs a model on its `--text`; `name` is what it is called. */
+export async function openInput(
+  values: Values,
+  positionals: readonly string[],
+  io: Pick<Io, "stderr">,
+): Promise<{ readonly store: HeadStore; readonly name: string }> {
+  const text = values.text as string | undefined;
+  if (text === undefined) {
+    for (const option of ["pair", "model"])
+      if (values[option] !== undefined) throw new UsageError(`--${option} goes with --text TEXT`);
+    if (positionals.length !== 1)
+      throw new UsageError(`expected one file or --text TEXT, got ${positionals.length || "neither"}`);
+    return { store: await openFile(positionals[0], values.tokens, io), name: basename(positionals[0]) };
+  }
+  if (positionals.length > 0) throw new UsageError("give a file or --text, not both");
+  if (values.tokens !== undefined) throw new UsageError("--tokens goes with a file, not with --text");
+  const [{ pickModel }, { inputOfTexts }] = await Promise.all([
+    import("./pick-model.ts"),
+    import("./model-bundle.ts"),
+  ]);
+  const { model } = await pickModel(values.model as string | undefined, io);
+  const seen = model.attention(text, values.pair as string | undefined);
+  if (seen.leftOut > 0)
+    io.stderr.write(
+      `warning: ${model.name} reads at most ${model.maxTokens} tokens; ${seen.leftOut} are left out\n`,
+    );
+  return { store: storeFrom({ ...inputOfTexts(model, [seen]), name: text }), name: text };
 }
 
 /** The text of `--tokens`, where it was given. */

@@ -7,7 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import type { SourceLike } from "../../io/source.ts";
 import { explorerPages } from "../../server/assets.ts";
 import { type LocalServer, startServer } from "../../server/server.ts";
-import type { HeadRef, HeadStore } from "../../store/types.ts";
+import type { HeadRef } from "../../store/types.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
 import { EXIT, type Io } from "./command.ts";
 import { endsByCtrlC } from "./interrupt.ts";
@@ -98,39 +98,8 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Heads, and rows of each, that are looked at for a cell to begin with. */
-const HEADS = 24;
-const ROWS = 32;
-
-/** A strong link between two tokens of the text that are neither markers, nor one token, nor the first; undefined where there is none. */
-export async function interesting(store: HeadStore): Promise<Spot | undefined> {
-  let best: (Spot & { readonly score: number }) | undefined;
-  const refs: HeadRef[] = store.blocks.flatMap(({ layers, heads }, block) =>
-    layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ block, layer, head }))),
-  );
-  const step = Math.max(1, Math.ceil(refs.length / HEADS));
-  for (let n = 0; n < refs.length; n += step) {
-    const ref = refs[n];
-    const { Nq, kind, queryOffset, special } = store.blocks[ref.block];
-    await store.load(ref);
-    for (let i = 0; i < Nq; i += Math.max(1, Math.ceil(Nq / ROWS))) {
-      if (special.query[i]) continue;
-      const row = store.row(ref, i, "weights");
-      // One of two keys is no choice: what is strong among many counts for more.
-      const choice = Math.log(store.visible(ref, i).reduce((count, seen) => count + seen, 0));
-      for (let j = 0; j < row.length; j++) {
-        const plain = kind === "cross" || (j !== i + queryOffset && j > 0);
-        const score = row[j] * choice;
-        if (plain && !special.key[j] && score > (best?.score ?? 0))
-          best = { ...ref, query: i, key: j, score };
-      }
-    }
-  }
-  return best;
-}
-
-/** The explorer's address of a head with a cell held: what its page reads after #. */
+/** The explorer's address of a head with the cursor on a cell: what its page reads after #. */
 export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {
   const name = encodeURIComponent(block);
-  return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}&at=${query}.${key}`;
+  return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}`;
 }

@@ -8,7 +8,7 @@ import { basename } from "node:path";
 import { FormatError, HeedError, OptionError } from "../../core/errors.ts";
 import { asTensor, type Tensor } from "../../core/tensor.ts";
 import { ELEMENTS } from "../../io/element.ts";
-import { type FileDType, type FileTensor, openSafetensors, readNpy, readNpz } from "../../io/index.ts";
+import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../io/index.ts";
 import { openSource } from "../../io/source.ts";
 import { UsageError } from "./command.ts";
 import { didYouMean } from "./suggest.ts";
@@ -59,12 +59,9 @@ export async function openContainer(path: string): Promise<Container> {
       return await openLazily(path);
     }
     bytes = await source.read(0, source.size);
-    const tensors = await naming(path, async () =>
-      zip || (!npy && /z$/i.test(path))
-        ? await readNpz(bytes)
-        : new Map([[basename(path).replace(/\.npy$/i, ""), readNpy(bytes)]]),
-    );
-    return held(path, npy || (!zip && /y$/i.test(path)) ? "npy" : "npz", tensors);
+    if (zip || (!npy && /z$/i.test(path))) return await naming(path, () => npzContainer(path, bytes));
+    const array = await naming(path, async () => readNpy(bytes));
+    return held(path, "npy", new Map([[basename(path).replace(/\.npy$/i, ""), array]]));
   } finally {
     await source.close();
   }
@@ -77,6 +74,27 @@ function held(path: string, kind: FileKind, tensors: Map<string, FileTensor>): C
     metadata: new Map(),
     tensors: new Map([...tensors].map(([name, { dtype, shape }]) => [name, factsOf(dtype, shape)])),
     read: async (name) => found(path, name, tensors),
+    close: async () => {},
+  };
+}
+
+/** An npz file: of each array the header is read now, and the numbers when they are asked for. */
+async function npzContainer(path: string, bytes: Uint8Array): Promise<Container> {
+  const file = openNpz(bytes);
+  const tensors = new Map<string, TensorFacts>();
+  for (const name of file.members.keys()) {
+    const { dtype, shape } = await file.header(name);
+    tensors.set(name, factsOf(dtype, shape));
+  }
+  return {
+    path,
+    kind: "npz",
+    metadata: new Map(),
+    tensors,
+    read: async (name) => {
+      found(path, name, tensors);
+      return naming(path, () => file.read(name));
+    },
     close: async () => {},
   };
 }

@@ -31,7 +31,7 @@ export interface AttentionRecipe {
 
 /** What a layer's attention read, and how: all it takes to compute it again, or to draw it. */
 export interface LayerAttention {
-  /** [..., H, N, d]: views of the projections, not copies; after norms and rotation. */
+  /** `[..., H, N, d]`: views of the projections, not copies; after norms and rotation. */
   readonly query: FloatTensor;
   /** [..., Hkv, Nk, d] and [..., Hkv, Nk, dv]. */
   readonly key: FloatTensor;

@@ -174,6 +174,7 @@ export abstract class Encoder implements TransformerModel {
     return this.weights.linear(x, `${name}.weight`, `${name}.bias`);
   }
 
+  /** The layer norm of this name: x `[..., C]` to `[..., C]`. */
   protected norm(name: string, x: FloatTensor, eps = this.#constants.eps): FloatTensor {
     return layerNorm(x, this.weights.get(`${name}.weight`), this.weights.get(`${name}.bias`), { eps });
   }

@@ -27,6 +27,7 @@ export interface PullProgress {
 
 /** How to download. */
 export interface PullOptions extends ClientOptions {
+  /** Called as bytes arrive: the file, bytes so far and in all. */
   readonly onProgress?: (progress: PullProgress) => void;
 }
 

@@ -3,7 +3,7 @@ import { UnsupportedError } from "../../core/errors.ts";
 import { listMembers } from "../../io/archive/zip.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { readNpy } from "../../io/npy.ts";
-import { readNpz } from "../../io/npz.ts";
+import { MAX_INFLATED, readNpz } from "../../io/npz.ts";
 import { refuser } from "../../io/refuse.ts";
 import type { Source } from "../../io/source.ts";
 import { formatBytes } from "../measures/report.ts";
@@ -11,9 +11,6 @@ import { arrayBag } from "./arrays.ts";
 import type { Problems } from "./metadata.ts";
 import { pickle } from "./pickle.ts";
 import type { Bag } from "./tensor-source.ts";
-
-/** Bytes an npz file may inflate to. */
-const MOST = 2 ** 31;
 
 /** The arrays of an npz or npy file. */
 export async function readNumpy(
@@ -33,10 +30,10 @@ async function unzip(bytes: Uint8Array, name: string): Promise<Map<string, FileT
   // torch's newer files are zip archives with a pickle inside.
   if (members.some((member) => /(?:^|\/)data\.pkl$/.test(member.name))) throw pickle(name);
   const total = members.reduce((sum, { size }) => sum + size, 0);
-  if (total > MOST)
+  if (total > MAX_INFLATED)
     throw new UnsupportedError(
       "npz-size",
-      `openStore: ${name} inflates to ${formatBytes(total)}; at most ${formatBytes(MOST)} are read. Save it as safetensors, which is read in parts`,
+      `openStore: ${name} inflates to ${formatBytes(total)}; at most ${formatBytes(MAX_INFLATED)} are read. Save it as safetensors, which is read in parts`,
       { bytes: total },
     );
   return readNpz(bytes);

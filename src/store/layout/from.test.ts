@@ -1,6 +1,36 @@
 import { expect, it } from "vitest";
+import { causal } from "../../index.ts";
 import { locateShipped, readModel, withWeights } from "../../models/index.ts";
 import { storeFromModel } from "./from.ts";
+
+it("a decoder's heads have no weight on the future: the recipe is made of the layers' options", async () => {
+  const decoder = await readModel(locateShipped("decoder"));
+  const seen = decoder.attention("the old red house by the river");
+  const full = withWeights(seen);
+  const store = storeFromModel(seen);
+  const head = { block: 0, layer: 0, head: 3 };
+  await store.load(head);
+  for (let i = 0; i < seen.tokens.length; i++)
+    store
+      .row(head, i, "weights")
+      .forEach((w, j) => expect(w).toBeCloseTo(full.layers[0].weights.at(3, i, j), 5));
+  expect(store.report.problems).toEqual([]);
+  store.dispose();
+});
+
+it("what a recipe cannot say is refused, and so is what is no attention of a model", async () => {
+  const decoder = await readModel(locateShipped("decoder"));
+  const seen = decoder.attention("time flies");
+  const masked = {
+    ...seen,
+    layers: seen.layers.map((layer) => ({ ...layer, options: { attnMask: causal() } })),
+  };
+  expect(() => storeFromModel(masked)).toThrow(/options of layer 0 hold attnMask.*give \{ recipe \}/);
+  expect(() => storeFromModel({ ...masked, recipe: { mask: "causal" } })).not.toThrow();
+  expect(() => storeFromModel(decoder as never)).toThrow(
+    expect.objectContaining({ name: "OptionError", code: "shown" }),
+  );
+});
 
 it("a model's heads, from its own queries and keys, have the weights the model computed", async () => {
   const encoder = await readModel(locateShipped("encoder"));

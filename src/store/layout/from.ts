@@ -2,8 +2,9 @@
  * Stores over arrays a program already has: a model's queries and keys, or weights from elsewhere. Nothing is copied;
  * what does not fit is an error at once.
  */
-import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
+import type { AttentionOptions } from "../../index.ts";
 import { type Compute, localCompute } from "../compute/compute.ts";
 import type { HeadData } from "../compute/head.ts";
 import type { Port } from "../compute/messages.ts";
@@ -11,7 +12,7 @@ import { remoteCompute } from "../compute/remote.ts";
 import { type Kernel, plainKernel } from "../compute/row-source.ts";
 import { Problems } from "../formats/metadata.ts";
 import { bytesIn, type Checks, examine, reportOf, sample } from "../measures/report.ts";
-import type { ScoreRecipe } from "../recipe/recipe.ts";
+import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
 import { createStore } from "../store.ts";
 import type { HeadStore, LoadReport, Segment } from "../types.ts";
 import { bagFrom, type StoreInput } from "./input.ts";
@@ -71,16 +72,31 @@ export interface ModelInput {
     readonly k?: TensorLike;
     readonly v?: TensorLike;
     readonly lse?: TensorLike;
+    /** The options of the layer's call, as `TextAttention.layers` has them: where `recipe` is left out, it is made of them. */
+    readonly options?: AttentionOptions;
   }[];
+  /** How scores were made. Default: what the layers' `options` say. */
   readonly recipe?: ScoreRecipe;
   readonly segments?: readonly Segment[];
   /** Language of the tokens, a BCP 47 tag such as `ar`. */
   readonly lang?: string;
 }
 
-/** A store over what a model of `heed/models` shows of a text. */
+/**
+ * A store over what a model of `heed/models` shows of a text.
+ *
+ * @throws OptionError where `shown` is not what `model.attention(text)` returns; UnsupportedError where a layer's options
+ *   hold what a recipe cannot say (a mask expression, a score mod): give `recipe` then
+ */
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
-  const { tokens, text, model, recipe, segments, lang } = shown;
+  if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
+    throw new OptionError(
+      "shown",
+      `storeFromModel: expected what model.attention(text) returns, { tokens, layers }, got ${formatValue(shown)}`,
+      { got: shown },
+    );
+  const { tokens, text, model, segments, lang } = shown;
+  const recipe = shown.recipe ?? recipeOf(shown.layers);
   const layers = shown.layers.map(({ query, key, value, q, k, v, lse }) => ({
     query: query ?? q,
     key: key ?? k,
@@ -97,6 +113,35 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
     },
     options,
   );
+}
+
+/** The recipe of layers by the options of their calls: one for all, or one for each. */
+function recipeOf(layers: ModelInput["layers"]): ScoreRecipe {
+  const each = layers.map((layer, n) => layerRecipe(layer, n));
+  const first = JSON.stringify(each[0]);
+  if (each.every((recipe) => JSON.stringify(recipe) === first)) return each[0] ?? {};
+  return { layerOverrides: Object.fromEntries(each.entries()) };
+}
+
+function layerRecipe(
+  { query, q, key, k, options = {} }: ModelInput["layers"][number],
+  n: number,
+): LayerRecipe {
+  const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
+  const other = Object.entries(rest).find(([, value]) => value !== undefined)?.[0];
+  if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))
+    throw new UnsupportedError(
+      "recipe",
+      `storeFromModel: the options of layer ${n} hold ${other ?? "a list as queryOffset"}, which has no place in a recipe by itself; give { recipe }, which says how the scores were made`,
+      { layer: n, option: other ?? "queryOffset" },
+    );
+  const length = (t: TensorLike | undefined) => (t?.shape ?? t?.dims ?? []).at(-2) ?? 0;
+  const offset = isCausal === "lower-right" ? length(key ?? k) - length(query ?? q) : queryOffset;
+  return {
+    ...(isCausal !== false && { mask: "causal" }),
+    ...(offset && { queryOffset: offset }),
+    ...(scale !== undefined && { scale }),
+  };
 }
 
 /** Workers where they can be had, this thread where not. */

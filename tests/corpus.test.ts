@@ -1,0 +1,98 @@
+/** The parts of tools/corpus.mjs that read other programs' files, on small ones made here. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
+import { afterAll, expect, test } from "vitest";
+import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/corpus.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("paragraphs are what empty lines part, each on one line", () => {
+  expect(paragraphs("one\r\ntwo\r\n\r\n\r\n  three \n\n\n")).toEqual(["one two", "three"]);
+});
+
+test("sentences end at a mark before a capital, not after an abbreviation or an initial", () => {
+  expect(
+    splitSentences('He came. "Who?" she said! (It was Mr. Knightley, or J. R. Smith.) Then 3.5 went.'),
+  ).toEqual(["He came.", '"Who?" she said!', "(It was Mr. Knightley, or J. R. Smith.)", "Then 3.5 went."]);
+  expect(splitSentences("no end")).toEqual(["no end"]);
+});
+
+test("WordNet: definitions with their word, examples together, frames of verbs; no taxa", () => {
+  const line = (gloss: string, word: string) =>
+    `00001740 03 n 01 ${word} 0 001 @ 00001930 n 0000 | ${gloss}  \n`;
+  const none = "  1 This software and database is being provided to you, the LICENSEE\n";
+  writeFileSync(
+    join(folder, "data.noun"),
+    none +
+      line('a yellow fruit; "he ate a banana"; "bananas grow in bunches!"; "banana"', "banana") +
+      line("genus of herbs", "Musa") +
+      line("large fruit bat", "flying_fox"),
+  );
+  for (const part of ["verb", "adj", "adv"]) writeFileSync(join(folder, `data.${part}`), "");
+  writeFileSync(join(folder, "sents.vrb"), "1 The children %s to the playground\n9 No frame\n");
+  writeFileSync(join(folder, "sentidx.vrb"), "run%2:38:00:: 1,9\ngo_up%2:38:00:: 1 \n");
+  expect(wordnet(folder)).toEqual([
+    ["banana: a yellow fruit."],
+    ["he ate a banana.", "bananas grow in bunches!"],
+    ["large fruit bat."],
+    ["The children run to the playground."],
+    ["The children go up to the playground."],
+  ]);
+});
+
+test("R's database: the texts of its character vectors, an empty one after each", () => {
+  const number = (n: number) => Buffer.from(Uint32Array.of(n).buffer).swap32();
+  const chunk = (...texts: string[]) => {
+    const strings = texts.flatMap((text) => [
+      number(0x00040009),
+      number(Buffer.byteLength(text)),
+      Buffer.from(text),
+    ]);
+    const serialized = Buffer.concat([
+      Buffer.from("X\n"),
+      number(3),
+      number(16),
+      number(texts.length),
+      ...strings,
+    ]);
+    return Buffer.concat([number(serialized.length), deflateSync(serialized)]);
+  };
+  expect(rStrings(Buffer.concat([chunk("EMMA", "", "Emma Woodhouse, naïve"), chunk("two")]))).toEqual([
+    "EMMA",
+    "",
+    "Emma Woodhouse, naïve",
+    "",
+    "two",
+    "",
+  ]);
+});
+
+test("the Bible's data file: verses by chapter, from pieces of compress(1) without their first bytes", () => {
+  /** Nine-bit codes, lowest bits first, each a byte of the text: compress(1) before its table has 512 entries. */
+  const compressed = (text: string) => {
+    const bytes = Buffer.alloc(Math.ceil((9 * text.length) / 8));
+    [...Buffer.from(text)].forEach((code, i) => {
+      for (let bit = 0; bit < 9; bit++)
+        if ((code >> bit) & 1) bytes[(9 * i + bit) >> 3] |= 1 << ((9 * i + bit) & 7);
+    });
+    return bytes;
+  };
+  const pieces = [
+    "Title\nGe1:1 In the beginning\nGe1:2 And the ",
+    "earth\nEx1:1 Now these are the names\n",
+  ].map(compressed);
+  const head = Buffer.alloc(92 + 4 * (pieces.length + 1));
+  head.writeUInt32BE(pieces.length, 88);
+  let at = head.length;
+  [...pieces, Buffer.alloc(0)].forEach((piece, i) => {
+    head.writeUInt32BE(at, 92 + 4 * i);
+    at += piece.length;
+  });
+  expect(bible(Buffer.concat([head, ...pieces]))).toEqual([
+    ["In the beginning", "And the earth"],
+    ["Now these are the names"],
+  ]);
+});
