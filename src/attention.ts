@@ -11,7 +11,7 @@ import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf }
 import { checkLse, lseReader } from "./backend/results.ts";
 import { type FloatDType, readerOf } from "./core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
-import { recordAttention, recordWithoutDerivative } from "./core/record.ts";
+import { activeRecording, recordAttention, recordWithoutDerivative } from "./core/record.ts";
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, tensorOver } from "./core/tensor.ts";
@@ -76,8 +76,10 @@ export function scaledDotProductAttention(
   const result = problem.weights
     ? { ...state, weights: weightsOf(problem, state.lse, problem.weights) }
     : state;
-  const [q, k, v] = [shape.query, shape.key, shape.value].map((operand) => operand.tensor);
-  recordAttention({ query: q, key: k, value: v, options, result });
+  if (activeRecording) {
+    const [q, k, v] = [shape.query, shape.key, shape.value].map((operand) => operand.tensor);
+    recordAttention({ query: q, key: k, value: v, options, result });
+  }
   return result;
 }
 

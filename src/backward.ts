@@ -10,7 +10,7 @@ import { type AttentionOptions, checkNames, maskMembers, resolve } from "./backe
 import { checkLse, checkOutputLike } from "./backend/results.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
-import { recordWithoutDerivative } from "./core/record.ts";
+import { activeRecording, recordWithoutDerivative } from "./core/record.ts";
 import type { FloatDTypeOf, Tensor, TensorLike } from "./core/tensor.ts";
 import { backendFor, sameDevice } from "./dispatch.ts";
 
@@ -85,12 +85,13 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
   const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
-  recordWithoutDerivative(
-    what,
-    [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
-    [gradients.dQuery, gradients.dKey, gradients.dValue],
-    "second derivatives are in attentionDoubleBackward of heed/reference",
-  );
+  if (activeRecording)
+    recordWithoutDerivative(
+      what,
+      [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
+      [gradients.dQuery, gradients.dKey, gradients.dValue],
+      "second derivatives are in attentionDoubleBackward of heed/reference",
+    );
   return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
 }
 

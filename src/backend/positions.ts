@@ -116,7 +116,7 @@ function offsetsOf(
       { got: offset },
     );
   return Float64Array.from(given, (at) => {
-    if (!(Number.isInteger(at) && Math.abs(at) + rows < 2 ** 31))
+    if (at !== 0 && !(Number.isInteger(at) && Math.abs(at) + rows < 2 ** 31))
       throw new OptionError(code, `${what}: ${name} must be integers below 2^31, got ${formatValue(at)}`, {
         got: at,
       });

@@ -57,6 +57,9 @@ export interface AttentionOptions extends PositionOptions {
   returnWeights?: boolean | { heads?: readonly number[]; rows?: readonly number[] };
 }
 
+/** The mask of `isCausal`: one expression, so that calls share what is planned for it. */
+const CAUSAL = /* @__PURE__ */ causal();
+
 const NAMES: readonly (keyof AttentionOptions)[] = [
   "attnMask", "isCausal", "queryOffset", "keyOffset", "queryPositions", "keyPositions", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
 ]; // biome-ignore format: one list
@@ -138,12 +141,12 @@ export function resolve(
     });
 
   const positions = resolvePositions(what, shape, options);
-  const masks: BoolExpression[] = positions.isCausal ? [causal()] : [];
+  const masks: BoolExpression[] = positions.isCausal ? [CAUSAL] : [];
   const tensors: MaskTensor[] = [];
   for (const member of maskMembers(what, options.attnMask).members)
     if (member instanceof BoolExpression) masks.push(member);
     else tensors.push(maskTensor(what, member, shape, query.dtype as FloatDType));
-  let mask: BoolExpression | undefined = masks.length ? masks[0].and(...masks.slice(1)) : undefined;
+  let mask: BoolExpression | undefined = masks.length > 1 ? masks[0].and(...masks.slice(1)) : masks[0];
   if (mask?.op === "const" && mask.value === 1) mask = undefined;
 
   let score: NumberExpression | undefined;

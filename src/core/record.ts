@@ -55,6 +55,9 @@ export interface Derivatives {
 
 let current: { readonly recorder: Recorder; readonly derivatives: Derivatives } | undefined;
 
+/** The active recording, if there is one: read it to skip what only a recording needs. */
+export { current as activeRecording };
+
 /** Hands an operation to the active recorder; does nothing where none is active. */
 export function record(operation: Operation): void {
   current?.recorder(operation);

@@ -11,25 +11,31 @@ import { allocateResult, type Product, type ProductInto } from "../backend/produ
 import { computeGradients, computeState, computeWeights } from "../backend/results.ts";
 import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings, warnOnce } from "../backend/settings.ts";
-import { TileMap } from "../backend/tiles.ts";
+import type { TileMap } from "../backend/tiles.ts";
 import { backward, unsupportedBackward } from "./backward/backward.ts";
-import { packing, panelOf } from "./codegen/spec.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
-import { currentLevel, discardEngine, type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
+import {
+  currentEngine,
+  currentLevel,
+  discardEngine,
+  type Engine,
+  getEngine,
+  unavailableReason,
+} from "./engine/engine.ts";
 import type { Kernel } from "./engine/kernel-cache.ts";
+import { AllocationScope } from "./engine/memory.ts";
 import { empty } from "./engine/resident.ts";
 import { agrees, productsAgree } from "./engine/self-test.ts";
 import { WorkerLostError } from "./engine/worker-pool.ts";
-import { AllocationScope, writeCall } from "./forward/call.ts";
+import { planOf } from "./explain.ts";
 import { type Placed, placeProblem, placeStages, type Stage } from "./forward/place.ts";
-import { type ForwardPlan, type KeyRange, planForward } from "./forward/prepare.ts";
+import { type ForwardPlan, type KeyRange, planForward } from "./forward/plan.ts";
 import { copyResultsOut } from "./forward/results.ts";
-import { buildAttentionTasks, buildPackTasks, type Tasks } from "./forward/tasks.ts";
+import { buildAttentionTasks, buildPackTasks, type Tasks, writeCall } from "./forward/tasks.ts";
 import { weights } from "./forward/weights.ts";
 import { matmul as multiply } from "./ops/matmul.ts";
 import { runPipeline } from "./ops/row-pipeline.ts";
 import { pipelineOf, unsupportedRowwise } from "./ops/rowwise.ts";
-import { planOf } from "./plan.ts";
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const MIN_PARALLEL_FLOPS = 4e6;
@@ -37,9 +43,21 @@ const MIN_PARALLEL_FLOPS = 4e6;
 /** Rows and keys that 32-bit integers count, with room for a tile behind the last. */
 const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
+/** The engine and the level of the last call, and the settings they were chosen for. */
+let current: { readonly engine: Engine; readonly level: SimdLevel; readonly settings: object } | undefined;
+
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
-const levelNow = (): SimdLevel =>
-  currentLevel((engine) => agrees((problem, out, level) => run(engine, problem, out, level, true)));
+function levelNow(): SimdLevel {
+  if (current && current.engine === currentEngine && current.settings === settings()) return current.level;
+  const level = currentLevel((engine) => agrees((problem, out, at) => run(engine, problem, out, at, true)));
+  const engine = getEngine();
+  // `wide` is being tested as long as it is not what was asked for; only a settled level is kept.
+  if (engine && level === settings().simd) current = { engine, level, settings: settings() };
+  return level;
+}
+
+/** The engine of this process. */
+const engineNow = (): Engine => currentEngine ?? (getEngine() as Engine);
 
 /** How many threads a job may use now; starts them where there is work for them. */
 function threadsFor(engine: Engine, work: number, singleThreaded: boolean): number {
@@ -50,61 +68,43 @@ function threadsFor(engine: Engine, work: number, singleThreaded: boolean): numb
   return engine.pool.ready(threads);
 }
 
+/** Runs a forward call: plan, place, run, copy the results out. A problem that fits the budget is one stage. */
 function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, singleThreaded: boolean): void {
-  const prepared = planForward(engine, problem, level);
-  const { spec, tiling, staging } = prepared;
-  const kernel = engine.kernels.get(spec);
-  const packer = spec.kind === "forward" ? engine.kernels.get(packing(spec)) : undefined;
-  const threads = threadsFor(engine, prepared.work, singleThreaded);
-  engine.pool.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
-  const map = new TileMap(problem, tiling.keyTile, spec.kind === "decode" ? 8 : panelOf(spec.tile));
-  const regions = new AllocationScope(engine.memory);
-  const stageWork = prepared.work / Math.max(1, staging.count);
-  const runTasks = (what: Kernel, tasks: Tasks, overlap?: () => void) =>
-    engine.pool.run(
-      what,
-      tasks.at,
-      tasks.size,
-      tasks.count,
-      threads,
-      what === kernel ? stageWork / tasks.count : 0,
-      overlap,
-    );
+  const { memory, pool } = engine;
+  // 1 plan
+  const plan = planForward(engine, problem, level);
+  const { kernel, packer } = plan.kernels();
+  const threads = threadsFor(engine, plan.work, singleThreaded);
+  pool.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
+  const stageWork = plan.work / Math.max(1, plan.staging.count);
+  const runTasks = (what: Kernel, { at, size, count }: Tasks, overlap?: () => void) =>
+    pool.run(what, at, size, count, threads, what === kernel ? stageWork / count : 0, overlap);
+  const scope = new AllocationScope(memory);
   try {
-    if (staging.count <= 1) {
-      const placed = placeProblem(engine.memory, regions, problem, prepared, out);
-      const call = writeCall(engine.memory, regions, problem, placed.strides);
-      placed.copyKeysIn();
-      // The calling thread copies the queries and values in while the others pack the keys.
-      if (packer)
-        runTasks(
-          packer,
-          buildPackTasks(engine.memory, regions, prepared, placed, threads),
-          placed.copyRestIn,
-        );
-      else placed.copyRestIn();
-      runTasks(
-        kernel,
-        buildAttentionTasks(engine.memory, regions, problem, prepared, placed, map, call, ALL_KEYS),
-      );
-      copyResultsOut(engine.memory, problem, prepared, placed, out);
+    if (plan.staging.count > 1) {
+      runStages(engine, problem, plan, out, (placed, call, range, repack) => {
+        const scratch = new AllocationScope(memory);
+        try {
+          if (packer && repack) runTasks(packer, buildPackTasks(memory, scratch, plan, placed, threads));
+          runTasks(kernel, buildAttentionTasks(memory, scratch, problem, plan, placed, call, range));
+        } finally {
+          scratch.free();
+        }
+      });
       return;
     }
-    runStages(engine, problem, prepared, out, map, (placed, call, range, repack) => {
-      const scratch = new AllocationScope(engine.memory);
-      try {
-        if (packer && repack)
-          runTasks(packer, buildPackTasks(engine.memory, scratch, prepared, placed, threads));
-        runTasks(
-          kernel,
-          buildAttentionTasks(engine.memory, scratch, problem, prepared, placed, map, call, range),
-        );
-      } finally {
-        scratch.free();
-      }
-    });
+    // 2 place
+    const placed = placeProblem(memory, scope, problem, plan, out);
+    const call = writeCall(memory, scope, problem, placed.strides, plan.pool);
+    placed.copyKeysIn();
+    // 3 run. The calling thread copies queries and values in while the others pack the keys.
+    if (packer) runTasks(packer, buildPackTasks(memory, scope, plan, placed, threads), placed.copyRestIn);
+    else placed.copyRestIn();
+    runTasks(kernel, buildAttentionTasks(memory, scope, problem, plan, placed, call, ALL_KEYS));
+    // 4 results
+    copyResultsOut(memory, problem, plan, placed, out);
   } finally {
-    regions.free();
+    scope.free();
   }
 }
 
@@ -114,19 +114,18 @@ const ALL_KEYS: KeyRange = { first: true, last: true };
 function runStages(
   engine: Engine,
   problem: Problem,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
   out: Result,
-  map: TileMap,
   attend: (placed: Placed, call: number, range: KeyRange, repack: boolean) => void,
 ): void {
   const { B, Hkv, Nq, Nk } = problem.shape;
-  const { staging } = prepared;
+  const { staging } = plan;
   const heads: Stage["heads"][number][] = [];
   for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
   const regions = new AllocationScope(engine.memory);
   try {
-    const frame = placeStages(engine.memory, regions, problem, prepared);
-    const call = writeCall(engine.memory, regions, problem, frame.strides);
+    const frame = placeStages(engine.memory, regions, problem, plan);
+    const call = writeCall(engine.memory, regions, problem, frame.strides, plan.pool);
     for (let n = 0; n < heads.length; n += staging.heads)
       for (let row = 0; row < Nq; row += staging.rows) {
         const rows = [row, Math.min(Nq, row + staging.rows)] as const;
@@ -138,11 +137,11 @@ function runStages(
           const needed =
             range.first ||
             range.last ||
-            piece.heads.some(({ b, hk }) => anyVisible(problem, map, b, hk, rows, keys));
+            piece.heads.some(({ b, hk }) => anyVisible(problem, plan.runs.map, b, hk, rows, keys));
           if (!needed) continue;
           const { placed, fresh } = frame.fill(piece);
           attend(placed, call, range, fresh);
-          if (range.last) copyResultsOut(engine.memory, problem, prepared, placed, out);
+          if (range.last) copyResultsOut(engine.memory, problem, plan, placed, out);
         }
       }
   } finally {
@@ -166,9 +165,9 @@ function anyVisible(
 
 /** Runs `work` on the engine; if a thread is lost in it, once more on a fresh engine with this thread alone. */
 function retryOnWorkerLoss(work: (engine: Engine, alone: boolean) => void): void {
-  const engine = getEngine();
+  const engine = engineNow();
   try {
-    work(engine as Engine, false);
+    work(engine, false);
   } catch (error) {
     if (!(error instanceof WorkerLostError)) throw error;
     discardEngine();
@@ -241,7 +240,7 @@ function gradients(problem: Problem, inputs: BackwardInputs, into: Gradients): v
 
 /** Why the kernels do not take an operation. Where WebAssembly itself is missing, a warning says so once. */
 function unsupportedReason(operation: Operation): string | undefined {
-  const reason = unavailableReason();
+  const reason = currentEngine ? undefined : unavailableReason();
   if (reason !== undefined) {
     warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
     return reason;
@@ -259,7 +258,7 @@ function unsupportedReason(operation: Operation): string | undefined {
   const { Nq, Nk } = problem.shape;
   if (Math.max(Nq, Nk) > MAX_KEYS) return `the kernels count rows and keys up to ${MAX_KEYS}`;
   if (operation.kind !== "backward") return undefined;
-  return unsupportedBackward(getEngine() as Engine, problem, levelNow());
+  return unsupportedBackward(engineNow(), problem, levelNow());
 }
 
 const FLOAT64 = "float64 calls compute in float64, the kernels in float32";

@@ -8,17 +8,16 @@ import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { warnOnce } from "../../backend/settings.ts";
-import { TileMap } from "../../backend/tiles.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
-import { panelOf, type Storage } from "../codegen/spec.ts";
+import type { Storage } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
+import { AllocationScope } from "../engine/memory.ts";
 import { gradientsAgree } from "../engine/self-test.ts";
-import { AllocationScope } from "../forward/call.ts";
 import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
 import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
-import { planBackward } from "./partition.ts";
+import { makeBackwardPlan, planBackward } from "./partition.ts";
 import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 
 /** Bytes that the copies of a table may take for one key head. */
@@ -28,19 +27,13 @@ const MAX_COPY_BYTES = 2 ** 27;
 export function unsupportedBackward(engine: Engine, problem: Problem, level: SimdLevel): string | undefined {
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   if (tables.length === 0) return undefined;
-  const plan = planBiasGradients(problem, {
+  const bias = planBiasGradients(problem, {
     masks: [],
     tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
   });
-  const { staging, rangeKeys } = planBackward(
-    problem,
-    level,
-    engine.memory.shared,
-    "float32",
-    "float32",
-    plan,
-  );
-  const bytes = copyBytes(plan) * Math.ceil(Math.min(problem.shape.Nk, staging.keys) / rangeKeys);
+  const { shared } = engine.memory;
+  const { staging, rangeKeys } = makeBackwardPlan(problem, level, shared, "float32", "float32", bias);
+  const bytes = copyBytes(bias) * Math.ceil(Math.min(problem.shape.Nk, staging.keys) / rangeKeys);
   if (bytes <= MAX_COPY_BYTES) return undefined;
   return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
 }
@@ -70,6 +63,10 @@ export function backward(
   gradientsAt(engine, problem, upstream, gradients, levelFor(engine, level), threadsFor);
 }
 
+/** What of the gradients beside dQ, dK and dV a plan depends on: which masks, along which axes they were broadcast, and tables. */
+const biasKey = ({ masks, tables }: Gradients): string =>
+  `${masks.map((g) => (g ? `${g.row === 0 ? "" : "r"}${g.column === 0 ? "" : "k"}g` : "-")).join()}${tables.size > 0 ? " tables" : ""}`;
+
 function gradientsAt(
   engine: Engine,
   problem: Problem,
@@ -82,26 +79,24 @@ function gradientsAt(
   const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
   const plan = planBackward(
+    engine,
     problem,
     level,
-    memory.shared,
     stored(upstream.dOutput),
     stored(upstream.output),
-    planBiasGradients(problem, gradients),
+    biasKey(gradients),
+    () => planBiasGradients(problem, gradients),
   );
-  const { spec, staging } = plan;
+  const { staging } = plan;
   // Added to below, and a call whose thread was lost begins again.
   for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
     sum?.fill(0);
-  const kernel = engine.kernels.get(spec);
-  const packKeys = engine.kernels.get(plan.packKeys);
-  const packValues = engine.kernels.get(plan.packValues);
+  const { kernel, packKeys, packValues } = plan.kernels(engine);
   const threads = threadsFor(plan.work);
   engine.pool.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
-  const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
   const taskWork = 10 * plan.rangeRows * G * plan.rangeKeys * Math.max(dk, dv);
   const deltas = gradients.sinks && new Float32Array(B * problem.shape.Hq * Nq);
-  const pass: Pass = { memory, problem, plan, upstream, gradients, map, deltas };
+  const pass: Pass = { memory, problem, plan, upstream, gradients, deltas };
   const run = (what: Kernel, tasks: Tasks, overlap?: () => void) => {
     const work = what === kernel ? taskWork : 0;
     engine.pool.run(what, tasks.at, tasks.size, tasks.count, threads, work, overlap);

@@ -11,8 +11,7 @@ import type { NumberExpression } from "../../masks/expression/expr.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
 import { perRow } from "../codegen/score.ts";
 import { type BiasGradients, roundUp, targetsOf } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import type { AllocationScope } from "../forward/call.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Stage } from "../forward/place.ts";
 
 /** What a pass has to sum. */

@@ -21,7 +21,17 @@ import {
   type Storage,
   stripOf,
 } from "../codegen/spec.ts";
-import { inBoundsLookups, specOf } from "../forward/call.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Kernel } from "../engine/kernel-cache.ts";
+import {
+  inBoundsLookups,
+  PlanCache,
+  type PoolImage,
+  poolImage,
+  problemKey,
+  Runs,
+  specOf,
+} from "../forward/plan.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
@@ -40,6 +50,12 @@ export interface BackwardPlan {
   /** Packs keys into panels and, where the product needs it, into rows; packs values into panels. */
   readonly packKeys: Spec;
   readonly packValues: Spec;
+  /** The compiled kernels; compiled when the plan first runs. */
+  kernels(engine: Engine): {
+    readonly kernel: Kernel;
+    readonly packKeys: Kernel;
+    readonly packValues: Kernel;
+  };
   /** True where keys cannot be read as rows where they lie. */
   readonly copyKeys: boolean;
   readonly rangeRows: number;
@@ -49,6 +65,13 @@ export interface BackwardPlan {
   readonly overlaps: boolean;
   /** Gradients of what was added to the scores. */
   readonly sums?: BiasGradientPlan;
+  /** Keys that are whole panels and whole strips of the register tile at once. */
+  readonly strip: number;
+  /** Columns of keys and of values, rounded up to whole panels. */
+  readonly keyColumns: number;
+  readonly valueColumns: number;
+  readonly pool: PoolImage;
+  readonly runs: Runs;
   /** Operations of the whole pass. */
   readonly work: number;
   /** Engine memory of the operands and gradients of one stage. */
@@ -77,8 +100,26 @@ function stageWholeHeads(
   return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: most > 0 };
 }
 
-/** Plans a backward pass for the kernels. */
+const backwardPlans = new PlanCache<BackwardPlan>();
+
+/** The plan of a backward pass, kept for the next call of its kind. `biasKey` names the gradients beside dQ, dK and dV. */
 export function planBackward(
+  engine: Engine,
+  problem: Problem,
+  level: SimdLevel,
+  dOutput: Storage,
+  output: Storage,
+  biasKey: string,
+  bias: () => BiasGradientPlan | undefined,
+): BackwardPlan {
+  const key = problemKey(problem, level);
+  return backwardPlans.get(engine, key && `${key} ${dOutput} ${output} ${biasKey}`, () =>
+    makeBackwardPlan(problem, level, engine.memory.shared, dOutput, output, bias()),
+  );
+}
+
+/** Plans a backward pass, completely. */
+export function makeBackwardPlan(
   problem: Problem,
   level: SimdLevel,
   shared: boolean,
@@ -146,16 +187,32 @@ export function planBackward(
   const { overlaps, ...staging } = whole
     ? { ...one, ...stageWholeHeads(problem, costs, bytesPerThread, threads, tasksOf(problem, ranges)) }
     : { ...one, overlaps: false };
+  const packKeys = packing({ ...spec, dv: dk, value: spec.key });
+  const packValues = packing({ ...spec, dk: dv, key: spec.value });
+  let kernels: ReturnType<BackwardPlan["kernels"]> | undefined;
   return {
     spec,
-    packKeys: packing({ ...spec, dv: dk, value: spec.key }),
-    packValues: packing({ ...spec, dk: dv, key: spec.value }),
+    packKeys,
+    packValues,
+    kernels({ kernels: cache }) {
+      kernels ??= {
+        kernel: cache.get(spec),
+        packKeys: cache.get(packKeys),
+        packValues: cache.get(packValues),
+      };
+      return kernels;
+    },
     copyKeys,
     sums,
     rangeRows,
     rangeKeys,
     staging,
     overlaps,
+    strip,
+    keyColumns: paddedKey(spec),
+    valueColumns: paddedValue(spec),
+    pool: poolImage(expressionsOf(spec)),
+    runs: new Runs(problem, spec.keyTile, panelOf(spec.tile)),
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
     stageBytes:
       staging.heads * (staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell)),

@@ -6,9 +6,8 @@
 import type { BackwardInputs } from "../../backend/contract.ts";
 import type { MaskTensor, Problem } from "../../backend/problem.ts";
 import type { Operand } from "../../core/shape.ts";
-import { paddedKey, paddedValue } from "../codegen/layout.ts";
-import { BYTES_OF, roundUp, type Storage, stripOf } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
+import { BYTES_OF, type Storage } from "../codegen/spec.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import {
   copiedAt,
   copyIn,
@@ -19,7 +18,6 @@ import {
   stageMask,
   stageRows,
 } from "../engine/transfer.ts";
-import type { AllocationScope } from "../forward/call.ts";
 import type { Stage } from "../forward/place.ts";
 import type { BackwardPlan } from "./partition.ts";
 
@@ -135,18 +133,18 @@ export function placeKeys(
   const [k0, k1] = piece.keys;
   const whole = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
   const entries = whole && { ...whole, heads: Hkv };
-  const keys = roundUp(k1 - k0, stripOf(plan.spec.tile));
+  const keys = plan.strip * Math.ceil((k1 - k0) / plan.strip);
   const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
-  const rows = plan.copyKeys ? perHead(regions, heads, 4 * keys * paddedKey(plan.spec), number) : undefined;
+  const rows = plan.copyKeys ? perHead(regions, heads, 4 * keys * plan.keyColumns, number) : undefined;
   return {
     key: staged,
     value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries, number),
     packedKey: perHead(regions, heads, 4 * keys * dk, number),
     packedValue: perHead(regions, heads, 4 * keys * dv, number),
     keyRows: rows ?? ((b, hk) => staged.at(b, hk, k0)),
-    keyRow: rows ? 4 * paddedKey(plan.spec) : staged.row,
-    dKey: perHead(regions, heads, 4 * keys * paddedKey(plan.spec), number),
-    dValue: perHead(regions, heads, 4 * keys * paddedValue(plan.spec), number),
+    keyRow: rows ? 4 * plan.keyColumns : staged.row,
+    dKey: perHead(regions, heads, 4 * keys * plan.keyColumns, number),
+    dValue: perHead(regions, heads, 4 * keys * plan.valueColumns, number),
   };
 }
 
@@ -170,7 +168,7 @@ export function placeRows(
   const lseHead = 4 * (r1 - r0);
   const lse = perHead(regions, heads, lseHead, number);
   const delta = perHead(regions, heads, lseHead, number);
-  const dQueryHead = 4 * roundUp(r1 - r0, plan.spec.tile.rows) * paddedKey(plan.spec);
+  const dQueryHead = 4 * plan.spec.tile.rows * Math.ceil((r1 - r0) / plan.spec.tile.rows) * plan.keyColumns;
   const placed = {
     query: place(query, dk),
     dOutput: place(upstream.dOutput, dv),

@@ -4,13 +4,10 @@
  */
 import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import type { TileMap } from "../../backend/tiles.ts";
-import { paddedKey, paddedValue } from "../codegen/layout.ts";
-import { expressionsOf, stripOf } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import { type AllocationScope, type Strides, writeCall } from "../forward/call.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
+import { type Strides, writeCall } from "../forward/tasks.ts";
 import { placeBiasGradients } from "./bias-gradients.ts";
 import type { BackwardPlan } from "./partition.ts";
 import { type PlacedKeys, placeKeys, placeMasks, placeRows } from "./place.ts";
@@ -23,7 +20,6 @@ export interface Pass {
   readonly plan: BackwardPlan;
   readonly upstream: BackwardInputs;
   readonly gradients: Gradients;
-  readonly map: TileMap;
   /** δ of every row [B, Hq, Nq], where sinks need it: a row has it from any stage that saw some of its keys. */
   readonly deltas: Float32Array | undefined;
 }
@@ -62,15 +58,8 @@ export function stageKeys(
     collect() {
       for (const { b, hk } of piece.heads) {
         const first = (b * Hkv + hk) * Nk + k0;
-        copyRowsOut(memory, placed.dKey(b, hk), paddedKey(plan.spec), gradients.dKey, first * dk, keys);
-        copyRowsOut(
-          memory,
-          placed.dValue(b, hk),
-          paddedValue(plan.spec),
-          gradients.dValue,
-          first * dv,
-          values,
-        );
+        copyRowsOut(memory, placed.dKey(b, hk), plan.keyColumns, gradients.dKey, first * dk, keys);
+        copyRowsOut(memory, placed.dValue(b, hk), plan.valueColumns, gradients.dValue, first * dv, values);
       }
     },
   };
@@ -83,18 +72,18 @@ export function stageRows(
   piece: Stage,
   placedKeys: PlacedKeys,
 ): RowStage {
-  const { memory, problem, plan, upstream, gradients, map, deltas } = pass;
+  const { memory, problem, plan, upstream, gradients, deltas } = pass;
   const { Hq, G, Nq, dk } = problem.shape;
-  const { spec, rangeKeys } = plan;
+  const { rangeKeys } = plan;
   const [r0, r1] = piece.rows;
   const [k0, k1] = piece.keys;
   const placedRows = placeRows(memory, regions, problem, plan, upstream, piece);
   const masks = placeMasks(memory, regions, problem, piece);
   const strides = { ...NO_STRIDES, tensorRows: masks.map((x) => x.row) };
-  const call = writeCall(memory, regions, problem, strides, expressionsOf(spec));
+  const call = writeCall(memory, regions, problem, strides, plan.pool);
   const ranges = Math.ceil((k1 - k0) / rangeKeys);
   const sums =
-    plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, piece, ranges, stripOf(spec.tile));
+    plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, piece, ranges, plan.strip);
   const [newRows, newKeys] = [k0 === 0, r0 === 0];
   const size = { rows: r1 - r0, columns: dk };
   const eachHead = (visit: (b: number, h: number, row: number) => void) => {
@@ -103,15 +92,15 @@ export function stageRows(
   };
   if (!newRows)
     eachHead((b, h, row) =>
-      copyRowsIn(memory, gradients.dQuery, row * dk, placedRows.dQuery(b, h), paddedKey(spec), size),
+      copyRowsIn(memory, gradients.dQuery, row * dk, placedRows.dQuery(b, h), plan.keyColumns, size),
     );
   const stage = { ...piece, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
   return {
-    waves: buildBackwardTasks(memory, regions, problem, plan, map, stage),
+    waves: buildBackwardTasks(memory, regions, problem, plan, stage),
     collect() {
       sums?.collect(gradients);
       eachHead((b, h, row) => {
-        copyRowsOut(memory, placedRows.dQuery(b, h), paddedKey(spec), gradients.dQuery, row * dk, size);
+        copyRowsOut(memory, placedRows.dQuery(b, h), plan.keyColumns, gradients.dQuery, row * dk, size);
         const at = placedRows.delta(b, h) / 4;
         if (deltas)
           memory.f32.subarray(at, at + r1 - r0).forEach((delta, n) => {

@@ -1,20 +1,10 @@
 /** Tasks of a stage of the backward pass, wave by wave: one a cell of a head's grid of row ranges × key ranges. */
 
 import type { Problem } from "../../backend/problem.ts";
-import type { KeyRun, TileMap } from "../../backend/tiles.ts";
+import type { KeyRun } from "../../backend/tiles.ts";
 import { headKey } from "../../core/random.ts";
-import {
-  BackwardStruct,
-  NEW_KEYS,
-  NEW_ROWS,
-  PackStruct,
-  paddedKey,
-  paddedValue,
-  runWords,
-} from "../codegen/layout.ts";
-import { stripOf } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import type { AllocationScope } from "../forward/call.ts";
+import { BackwardStruct, NEW_KEYS, NEW_ROWS, PackStruct, RunStruct } from "../codegen/layout.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
 import type { PlacedBiasGradients } from "./bias-gradients.ts";
@@ -99,15 +89,15 @@ function placeRuns(
   regions: AllocationScope,
   problem: Problem,
   plan: BackwardPlan,
-  map: TileMap,
   stage: Stage,
 ): StageRuns {
   const { G, Hkv } = problem.shape;
   const { spec, rangeRows, rangeKeys } = plan;
-  const strip = stripOf(spec.tile);
+  const { strip } = plan;
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   const blocks = Math.ceil((r1 - r0) / spec.rowTile);
   const [ranges, perRange] = [Math.ceil((k1 - k0) / rangeKeys), rangeRows / spec.rowTile];
+  const { map } = plan.runs;
   const gs = map.perHead ? G : 1;
   const words: number[] = [];
   const rowRanges = Math.ceil(blocks / perRange);
@@ -123,7 +113,7 @@ function placeRuns(
       for (let g = 0; g < gs; g++) {
         const row = r0 + block * spec.rowTile;
         const cut: KeyRun[][] = Array.from({ length: ranges }, () => []);
-        for (const run of map.runs(b, hk * G + g, row, Math.min(r1, row + spec.rowTile), k0, k1))
+        for (const run of plan.runs.of(b, hk * G + g, row, Math.min(r1, row + spec.rowTile), k0, k1).list)
           for (let from = run.from; from < run.to; ) {
             const s = Math.floor((from - k0) / rangeKeys);
             const to = Math.min(run.to, k0 + (s + 1) * rangeKeys);
@@ -132,7 +122,8 @@ function placeRuns(
           }
         cut.forEach((runs, s) => {
           index.set([words.length, runs.length], 2 * ((s * blocks + block) * gs + g));
-          words.push(...runWords(runs));
+          for (const { from, to, masked } of runs)
+            words.push(from, to, masked ? RunStruct.partial : RunStruct.full, ...(masked ?? [to, from]));
           for (const { from, to } of runs) sizes[s * rowRanges + Math.floor(block / perRange)] += to - from;
         });
       }
@@ -166,7 +157,6 @@ export function buildBackwardTasks(
   regions: AllocationScope,
   problem: Problem,
   plan: BackwardPlan,
-  map: TileMap,
   stage: BackwardStage,
 ): Tasks[] {
   const { spec, rangeRows, rangeKeys } = plan;
@@ -174,7 +164,7 @@ export function buildBackwardTasks(
   const { placedKeys, placedRows, masks, sums } = stage;
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
-  const runs = placeRuns(memory, regions, problem, plan, map, stage);
+  const runs = placeRuns(memory, regions, problem, plan, stage);
   const most = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
   const at = regions.alloc(most * BackwardStruct.size);
   const dropsAt = regions.alloc(4 * stage.heads.length * G);
@@ -225,14 +215,14 @@ export function buildBackwardTasks(
       set(BackwardStruct.lse, placedRows.lse(b, h) + 4 * (row - r0));
       set(BackwardStruct.delta, placedRows.delta(b, h) + 4 * (row - r0));
       set(BackwardStruct.lseHead, placedRows.lseHead);
-      set(BackwardStruct.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * paddedKey(spec));
+      set(BackwardStruct.dQuery, placedRows.dQuery(b, h) + 4 * (row - r0) * plan.keyColumns);
       set(BackwardStruct.dQueryHead, placedRows.dQueryHead);
       set(BackwardStruct.key, placedKeys.packedKey(b, hk) + 4 * (key - k0) * spec.dk);
       set(BackwardStruct.value, placedKeys.packedValue(b, hk) + 4 * (key - k0) * spec.dv);
       set(BackwardStruct.keyRows, placedKeys.keyRows(b, hk) + (key - k0) * placedKeys.keyRow);
       set(BackwardStruct.keyRow, placedKeys.keyRow);
-      set(BackwardStruct.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * paddedKey(spec));
-      set(BackwardStruct.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * paddedValue(spec));
+      set(BackwardStruct.dKey, placedKeys.dKey(b, hk) + 4 * (key - k0) * plan.keyColumns);
+      set(BackwardStruct.dValue, placedKeys.dValue(b, hk) + 4 * (key - k0) * plan.valueColumns);
       set(BackwardStruct.rows, Math.min(r1, row + rangeRows) - row);
       set(BackwardStruct.row0, row);
       set(BackwardStruct.heads, G);

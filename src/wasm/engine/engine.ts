@@ -16,6 +16,10 @@ export interface Engine {
 }
 
 let engine: Engine | undefined;
+
+/** The engine, if it has been made and not discarded: read it to skip `getEngine`. */
+export { engine as currentEngine };
+
 let unavailable: string | undefined;
 let levels: { relaxed: boolean; shared: boolean } | undefined;
 let wide: boolean | undefined;

@@ -52,7 +52,8 @@ export function v8Version(): [number, number] | undefined {
 /** V8 before 13 hoists loads above all arithmetic and spills larger tiles. */
 const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
 
-let revectorizerEnabled = false;
+/** True once `enableRevectorizer` has set V8's flag. */
+export let revectorizerEnabled = false;
 
 /**
  * Switches V8's 128 → 256-bit revectoriser on, for this process and from now on: an experimental flag, in V8 since
@@ -80,7 +81,6 @@ let encoder: TextEncoder | undefined;
  * way to say vzeroupper; Node's encoder of plain ASCII is compiled for AVX and ends with one (0.1 µs).
  */
 export function clearUpperYmm(): void {
-  if (!revectorizerEnabled) return;
   encoder ??= new TextEncoder();
   encoder.encodeInto(LETTERS, ENCODED);
 }

@@ -23,9 +23,9 @@ import {
   table,
 } from "../../masks/index.ts";
 import { planBiasGradients } from "../backward/bias-gradients.ts";
-import { planBackward } from "../backward/partition.ts";
+import { makeBackwardPlan } from "../backward/partition.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
-import { specOf } from "../forward/call.ts";
+import { specOf } from "../forward/plan.ts";
 import { hasRelaxed } from "./features.ts";
 import { codeOf, KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
@@ -49,9 +49,17 @@ function problemFor(sizes: Sizes, options: AttentionOptions): Problem {
     zeros([B, Hq, Nq, dk], dtype),
     zeros([B, Hkv, Nk, dk], dtype),
     zeros([B, Hkv, Nk, dv], dtype),
-    options,
+    // A block mask has exactly as many blocks as the call.
+    options === OPTIONS.blocks ? { attnMask: blocks(Nq, Nk) } : options,
   );
 }
+
+/** A block mask for so many queries and keys, all true. */
+const blocks = (Nq: number, Nk: number) =>
+  blockSparse(
+    Array.from({ length: Math.ceil(Nq / 8) }, () => new Array(Math.ceil(Nk / 8)).fill(true)),
+    8,
+  );
 
 const specFor = (
   sizes: Sizes,
@@ -70,7 +78,7 @@ function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel =
     tables: new Map(tables.map((t) => [t, new Float64Array(0)])),
   });
   return [all, undefined].map(
-    (sums) => planBackward(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
+    (sums) => makeBackwardPlan(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
   );
 }
 
@@ -87,7 +95,7 @@ const OPTIONS: Record<string, AttentionOptions> = {
   prefix: { attnMask: prefixLm([3, 9]) },
   longformer: { attnMask: longformer(7, [0, 31]) },
   dilated: { attnMask: dilated(3) },
-  blocks: { attnMask: blockSparse(Array.from({ length: 5 }, () => new Array(9).fill(true)), 8) },
+  blocks: { attnMask: blocks(40, 70) },
   composed: { attnMask: and(causal(), not(dilated(5))) },
   head: { attnMask: maskMod(({ h, k }) => k.ge(h.mul(2))) },
   alibi: { scoreMod: alibi(new Float32Array(Hq)) },

@@ -152,3 +152,21 @@ export class EngineMemory {
     else this.gaps.push({ at: end, size: pages * PAGE });
   }
 }
+
+/** Allocations that are freed together. */
+export class AllocationScope {
+  private readonly memory: EngineMemory;
+  private readonly addresses: number[] = [];
+  constructor(memory: EngineMemory) {
+    this.memory = memory;
+  }
+  alloc(bytes: number): number {
+    const at = this.memory.alloc(bytes);
+    this.addresses.push(at);
+    return at;
+  }
+  free(): void {
+    for (const at of this.addresses) this.memory.free(at);
+    this.addresses.length = 0;
+  }
+}

@@ -21,6 +21,7 @@ import {
   softcap,
 } from "../../masks/index.ts";
 import { forward as runForward } from "../backend.ts";
+import { forwardPlans } from "../forward/plan.ts";
 import { discardEngine, getEngine } from "./engine.ts";
 import { EngineMemory } from "./memory.ts";
 import { empty } from "./resident.ts";
@@ -76,6 +77,8 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   for (const x of bytes) x.fill(CANARY);
   const output = room.subarray(32, 32 + size).fill(0);
   const lse = lseRoom.subarray(32, 32 + rows);
+  // The budget changes behind the back of the plans that are kept.
+  forwardPlans.clear();
   runForward(problem, {
     output,
     lse,

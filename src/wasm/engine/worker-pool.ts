@@ -6,7 +6,7 @@
  * A worker that dies in the middle of a task is noticed by its silence: the job is given up, and the engine that owns
  * this pool starts over with a fresh memory and runs the call alone (backend.ts).
  */
-import { clearUpperYmm } from "./features.ts";
+import { clearUpperYmm, revectorizerEnabled } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
 import { type Handle, spawnWorker } from "./spawn.ts";
 import { CONTROL } from "./worker.js";
@@ -149,7 +149,7 @@ export class WorkerPool {
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
       overlap?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
-      clearUpperYmm();
+      if (revectorizerEnabled) clearUpperYmm();
       return;
     }
     const { words } = this;
@@ -188,7 +188,7 @@ export class WorkerPool {
       throw error;
     }
     const taskMs = completed === 0 ? 0 : (performance.now() - start) / completed;
-    clearUpperYmm();
+    if (revectorizerEnabled) clearUpperYmm();
     this.finish(Math.max(STALL_TASKS * taskMs, work / MIN_OPS_PER_MS));
   }
 

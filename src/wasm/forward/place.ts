@@ -6,9 +6,8 @@
 import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
 import type { Operand } from "../../core/shape.ts";
-import { paddedValue, stateBytes } from "../codegen/layout.ts";
-import { BYTES_OF, panelOf, roundUp } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
+import { BYTES_OF } from "../codegen/spec.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import {
   copiedAt,
   copyIn,
@@ -19,8 +18,8 @@ import {
   stageMask,
   stageRows,
 } from "../engine/transfer.ts";
-import type { AllocationScope, Strides } from "./call.ts";
-import type { ForwardPlan } from "./prepare.ts";
+import type { ForwardPlan } from "./plan.ts";
+import type { Strides } from "./tasks.ts";
 
 /** Heads, rows and keys in the engine's memory together. */
 export interface Stage {
@@ -71,12 +70,12 @@ export function placeProblem(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
   out: Result,
 ): PlacedProblem {
   const { shape } = problem;
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = shape;
-  const { spec, tiling } = prepared;
+  const { spec, tiling } = plan;
   const [early, late]: (() => void)[][] = [[], []];
   const place = (
     x: Operand,
@@ -105,13 +104,13 @@ export function placeProblem(
   };
   const query = place(shape.query, Hq, Nq, dk, BYTES_OF[spec.query], late);
   const key = place(shape.key, Hkv, Nk, dk, BYTES_OF[spec.key], early);
-  const value = place(shape.value, Hkv, Nk, dv, BYTES_OF[spec.value], prepared.packValues ? early : late);
+  const value = place(shape.value, Hkv, Nk, dv, BYTES_OF[spec.value], plan.packValues ? early : late);
 
   const packed = spec.kind === "forward";
-  const packedHead = packed ? roundUp(Nk, panelOf(spec.tile)) * dk * 4 : 0;
+  const packedHead = plan.packedKeyHead;
   const packedAt = packed ? regions.alloc(B * Hkv * packedHead) : 0;
-  const valueHead = prepared.packValues ? Nk * paddedValue(spec) * 4 : 0;
-  const valueAt = prepared.packValues ? regions.alloc(B * Hkv * valueHead) : 0;
+  const valueHead = plan.packedValueHead;
+  const valueAt = plan.packValues ? regions.alloc(B * Hkv * valueHead) : 0;
 
   const splitOut = 4 * B * Hq * Nq * dv;
   const splitLse = 4 * B * Hq * Nq;
@@ -145,7 +144,7 @@ export function placeProblem(
     key: key.at,
     value: value.at,
     packedKey: packed ? (b, hk) => packedAt + (b * Hkv + hk) * packedHead : NULL_ADDRESS,
-    packedValue: prepared.packValues ? (b, hk) => valueAt + (b * Hkv + hk) * valueHead : NULL_ADDRESS,
+    packedValue: plan.packValues ? (b, hk) => valueAt + (b * Hkv + hk) * valueHead : NULL_ADDRESS,
     out: (b, h, row, split) => outAt + split * splitOut + 4 * (b * out.batch + h * out.head + row * out.row),
     lse: (b, h, row, split) => lseAt + split * splitLse + 4 * ((b * Hq + h) * Nq + row),
     state: NULL_ADDRESS,
@@ -155,7 +154,7 @@ export function placeProblem(
       queryRow: query.row,
       queryHead: query.head,
       keyRow: key.row,
-      valueRow: prepared.packValues ? paddedValue(spec) * 4 : value.row,
+      valueRow: plan.packValues ? plan.packedValueRow : value.row,
       outRow: 4 * out.row,
       outHead: 4 * out.head,
       lseHead: 4 * Nq,
@@ -180,11 +179,11 @@ export function placeStages(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
 ): StagingBuffers {
   const { shape } = problem;
   const { G, Nk, dk, dv } = shape;
-  const { spec, tiling, staging } = prepared;
+  const { spec, tiling, staging } = plan;
   const units = Math.min(staging.heads, shape.B * shape.Hkv);
   const [rows, keys] = [Math.min(staging.rows, shape.Nq), Math.min(staging.keys, Nk)];
   const operand = (x: Operand, heads: number, count: number, columns: number, bytes: number) => {
@@ -196,17 +195,17 @@ export function placeStages(
   const key = operand(shape.key, units, keys, dk, BYTES_OF[spec.key]);
   const value = operand(shape.value, units, keys, dv, BYTES_OF[spec.value]);
   const packed = spec.kind === "forward";
-  const packedHead = packed ? roundUp(keys, panelOf(spec.tile)) * dk * 4 : 0;
+  const packedHead = plan.packedKeyHead;
   const packedAt = packed ? regions.alloc(units * packedHead) : 0;
-  const valueHead = prepared.packValues ? keys * paddedValue(spec) * 4 : 0;
-  const valueAt = prepared.packValues ? regions.alloc(units * valueHead) : 0;
+  const valueHead = plan.packedValueHead;
+  const valueAt = plan.packValues ? regions.alloc(units * valueHead) : 0;
   const outHead = 4 * rows * dv;
   const splitOut = units * G * outHead;
   const splitLse = units * G * rows * 4;
   const outAt = regions.alloc(tiling.splits * splitOut);
   const lseAt = regions.alloc(tiling.splits * splitLse);
   const blocks = Math.ceil(rows / tiling.rowTile);
-  const stateAt = keys < Nk ? regions.alloc(units * G * blocks * stateBytes(spec)) : 0;
+  const stateAt = keys < Nk ? regions.alloc(units * G * blocks * plan.stateBytes) : 0;
   const masks = problem.tensors.map((t) => {
     const rowBytes = maskRowBytes(t, keys);
     const count = t.row === 0 ? 1 : rows;
@@ -222,7 +221,7 @@ export function placeStages(
     queryRow: query.row,
     queryHead: query.there?.head ?? query.head,
     keyRow: key.row,
-    valueRow: prepared.packValues ? paddedValue(spec) * 4 : value.row,
+    valueRow: plan.packValues ? plan.packedValueRow : value.row,
     outRow: 4 * dv,
     outHead,
     lseHead: 4 * rows,
@@ -274,11 +273,11 @@ export function placeStages(
         key: from(key, k0, at),
         value: from(value, k0, at),
         packedKey: packed ? (b, hk) => packedAt + at(b, hk) * packedHead : NULL_ADDRESS,
-        packedValue: prepared.packValues ? (b, hk) => valueAt + at(b, hk) * valueHead : NULL_ADDRESS,
+        packedValue: plan.packValues ? (b, hk) => valueAt + at(b, hk) * valueHead : NULL_ADDRESS,
         out: (b, h, row, split) => outAt + split * splitOut + headAt(b, h) * outHead + (row - r0) * 4 * dv,
         lse: (b, h, row, split) => lseAt + split * splitLse + (headAt(b, h) * rows + row - r0) * 4,
         state: stateAt
-          ? (b, h, block) => stateAt + (headAt(b, h) * blocks + block) * stateBytes(spec)
+          ? (b, h, block) => stateAt + (headAt(b, h) * blocks + block) * plan.stateBytes
           : NULL_ADDRESS,
         tensor: (n, b, h, row) => masks[n].at + headAt(b, h) * masks[n].head + (row - r0) * masks[n].row,
         sinks,

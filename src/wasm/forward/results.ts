@@ -5,22 +5,22 @@ import type { Problem } from "../../backend/problem.ts";
 import { arrayName, narrow } from "../../core/dtype.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import type { Placed } from "./place.ts";
-import type { ForwardPlan } from "./prepare.ts";
+import type { ForwardPlan } from "./plan.ts";
 
 /** Copies the output and lse of a stage out. */
 export function copyResultsOut(
   memory: EngineMemory,
   problem: Problem,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
   placed: Placed,
   out: Result,
 ): void {
   const { shape } = problem;
   const { G, Nq, Hq, dv } = shape;
-  const { splits } = prepared.tiling;
+  const { splits } = plan.tiling;
   const { f32 } = memory;
   const [r0, r1] = placed.rows;
-  if (splits > 1) mergeSplits(f32, prepared, placed, problem);
+  if (splits > 1) mergeSplits(f32, plan, placed, problem);
   if (placed.contiguous) {
     const at = placed.out(0, 0, 0, 0) / 4;
     put(problem, out, 0, f32.subarray(at, at + shape.B * Hq * Nq * dv));
@@ -49,9 +49,9 @@ function put(problem: Problem, out: Result, start: number, values: Float32Array)
 }
 
 /** Joins the parts of each row into the first: mergeStates' rule, over what the kernels left. */
-function mergeSplits(f32: Float32Array, prepared: ForwardPlan, placed: Placed, problem: Problem): void {
+function mergeSplits(f32: Float32Array, plan: ForwardPlan, placed: Placed, problem: Problem): void {
   const { G, dv } = problem.shape;
-  const { splits } = prepared.tiling;
+  const { splits } = plan.tiling;
   for (const { b, hk } of placed.heads)
     for (let h = hk * G; h < (hk + 1) * G; h++)
       for (let row = placed.rows[0]; row < placed.rows[1]; row++) {

@@ -1,14 +1,99 @@
-/** Tasks of a stage, written as words the kernels read: packing of keys and values, then blocks of query rows. */
+/** What the kernels read of a call, as words in memory: what the whole call shares, then tasks that pack keys and values, then tasks of query rows. */
 
 import type { Problem } from "../../backend/problem.ts";
-import type { KeyRun, TileMap } from "../../backend/tiles.ts";
-import { headKey } from "../../core/random.ts";
-import { FIRST, LAST, PackStruct, paddedValue, runWords, TaskStruct } from "../codegen/layout.ts";
-import { panelOf, roundUp } from "../codegen/spec.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import type { AllocationScope } from "./call.ts";
+import { dropoutThreshold, headKey } from "../../core/random.ts";
+import { CallStruct, FIRST, LAST, PackStruct, TaskStruct } from "../codegen/layout.ts";
+import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Placed } from "./place.ts";
-import type { ForwardPlan, KeyRange } from "./prepare.ts";
+import type { ForwardPlan, KeyRange, PoolImage } from "./plan.ts";
+
+/** Byte strides a call's words hold. */
+export interface Strides {
+  readonly queryRow: number;
+  readonly keyRow: number;
+  readonly valueRow: number;
+  readonly outRow: number;
+  readonly queryHead: number;
+  readonly outHead: number;
+  readonly lseHead: number;
+  readonly headRows: number;
+  readonly tensorRows: readonly number[];
+}
+
+/** Positions read past the last one: kernels read whole vectors, to the end of a register tile. */
+const LIST_PADDING = 64;
+
+/** The positions of every row and key of every batch entry. */
+function placeLists(memory: EngineMemory, regions: AllocationScope, problem: Problem) {
+  const { B, Nq, Nk } = problem.shape;
+  const place = (rows: number, position: (b: number, n: number) => number) => {
+    const bytes = 16 * Math.ceil((rows + LIST_PADDING) / 4);
+    const at = regions.alloc(B * bytes);
+    const { i32 } = memory;
+    for (let b = 0; b < B; b++) for (let n = 0; n < rows; n++) i32[(at + b * bytes) / 4 + n] = position(b, n);
+    return { at, bytes };
+  };
+  return { query: place(Nq, problem.positions.query), key: place(Nk, problem.positions.key) };
+}
+
+/** Writes the words of a call and the pool of its expressions; returns where they are. */
+export function writeCall(
+  memory: EngineMemory,
+  regions: AllocationScope,
+  problem: Problem,
+  strides: Strides,
+  pool: PoolImage,
+): number {
+  const at = regions.alloc(CallStruct.pool + 4 * pool.words.length);
+  const addresses = pool.tables.map(({ table: t }) => {
+    const address = regions.alloc(4 * t.data.length);
+    if (t.type === "int") memory.i32.set(t.data, address / 4);
+    else memory.f32.set(t.data, address / 4);
+    return address;
+  });
+  const lists =
+    problem.dropoutP > 0 && !problem.positions.counted ? placeLists(memory, regions, problem) : undefined;
+  const { i32, f32 } = memory;
+  const word = (offset: number) => (at + offset) / 4;
+  // Where nothing but the mask touches a score, it stays the plain product q·k and the scale goes into the exponent:
+  // exact for whole numbers, and one rounding less. The sign stays with Q, because the maximum must be one.
+  const size = Math.abs(problem.scale);
+  const plain =
+    !problem.score &&
+    !problem.sinks &&
+    problem.tensors.every((t) => t.kind === "bool") &&
+    size >= 2 ** -16 &&
+    size <= 2 ** 16;
+  f32[word(CallStruct.scale)] = plain ? Math.sign(problem.scale) : problem.scale;
+  f32[word(CallStruct.unit)] = plain ? size : 1;
+  f32[word(CallStruct.exponent)] = (plain ? size : 1) * Math.LOG2E;
+  f32[word(CallStruct.factor)] = problem.scale;
+  i32[word(CallStruct.keys)] = problem.shape.Nk;
+  i32[word(CallStruct.queryRow)] = strides.queryRow;
+  i32[word(CallStruct.keyRow)] = strides.keyRow;
+  i32[word(CallStruct.valueRow)] = strides.valueRow;
+  i32[word(CallStruct.outRow)] = strides.outRow;
+  i32[word(CallStruct.queryHead)] = strides.queryHead;
+  i32[word(CallStruct.outHead)] = strides.outHead;
+  i32[word(CallStruct.lseHead)] = strides.lseHead;
+  i32[word(CallStruct.headRows)] = strides.headRows;
+  i32[word(CallStruct.dropThreshold)] = (problem.dropoutP > 0 ? dropoutThreshold(problem.dropoutP) : 0) | 0;
+  f32[word(CallStruct.dropScale)] = 1 / (1 - problem.dropoutP);
+  if (lists) {
+    i32[word(CallStruct.queryPositions)] = lists.query.at;
+    i32[word(CallStruct.queryPositionsBatch)] = lists.query.bytes;
+    i32[word(CallStruct.keyPositions)] = lists.key.at;
+    i32[word(CallStruct.keyPositionsBatch)] = lists.key.bytes;
+  }
+  strides.tensorRows.forEach((bytes, n) => {
+    i32[word(CallStruct.tensorRow) + n] = bytes;
+  });
+  i32.set(pool.words, word(CallStruct.pool));
+  pool.tables.forEach(({ word: offset }, n) => {
+    i32[word(CallStruct.pool) + offset] = addresses[n];
+  });
+  return at;
+}
 
 /** A list of tasks in memory. */
 export interface Tasks {
@@ -24,23 +109,22 @@ const MIN_PACK_KEYS = 512;
 export function buildPackTasks(
   memory: EngineMemory,
   regions: AllocationScope,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
   placed: Placed,
   threads: number,
 ): Tasks {
-  const { spec } = prepared;
+  const { spec, panel } = plan;
   const [k0, k1] = placed.keys;
-  const panel = panelOf(spec.tile);
   const parts =
     placed.heads.length >= 2 * threads
       ? 1
       : Math.max(1, Math.min(2 * threads, Math.floor((k1 - k0) / MIN_PACK_KEYS)));
-  const step = roundUp(Math.ceil((k1 - k0) / parts), panel);
+  const step = panel * Math.ceil((k1 - k0) / parts / panel);
   const list: number[] = [];
   for (const { b, hk } of placed.heads)
     for (let key = k0; key < k1; key += step) {
       const target = placed.packedKey(b, hk) + (key - k0) * spec.dk * 4;
-      const values = prepared.packValues ? placed.packedValue(b, hk) + (key - k0) * paddedValue(spec) * 4 : 0;
+      const values = plan.packValues ? placed.packedValue(b, hk) + (key - k0) * plan.packedValueRow : 0;
       list.push(
         placed.key(b, hk, key),
         placed.strides.keyRow,
@@ -58,43 +142,41 @@ export function buildPackTasks(
 const rawValueRow = (placed: Placed, b: number, hk: number, key: number): number =>
   placed.value(b, hk, key + 1) - placed.value(b, hk, key);
 
-/** Tasks that attend: one a block of query rows and part of the keys, later rows first (under a causal mask they are the longest). */
+/** Tasks that attend: one for each row tile and part of the keys, later rows first, because under a causal mask they take longest. */
 export function buildAttentionTasks(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
-  prepared: ForwardPlan,
+  plan: ForwardPlan,
   placed: Placed,
-  map: TileMap,
   call: number,
   range: KeyRange,
 ): Tasks {
-  const { spec, tiling, packValues } = prepared;
+  const { spec, tiling, packValues } = plan;
   const { shape } = problem;
   const { G } = shape;
   const decode = spec.kind === "decode";
   const [r0, r1] = placed.rows;
   const [k0, k1] = placed.keys;
-  const blockRows = decode ? r1 - r0 : tiling.rowTile;
-  const blocks = Math.ceil((r1 - r0) / Math.max(1, blockRows));
+  const taskRows = decode ? r1 - r0 : tiling.rowTile;
+  const rowTiles = Math.ceil((r1 - r0) / Math.max(1, taskRows));
   const headStep = tiling.headsPerTask;
-  const count = placed.heads.length * (G / headStep) * blocks * tiling.splits;
+  const count = placed.heads.length * (G / headStep) * rowTiles * tiling.splits;
   const at = regions.alloc(count * TaskStruct.size);
 
-  // Runs are shared where the mask does not tell heads or batch entries apart: address and count by block.
+  // Heads and batch entries that the mask treats alike share their runs: address and count by row tile.
   const words: number[] = [];
   const runsOf = new Map<number, { first: number; count: number }>();
-  const runFor = (b: number, h: number, block: number, split: number): { first: number; count: number } => {
-    const who = (map.perBatch ? b : 0) * shape.Hq + (map.perHead ? h : 0);
-    const key = (who * blocks + block) * tiling.splits + split;
+  const runFor = (b: number, h: number, rowTile: number, split: number): { first: number; count: number } => {
+    const key = (plan.runs.group(b, h) * rowTiles + rowTile) * tiling.splits + split;
     const known = runsOf.get(key);
     if (known) return known;
-    const row = r0 + block * blockRows;
+    const row = r0 + rowTile * taskRows;
     const from = tiling.splits > 1 ? split * tiling.splitKeys : k0;
     const to = tiling.splits > 1 ? Math.min(shape.Nk, from + tiling.splitKeys) : k1;
-    const found: KeyRun[] = map.runs(b, h, row, Math.min(r1, row + blockRows), from, to);
-    const made = { first: words.length, count: found.length };
-    words.push(...runWords(found));
+    const found = plan.runs.of(b, h, row, Math.min(r1, row + taskRows), from, to);
+    const made = { first: words.length, count: found.list.length };
+    for (const word of found.words) words.push(word);
     runsOf.set(key, made);
     return made;
   };
@@ -107,11 +189,11 @@ export function buildAttentionTasks(
     for (let g = 0; g < G; g += headStep) {
       const h = hk * G + g;
       const dropKey = spec.dropout ? headKey(problem.seed, b, h) : 0;
-      for (let block = blocks - 1; block >= 0; block--)
+      for (let rowTile = rowTiles - 1; rowTile >= 0; rowTile--)
         for (let split = 0; split < tiling.splits; split++) {
-          const row = r0 + block * blockRows;
-          const rows = Math.min(r1, row + blockRows) - row;
-          const runs = runFor(b, h, block, split);
+          const row = r0 + rowTile * taskRows;
+          const rows = Math.min(r1, row + taskRows) - row;
+          const runs = runFor(b, h, rowTile, split);
           tasks[task + TaskStruct.call / 4] = call;
           tasks[task + TaskStruct.query / 4] = placed.query(b, h, row);
           tasks[task + TaskStruct.key / 4] = decode ? placed.key(b, hk, k0) : placed.packedKey(b, hk);
@@ -130,7 +212,7 @@ export function buildAttentionTasks(
           tasks[task + TaskStruct.flags / 4] = flags;
           // A sink counts once: in the first part of the keys.
           tasks[task + TaskStruct.sinks / 4] = placed.sinks && split === 0 ? placed.sinks + 4 * h : 0;
-          tasks[task + TaskStruct.state / 4] = placed.state(b, h, block);
+          tasks[task + TaskStruct.state / 4] = placed.state(b, h, rowTile);
           tasks[task + TaskStruct.dropKey / 4] = dropKey;
           tasks[task + TaskStruct.keyBase / 4] = k0;
           for (let n = 0; n < spec.tensors.length; n++)

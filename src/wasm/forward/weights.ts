@@ -13,8 +13,10 @@ import { headKey } from "../../core/random.ts";
 import { FIRST, LAST, PackStruct, runWords, TaskStruct } from "../codegen/layout.ts";
 import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
+import { AllocationScope } from "../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
-import { AllocationScope, specOf, writeCall } from "./call.ts";
+import { poolImage, specOf } from "./plan.ts";
+import { writeCall } from "./tasks.ts";
 
 /** Consecutive rows that one task computes. */
 interface RowTile {
@@ -70,7 +72,7 @@ export function weights(
       bytes: maskRowBytes(t, Nk),
       at: regions.alloc(batch * spec.rowTile * maskRowBytes(t, Nk)),
     }));
-    const call = writeCall(memory, regions, problem, {
+    const strides = {
       queryRow: dk * BYTES_OF[spec.query],
       keyRow: dk * BYTES_OF[spec.key],
       valueRow: 0,
@@ -80,7 +82,8 @@ export function weights(
       lseHead: 0,
       headRows: 0,
       tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
-    });
+    };
+    const call = writeCall(memory, regions, problem, strides, poolImage([problem.mask, problem.score]));
     const taskAt = regions.alloc(batch * TaskStruct.size);
     const packAt = regions.alloc(PackStruct.size);
     let packedHead = -1;

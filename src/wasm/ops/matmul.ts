@@ -15,8 +15,8 @@ import type { Engine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
+import { AllocationScope } from "../engine/memory.ts";
 import { addressOf, residentOperand, stageRows } from "../engine/transfer.ts";
-import { AllocationScope } from "../forward/call.ts";
 import {
   type ProductSpec,
   ProductStruct,

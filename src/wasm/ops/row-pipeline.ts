@@ -6,8 +6,8 @@
 
 import type { Engine } from "../engine/engine.ts";
 import type { EngineMemory } from "../engine/memory.ts";
+import { AllocationScope } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
-import { AllocationScope } from "../forward/call.ts";
 import { type PipelineSpec, PipelineStruct } from "../kernels/row-pipeline.ts";
 
 /** An array that has a row for each row of the work. */

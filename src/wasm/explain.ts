@@ -8,11 +8,11 @@ import { settings } from "../backend/settings.ts";
 import { countTiles, type TileCounts } from "../backend/tiles.ts";
 import { tablesOf } from "../masks/expression/expr.ts";
 import { planBiasGradients } from "./backward/bias-gradients.ts";
-import { planBackward } from "./backward/partition.ts";
+import { makeBackwardPlan } from "./backward/partition.ts";
 import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
 import { keyOf, panelOf } from "./codegen/spec.ts";
 import type { Engine } from "./engine/engine.ts";
-import { planForward } from "./forward/prepare.ts";
+import { planForward } from "./forward/plan.ts";
 import { planProduct } from "./ops/matmul.ts";
 import { pipelineOf } from "./ops/rowwise.ts";
 
@@ -80,7 +80,7 @@ function backwardPlan(engine: Engine, problem: Problem, level: SimdLevel, thread
     tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
   });
   const stored = problem.dtype as "float32";
-  const plan = planBackward(problem, level, engine.memory.shared, stored, stored, bias);
+  const plan = makeBackwardPlan(problem, level, engine.memory.shared, stored, stored, bias);
   const { B, Hkv, Nq, Nk } = problem.shape;
   const { spec, staging, rangeRows, rangeKeys } = plan;
   const [rows, keys] = [Math.ceil(Nq / rangeRows), Math.ceil(Nk / rangeKeys)];

@@ -1,0 +1,352 @@
+/**
+ * Planning a forward call, completely, before anything is placed or run: its kernel, its tiling, what is in the engine's memory at
+ * once, the sizes of its regions and the runs of keys of each row tile. A plan holds no tensors, so calls of the same kind
+ * share it: the second one plans nothing.
+ */
+import type { SimdLevel } from "../../backend/plan.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { settings } from "../../backend/settings.ts";
+import { type KeyRun, TileMap } from "../../backend/tiles.ts";
+import {
+  type Costs,
+  chooseTiling,
+  type Machine,
+  planStaging,
+  type StagingPlan,
+  type Tiling,
+} from "../../backend/tiling.ts";
+import type { Operand } from "../../core/shape.ts";
+import { compileBounds } from "../../masks/expression/bounds.ts";
+import { type Expression, type Table, tablesOf, textOf, VARS } from "../../masks/expression/expr.ts";
+import { paddedValue, runWords, stateBytes, workspaceOf } from "../codegen/layout.ts";
+import { fillPool, poolOf, poolWords } from "../codegen/score.ts";
+import { BYTES_OF, packing, panelOf, roundUp, type Spec, type Storage } from "../codegen/spec.ts";
+import type { Engine } from "../engine/engine.ts";
+import { tileFor } from "../engine/features.ts";
+import type { Kernel } from "../engine/kernel-cache.ts";
+import { residentOperand } from "../engine/transfer.ts";
+
+/** How a forward call runs. */
+export interface ForwardPlan {
+  readonly spec: Spec;
+  readonly tiling: Tiling;
+  readonly staging: StagingPlan;
+  readonly costs: Costs;
+  readonly packValues: boolean;
+  /** Operations of the whole call. */
+  readonly work: number;
+  /** Keys of a panel; of decode, keys of a softmax step. */
+  readonly panel: number;
+  /** Bytes of one head's packed keys and of its packed values, as one stage has them; bytes of a row of packed values. */
+  readonly packedKeyHead: number;
+  readonly packedValueHead: number;
+  readonly packedValueRow: number;
+  /** Bytes of the state that a task carries from stage to stage. */
+  readonly stateBytes: number;
+  readonly pool: PoolImage;
+  readonly runs: Runs;
+  /** The kernel, and the one that packs for it; compiled when the plan first runs. */
+  kernels(): { readonly kernel: Kernel; readonly packer?: Kernel };
+}
+
+/** Which part of the keys a stage is: whether the state begins and ends with it. */
+export interface KeyRange {
+  readonly first: boolean;
+  readonly last: boolean;
+}
+
+/** Constants and tables of a call's expressions as the kernels read them; the addresses of the tables are filled in per call. */
+export interface PoolImage {
+  readonly words: Int32Array;
+  readonly tables: readonly { readonly table: Table; readonly word: number }[];
+}
+
+/** The pool of some expressions. */
+export function poolImage(expressions: readonly (Expression | undefined)[]): PoolImage {
+  const pool = poolOf(expressions);
+  const words = new Int32Array(poolWords(pool));
+  const addresses = new Map<Table, number>();
+  let word = pool.constants.length;
+  for (const table of pool.tables) {
+    addresses.set(table, word);
+    word += 1 + table.shape.length;
+  }
+  fillPool(pool, 0, words, new Float32Array(words.buffer), () => 0);
+  return { words, tables: [...addresses].map(([table, at]) => ({ table, word: at })) };
+}
+
+/** Words of runs that a plan keeps; what exceeds them is computed anew for each call. */
+const MAX_RUN_WORDS = 2 ** 18;
+
+/** The runs of keys of row tiles, as words for the kernels, found once and kept. */
+export class Runs {
+  readonly map: TileMap;
+  private readonly Nq: number;
+  private readonly Nk: number;
+  private readonly Hq: number;
+  private readonly found = new Map<number, FoundRuns>();
+  private size = 0;
+
+  constructor(problem: Problem, keyTile: number, panel: number) {
+    const { Hq, Nq, Nk } = problem.shape;
+    this.map = new TileMap(problem, keyTile, panel);
+    [this.Hq, this.Nq, this.Nk] = [Hq, Nq, Nk];
+  }
+
+  /** A number that heads and batch entries share where their runs are equal. */
+  group(b: number, h: number): number {
+    return (this.map.perBatch ? b : 0) * this.Hq + (this.map.perHead ? h : 0);
+  }
+
+  /** The runs of rows `row0` … `row1` between two keys. A plan asks for a first row with one last row and one last key. */
+  of(b: number, h: number, row0: number, row1: number, from: number, to: number): FoundRuns {
+    const key = (this.group(b, h) * (this.Nq + 1) + row0) * (this.Nk + 1) + from;
+    const known = this.found.get(key);
+    if (known) return known;
+    const list = this.map.runs(b, h, row0, row1, from, to);
+    const made = { list, words: runWords(list) };
+    if (this.size + made.words.length <= MAX_RUN_WORDS && Number.isSafeInteger(key)) {
+      this.size += made.words.length;
+      this.found.set(key, made);
+    }
+    return made;
+  }
+}
+
+/** Runs of keys, and the words that the kernels read of them. */
+interface FoundRuns {
+  readonly list: readonly KeyRun[];
+  readonly words: readonly number[];
+}
+
+/** Plans that are kept for an engine, by what they depend on. */
+const MAX_PLANS = 64;
+/** Elements of tables in a plan's expressions, which the plan keeps alive. */
+const MAX_TABLE_ELEMENTS = 2 ** 16;
+
+/** Plans of one kind by key; the one that was not used for the longest time goes first. */
+export class PlanCache<P> {
+  private plans = new WeakMap<Engine, Map<string, P>>();
+
+  /** Forgets all plans. */
+  clear(): void {
+    this.plans = new WeakMap();
+  }
+
+  /** The plan of a key, made where there is none; without a key it is made each time. */
+  get(engine: Engine, key: string | undefined, make: () => P): P {
+    if (key === undefined) return make();
+    let plans = this.plans.get(engine);
+    if (!plans) {
+      plans = new Map();
+      this.plans.set(engine, plans);
+    }
+    let plan = plans.get(key);
+    if (plan) plans.delete(key);
+    else {
+      plan = make();
+      if (plans.size >= MAX_PLANS) plans.delete(plans.keys().next().value as string);
+    }
+    plans.set(key, plan);
+    return plan;
+  }
+}
+
+/** Which fields of a problem a plan depends on. A new field of `Problem` must be decided on here, or this does not compile. */
+const IN_KEY: Readonly<Record<keyof Problem, boolean>> = {
+  caller: false,
+  shape: true,
+  dtype: true,
+  scale: false,
+  offsets: true,
+  positions: true,
+  mask: true,
+  score: true,
+  tensors: true,
+  sinks: false,
+  dropoutP: true,
+  seed: false,
+  weights: false,
+};
+void IN_KEY;
+
+const expressionKeys = new WeakMap<Expression, string | undefined>();
+const tableIds = new WeakMap<Table, number>();
+let tableCount = 0;
+
+function tableId(table: Table): number {
+  let id = tableIds.get(table);
+  if (id === undefined) {
+    id = tableCount++;
+    tableIds.set(table, id);
+  }
+  return id;
+}
+
+/** An expression with its constants and the identity of its tables as text; undefined where its tables are too large to keep. */
+function expressionKey(x: Expression): string | undefined {
+  if (expressionKeys.has(x)) return expressionKeys.get(x);
+  const elements = tablesOf(x).reduce((n, t) => n + t.data.length, 0);
+  const mark = (y: Expression) =>
+    y.op === "table" ? `#${tableId(y.value as Table)}` : `=${Object.is(y.value, -0) ? "-0" : y.value}`;
+  const key = elements > MAX_TABLE_ELEMENTS ? undefined : textOf(x, "hidden", mark);
+  expressionKeys.set(x, key);
+  return key;
+}
+
+/** What a plan depends on, as text; undefined where it is not worth keeping. */
+export function problemKey(problem: Problem, level: SimdLevel): string | undefined {
+  const { shape, dtype, offsets, positions, mask, score, tensors, dropoutP } = problem;
+  const { B, Hq, Hkv, Nq, Nk, dk, dv, query, key, value } = shape;
+  const maskKey = mask ? expressionKey(mask) : "";
+  const scoreKey = score ? expressionKey(score) : "";
+  if (maskKey === undefined || scoreKey === undefined) return undefined;
+  const { threads, bytesPerThread } = settings();
+  let same = true;
+  for (let b = 1; b < offsets.length; b++) if (offsets[b] !== offsets[0]) same = false;
+  const dropout = dropoutP > 0 ? (positions.counted ? "c" : "l") : "";
+  const masks = tensors.map(
+    (t) =>
+      `${t.kind}${t.base.every((x) => x === t.base[0]) ? "" : "b"}${t.head === 0 ? "" : "h"}${t.row === 0 ? "" : "r"}${t.column === 0 ? "" : "k"}`,
+  );
+  return `${level} ${threads} ${bytesPerThread} ${B},${Hq},${Hkv},${Nq},${Nk},${dk},${dv} ${dtype} ${query.tensor.dtype} ${key.tensor.dtype} ${value.tensor.dtype} ${same ? offsets[0] : offsets.join()} ${dropout} ${masks.join()} ${maskKey} ${scoreKey}`;
+}
+
+/** Plans of forward calls. */
+export const forwardPlans = new PlanCache<ForwardPlan>();
+
+/** The plan of a problem, kept for the next call of its kind. */
+export function planForward(engine: Engine, problem: Problem, level: SimdLevel): ForwardPlan {
+  const { memory } = engine;
+  const { query, key: keys, value } = problem.shape;
+  const resident = [query, keys, value].map((x) => residentOperand(memory, x) !== undefined);
+  const key = problemKey(problem, level);
+  return forwardPlans.get(engine, key && `${key} ${resident.join()}`, () =>
+    makePlan(engine, problem, level, resident),
+  );
+}
+
+function makePlan(
+  engine: Engine,
+  problem: Problem,
+  level: SimdLevel,
+  [residentQuery, residentKey, residentValue]: readonly boolean[],
+): ForwardPlan {
+  const { spec, tiling } = specOf(problem, level, engine.memory.shared);
+  const { shape } = problem;
+  const { Nk, dk, dv } = shape;
+  const packed = spec.kind === "forward";
+  // Values are used where they are stored unless the product needs them widened or padded.
+  const packValues = packed && (spec.value !== "float32" || spec.dv % panelOf(spec.tile) !== 0);
+  const costs: Costs = {
+    key:
+      (residentKey ? 0 : dk * BYTES_OF[spec.key]) +
+      (packed ? 4 * dk : 0) +
+      (residentValue ? 0 : dv * BYTES_OF[spec.value]) +
+      (packValues ? 4 * paddedValue(spec) : 0),
+    row:
+      (residentQuery ? 0 : dk * BYTES_OF[spec.query]) +
+      4 * dv +
+      4 +
+      Math.ceil(stateBytes(spec) / spec.rowTile),
+    cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), 0),
+  };
+  const { bytesPerThread, threads } = settings();
+  const budget = Math.max(2 ** 20, (bytesPerThread - workspaceOf(spec).size) * threads);
+  const staging = planStaging(problem, tiling, costs, budget);
+  const panel = packed ? panelOf(spec.tile) : 8;
+  const stageKeys = Math.min(staging.keys, Nk);
+  const packedValueRow = 4 * paddedValue(spec);
+  let kernels: { readonly kernel: Kernel; readonly packer?: Kernel } | undefined;
+  return {
+    spec,
+    tiling,
+    staging,
+    costs,
+    packValues,
+    work: 4 * shape.B * shape.Hq * shape.Nq * Nk * Math.max(dk, dv),
+    panel,
+    packedKeyHead: packed ? roundUp(stageKeys, panel) * dk * 4 : 0,
+    packedValueHead: packValues ? stageKeys * packedValueRow : 0,
+    packedValueRow,
+    stateBytes: stateBytes(spec),
+    pool: poolImage([problem.mask, problem.score]),
+    runs: new Runs(problem, tiling.keyTile, panel),
+    kernels() {
+      kernels ??= {
+        kernel: engine.kernels.get(spec),
+        ...(packed && { packer: engine.kernels.get(packing(spec)) }),
+      };
+      return kernels;
+    },
+  };
+}
+
+/** The tiling and the kernel spec of a problem on a level. */
+export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { spec: Spec; tiling: Tiling } {
+  const tile = tileFor(level);
+  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
+  const tiling = chooseTiling(problem, machine);
+  const { shape } = problem;
+  const storage = (x: Operand) => x.tensor.dtype as Storage;
+  const spec: Spec = {
+    kind: tiling.kind,
+    fused: level !== "strict",
+    // The decode kernel is bound by memory: 256 bits bring it nothing, so it is written one way.
+    wide: level === "wide" && tiling.kind === "forward",
+    tile: tiling.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
+    dk: shape.dk,
+    dv: shape.dv,
+    rowTile: tiling.rowTile,
+    keyTile: tiling.keyTile,
+    query: storage(shape.query),
+    key: storage(shape.key),
+    value: storage(shape.value),
+    mask: problem.mask,
+    score: problem.score,
+    inBounds: inBoundsLookups(problem, [problem.mask, problem.score]),
+    tensors: problem.tensors.map((t) => t.kind),
+    dropout: dropoutOf(problem),
+    shared,
+  };
+  return { spec, tiling };
+}
+
+/** How a kernel knows the positions that dropout is keyed by. */
+export const dropoutOf = (problem: Problem): Spec["dropout"] =>
+  problem.dropoutP === 0 ? false : problem.positions.counted ? "counted" : "listed";
+
+/** Table look-ups whose indices cannot leave the table, whatever the cell. */
+export function inBoundsLookups(
+  problem: Problem,
+  expressions: readonly (Expression | undefined)[],
+): Set<Expression> {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  const inBounds = new Set<Expression>();
+  const box = {
+    b0: 0,
+    b1: B - 1,
+    h0: 0,
+    h1: Hq - 1,
+    i0: 0,
+    i1: Nq - 1,
+    k0: 0,
+    k1: Nk - 1,
+    offset0: problem.offsets.reduce((a, x) => Math.min(a, x), Infinity),
+    offset1: problem.offsets.reduce((a, x) => Math.max(a, x), -Infinity),
+  };
+  const visit = (x: Expression): void => {
+    if (x === VARS.score) return;
+    if (x.op === "table") {
+      const t = x.value as Table;
+      const fits = x.args.every((index, axis) => {
+        const { low, high, last } = compileBounds(index)(box);
+        return low[last] >= 0 && high[last] < t.shape[axis];
+      });
+      if (fits) inBounds.add(x);
+    }
+    x.args.forEach(visit);
+  };
+  for (const x of expressions) if (x) visit(x);
+  return inBounds;
+}
