@@ -14,4 +14,7 @@ if (!prints) args.unshift("--view");
 process.chdir(root);
 install();
 build();
-process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), "show", ...args]);
+// Without words of one's own: five sentences that a larger model has read.
+const plain = args.includes("--view") && args.every((arg) => arg === "--view" || arg === "--no-open");
+const command = plain ? ["view", ...args.filter((arg) => arg !== "--view")] : ["show", ...args];
+process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), ...command]);

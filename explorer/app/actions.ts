@@ -3,6 +3,7 @@
  * session or asks the element; it holds nothing.
  */
 import { placeOf, step } from "../canvas/axis.ts";
+import { stepAnswer } from "../state/ask.ts";
 import { largest } from "../state/facts.ts";
 import { stepBack } from "../state/select.ts";
 import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
@@ -217,6 +218,27 @@ export const ACTIONS: readonly Action[] = [
     keys: ["p"],
     when: open,
     run: ({ session }) => session.set({ pins: togglePin(session.state.pins, session.state) }),
+  },
+  {
+    name: "ask",
+    label: "Ask the heads: which link these two words?",
+    keys: ["a"],
+    when: open,
+    run: ({ session }) => session.set({ ask: session.state.ask === "off" ? "pair" : "off" }),
+  },
+  {
+    name: "next-answer",
+    label: "Next head of the ranking",
+    keys: ["."],
+    when: ({ state }) => state.ask !== "off",
+    run: ({ session }) => stepAnswer(session, 1),
+  },
+  {
+    name: "previous-answer",
+    label: "Previous head of the ranking",
+    keys: [","],
+    when: ({ state }) => state.ask !== "off",
+    run: ({ session }) => stepAnswer(session, -1),
   },
   { name: "zoom-in", label: "Zoom in", keys: ["+", "="], when: open, run: ({ zoom }) => zoom(Math.SQRT2) },
   { name: "zoom-out", label: "Zoom out", keys: ["-"], when: open, run: ({ zoom }) => zoom(Math.SQRT1_2) },

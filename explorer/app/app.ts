@@ -219,7 +219,7 @@ export class Surface {
       },
       say: (text) => this.say(text),
       detail: () => this.say(detailCell(session)),
-      dialog: (name) => (name === "open" ? this.#pick() : this.#dialog(name)),
+      dialog: (name) => (name === "open" ? this.pick() : this.#dialog(name)),
       focusMain: () => this.focusMain(),
       focusHide: () => root().querySelector<HTMLElement>(".hide select")?.focus(),
       copyLink: () =>
@@ -247,7 +247,7 @@ export class Surface {
   }
 
   #act(name: string): void {
-    if (name === "pick") this.#pick();
+    if (name === "pick") this.pick();
     else ACTIONS.find((action) => action.name === name)?.run(this.#keyed);
   }
 
@@ -257,7 +257,7 @@ export class Surface {
   }
 
   /** Lets a person choose files. */
-  #pick(): void {
+  pick(): void {
     const input = document.createElement("input");
     input.type = "file";
     input.multiple = true;

@@ -39,6 +39,17 @@ const PARTS: Parts = {
 };
 type Part = keyof Parts;
 
+/** A source as the page gives it. */
+function sourceOf(one: AttentionSource): Source {
+  return {
+    name: one.name,
+    open: async (signal, progress) => {
+      const { openAddress, openAny } = await import("./open.ts");
+      return "src" in one ? openAddress(one.src, signal, progress, one.name) : openAny(one.data, one.name);
+    },
+  };
+}
+
 /** What a reader must know before trusting the picture: the warnings of the report. */
 function noticesOf({ report }: HeadStore): readonly Notice[] {
   return report.problems
@@ -130,6 +141,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (store) this.#opened(store);
   }
 
+  /** One more source, which is then shown. */
+  add(source: AttentionSource): Promise<void> {
+    this.#given = [...this.#given, source];
+    return this.#add([sourceOf(source)]);
+  }
+
+  /** Lets a person choose files. */
+  pick(): void {
+    this.#surface?.pick();
+  }
+
   /** Several files or texts, shown one at a time; `state.text` says which. */
   get sources(): readonly AttentionSource[] {
     return this.#given;
@@ -137,18 +159,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   set sources(given: readonly AttentionSource[]) {
     this.#given = given;
     const shown = this.#session.store;
-    this.#sources.replace(
-      given.map((one) => ({
-        name: one.name,
-        open: async (signal, progress) => {
-          const { openAddress, openAny } = await import("./open.ts");
-          return "src" in one
-            ? openAddress(one.src, signal, progress, one.name)
-            : openAny(one.data, one.name);
-        },
-      })),
-      shown,
-    );
+    this.#sources.replace(given.map(sourceOf), shown);
     this.#list(Math.min(this.#session.state.text, Math.max(0, given.length - 1)));
     if (given.length > 0) void this.#show(false, shown).catch(() => {});
   }

@@ -6,15 +6,45 @@
 /** What the command line says to the page: the files by their addresses, without the token. */
 interface Session {
   readonly files: readonly { readonly name: string; readonly path: string }[];
+  /** Says what is seen, and what else can be done. */
+  readonly welcome?: boolean;
+  /** The model that reads what is typed here; undefined: there is none. */
+  readonly model?: string;
+  /** Where the Lab is. */
+  readonly lab?: string;
 }
 
 /** What is used of the element. */
 interface Element extends HTMLElement {
   sources: readonly { readonly name: string; readonly src: string }[];
+  readonly store:
+    | {
+        readonly blocks: readonly {
+          readonly name: string;
+          readonly queryTokens: readonly string[];
+          readonly keyTokens: readonly string[];
+        }[];
+        ready(ref: object): boolean;
+        cell(ref: object, query: number, key: number, stage: "weights"): number;
+      }
+    | undefined;
+  readonly state: {
+    readonly view: string;
+    readonly block: string;
+    readonly layer: number;
+    readonly head: number;
+    readonly query: number;
+    readonly key: number;
+  };
+  add(source: { readonly name: string; readonly src: string }): Promise<void>;
+  pick(): void;
 }
 
+const found = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const view = document.querySelector("attention-view") as Element;
-const notice = document.getElementById("notice") as HTMLElement;
+const notice = found("notice");
+const ways = found("ways");
+const told = found("told");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
@@ -22,6 +52,79 @@ const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`
 function tell(text: string): void {
   notice.textContent = text;
   notice.hidden = text === "";
+}
+
+/** Shows the line above the explorer: what is seen, a field for words, a file, the Lab. */
+function greet({ welcome = false, model, lab }: Session): void {
+  ways.hidden = false;
+  found("seen").hidden = !welcome;
+  found("pick").hidden = !welcome;
+  found("own").hidden = model === undefined;
+  const learn = found<HTMLAnchorElement>("learn");
+  learn.hidden = !welcome || lab === undefined;
+  if (lab !== undefined) learn.href = lab;
+  found("pick").addEventListener("click", () => view.pick());
+  found("close").addEventListener("click", () => {
+    ways.hidden = true;
+  });
+  if (welcome)
+    for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
+  const words = found<HTMLInputElement>("words");
+  words.title = `Read by ${model ?? ""}`;
+  const button = found("own").querySelector("button") as HTMLButtonElement;
+  found("own").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = words.value.trim();
+    if (text === "" || button.disabled) return;
+    button.disabled = true;
+    told.textContent = `Reading it with ${model} …`;
+    void read(text).then((problem) => {
+      button.disabled = false;
+      told.textContent = problem;
+    });
+  });
+}
+
+/** Asks the model to read a text, and shows it; gives what went wrong, "" where nothing did. */
+async function read(text: string): Promise<string> {
+  try {
+    const answer = await fetch(`/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`);
+    if (!answer.ok) return `The server answered ${answer.status} ${answer.statusText}.`;
+    const made: { name?: string; path?: string; error?: string } = await answer.json();
+    if (made.path === undefined) return `The model could not read it: ${made.error}`;
+    await view.add({ name: made.name ?? text, src: withToken(made.path) });
+    return "";
+  } catch (error) {
+    return `It could not be read: ${(error as Error).message}`;
+  }
+}
+
+/** One sentence that says what is seen. */
+function describe(): void {
+  const { store, state } = view;
+  const at = store?.blocks.findIndex(({ name }) => name === state.block) ?? -1;
+  const block = store?.blocks[at];
+  if (store === undefined || block === undefined) return;
+  const { layer, head, query, key } = state;
+  const ref = { block: at, layer, head };
+  if (!store.ready(ref)) {
+    setTimeout(describe, 100);
+    return;
+  }
+  const share = store.cell(ref, query, key, "weights");
+  const percent = new Intl.NumberFormat("en", {
+    style: "percent",
+    maximumFractionDigits: share < 0.095 ? 1 : 0,
+  });
+  const named = (text: string, name: string) =>
+    Object.assign(document.createElement(name), { textContent: text, dir: "auto" });
+  found("seen").replaceChildren(
+    "A real model reads a sentence. Each row is a word that looks, each column a word it looks at; the darker, the more. Here ",
+    named(`‹${block.queryTokens[query]}›`, "b"),
+    ` gives ${percent.format(share)} of its attention to `,
+    named(`‹${block.keyTokens[key]}›`, "b"),
+    ".",
+  );
 }
 
 async function start(): Promise<void> {
@@ -40,6 +143,7 @@ async function start(): Promise<void> {
   if (!response.ok) return tell(`The server answered ${response.status} ${response.statusText}.`);
   const session: Session = await response.json();
   await customElements.whenDefined("attention-view");
+  if (session.welcome || session.model !== undefined) greet(session);
   if (session.files.length > 0)
     view.sources = session.files.map(({ name, path }) => ({ name, src: withToken(path) }));
 }

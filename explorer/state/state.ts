@@ -15,6 +15,8 @@ export const DOMAINS = ["absolute", "head", "row"] as const;
 export const HIDES = ["none", "special", "first", "chosen"] as const;
 export const AGGREGATES = ["mean", "sum", "max"] as const;
 export const RAMPS = ["plum", "cividis", "grey"] as const;
+export const ASKS = ["off", "pair", "from", "to"] as const;
+export const ASK_ORDERS = ["weight", "lift"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
 
 export type View = State["view"];
@@ -67,6 +69,8 @@ export const DEFAULT: State = {
   words: false,
   table: false,
   terms: "index",
+  ask: "off",
+  askBy: "weight",
   temperature: 1,
 };
 

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import {
   AGGREGATES,
+  ASK_ORDERS,
+  ASKS,
   DEFAULT,
   DOMAINS,
   HIDES,
@@ -68,6 +70,8 @@ const state: fc.Arbitrary<State> = fc.record({
   words: fc.boolean(),
   table: fc.boolean(),
   terms: fc.constantFrom("index" as const, "size" as const),
+  ask: fc.constantFrom(...ASKS),
+  askBy: fc.constantFrom(...ASK_ORDERS),
   temperature: finite,
 });
 

@@ -9,6 +9,8 @@
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import {
   AGGREGATES,
+  ASK_ORDERS,
+  ASKS,
   type Camera,
   DEFAULT,
   DOMAINS,
@@ -191,6 +193,8 @@ const PARTS: readonly Entry[] = [
   ["mw", "words", flag],
   ["t", "table", flag],
   ["to", "terms", choice(["index", "size"] as const)],
+  ["a", "ask", choice(ASKS)],
+  ["ab", "askBy", choice(ASK_ORDERS)],
   ["te", "temperature", finite],
 ];
 

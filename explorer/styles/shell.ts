@@ -48,6 +48,13 @@ export const shell = css`
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
 .line i { display: block; block-size: 100%; background: var(--query); inline-size: 0; }
+.ask { text-align: start; block-size: auto; padding-block: 4px; }
+.asking { display: flex; justify-content: space-between; gap: 8px; align-items: center; }
+.answers { margin-block: 4px 8px; }
+.answers li { display: grid; grid-template-columns: 62px 1fr auto 44px; gap: 0 8px; align-items: center; min-block-size: 26px; }
+.answers li.current .link { font-weight: 700; }
+.answers .found { grid-column: 2 / -1; color: var(--second); }
+.left .choice, .side .choice { flex-wrap: wrap; max-inline-size: 100%; }
 .pins li { display: grid; grid-template-columns: 18px auto 1fr auto 28px; gap: 8px; align-items: center; min-block-size: 28px; }
 .pins .letter { background: var(--ink); color: var(--paper); text-align: center; font: 600 11px/16px var(--mono); inline-size: 16px; }
 .sorting { display: grid; grid-template-columns: 1fr auto; gap: 8px; margin-block: 8px; }
@@ -78,6 +85,10 @@ export const shell = css`
 @container (width < 900px) {
   .root { display: flex; flex-direction: column; overflow: auto; }
   .root > * { flex: none; }
+  /* The picture comes first: what it is of, and the other heads, after it. */
+  .side { order: 1; }
+  .left { order: 2; border-block-start: 1px solid var(--line); }
+  .status { order: 3; }
   .top { block-size: auto; flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
   .top .about { text-align: start; }
   .top nav { flex: 1 0 auto; }
@@ -164,7 +175,7 @@ export const panels = css`
 .bar.key { background: var(--key); }
 .bar.value { background: var(--value); }
 .ledger { display: grid; gap: 2px; margin-block-end: 12px; }
-.ledger li { display: grid; grid-template-columns: 108px 1fr auto; gap: 12px; align-items: center; min-block-size: 22px; }
+.ledger li { display: grid; grid-template-columns: 126px 1fr auto; gap: 12px; align-items: center; min-block-size: 22px; }
 .ledger .name { color: var(--second); }
 .ledger .at .num { font-weight: 700; }
 .ledger .meaning { grid-column: 1 / -1; color: var(--second); font-size: 12px; }
@@ -173,7 +184,8 @@ export const panels = css`
 .scrub ol { display: flex; justify-content: space-between; }
 .scrub li button { padding: 0 4px; min-block-size: 24px; color: var(--second); font-size: 12px; }
 .scrub li.at button { color: var(--ink); font-weight: 700; }
-.rowbars { position: relative; display: flex; block-size: 132px; border-block-end: 1px solid var(--line); background: linear-gradient(var(--line), var(--line)) 0 50% / 100% 1px no-repeat; }
+.rowbars { position: relative; display: flex; block-size: 132px; border-block-end: 1px solid var(--line); }
+.rowbars.signed { background: linear-gradient(var(--line), var(--line)) 0 50% / 100% 1px no-repeat; }
 .rowbars span { position: relative; flex: 1 1 0; min-inline-size: 0; }
 .rowbars i { position: absolute; inset-inline: 10%; min-block-size: 1px; }
 .rowbars .above { background: var(--query); } .rowbars .below { background: var(--key); } .rowbars .share { background: var(--weight); }

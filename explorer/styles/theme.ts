@@ -56,7 +56,7 @@ h2, h3 {
   text-transform: uppercase;
   color: var(--second);
 }
-h2 .quoted, h3 .quoted { text-transform: none; letter-spacing: 0; }
+h2 .quoted, h3 .quoted, h2 .math, h3 .math { text-transform: none; letter-spacing: 0; }
 .mono, .token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
 .num { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .token { unicode-bidi: isolate; overflow-wrap: anywhere; }

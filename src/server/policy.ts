@@ -36,8 +36,12 @@ export interface Refusal {
   readonly why: string;
 }
 
-/** Where a request leads: a path of the map of pages, or a file of the user's by its id. */
-export type Route = { readonly kind: "page"; readonly path: string } | { readonly kind: "data"; id: string };
+/** Where a request leads: a path of the map of pages, a file of the user's by its id, or the model with a text. */
+export type Route =
+  | { readonly kind: "page"; readonly path: string }
+  | { readonly kind: "data"; readonly id: string }
+  /** A text to run the model on. */
+  | { readonly kind: "text"; readonly text: string };
 
 /** The names under which a server on `port` is reached; `host` is a further one that was asked for. */
 export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
@@ -46,6 +50,9 @@ export function authorities(port: number, hosts: readonly string[]): ReadonlySet
 }
 
 const DATA = "/data/";
+const TEXT = "/text";
+/** Letters of a text that a page may send, escapes included: a request's head holds 16 KiB. */
+const TEXT_LETTERS = 12_000;
 
 /**
  * Whether a request may be answered, and by what: the route, or a refusal. `own` are the server's authorities,
@@ -75,12 +82,21 @@ export function decide(
   const question = target.indexOf("?");
   const path = question < 0 ? target : target.slice(0, question);
   const site = headers["sec-fetch-site"];
-  if (path.startsWith(DATA)) {
+  if (path.startsWith(DATA) || path === TEXT) {
     const same = site === undefined ? origin !== undefined : site.length === 1 && site[0] === "same-origin";
     if (!same) return { status: 403, why: "data is given to this server's own page only" };
-    const token = /^token=([\w-]+)$/.exec(question < 0 ? "" : target.slice(question + 1));
-    if (token === null || !matches(token[1]))
+    const search = question < 0 ? "" : target.slice(question + 1);
+    const [, token, text] = /^token=([\w-]+)(?:&text=([^&]+))?$/.exec(search) ?? [];
+    if (token === undefined || !matches(token) || (text !== undefined) !== (path === TEXT))
       return { status: 403, why: "the address lacks its token: open the one that heed printed" };
+    if (text !== undefined) {
+      if (text.length > TEXT_LETTERS) return { status: 413, why: "the text is too long" };
+      try {
+        return { kind: "text", text: decodeURIComponent(text) };
+      } catch {
+        return { status: 400, why: "the text is no UTF-8" };
+      }
+    }
     return { kind: "data", id: path.slice(DATA.length) };
   }
   // A link on another site may lead here; nothing else of another site may ask.

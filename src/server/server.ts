@@ -32,6 +32,8 @@ export interface ServerContent {
   readonly pages: ReadonlyMap<string, Page>;
   /** Files of the user's, by an id of letters, digits, `-` and `_`: asked for as `/data/ID?token=…`, whole or by byte range. */
   readonly data?: ReadonlyMap<string, SourceLike>;
+  /** What a model does with a text that the page sends: a file, by its name. Undefined: the page cannot send any. */
+  readonly text?: (text: string) => Promise<{ readonly name: string; readonly source: SourceLike }>;
 }
 
 /** Where a server listens, and its limits. */
@@ -60,6 +62,8 @@ export interface LocalServer {
 /** Bytes of a user's file that are held at once. */
 const PIECE = 2 ** 20;
 const MAX_HEADER = 16 * 1024;
+/** Runs of the page's own texts that are kept. */
+const TEXTS = 64;
 /** Requests of one connection that wait for their answers at once: a browser sends them one after another. */
 const WAITING = 32;
 
@@ -84,6 +88,29 @@ export async function startServer(content: ServerContent, options: ServerOptions
     for (const source of data.values()) await source.close();
   };
 
+  /** One text after the other; the last ones stay there to be read. */
+  let running: Promise<unknown> = Promise.resolve();
+  const texts: string[] = [];
+  const run = (model: NonNullable<ServerContent["text"]>, text: string): Promise<object> => {
+    const made = running.then(async () => {
+      try {
+        const { name, source } = await model(text);
+        const id = `${randomBytes(9).toString("base64url")}/text`;
+        data.set(id, await openSource("startServer", source));
+        texts.push(id);
+        for (const old of texts.splice(0, Math.max(0, texts.length - TEXTS))) {
+          await data.get(old)?.close();
+          data.delete(old);
+        }
+        return { name, path: `/data/${id}` };
+      } catch (error) {
+        return { error: error instanceof Error ? error.message : String(error) };
+      }
+    });
+    running = made;
+    return made;
+  };
+
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     const connection = sockets.get(socket);
@@ -100,6 +127,14 @@ export async function startServer(content: ServerContent, options: ServerOptions
       if (page === undefined) return refuse(response, { status: 404, why: "there is no such page" });
       response.writeHead(200, { ...HEADERS, "Content-Type": page.type, "Content-Length": page.body.length });
       response.end(method === "HEAD" ? undefined : page.body);
+      return;
+    }
+    if (route.kind === "text") {
+      if (content.text === undefined) return refuse(response, { status: 404, why: "there is no model here" });
+      run(content.text, route.text).then(
+        (told) => answerJson(response, told, method === "HEAD"),
+        () => socket.destroy(),
+      );
       return;
     }
     const source = data.get(route.id);
@@ -189,6 +224,13 @@ function refuse(response: ServerResponse, { status, why }: Refusal): void {
   const facts = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": Buffer.byteLength(body) };
   response.writeHead(status, { ...HEADERS, ...facts, ...allow, ...end });
   response.end(body);
+}
+
+function answerJson(response: ServerResponse, value: object, headOnly: boolean): void {
+  const body = JSON.stringify(value);
+  const facts = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+  response.writeHead(200, { ...HEADERS, ...facts });
+  response.end(headOnly ? undefined : body);
 }
 
 /** The answer to bytes that are no request. */

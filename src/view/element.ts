@@ -92,6 +92,9 @@ export interface State extends HeadName {
   readonly table: boolean;
   /** Terms of q·k in order of index, or largest first. */
   readonly terms: "index" | "size";
+  /** What all heads are asked and ranked by: the cursor's link, what its query gives to one key, what its key gets. */
+  readonly ask: "off" | "pair" | "from" | "to";
+  readonly askBy: "weight" | "lift";
   /** The row's scale is divided by this: what if. */
   readonly temperature: number;
 }
@@ -129,6 +132,10 @@ export interface AttentionViewElement extends HTMLElement {
   address: boolean;
   /** The store that is shown; one of the page's own may be set, and is then disposed of by the element. */
   store: HeadStore | undefined;
+  /** One more source, after those there are; it is then shown. */
+  add(source: AttentionSource): Promise<void>;
+  /** Lets a person choose files. */
+  pick(): void;
   /** Several files or texts, shown one at a time; `state.text` says which. */
   sources: readonly AttentionSource[];
   /** Opened as soon as it is set; `open` tells when it is there. */

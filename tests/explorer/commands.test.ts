@@ -145,12 +145,19 @@ describe.skipIf(!built)("heed html", () => {
     const data = Buffer.from(/<template [^>]*>([^<]*)<\/template>/.exec(text)![1], "base64");
     const store = await openStore(data);
     expect(store.blocks[0].queryTokens).toEqual(tokens);
+<<<<<<< HEAD
     expect(decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"))).toMatchObject({
       view: "head",
       held: null,
     });
     const beyond = await run("html", "<run.safetensors>", "-o", "<run.html>", "--layers", "0-20");
     expect([beyond.code, beyond.err]).toEqual([2, expect.stringContaining("--layers: there is no layer 3")]);
+=======
+    const state = decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"));
+    // A link between two tokens, which follows the pointer.
+    expect(state?.held).toBeNull();
+    expect(state?.query).not.toBe(state?.key);
+>>>>>>> d2e4e84 (explorer: opens on a real model's sentences, reads own words, asks the heads)
   });
 });
 
@@ -160,11 +167,10 @@ describe.skipIf(!built || !unix)("heed view", () => {
     return heed(["view", "--no-open", ...args], {}, (child) => {
       let told = "";
       child.stdout!.on("data", async (text) => {
-        if (told !== "") return;
-        told = String(text);
-        await during(new URL(told.startsWith("{") ? JSON.parse(told).url : told.trim())).finally(() =>
-          child.kill("SIGINT"),
-        );
+        if (/http:\/\/\S+/.test(told)) return;
+        told += String(text);
+        const url = /http:\/\/[^\s"]+/.exec(told);
+        if (url) await during(new URL(url[0])).finally(() => child.kill("SIGINT"));
       });
     });
   }
@@ -183,8 +189,16 @@ describe.skipIf(!built || !unix)("heed view", () => {
       const file = await send(port, get(port, files[0].path + url.search, same));
       expect(Buffer.from(file.body, "latin1").equals(readFileSync(join(work, "run.safetensors")))).toBe(true);
       expect((await send(port, get(port, `/data/session`, same))).status).toBe(403);
+<<<<<<< HEAD
       // The page opens with the cursor on a cell, not pinned, so that hovering changes it.
-      expect(decode(url.hash)).toMatchObject({ view: "head", block: "self", held: null });
+      expect(decode(url.hash)).toMatchObject(view: "head", block: "self", held: null );
+=======
+      // The page opens at a cell: the address says so in the page's own words.
+      expect(decode(url.hash)).toMatchObject(
+        view: "head",
+        block: "self",
+        held: null,);
+>>>>>>> d2e4e84 (explorer: opens on a real model's sentences, reads own words, asks the heads)
     });
     expect(code).toBe(0);
     expect(err).toContain("3 layers × 2 heads");
@@ -234,10 +248,41 @@ describe.skipIf(!built || !unix)("heed view", () => {
     expect(code).toBe(0);
   });
 
+  it("shows captured sentences where no file is given, and reads what the page sends", async () => {
+    const { code, out } = await view([], async (url) => {
+      const port = Number(url.port);
+      const same = "Sec-Fetch-Site: same-origin";
+      const ask = async (path: string) => JSON.parse((await send(port, get(port, path, same))).body);
+      const session = await ask(`/data/session${url.search}`);
+      expect(session.welcome).toBe(true);
+      expect(session.files.map(({ name }: { name: string }) => name)).toContain("time flies like an arrow");
+      expect(url.hash).toBe("#v1/head?b=self&l=5&h=11&i=8&j=2");
+      const first = await send(port, get(port, session.files[0].path + url.search, same));
+      const store = await openStore(Buffer.from(first.body, "latin1"));
+      await store.load({ block: 0, layer: 5, head: 11 });
+      expect(store.cell({ block: 0, layer: 5, head: 11 }, 8, 2, "weights")).toBeCloseTo(0.68, 2);
+      const made = await ask(`/text${url.search}&text=${encodeURIComponent("the old ship & the sea")}`);
+      expect(made.name).toBe("the old ship & the sea");
+      const file = await send(port, get(port, made.path + url.search, same));
+      const own = await openStore(Buffer.from(file.body, "latin1"));
+      expect(own.blocks[0].queryTokens).toContain("ship");
+      // Without its token, or from another site, nothing is computed.
+      expect((await send(port, get(port, "/text?token=guess&text=a", same))).status).toBe(403);
+      expect(
+        (await send(port, get(port, `/text${url.search}&text=a`, "Sec-Fetch-Site: cross-site"))).status,
+      ).toBe(403);
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/the cat sat on the mat/);
+  });
+
   it("says what is wrong with a file, and with how it was asked, and serves nothing", async () => {
     for (const [args, code, err] of [
+<<<<<<< HEAD
       [["--tokens", "t.json"], 2, /--tokens goes with a file/],
       [["<run.safetensors>", "--pair", "x"], 2, /--pair goes with --text/],
+=======
+>>>>>>> d2e4e84 (explorer: opens on a real model's sentences, reads own words, asks the heads)
       [["<run.safetensors>", "--text", "x"], 2, /not both/],
       [["<bad.npy>"], 1, /bad\.npy|truncated|bytes/],
       [["<run.safetensors>", "--port", "99999"], 2, /--port must be/],

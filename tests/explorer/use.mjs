@@ -1,6 +1,7 @@
 // @ts-check
 /** The explorer as people use it: each of these went wrong once, and was found by using it. */
-import { cellAt, settled, visit } from "./site.mjs";
+import { readFileSync } from "node:fs";
+import { cellAt, files, settled, visit } from "./site.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -33,6 +34,12 @@ const drop = (page, files) =>
       new DragEvent("drop", { dataTransfer: data, bubbles: true }),
     );
   }, files);
+
+for (const name of ["tired-cat", "time-flies", "fruit-flies"])
+  files.set(`/${name}.safetensors`, [
+    "application/octet-stream",
+    readFileSync(new URL(`../../models/captures/${name}.safetensors`, import.meta.url)),
+  ]);
 
 /** Where the focus is: the role of what has it. @param {Page} page @returns {Promise<string>} */
 const focus = (page) =>
@@ -274,6 +281,54 @@ const CASES = {
       /· verified/.test(said[1])
     )
       throw new Error(`where it does not: ${said[1]}`);
+  },
+
+  async "all heads are asked which of them link two words"(page) {
+    await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+      view.src = "tired-cat.safetensors";
+      await loaded;
+      view.state = { query: 8, key: 2, ask: "off" };
+    });
+    await settled(page);
+    await focusPicture(page);
+    await page.keyboard.press("a");
+    const list = () =>
+      page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".answers li")].map((one) => [
+          one.querySelector("button").textContent,
+          Number(one.querySelector("data").value),
+        ]),
+      );
+    await page.waitForFunction(
+      () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".answers li") !== null,
+    );
+    // ‹it› to ‹cat›, as PyTorch has it: layer 5, head 11, 0.68.
+    const found = await list();
+    same(found[0][0], "L5 H11", "the head that links it to cat");
+    if (Math.abs(Number(found[0][1]) - 0.68) > 0.005) throw new Error(`it gives ${found[0][1]}`);
+    const wrong = await page.evaluate(
+      (said) => {
+        const { view } = /** @type {any} */ (globalThis);
+        return said.filter(([name, weight]) => {
+          const [, layer, head] = /L(\d+) H(\d+)/.exec(name) ?? [];
+          const ref = { block: 0, layer: Number(layer), head: Number(head) };
+          return view.store.ready(ref) && Math.abs(view.store.cell(ref, 8, 2, "weights") - weight) > 1e-9;
+        });
+      },
+      /** @type {[string, number][]} */ (found),
+    );
+    same(wrong, [], "the list has the heads' own weights");
+    await page.keyboard.press(".");
+    same([(await state(page)).layer, (await state(page)).head], [5, 11], ". goes to the first of them");
+    await page.keyboard.press(".");
+    await page.waitForTimeout(200);
+    same(await textOf(page, ".answers li.current button"), String(found[1][0]), ". goes on to the second");
+    same([(await state(page)).query, (await state(page)).key], [8, 2], "the link stays");
+    await page.keyboard.press("a");
+    await page.waitForTimeout(200);
+    same(await textOf(page, ".answers"), "", "A again ends it");
   },
 
   async "values printed in cells are the values shown"(page) {

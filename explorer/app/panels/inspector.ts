@@ -19,7 +19,7 @@ export function inspector(ui: Ui): TemplateResult {
     ${lines(ui, ledger)}
     ${
       ledger.products.length > 0
-        ? html`<h3>the ${figure(ledger.products.length, "d")} products qᵢ·kᵢ</h3>
+        ? html`<h3>the ${figure(ledger.products.length, "d")} products <span class="math">qᵢ·kᵢ</span></h3>
       ${strip(ledger.products, "products", stripLabel("products", ledger.products), 40, session.state.terms === "size" ? byMagnitude(ledger.products) : undefined)}
       ${carried(ledger.products)}`
         : nothing

@@ -4,11 +4,13 @@
  * moves the cursor, Shift and a click pins, a double click opens the head.
  */
 
+import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
 import { fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
-import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { listen, type Point } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
+import { answersOf } from "../../state/ask.ts";
 import { type Arrangement, arrange, type Placed } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
 import type { Overviews } from "./overviews.ts";
@@ -43,6 +45,8 @@ export class Atlas {
   readonly #sizes: ResizeObserver;
   #size: readonly [number, number] = [0, 0];
   #due = 0;
+  /** What the heads answered, by layer and head; undefined: they were not asked. */
+  #asked: ReadonlyMap<string, number> | undefined;
   #drawn = "";
   #paints: Paints | undefined;
   #arranged: Arrangement = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
@@ -127,6 +131,8 @@ export class Atlas {
     const [width] = this.#size;
     if (block === undefined || width < 40) return;
     const { layer, head, pins, sort, descending, sortHow, filters, flipped, transfer, ramp, pool } = state;
+    const answers = answersOf(session);
+    this.#asked = answers && new Map(answers.map(({ ref, weight }) => [`${ref.layer} ${ref.head}`, weight]));
     const key = JSON.stringify([
       state.block,
       layer,
@@ -140,6 +146,8 @@ export class Atlas {
       transfer,
       ramp,
       pool,
+      state.ask,
+      answers !== undefined && [state.held, state.query, state.key],
       this.#large && state.modelCamera,
       session.hoverHead,
       session.dark,
@@ -236,7 +244,16 @@ export class Atlas {
       round(width) + 1 / ratio,
       round(height) + 1 / ratio,
     );
-    if (picture) context.drawImage(picture, left, top, round(width), round(height));
+    const asked = this.#asked?.get(`${head.layer} ${head.head}`);
+    if (asked !== undefined) {
+      // The head is one cell: what it gives to the link that is asked about.
+      const { state, dark } = session;
+      const words = wordsOf(rampOf(state.ramp, false, dark));
+      const code = Number.isFinite(asked) ? codeOf(asked, state.transfer, 1) : 0;
+      const [red, green, blue] = new Uint8Array(words.buffer, 4 * code, 3);
+      context.fillStyle = `rgb(${red} ${green} ${blue})`;
+      context.fillRect(left, top, round(width), round(height));
+    } else if (picture) context.drawImage(picture, left, top, round(width), round(height));
     context.globalAlpha = 1;
   }
 

@@ -71,7 +71,7 @@ function products(ui: Ui, ledger: Ledger): TemplateResult {
   let sum = 0;
   for (let at = 0; at < all.length; at++) running[at] = sum += all[order?.[at] ?? at];
   return html`<section role="group" aria-label="Products">
-    <h2>the ${figure(all.length, "d")} products qᵢ·kᵢ ${choice(
+    <h2>the ${figure(all.length, "d")} products <span class="math">qᵢ·kᵢ</span> ${choice(
       "Order of the products",
       [
         ["index", "by index"],

@@ -78,7 +78,7 @@ export function scrub(ui: Ui): TemplateResult {
       )}</ol></div>`
       : nothing
   }
-  <div class="rowbars pick" role="img" aria-label=${`${near.name} of every key of this row`} @click=${pick}>${Array.from(
+  <div class="rowbars pick ${from.signed || to.signed ? "signed" : ""}" role="img" aria-label=${`${near.name} of every key of this row`} @click=${pick}>${Array.from(
     { length: count },
     (_, j) => {
       const height = a[j] + (b[j] - a[j]) * part;

@@ -21,6 +21,7 @@ import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
 import { jsonText } from "../support/terminal.ts";
 import { integer, oneOf } from "../support/values.ts";
+import { pageModel } from "./view.ts";
 
 /** What this command needs of the world. */
 export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal">;
@@ -157,7 +158,13 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     const link = await tellingLink(store, { block: 0, ...chosen });
     const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
     const hash = link && addressOf("self", link);
-    return explore(files, { ...serving, hash }, io, ({ url }) => `\nIn the explorer: ${url}\n`);
+    const reader = pageModel(values.model as string | undefined);
+    return explore(
+      files,
+      { ...serving, hash, model: reader },
+      io,
+      ({ url }) => `\nIn the explorer: ${url}\n`,
+    );
   } finally {
     store.dispose();
   }

@@ -3,13 +3,17 @@
  * Ctrl-C. Nothing leaves the machine.
  */
 import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AttentionModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
+import { choosePaint } from "../../view/terminal/paint.ts";
+import { renderText } from "../../view/terminal/text.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/attention-file.ts";
 import { shippedCaptures } from "../support/captures.ts";
 import { type Command, type Io, UsageError, type Values } from "../support/command.ts";
-import { addressOf, explore, type ServedFile } from "../support/explore.ts";
+import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explore.ts";
 import { MODEL_HELP } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
 
@@ -52,15 +56,17 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   const texts = values.text as string[] | undefined;
   const options = serveOptions(values);
   if (texts !== undefined && positionals.length > 0) throw new UsageError("give files or --text, not both");
-  if (texts === undefined)
-    for (const option of ["pair", "model"])
-      if (values[option] !== undefined) throw new UsageError(`--${option} goes with --text TEXT`);
+  if (texts === undefined && values.pair !== undefined) throw new UsageError("--pair goes with --text TEXT");
   if (values.tokens !== undefined && positionals.length === 0)
     throw new UsageError("--tokens goes with a file");
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   try {
-    for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
+    for (const file of welcome
+      ? await capturedFiles()
+      : texts === undefined
+        ? []
+        : await textFiles(texts, values, io)) {
       files.push(file);
       stores.push(await openStore(file.source, { name: file.name }));
     }
@@ -76,9 +82,10 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       const source = values.tokens === undefined ? path : await store.bundle();
       files.push({ name: basename(path), source });
     }
-    const spot = await tellingLink(stores[0]);
+    const spot = nothing ? FIRST : await tellingLink(stores[0]);
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     const json = values.json === true;
+    if (nothing && !json) io.stdout.write(await greeting(stores[0], files[0].name, io));
     for (const { report } of nothing ? [] : stores)
       if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
     const reports = stores.map(({ report }) => report);
@@ -86,10 +93,56 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     const told = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
-    return await explore(files, { ...options, hash }, io, told);
+    const model = pageModel(values.model as string | undefined);
+    return await explore(files, { ...options, hash, model, welcome }, io, told);
   } finally {
     for (const store of stores) store.dispose();
   }
+}
+
+/** Sentences that a real model has read, in the order of their tabs; see models/captures/README.md. */
+const CAPTURES = ["tired-cat", "time-flies", "fruit-flies", "river-bank", "savings-bank"];
+
+/** What is seen first: ‹it› gives 68 % of its attention to ‹cat›. */
+const FIRST = { block: 0, layer: 5, head: 11, query: 8, key: 2 };
+
+/** The captured sentences, each by its own words. */
+async function capturedFiles(): Promise<ServedFile[]> {
+  const files: ServedFile[] = [];
+  for (const name of CAPTURES) {
+    const path = fileURLToPath(new URL(`../../../models/captures/${name}.safetensors`, import.meta.url));
+    const store = await openStore(path);
+    const [{ queryTokens, special }] = store.blocks;
+    const plain = queryTokens.filter((_, i) => !special.query[i]);
+    store.dispose();
+    files.push({ name: plain.join(" ").replaceAll(" ##", ""), source: path });
+  }
+  return files;
+}
+
+/** One head of a text at large, and its strongest links, as a terminal shows them. */
+async function greeting(store: HeadStore, text: string, io: Io): Promise<string> {
+  const paint = choosePaint("auto", io.env, io.isTTY);
+  const columns = io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80;
+  const lines = await renderText(store, text, { paint, columns, ...FIRST });
+  return `${lines.join("\n")}\n\nIn the explorer: `;
+}
+
+/** The model that reads what is typed into the page: loaded when the first text comes. */
+export function pageModel(name: string | undefined): ServeOptions["model"] {
+  let picked: Promise<AttentionModel> | undefined;
+  return {
+    name: name ?? "the small model that comes with heed",
+    run: async (text) => {
+      const [{ pickModel }, { fileOfText }] = await Promise.all([
+        import("../support/pick-model.ts"),
+        import("../support/model-bundle.ts"),
+      ]);
+      picked ??= pickModel(name).then(({ model }) => model);
+      const model = await picked;
+      return fileOfText(model, model.attention(text));
+    },
+  };
 }
 
 /** Runs a model on texts, or on a pair; a file for each. */

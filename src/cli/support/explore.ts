@@ -4,9 +4,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
+import { UnsupportedError } from "../../core/errors.ts";
 import type { SourceLike } from "../../io/source.ts";
-import { explorerPages } from "../../server/assets.ts";
-import { type LocalServer, startServer } from "../../server/server.ts";
+import { explorerPages, labPages } from "../../server/assets.ts";
+import { type LocalServer, type Page, startServer } from "../../server/server.ts";
 import type { HeadRef } from "../../store/types.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
 import { EXIT, type Io } from "./command.ts";
@@ -27,6 +28,10 @@ export interface ServeOptions {
   readonly open?: boolean;
   /** The state the page opens in, as the part of its address after #. */
   readonly hash?: string;
+  /** The model that reads what is typed into the page: what it is called, and what it does with a text. */
+  readonly model?: { readonly name: string; readonly run: (text: string) => Promise<ServedFile> };
+  /** The page says what is seen, and what else can be done: for those who come without files of their own. */
+  readonly welcome?: boolean;
 }
 
 /** A cell worth looking at. */
@@ -41,8 +46,9 @@ export type ServeIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "signal">
 /** Starts a server over files; the address opens the page on the first of them. */
 export async function startExplorer(
   files: readonly ServedFile[],
-  { port, host, hash = "" }: ServeOptions = {},
+  { port, host, hash = "", model, welcome = false }: ServeOptions = {},
 ): Promise<LocalServer> {
+  const { pages, lab } = pagesWithLab();
   const data = new Map<string, SourceLike>();
   const listed = files.map(({ name, source }) => {
     // The name is for people; the id before it is what nobody can guess.
@@ -50,9 +56,25 @@ export async function startExplorer(
     data.set(id, source);
     return { name, path: `/data/${id}` };
   });
-  data.set("session", new TextEncoder().encode(JSON.stringify({ files: listed })));
-  const server = await startServer({ pages: explorerPages(), data }, { port, host });
+  data.set(
+    "session",
+    new TextEncoder().encode(JSON.stringify({ files: listed, welcome, model: model?.name, lab })),
+  );
+  const server = await startServer({ pages, data, text: model?.run }, { port, host });
   return { ...server, url: server.url + hash };
+}
+
+/** The explorer's pages, and where the Lab is among them; undefined where it was not built. */
+function pagesWithLab(): { pages: Map<string, Page>; lab: string | undefined } {
+  const explorer = explorerPages();
+  try {
+    const pages = labPages();
+    pages.set("/", explorer.get("/")!);
+    return { pages, lab: "/index.html" };
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+    return { pages: explorer, lab: undefined };
+  }
 }
 
 /** Serves files until Ctrl-C: prints the address on stdout, and opens a browser where there is one. */

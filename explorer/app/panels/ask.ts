@@ -1,0 +1,60 @@
+/** "Ask the heads": which heads make the cursor's link, as a ranked list of which each entry opens its head. */
+import { html, nothing, type TemplateResult } from "lit";
+import { answersOf, askedCell } from "../../state/ask.ts";
+import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
+
+/** Heads that are listed. */
+const LISTED = 10;
+
+export function askPanel({ session }: Ui): TemplateResult {
+  const { state, block } = session;
+  if (block === undefined) return html``;
+  const { query, key } = askedCell(session);
+  const names = session.labels(block);
+  const from = quoted(names.query[query], names.lang.query);
+  const to = quoted(names.key[key], names.lang.key);
+  if (state.ask === "off")
+    return html`<h2>Ask the heads</h2>
+      <p><button type="button" class="bordered ask" title="Ranks all heads by the weight of this link (A)" @click=${() => session.set({ ask: "pair" })}>Which heads link ${from} to ${to}?</button></p>`;
+  const answers = answersOf(session);
+  const first = answers?.[0];
+  return html`<h2>Ask the heads</h2>
+    <p>${choice(
+      "What is asked",
+      [
+        ["pair", "this link", "How much each head gives from the query to the key"],
+        ["from", "from the query", "The largest share each head gives from the query to one word"],
+        ["to", "to the key", "The share each head gives to the key, averaged over all queries"],
+      ],
+      state.ask as "pair",
+      (ask) => session.set({ ask }),
+    )}</p>
+    <p class="asking"><span>${
+      state.ask === "pair"
+        ? html`Which heads link ${from} to ${to}?`
+        : state.ask === "from"
+          ? html`Which heads make ${from} attend to one word?`
+          : html`Which heads attend to ${to}?`
+    }</span> <button type="button" aria-label="Ask no more" @click=${() => session.set({ ask: "off" })}>×</button></p>
+    ${
+      answers === undefined
+        ? html`<p class="quiet" role="status">Asking ${figure(block.layers.length * block.heads, "heads")} heads …</p>`
+        : html`<ol class="answers">${answers.slice(0, LISTED).map(({ ref, weight, lift, key: found }) => {
+            const current = ref.layer === state.layer && ref.head === state.head;
+            return html`<li class=${current ? "current" : ""}><button type="button" class="link" aria-current=${current ? "true" : nothing}
+              @click=${() => session.set({ layer: ref.layer, head: ref.head })}>L${ref.layer} H${ref.head}</button>
+              ${bar(weight)}${figure(weight, "askHeads")}
+              <span class="quiet" title="times what even attention would give">${figure(lift, "askHeads lift", { digits: 2 })}×</span>
+              ${found === undefined ? nothing : html`<span class="found">→ ${token(names.key[found], names.lang.key)}</span>`}</li>`;
+          })}</ol>
+        <p class="quiet">${choice(
+          "Order",
+          [
+            ["weight", "by share", "Largest share of attention first"],
+            ["lift", "× even", "Most above even attention first"],
+          ],
+          state.askBy,
+          (askBy) => session.set({ askBy }),
+        )} ${first === undefined ? nothing : html`even: ${figure(first.even, "askHeads even", { digits: 2 })}.`} <kbd>.</kbd> <kbd>,</kbd> next, previous</p>`
+    }`;
+}
