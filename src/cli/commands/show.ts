@@ -158,7 +158,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     const link = await tellingLink(store, { block: 0, ...chosen });
     const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
     const hash = link && addressOf("self", link);
-    const reader = pageModel(values.model as string | undefined);
+    const reader = pageModel(values.model as string | undefined, io);
     return explore(
       files,
       { ...serving, hash, model: reader },

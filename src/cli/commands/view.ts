@@ -3,7 +3,6 @@
  * Ctrl-C. Nothing leaves the machine.
  */
 import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { AttentionModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
@@ -62,11 +61,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   try {
-    for (const file of welcome
-      ? await capturedFiles()
-      : texts === undefined
-        ? []
-        : await textFiles(texts, values, io)) {
+    for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
       files.push(file);
       stores.push(await openStore(file.source, { name: file.name }));
     }
@@ -93,32 +88,15 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     const told = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
-    const model = pageModel(values.model as string | undefined);
-    return await explore(files, { ...options, hash, model, welcome }, io, told);
+    const model = pageModel(values.model as string | undefined, io);
+    return await explore(files, { ...options, hash, model, welcome: nothing }, io, told);
   } finally {
     for (const store of stores) store.dispose();
   }
 }
 
-/** Sentences that a real model has read, in the order of their tabs; see models/captures/README.md. */
-const CAPTURES = ["tired-cat", "time-flies", "fruit-flies", "river-bank", "savings-bank"];
-
 /** What is seen first: ‹it› gives 68 % of its attention to ‹cat›. */
 const FIRST = { block: 0, layer: 5, head: 11, query: 8, key: 2 };
-
-/** The captured sentences, each by its own words. */
-async function capturedFiles(): Promise<ServedFile[]> {
-  const files: ServedFile[] = [];
-  for (const name of CAPTURES) {
-    const path = fileURLToPath(new URL(`../../../models/captures/${name}.safetensors`, import.meta.url));
-    const store = await openStore(path);
-    const [{ queryTokens, special }] = store.blocks;
-    const plain = queryTokens.filter((_, i) => !special.query[i]);
-    store.dispose();
-    files.push({ name: plain.join(" ").replaceAll(" ##", ""), source: path });
-  }
-  return files;
-}
 
 /** One head of a text at large, and its strongest links, as a terminal shows them. */
 async function greeting(store: HeadStore, text: string, io: Io): Promise<string> {
@@ -129,7 +107,7 @@ async function greeting(store: HeadStore, text: string, io: Io): Promise<string>
 }
 
 /** The model that reads what is typed into the page: loaded when the first text comes. */
-export function pageModel(name: string | undefined): ServeOptions["model"] {
+export function pageModel(name: string | undefined, io: Pick<Io, "stderr">): ServeOptions["model"] {
   let picked: Promise<AttentionModel> | undefined;
   return {
     name: name ?? "the small model that comes with heed",
@@ -138,7 +116,10 @@ export function pageModel(name: string | undefined): ServeOptions["model"] {
         import("../support/pick-model.ts"),
         import("../support/model-bundle.ts"),
       ]);
-      picked ??= pickModel(name).then(({ model }) => model);
+      picked ??= pickModel(name, io).then(({ model }) => model);
+      picked.catch(() => {
+        picked = undefined;
+      });
       const model = await picked;
       return fileOfText(model, model.attention(text));
     },
