@@ -310,7 +310,7 @@ describe("a figure", () => {
         "atlas": "02a9457ea5390335",
         "lines": "518bd86ce0e23281",
         "matrix": "ca4f38ae4f19c21c",
-        "row": "b99ebff199efaf83",
+        "row": "7223bee038890bf3",
         "text": "01084f51fc99480d",
       }
     `);
@@ -488,5 +488,93 @@ describe("tables and pictures", () => {
     expect(csv.split("\r\n")[0]).toBe("query,'=cmd|calc!A0,'+1,'-2,'@x,a�[31m�");
     expect(csv).toMatch(/\r\n'=cmd\|calc!A0,-?\d/);
     expect(csv).toMatch(/,-\d/);
+  });
+});
+
+/** The objects of a PDF by number, streams inflated; throws where the cross-reference table does not lead to them. */
+function objectsOf(pdf: Uint8Array): Map<number, { body: string; stream?: Buffer }> {
+  const bytes = Buffer.from(pdf);
+  const text = bytes.toString("latin1");
+  const start = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(text)![1]);
+  const [, count, rows] = /^xref\n0 (\d+)\n([\s\S]*?)trailer/.exec(text.slice(start))!;
+  const offsets = rows.match(/\d{10} \d{5} [nf] \n/g)!.map((row) => Number(row.slice(0, 10)));
+  expect(offsets.length).toBe(Number(count));
+  const found = new Map<number, { body: string; stream?: Buffer }>();
+  for (let n = 1; n < offsets.length; n++) {
+    const here = text.slice(offsets[n]);
+    expect(here.startsWith(`${n} 0 obj\n`), `object ${n}`).toBe(true);
+    const body = here.slice(here.indexOf("\n") + 1, here.search(/\nstream\n|\nendobj\n/));
+    const at = /^[^\n]*\n[^\n]*\nstream\n/.exec(here);
+    const length = Number(/\/Length (\d+)/.exec(body)?.[1] ?? 0);
+    const stream = at
+      ? bytes.subarray(offsets[n] + at[0].length, offsets[n] + at[0].length + length)
+      : undefined;
+    found.set(n, { body, stream: stream && inflateSync(stream) });
+  }
+  return found;
+}
+
+describe("a PDF", () => {
+  it("is a whole file for every view: each object where the table says, text as text, the same bytes each time", async () => {
+    const store = madeStore({ Nq: 9 });
+    for (const view of ["matrix", "lines", "text", "atlas", "row"] as const) {
+      const draw = async () => (await renderFigure(store, { view, query: 4, key: 2, values: true })).pdf();
+      const { pdf, missing } = await draw();
+      expect(missing).toEqual([]);
+      expect(Buffer.from(pdf).equals(Buffer.from((await draw()).pdf))).toBe(true);
+      const objects = objectsOf(pdf);
+      expect(objects.get(3)!.body).toMatch(/\/MediaBox \[0 0 240\.94 \d/);
+      const content = objects.get(4)!.stream!.toString("latin1");
+      // Every q has its Q, and every BT its ET.
+      for (const [open, close] of [
+        [/\bq\b/g, /\bQ\b/g],
+        [/\bBT\b/g, /\bET\b/g],
+      ])
+        expect(content.match(open)!.length).toBe(content.match(close)!.length);
+      expect(content).not.toMatch(/NaN|undefined|Infinity/);
+      // The caption is text, in the fonts' codes.
+      const caption = view === "atlas" ? "All heads" : "Layer 0";
+      expect(content.includes(Buffer.from(caption).toString("hex")), view).toBe(true);
+    }
+  });
+
+  it("has the cells' colors, and lines over masked cells", async () => {
+    const store = madeStore({ Nq: 6, layers: 1, heads: 1 });
+    const { pdf } = await (await renderFigure(store)).pdf();
+    const content = objectsOf(pdf).get(4)!.stream!.toString("latin1");
+    const [r, g, b] = colourTable("plum")[codeOf(store.cell(REF, 3, 1, "weights"), "sqrt", 1)];
+    const share = (x: number) => String(Number((x / 255).toFixed(4)));
+    expect(content).toContain(`${share(r)} ${share(g)} ${share(b)} rg`);
+    expect(content).toMatch(/W n .* l S Q/);
+  });
+
+  it("holds a long head's picture, masked cells transparent", async () => {
+    const store = madeStore({ Nq: 150, Nk: 150, layers: 1, heads: 1 });
+    const { svg, pdf } = await renderFigure(store);
+    const [pixels] = picturesOf(svg);
+    const objects = [...objectsOf((await pdf()).pdf).values()];
+    const picture = objects.find(({ body }) => /Subtype \/Image .*(Indexed|DeviceRGB)/.test(body))!;
+    expect(picture.body).toContain("/Width 150 /Height 150");
+    const indexed = /Indexed \/DeviceRGB \d+ <([0-9a-f]+)>/.exec(picture.body);
+    const mask = objects.find(({ body }) => body.includes("DeviceGray"));
+    for (const [i, j] of [
+      [0, 0],
+      [90, 40],
+      [10, 120],
+    ]) {
+      const at = i * 150 + j;
+      const n = indexed ? picture.stream![i * 151 + 1 + j] : 0;
+      const color = indexed
+        ? indexed[1].slice(6 * n, 6 * n + 6)
+        : picture.stream!.toString("hex", 3 * at, 3 * at + 3);
+      const clear = indexed ? picture.body.includes(`/Mask [${n} ${n}]`) : mask!.stream![at] === 0;
+      expect(clear ? "" : `#${color}`).toBe(pixels[i][j]);
+    }
+  });
+
+  it("reports the characters that its fonts do not have", async () => {
+    const store = madeStore({ tokens: ["naïve", "日本", "x₂"], Nq: 3 });
+    const { missing } = await (await renderFigure(store)).pdf();
+    expect(missing).toEqual(["日", "本"]);
   });
 });

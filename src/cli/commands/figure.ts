@@ -1,6 +1,6 @@
 /**
- * `heed figure`: a figure of a file of attention, for a paper, without a browser: SVG, PNG of the cells, or the numbers as
- * CSV or JSON, by the ending of the output. What is drawn is view/figure's; this file reads the options.
+ * `heed figure`: a figure of a file of attention, for a paper, without a browser: PDF, SVG, PNG of the cells, or the numbers
+ * as CSV or JSON, by the ending of the output. What is drawn is view/figure's; this file reads the options.
  */
 import { basename, extname } from "node:path";
 import { tellingLink } from "../../store/measures/telling.ts";
@@ -29,14 +29,14 @@ import { checkPlace } from "../support/output.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
 import { indices, integer, number, oneOf } from "../support/values.ts";
 
-const ENDINGS = [".svg", ".png", ".csv", ".json"] as const;
+const ENDINGS = [".pdf", ".svg", ".png", ".csv", ".json"] as const;
 type Ending = (typeof ENDINGS)[number];
 /** Characters of a table that are written at once. */
 const PIECE = 2 ** 16;
 
 export const command: Command = {
   name: "figure",
-  summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
+  summary: "draw a head, or all of them, as PDF, SVG, PNG, CSV or JSON",
   usage: `heed figure FILE -o FIGURE [OPTIONS]
     heed figure --text TEXT -o FIGURE [OPTIONS]`,
   options: {
@@ -108,7 +108,7 @@ export const command: Command = {
 Without --layer and --head, the head with the most telling link is drawn.
 The same file and options give the same bytes. A PNG holds the cells of a matrix or an atlas, without labels.`,
   examples: [
-    "heed figure run.safetensors --layer 4 --head 7 -o fig.svg",
+    "heed figure run.safetensors --layer 4 --head 7 -o fig.pdf",
     "heed figure run.safetensors --view atlas --width 170 -o heads.svg",
     "heed figure run.npz --layer 0 --view row --query 9 --key 2 -o why.svg",
     "heed figure run.json --view lines --mass 0.9 --hide special -o lines.svg",
@@ -168,8 +168,16 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
     return EXIT.ok;
   }
   const figure = await renderFigure(store, options);
-  const file =
-    ending === ".png" ? await renderRaster(store, options, { scale }) : new TextEncoder().encode(figure.svg);
+  let file = new TextEncoder().encode(figure.svg) as Uint8Array;
+  if (ending === ".png") file = await renderRaster(store, options, { scale });
+  if (ending === ".pdf") {
+    const { pdf, missing } = await figure.pdf();
+    if (missing.length > 0)
+      io.stderr.write(
+        `warning: PDF's standard fonts have no ${missing.slice(0, 12).join(" ")}${missing.length > 12 ? " …" : ""}; a question mark stands for each. Write SVG to keep them\n`,
+      );
+    file = pdf;
+  }
   await save(output, file);
   const name = basename(output, extname(output));
   const { title, caption, alt, width, height } = figure;

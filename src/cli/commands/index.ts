@@ -34,7 +34,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "figure",
-    summary: "draw a head, or all of them, as SVG, PNG, CSV or JSON",
+    summary: "draw a head, or all of them, as PDF, SVG, PNG, CSV or JSON",
     load: () => from(import("./figure.ts")),
   },
   {

@@ -30,6 +30,11 @@ export interface DrawnFigure {
   readonly alt: string;
   /** A LaTeX figure environment that includes `name`. */
   latex(name: string): string;
+  /**
+   * The figure as a PDF page in the fonts that every reader has (Helvetica, Courier, Symbol). `missing` are characters
+   * that these fonts do not have; a question mark stands for each, and SVG shows them.
+   */
+  pdf(): Promise<{ readonly pdf: Uint8Array; readonly missing: readonly string[] }>;
 }
 
 /** Points around a figure, and between its parts. */
@@ -69,14 +74,18 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
   const title = `${placeName(figure)}: ${figure.view}`;
   const measures = shown === undefined ? undefined : await store.measures(figure.ref);
   const alt = altText(figure, facts, measures, shown === undefined ? "" : cellSentence(figure, shown));
+  const sheet = { width: figure.width, height, theme, background: figure.background };
+  const svg = svgFile(sheet, title, alt, placed);
   return {
-    svg: svgFile({ width: figure.width, height, theme, background: figure.background }, title, alt, placed),
+    svg,
     width: figure.width,
     height: height / POINT,
     title,
     caption: `${facts.join(" · ")}.`,
     alt,
     latex: (name) => latexFigure(name, figure.width, facts),
+    // Few want a PDF: its writer is loaded when somebody does.
+    pdf: async () => (await import("../pdf/from-svg.ts")).pdfOfFigure(svg, title, alt),
   };
 }
 

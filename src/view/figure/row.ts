@@ -23,7 +23,7 @@ export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: numbe
   const lines: string[] = [];
   let y = 20;
   lines.push(text(0, y, ledger.weight.text, { "font-family": MONO, "font-size": 20, fill: theme.ink }));
-  const said = `share of the attention of “${shown.queryNames[query]}” that goes to “${shown.keyNames[key]}”`;
+  const said = `the share “${shown.queryNames[query]}” gives to “${shown.keyNames[key]}”`;
   const x = textWidth(ledger.weight.text, 20) + 8;
   lines.push(text(x, y, truncate(said, Math.floor((width - x) / (SANS_EM * FONT))), { "font-size": FONT }));
   if (!ledger.visible)

@@ -1,0 +1,118 @@
+/**
+ * Text in the fonts every PDF reader has: Helvetica, Helvetica-Bold and Courier in WinAnsi encoding, and Symbol for √, Σ,
+ * arrows and the minus sign. Widths are Adobe's metrics, in thousandths of the font size. What none of them has (most
+ * scripts but Latin) cannot be written and is reported.
+ */
+
+/** One of the fonts, by the name that the file gives it. */
+export type FontName = "F1" | "F2" | "F3" | "F4";
+
+/** The standard fonts, by name. */
+export const FONTS: Readonly<Record<FontName, string>> = {
+  F1: "Helvetica",
+  F2: "Helvetica-Bold",
+  F3: "Courier",
+  F4: "Symbol",
+};
+
+/** Helvetica's widths from U+0020 to U+007E. */
+const HELVETICA = [
+  278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556,
+  556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278,
+  500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469,
+  556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500,
+  278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+];
+
+/** WinAnsi's codes from 0x80 to 0x9F that are not Latin-1's. */
+const WIN_ANSI: Readonly<Record<string, number>> = {
+  "€": 0x80, "‚": 0x82, ƒ: 0x83, "„": 0x84, "…": 0x85, "†": 0x86, "‡": 0x87, "‰": 0x89, Š: 0x8a, "‹": 0x8b, Œ: 0x8c,
+  Ž: 0x8e, "‘": 0x91, "’": 0x92, "“": 0x93, "”": 0x94, "•": 0x95, "–": 0x96, "—": 0x97, "™": 0x99, š: 0x9a, "›": 0x9b,
+  œ: 0x9c, ž: 0x9e, Ÿ: 0x9f,
+}; // biome-ignore format: a table
+
+/** Symbol's codes and widths. */
+const SYMBOL: Readonly<Record<string, readonly [code: number, width: number]>> = {
+  "−": [0x2d, 549],
+  "√": [0xd6, 549],
+  Σ: [0x53, 592],
+  "∞": [0xa5, 713],
+  "→": [0xae, 987],
+  "←": [0xac, 987],
+  "≤": [0xa3, 549],
+  "≥": [0xb3, 549],
+  "≈": [0xbb, 549],
+  "≠": [0xb9, 549],
+  "∈": [0xce, 713],
+  "⊙": [0xc4, 768],
+};
+
+/** Small figures and letters: which character they are, and whether above the line. */
+const SMALL = new Map<string, readonly [letter: string, raised: boolean]>([
+  ...[..."₀₁₂₃₄₅₆₇₈₉"].map((c, n) => [c, [String(n), false]] as const),
+  ...[..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((c, n) => [c, [String(n), true]] as const),
+  ["⁻", ["−", true]],
+  ["ᵢ", ["i", false]],
+  ["ᵀ", ["T", true]],
+]);
+
+/** Characters that are written as others. */
+const REPLACED: Readonly<Record<string, string>> = {
+  "\u202f": " ",
+  "\u00a0": " ",
+  "‖": "||",
+  "␣": "_",
+  "⏎": "¶",
+};
+
+/** Characters in one font, at one size and height. */
+export interface Run {
+  readonly font: FontName;
+  readonly codes: readonly number[];
+  /** Share of the font size, and how far above the line, as a share of it. */
+  readonly size: number;
+  readonly rise: number;
+  /** Thousandths of the font size. */
+  readonly width: number;
+}
+
+/** A text as runs. `missing` collects characters that no font has; a question mark stands for each. */
+export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set<string>): Run[] {
+  const runs: { font: FontName; codes: number[]; size: number; rise: number; width: number }[] = [];
+  const put = (font: FontName, code: number, width: number, size = 1, rise = 0) => {
+    const last = runs[runs.length - 1];
+    if (last && last.font === font && last.size === size && last.rise === rise) {
+      last.codes.push(code);
+      last.width += width * size;
+    } else runs.push({ font, codes: [code], size, rise, width: width * size });
+  };
+  const one = (character: string, size = 1, rise = 0): void => {
+    const small = SMALL.get(character);
+    if (small) {
+      one(small[0], 0.65, small[1] ? 0.35 : -0.15);
+      return;
+    }
+    const symbol = SYMBOL[character];
+    if (symbol) {
+      put("F4", symbol[0], symbol[1], size, rise);
+      return;
+    }
+    const point = character.codePointAt(0)!;
+    const plain = (point >= 0x20 && point <= 0x7e) || (point >= 0xa1 && point <= 0xff);
+    const code = plain ? point : WIN_ANSI[character];
+    if (code === undefined) {
+      missing.add(character);
+      put(base, 0x3f, widthOf(0x3f, base), size, rise);
+    } else put(base, code, widthOf(code, base), size, rise);
+  };
+  for (const character of text.normalize("NFC"))
+    for (const part of REPLACED[character] ?? character) one(part);
+  return runs;
+}
+
+function widthOf(code: number, font: FontName): number {
+  if (font === "F3") return 600;
+  const width = HELVETICA[code - 0x20] ?? 556;
+  // Bold letters are a little wider.
+  return font === "F2" ? Math.round(width * 1.06) : width;
+}
