@@ -1,4 +1,6 @@
 /** Broken tokenizer.json, config.json and model folders by the thousand: each reads, or is refused by a typed error. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { HeedError } from "heed";
 import {
   Gpt2,
@@ -10,6 +12,7 @@ import {
   writeTokenizer,
 } from "heed/models";
 import { describe, expect, test } from "vitest";
+import { carrierTokenizer } from "../golden/carrier.ts";
 import { Dice } from "./mutants.ts";
 
 const seed = Number(process.env.HEED_SEED ?? Date.now() % 2 ** 32);
@@ -96,5 +99,63 @@ describe(`mutated models (HEED_SEED=${seed})`, () => {
     );
     expect(codes.get("read")).toBeGreaterThan(20);
     expect(codes.get("weights")).toBeGreaterThan(0);
+  });
+
+  const golden = join(import.meta.dirname, "../golden");
+  const kinds = readdirSync(join(golden, "tokenizers/families")).filter((name) => name.endsWith(".json"));
+  const texts = kinds
+    .filter((name) => name !== "expected.json")
+    .map((name) => readFileSync(join(golden, "tokenizers/families", name), "utf8"));
+
+  test("no tokenizer.json of a published kind does anything but read or raise a typed error", {
+    timeout: 240_000,
+  }, async () => {
+    const codes = new Map<string, number>();
+    for (const text of texts)
+      for (const [code, n] of await readAll(120, text, (mutant) => {
+        const read = readTokenizer(mutant);
+        read.decode(read.encode("The cats sat.\u0301 😀 12", "a  b").ids);
+      }))
+        codes.set(code, (codes.get(code) ?? 0) + n);
+    expect(codes.get("read")).toBeGreaterThan(10);
+    expect(codes.get("tokenizer")).toBeGreaterThan(10);
+  });
+
+  test("500 malformed folders of every family: typed errors only, and no more memory than the files have", {
+    timeout: 240_000,
+  }, async () => {
+    const families = readdirSync(join(golden, "models"), { withFileTypes: true }).filter((one) =>
+      one.isDirectory(),
+    );
+    const dice = new Dice(seed);
+    const carrier = carrierTokenizer();
+    const codes = new Map<string, number>();
+    for (let n = 0; n < 500; n++) {
+      const folder = join(golden, "models", dice.pick(families).name);
+      const config = readFileSync(join(folder, "config.json"), "utf8");
+      const weights = Uint8Array.from(readFileSync(join(folder, "model.safetensors")));
+      const parts = new Map<string, Uint8Array>([
+        ["config.json", new TextEncoder().encode(config)],
+        ["model.safetensors", weights],
+        ["tokenizer.json", dice.below(4) === 0 ? new TextEncoder().encode(dice.pick(texts)) : carrier],
+      ]);
+      const kind = dice.below(6);
+      if (kind < 3) parts.set("config.json", new TextEncoder().encode(mutate(config, dice)));
+      else if (kind === 3) weights[dice.below(Math.min(weights.length, 4000))] = dice.below(256);
+      else if (kind === 4) parts.set("model.safetensors", weights.slice(0, dice.below(weights.length)));
+      else parts.delete(dice.pick([...parts.keys()]));
+      let code = "read";
+      try {
+        const { model } = await modelFromFiles(parts);
+        model.hidden([5, 6, 7]);
+      } catch (error) {
+        if (!(error instanceof HeedError)) throw new Error(`folder ${n}, seed ${seed}`, { cause: error });
+        code = error.code;
+      }
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+    console.log(`seed ${seed}: ${JSON.stringify(Object.fromEntries(codes))}`);
+    expect(codes.get("read")).toBeGreaterThan(20);
+    expect(codes.size).toBeGreaterThan(6);
   });
 });

@@ -66,3 +66,16 @@ test("byte-level BPE learns the merges that the library learns", () => {
   const theirs = readTokenizer(read("bpe.json"));
   expect(learnt.spec).toEqual(theirs.spec);
 });
+
+test("ideographs at the edges of their blocks stand alone, as in the npm library", () => {
+  const bytes = read("wordpiece-lower.json");
+  const [tokenizer, peer] = [readTokenizer(bytes), new Peer(JSON.parse(bytes.toString("utf8")), {})];
+  const edges = [
+    0x33ff, 0x3400, 0x4dbf, 0x4dc0, 0x4dff, 0x4e00, 0x9fff, 0xa000, 0xf8ff, 0xf900, 0xfaff, 0xfb00,
+  ];
+  for (const code of edges) {
+    const text = `a${String.fromCodePoint(code)}b`;
+    expect([...tokenizer.encode(text).ids], code.toString(16)).toEqual(peer.encode(text).ids);
+  }
+  expect(tokenizer.encode("a\u9fffb").ids.length).toBe(5);
+});
