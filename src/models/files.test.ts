@@ -184,6 +184,79 @@ describe("names of other versions", () => {
   });
 });
 
+describe("what a person should know of a checkpoint is told", () => {
+  test("NaN and infinite weights, with the first tensor's name", async () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const files = changed(gpt2, (tensors) => {
+        for (const name of ["transformer.h.1.ln_1.bias", "transformer.ln_f.weight"]) {
+          const { data, shape } = tensors.get(name) as Tensor;
+          const copy = Float32Array.from(data as Float32Array);
+          copy[5] = value;
+          tensors.set(name, tensor(copy, shape));
+        }
+      });
+      const { notes } = await modelFromFiles(files);
+      expect(notes).toEqual([expect.objectContaining({ severity: "warning", code: "not-a-number" })]);
+      expect(notes[0].text).toMatch(/first in transformer\.h\.1\.ln_1\.bias and in 1 more tensors/);
+    }
+    const half = modelToFiles(bert, wordPiece, { dtype: "float16" });
+    expect((await modelFromFiles(half)).notes).toEqual([]);
+    const bytes = half.get("model.safetensors") as Uint8Array;
+    const { tensors } = readSafetensors(bytes);
+    const name = "bert.encoder.layer.0.attention.self.query.weight";
+    const bits = Uint16Array.from((tensors.get(name) as Tensor).data as Uint16Array);
+    bits[0] = 0x7e00;
+    const broken = new Map([...(tensors as Map<string, Tensor>)].map(([key, t]) => [key, t]));
+    broken.set(name, tensor(bits, (tensors.get(name) as Tensor).shape, "float16"));
+    half.set("model.safetensors", writeSafetensors(broken));
+    expect((await modelFromFiles(half)).notes[0].text).toContain(`first in ${name};`);
+  });
+
+  test("heads for other tasks, which are passed over by name", async () => {
+    const files = changed(bert, (tensors) => {
+      tensors.set("classifier.weight", tensor(new Float32Array(16), [2, 8]));
+      tensors.set("classifier.bias", tensor(new Float32Array(2), [2]));
+    });
+    const { model, notes } = await modelFromFiles(files);
+    expect(model.forward([1, 2])).toEqual(bert.forward([1, 2]));
+    expect(notes).toEqual([
+      expect.objectContaining({
+        severity: "note",
+        code: "task-head",
+        text: expect.stringContaining("classifier.bias"),
+      }),
+    ]);
+    const score = changed(gpt2, (tensors) => {
+      tensors.set("score.weight", tensor(new Float32Array(16), [2, 8]));
+    });
+    expect((await modelFromFiles(score)).notes[0].text).toContain("score.weight");
+  });
+
+  test("an output matrix that is not the embedding is used, whatever the config says", async () => {
+    const files = changed(gpt2, (tensors) => {
+      const { data, shape } = tensors.get("transformer.wte.weight") as Tensor;
+      const other = Float32Array.from(data as Float32Array, (x) => 2 * x);
+      tensors.set("lm_head.weight", tensor(other, shape));
+    });
+    const { model, notes } = await modelFromFiles(files);
+    const [twice, once] = [model, gpt2].map((it) => it.forward([1, 2]).toFloat64());
+    twice.forEach((x, i) => expect(x).toBeCloseTo(2 * once[i], 4));
+    expect(notes).toEqual([expect.objectContaining({ code: "output-matrix" })]);
+  });
+
+  test("weights of 16 bits stay so until training asks for them", async () => {
+    const { model } = await modelFromFiles(modelToFiles(gpt2, bpe, { dtype: "bfloat16" }));
+    const before = model.forward([1, 2, 3]).toFloat64();
+    const parameters = model.parameters();
+    expect([...parameters.values()].every(({ dtype }) => dtype === "float32")).toBe(true);
+    expect(model.forward([1, 2, 3]).toFloat64()).toEqual(before);
+    // From here on the model computes with the very tensors that training updates.
+    (parameters.get("transformer.ln_f.weight") as Tensor).data.fill(0 as never);
+    (parameters.get("transformer.ln_f.bias") as Tensor).data.fill(0 as never);
+    expect(Math.max(...model.forward([1, 2, 3]).toFloat64().map(Math.abs))).toBe(0);
+  });
+});
+
 describe("what does not fit is refused", () => {
   test("all that is missing, unexpected and misshapen stands in one error", async () => {
     const files = changed(gpt2, (tensors) => {
