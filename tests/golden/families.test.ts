@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
 import { type LayerAttention, modelFromFiles, type TextModel } from "heed/models";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readTensors } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
 
@@ -44,12 +44,11 @@ describe.each(families)("%s", (family) => {
     ["float32", 1e-4],
     ["float64", 1e-11],
   ] as const)("%s", (dtype, tolerance) => {
-    let model: TextModel;
-    beforeAll(async () => {
-      model = await modelFromFiles(filesOf(family), { dtype });
-    });
+    let opened: Promise<TextModel> | undefined;
+    const open = () => (opened ??= modelFromFiles(filesOf(family), { dtype }));
 
-    test.each(inputs)(`input %s: states, attention and logits within ${tolerance}`, (n) => {
+    test.each(inputs)(`input %s: states, attention and logits within ${tolerance}`, async (n) => {
+      const model = await open();
       const ids = int32(golden.get(`ids.${n}`) as Tensor);
       const [B, N] = ids.shape;
       const types = golden.get(`types.${n}`);

@@ -56,6 +56,16 @@ describe("other spellings of the same", () => {
     expect(split.spec).toEqual(bpe.spec);
   });
 
+  test("ignore_merges takes a whole word of the vocabulary that no merges lead to", () => {
+    const add = (ignore: boolean) =>
+      read(bpe, ({ model }) => {
+        model.vocab.zqx = bpe.size;
+        model.ignore_merges = ignore;
+      });
+    expect(add(true).encode("zqx", undefined, { addSpecialTokens: false }).tokens).toEqual(["zqx"]);
+    expect(add(false).encode("zqx", undefined, { addSpecialTokens: false }).tokens).toEqual(["z", "q", "x"]);
+  });
+
   test("truncation, padding and parts that are missing", () => {
     const other = read(bpe, (file) => {
       file.truncation = { max_length: 3, strategy: "LongestFirst", stride: 0 };
