@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import * as heed from "heed";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FIGURES } from "../tools/pictures.mjs";
+import { FIGURES, PLANS } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -24,7 +24,7 @@ const inFolder = (folder: string, ending: string) =>
 const chapters = inFolder("docs", ".md").filter((name) => /\/\d\d-/.test(name));
 const pages = ["README.md", ...inFolder("docs", ".md")];
 const linked = [...pages, "CONTRIBUTING.md", "CHANGELOG.md", "THIRD-PARTY.md"];
-const examples = inFolder("examples", ".ts");
+const examples = [...inFolder("examples", ".ts"), ...inFolder("examples/cluster", ".ts")];
 
 /** A fenced block of a page: its language, its lines, and the line of the page on which they begin, from 0. */
 interface Block {
@@ -141,6 +141,12 @@ describe("the pictures", () => {
     const made = join(folder, name);
     const at = (arg: string) => (arg.startsWith("models/") ? join(root, arg) : arg);
     expect(await command(["figure", ...args.map(at), "-o", made])).toMatchObject({ code: 0 });
+    expect(readFileSync(made, "utf8")).toBe(read(`docs/images/${name}`));
+  });
+
+  it.each([...PLANS])("docs/images/%s is what heed explain --ranks draws", async (name, args) => {
+    const made = join(folder, name);
+    expect(await command(["explain", ...args, "-o", made])).toMatchObject({ code: 0 });
     expect(readFileSync(made, "utf8")).toBe(read(`docs/images/${name}`));
   });
 

@@ -20,6 +20,20 @@ export const FIGURES = new Map([
   ["cat-matrix.svg", [CAT, "--view", "matrix", ...IT_CAT]],
 ]);
 
+/** Documents of 1,024 tokens, of lengths from 20 to 180. */
+const DOCUMENTS = (() => {
+  const ids = [];
+  for (let id = 0; ids.length < 1024; id++) for (let n = 20 + ((id * 67) % 161); n > 0; n--) ids.push(id);
+  return ids.slice(0, 1024).join();
+})();
+
+/** Plans over several ranks by file name: the arguments of `heed explain`. */
+export const PLANS = new Map([
+  ["cluster-zigzag.svg", ["--shape", "1,1,8192,64", "--causal", "--ranks", "8"]],
+  ["cluster-equal.svg", ["--shape", "1,1,8192,64", "--causal", "--ranks", "8", "--cost", "tokens"]],
+  ["cluster-documents.svg", ["--shape", "1,1,1024,64", "--causal", "--documents", DOCUMENTS, "--ranks", "4"]],
+]);
+
 /** @param {string[]} args */
 function heed(args) {
   if (run(pinned(), [at("dist/cli/main.js"), ...args], { quiet: true }) !== 0)
@@ -53,7 +67,8 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   build();
   mkdirSync(at("docs/images"), { recursive: true });
   for (const [name, args] of FIGURES) heed(["figure", ...args, "-o", at(`docs/images/${name}`)]);
-  say(`${FIGURES.size} figures`);
+  for (const [name, args] of PLANS) heed(["explain", ...args, "-o", at(`docs/images/${name}`)]);
+  say(`${FIGURES.size + PLANS.size} figures`);
   const picture = await screenshot();
   if (picture) writeFileSync(at("docs/images/explorer.png"), picture);
   else say(`explorer.png is left as it is: ${NO_CHROMIUM}`);

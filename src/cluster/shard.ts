@@ -144,7 +144,10 @@ export class ShardPlan {
       return `rank ${rank}  ${shown.join(", ") || "nothing"}  (${this.size(rank)} tokens, ${Math.round(this.costs[rank])} tiles)`;
     });
     const balance = `max/mean ${this.imbalance.toFixed(3)}`;
-    return [`${this.kind}, ${this.length} tokens over ${this.ranks} ranks, ${balance}`, ...lines].join("\n");
+    return [
+      `${this.kind}, ${this.length} tokens over ${this.ranks} rank${this.ranks === 1 ? "" : "s"}, ${balance}`,
+      ...lines,
+    ].join("\n");
   }
 
   #check(rank: number): number {
@@ -303,7 +306,7 @@ function tileCounter(
 
 /** Ranges of one axis of a tensor, one after the other, as a dense copy. */
 export function takeRanges(t: Tensor, axis: number, ranges: readonly PositionRange[]): Tensor {
-  const source = t.contiguous();
+  const source = t.dense();
   const count = ranges.reduce((n, [from, to]) => n + to - from, 0);
   const shape = source.shape.map((n, i) => (i === axis ? count : n));
   const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);

@@ -1,0 +1,175 @@
+/**
+ * What several ranks on one machine reach of the ideal, one thread each: attention over a sequence in parts, forwards and
+ * with the backward pass, against the time of one rank that computes everything (taken in the same turns, while the others
+ * wait asleep), with the unbalanced plan as a control; and how much of an exchange computing hides.
+ *
+ *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
+ *
+ * Prints the share of the ideal, T(1) / (P · T(P)), as a median over turns with its spread, and the tile imbalance: of the
+ * time on the clock, and of the processor time of the computing threads (the largest of the ranks), which other programs on
+ * the machine do not change and which leaves the waiting for messages out. The result is checked against one call first.
+ */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import {
+  contextAttention,
+  contextAttentionBackward,
+  joinCluster,
+  type ShardPlan,
+  shardSequence,
+} from "../src/cluster/index.ts";
+import { attentionBackward, scaledDotProductAttention, Tensor } from "../src/index.ts";
+
+const { values } = parseArgs({
+  options: {
+    length: { type: "string", default: "8192" },
+    heads: { type: "string", default: "2" },
+    turns: { type: "string", default: "7" },
+  },
+});
+const [N, H, turns] = [values.length, values.heads, values.turns].map(Number);
+const d = 64;
+const comm = await joinCluster();
+const { rank, size } = comm;
+const lead = rank === 0;
+
+const noise = (seed: number) => {
+  let x = seed;
+  const data = Float32Array.from({ length: H * N * d }, () => {
+    x = (Math.imul(x, 1664525) + 1013904223) | 0;
+    return x / 2 ** 31;
+  });
+  return new Tensor(data, [1, H, N, d], "float32");
+};
+const [q, k, v, dOut] = [1, 2, 3, 4].map(noise);
+const options = { isCausal: true } as const;
+const plans = {
+  zigzag: shardSequence({ length: N, ranks: size, isCausal: true }),
+  "equal parts": shardSequence({ length: N, ranks: size, isCausal: true, cost: "tokens" }),
+};
+type Way = "gather" | "ring";
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Milliseconds on the clock, and of processor time. */
+interface Time {
+  readonly clock: number;
+  readonly processor: number;
+}
+
+/** Processor time of this thread so far, in milliseconds. */
+const processor = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+
+/** Times of rank 0 alone; the others sleep, so that they take no core. */
+async function alone(backward: boolean): Promise<Time> {
+  await comm.barrier();
+  const [begin, beginProcessor] = [performance.now(), processor()];
+  if (lead) {
+    const state = scaledDotProductAttention(q, k, v, options);
+    if (backward) attentionBackward(dOut, q, k, v, state, options);
+  }
+  const taken = lead
+    ? Float64Array.of(performance.now() - begin, processor() - beginProcessor)
+    : new Float64Array(2);
+  if (!lead) await sleep(backward ? expected * 4 : expected);
+  await comm.reduce(taken);
+  return { clock: taken[0], processor: taken[1] };
+}
+
+async function shared(plan: ShardPlan, via: Way, backward: boolean): Promise<Time> {
+  const [qr, kr, vr, dr] = [q, k, v, dOut].map((t) => plan.take(rank, t));
+  await comm.barrier();
+  const [begin, beginProcessor] = [performance.now(), processor()];
+  const state = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
+  if (backward) await contextAttentionBackward(comm, plan, dr, qr, kr, vr, state, { ...options, via });
+  const own = Float64Array.of(processor() - beginProcessor);
+  await comm.barrier();
+  const clock = performance.now() - begin;
+  const all = new Float64Array(size);
+  await comm.allGather(own, all);
+  return { clock, processor: Math.max(...all) };
+}
+
+const median = (list: number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+const spread = (list: number[]) => `${Math.min(...list).toFixed(2)}–${Math.max(...list).toFixed(2)}`;
+
+// Checked before it is timed; this warms the kernels up too.
+const want = scaledDotProductAttention(q, k, v, options);
+for (const plan of Object.values(plans))
+  for (const via of ["gather", "ring"] as const) {
+    const [qr, kr, vr] = [q, k, v].map((t) => plan.take(rank, t));
+    const { output } = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
+    const whole = plan.take(rank, want.output).toFloat64();
+    const worst = output.toFloat64().reduce((most, x, n) => Math.max(most, Math.abs(x - whole[n])), 0);
+    if (!(worst < 1e-5)) throw new Error(`${via}: off by ${worst}`);
+  }
+let expected = 0;
+expected = (await alone(false)).clock;
+
+if (lead)
+  process.stdout.write(
+    `${size} ranks, ${comm.engine}, ${availableParallelism()} cores; causal, N ${N}, H ${H}, d ${d}; share of the ideal (spread of ${turns} turns)\n`,
+  );
+for (const backward of [false, true]) {
+  const ones: Time[] = [];
+  const shares = new Map<string, Time[]>();
+  for (let turn = 0; turn < turns; turn++) {
+    const one = await alone(backward);
+    ones.push(one);
+    for (const [name, plan] of Object.entries(plans))
+      for (const via of ["gather", "ring"] as const) {
+        const key = `${name}, ${via}`;
+        const list = shares.get(key) ?? [];
+        shares.set(key, list);
+        const many = await shared(plan, via, backward);
+        list.push({
+          clock: one.clock / (size * many.clock),
+          processor: one.processor / (size * many.processor),
+        });
+      }
+  }
+  if (lead)
+    for (const [name, list] of shares) {
+      const [clocks, processors] = [list.map((x) => x.clock), list.map((x) => x.processor)];
+      process.stdout.write(
+        `${backward ? "forward + backward" : "forward           "}  ${name.padEnd(20)} clock ${median(clocks).toFixed(2)} (${spread(clocks)})  processor ${median(processors).toFixed(2)} (${spread(processors)})  one rank ${median(ones.map((x) => x.processor)).toFixed(0)} ms\n`,
+      );
+    }
+}
+if (lead)
+  for (const [name, plan] of Object.entries(plans))
+    process.stdout.write(`tile imbalance, ${name}: ${plan.imbalance.toFixed(3)}\n`);
+
+// 64 MiB around the ring, alone and while this rank computes for about as long.
+const out = new Float32Array(2 ** 24);
+const into = new Float32Array(2 ** 24);
+const exchange = () => comm.exchange((rank + 1) % size, out, (rank - 1 + size) % size, into);
+const work = (ms: number) => {
+  const end = performance.now() + ms;
+  let x = 0;
+  while (performance.now() < end) for (let n = 0; n < 1e4; n++) x += Math.sqrt(n);
+  return x;
+};
+const hidden: number[] = [];
+const moved: number[] = [];
+for (let turn = 0; turn < turns; turn++) {
+  await comm.barrier();
+  let begin = performance.now();
+  await exchange();
+  const bare = performance.now() - begin;
+  moved.push(bare);
+  await comm.barrier();
+  begin = performance.now();
+  const pending = exchange();
+  work(bare);
+  await pending;
+  hidden.push(bare / (performance.now() - begin));
+}
+if (lead)
+  process.stdout.write(
+    `64 MiB exchange ${median(moved).toFixed(1)} ms; with as much work beside it, ${median(hidden).toFixed(2)} of the ideal (${spread(hidden)})\n`,
+  );
+await comm.close();
