@@ -107,7 +107,7 @@ describe("heed figure", () => {
   it("refuses what it cannot draw before it writes", async () => {
     await bundle();
     for (const [args, code, err] of [
-      [["-o", "<fig.pdf>"], 2, /must end in \.svg, \.png, \.csv, \.json/],
+      [["-o", "<fig.tiff>"], 2, /must end in \.pdf, \.svg, \.png, \.csv, \.json/],
       [[], 2, /say where the figure goes/],
       [["--view", "pie", "-o", "<x.svg>"], 2, /--view must be/],
       [["--layer", "9", "-o", "<x.svg>"], 1, /layer must be one of block self's layers, 0 to 2, got 9/],
