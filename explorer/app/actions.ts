@@ -252,10 +252,10 @@ export const ACTIONS: readonly Action[] = [
   },
   { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
   {
-    name: "renormalise",
+    name: "renormalize",
     label: "Rescale what is left to 100 %",
     when: inHead,
-    run: ({ session }) => session.set({ renormalise: !session.state.renormalise }),
+    run: ({ session }) => session.set({ renormalize: !session.state.renormalize }),
   },
   {
     name: "table",

@@ -44,7 +44,7 @@ export interface SurfaceHost {
   readonly alone: boolean;
   /** Whether the page is this element's own. */
   readonly ownsPage: () => boolean;
-  /** Colours may be others. */
+  /** Colors may be others. */
   readonly restyle: () => void;
   readonly emit: (name: "progress", detail: AttentionViewEvents["progress"]["detail"]) => void;
 }

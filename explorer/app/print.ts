@@ -1,6 +1,6 @@
 /**
  * Printing one element: before the browser lays the page out on paper there is one moment, and no further frame. In it the
- * print styles are put on, the pictures are drawn in the light page's colours from what is in memory, and, where the element
+ * print styles are put on, the pictures are drawn in the light page's colors from what is in memory, and, where the element
  * is its page's one explorer, the sheet gets the size of the figure. Afterwards all of it is taken back.
  */
 import { paper, SHEET } from "../styles/print.ts";
@@ -8,7 +8,7 @@ import { paper, SHEET } from "../styles/print.ts";
 /** What is used of an element. */
 export interface PaperHost {
   readonly root: () => ShadowRoot;
-  /** Colours have changed. */
+  /** Colors have changed. */
   readonly restyle: () => void;
   /** Draws what is on screen, now. */
   readonly draw: () => void;

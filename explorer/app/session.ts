@@ -50,7 +50,7 @@ export class Session {
   notices: readonly Notice[] = [];
   /** Parts of the state that stay as they are. */
   fixed: Partial<State> = {};
-  /** Colours of the dark page. */
+  /** Colors of the dark page. */
   dark = false;
   /** Nothing fades or slides. */
   still = false;
@@ -234,7 +234,7 @@ export class Session {
     return found ?? undefined;
   }
 
-  /** The largest value of the head at its stage, where colours are to end there and it is known. */
+  /** The largest value of the head at its stage, where colors are to end there and it is known. */
   get headMax(): number | undefined {
     const { state, store, ref } = this;
     if (state.domain !== "head" || store === undefined) return undefined;

@@ -1,8 +1,8 @@
 /**
- * The colours a canvas is painted with: 256 of a scale as 32-bit words, in the order an ImageData has them, and what the
+ * The colors a canvas is painted with: 256 of a scale as 32-bit words, in the order an ImageData has them, and what the
  * page's style says about paper and ink.
  */
-import { colourTable, type Ramp, type Rgb } from "../../src/view/color.ts";
+import { colorTable, type Ramp, type Rgb } from "../../src/view/color.ts";
 import type { RampName } from "../state/state.ts";
 
 /** The scale of weights, or of signed scores, for the page. */
@@ -14,23 +14,23 @@ export function rampOf(name: RampName, signed: boolean, dark: boolean): Ramp {
 
 const words = new Map<Ramp, Uint32Array>();
 
-/** 256 opaque colours as the bytes of an ImageData. */
+/** 256 opaque colors as the bytes of an ImageData. */
 export function wordsOf(ramp: Ramp): Uint32Array {
   let found = words.get(ramp);
   if (found === undefined) {
-    const bytes = new Uint8Array(colourTable(ramp).flatMap(([red, green, blue]) => [red, green, blue, 255]));
+    const bytes = new Uint8Array(colorTable(ramp).flatMap(([red, green, blue]) => [red, green, blue, 255]));
     found = new Uint32Array(bytes.buffer);
     words.set(ramp, found);
   }
   return found;
 }
 
-/** One colour as a word. */
+/** One color as a word. */
 export function wordOf([red, green, blue]: Rgb): number {
   return new Uint32Array(new Uint8Array([red, green, blue, 255]).buffer)[0];
 }
 
-/** Colours of a page that pictures need. */
+/** Colors of a page that pictures need. */
 export interface Paints {
   readonly paper: string;
   readonly ink: string;
@@ -66,5 +66,5 @@ export function paintsOf(host: Element, probe: HTMLElement): Paints {
   };
 }
 
-/** A not-a-number's colour, which no scale has. */
+/** A not-a-number's color, which no scale has. */
 export const STRANGE: Rgb = [224, 122, 0];

@@ -46,7 +46,7 @@ export const DEFAULT: State = {
   pool: "max",
   hide: "none",
   hidden: [],
-  renormalise: false,
+  renormalize: false,
   pins: [],
   rows: [],
   columns: [],

@@ -47,7 +47,7 @@ const state: fc.Arbitrary<State> = fc.record({
   pool: fc.constantFrom("max" as const, "mean" as const),
   hide: fc.constantFrom(...HIDES),
   hidden: set,
-  renormalise: fc.boolean(),
+  renormalize: fc.boolean(),
   pins: fc.array(fc.record({ block: name, layer: index, head: index }), { maxLength: 6 }),
   rows: set,
   columns: set,

@@ -170,7 +170,7 @@ const PARTS: readonly Entry[] = [
   ["pool", "pool", choice(["max", "mean"] as const)],
   ["hide", "hide", choice(HIDES, { special: "sp", first: "1st", chosen: "ch" })],
   ["hk", "hidden", set],
-  ["rn", "renormalise", flag],
+  ["rn", "renormalize", flag],
   ["pin", "pins", pins],
   ["rq", "rows", set],
   ["rk", "columns", set],

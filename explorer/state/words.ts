@@ -49,7 +49,7 @@ export function leftOut(
 ): { missing: number; by: number } {
   const hidden = hiddenKeys(block, state);
   const missing = hidden.length === 0 ? 0 : factsOf(weights, hidden).hidden;
-  return { missing, by: state.renormalise && missing > 0 && state.stage === "weights" ? 1 - missing : 1 };
+  return { missing, by: state.renormalize && missing > 0 && state.stage === "weights" ? 1 - missing : 1 };
 }
 
 /** The value of a cell as the page shows it. */
@@ -145,7 +145,7 @@ export function badges(session: Session): string[] {
   if (block === undefined) return [];
   const hidden = hiddenKeys(block, state).length;
   const found: string[] = [];
-  if (hidden > 0 && state.renormalise && state.stage === "weights")
+  if (hidden > 0 && state.renormalize && state.stage === "weights")
     found.push(`rescaled without ${hidden} ${hidden === 1 ? "token" : "tokens"}`);
   else if (hidden > 0)
     found.push(`${hidden} ${hidden === 1 ? "token" : "tokens"} left out (rows no longer sum to 1)`);

@@ -1,15 +1,15 @@
 /**
- * On paper: the picture with its caption and legend (or the row in full), in the colours of the light page on white, without
+ * On paper: the picture with its caption and legend (or the row in full), in the colors of the light page on white, without
  * whatever is there to be pressed. A picture keeps the size in pixels it has on the screen, so that it need not be computed
  * anew while the browser waits; a wider one is shrunk to the width of a sheet (print.ts measures it).
  */
 import { css, unsafeCSS } from "lit";
-import { COLOURS } from "./theme.ts";
+import { COLORS } from "./theme.ts";
 
 /** Pixels of CSS that fit across A4 and Letter, upright, with their margins. */
 export const SHEET = 672;
 
-const white = COLOURS.map(
+const white = COLORS.map(
   ([name, light]) => `--${name}: ${name === "paper" || name === "raised" ? "#ffffff" : light};`,
 ).join("\n");
 

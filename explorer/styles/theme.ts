@@ -1,12 +1,12 @@
 /**
- * The look: warm paper, ink, one colour a role, hairlines. Every colour is a custom property that a page may set on the
+ * The look: warm paper, ink, one color a role, hairlines. Every color is a custom property that a page may set on the
  * element; fonts are inherited, those for tokens and numbers named, none is loaded. Dark pages have their own set.
- * The four role colours were searched for the greatest distance under normal and three kinds of colour-deficient vision.
+ * The four role colors were searched for the greatest distance under normal and three kinds of color-deficient vision.
  */
 import { css, unsafeCSS } from "lit";
 
 /** Name, on light paper, on dark. */
-export const COLOURS: readonly (readonly [name: string, light: string, dark: string])[] = [
+export const COLORS: readonly (readonly [name: string, light: string, dark: string])[] = [
   ["paper", "#fbfaf7", "#14151a"],
   ["raised", "#ffffff", "#1d1f26"],
   ["line", "#e4e1d8", "#343741"],
@@ -22,7 +22,7 @@ export const COLOURS: readonly (readonly [name: string, light: string, dark: str
   ["hover", "#f3f0e8", "#262932"],
 ];
 
-const list = COLOURS.map(
+const list = COLORS.map(
   ([name, light, dark]) => `--${name}: var(--heed-${name}, light-dark(${light}, ${dark}));`,
 ).join("\n");
 

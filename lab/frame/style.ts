@@ -1,19 +1,19 @@
 /** The style sheet of the Lab: the explorer's colors, text on the left, a picture on the right that stays in view. */
-import { COLOURS } from "../../explorer/styles/theme.ts";
-import { colourTable, hex, lightness } from "../../src/view/color.ts";
+import { COLORS } from "../../explorer/styles/theme.ts";
+import { colorTable, hex, lightness } from "../../src/view/color.ts";
 import { LEVELS } from "./svg.ts";
 
-const colors = COLOURS.map(
+const colors = COLORS.map(
   ([name, light, dark]) => `--${name}:var(--heed-${name},light-dark(${light},${dark}));`,
 ).join("");
 
-const pairOf = (wanted: string) => COLOURS.find(([name]) => name === wanted)!.slice(1);
+const pairOf = (wanted: string) => COLORS.find(([name]) => name === wanted)!.slice(1);
 const [PAPER, INK] = [pairOf("paper"), pairOf("ink")];
 
 /** The weight scale as classes, from the explorer's own tables. */
 const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
   const at = Math.round((255 * i) / LEVELS);
-  const [light, dark] = [colourTable("plum")[at], colourTable("plum-dark")[at]];
+  const [light, dark] = [colorTable("plum")[at], colorTable("plum-dark")[at]];
   const text = `light-dark(${lightness(light) < 0.62 ? PAPER[0] : INK[0]},${lightness(dark) > 0.66 ? PAPER[1] : INK[1]})`;
   return `.w${i}{fill:light-dark(${hex(light)},${hex(dark)})}svg text.t${i}{fill:${text}}`;
 }).join("");

@@ -14,7 +14,7 @@ import {
   SIGNALS,
   whileBlocking,
 } from "./support/interrupt.ts";
-import { colourDepth } from "./support/terminal.ts";
+import { colorDepth } from "./support/terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const args = process.argv.slice(2);
@@ -49,7 +49,7 @@ const io: Io = {
   env: process.env,
   isTTY: process.stdout.isTTY === true,
   columns: process.stdout.columns,
-  colour: colourDepth(process.stdout, process.env),
+  color: colorDepth(process.stdout, process.env),
   progress: process.stderr.isTTY === true && process.env.TERM !== "dumb",
   signal: stop.signal,
 };

@@ -65,7 +65,7 @@ describe("writePng", () => {
     return chunks;
   }
 
-  it("writes indices with a palette and a transparent colour", () => {
+  it("writes indices with a palette and a transparent color", () => {
     const png = writePng(3, 2, {
       palette: [
         [255, 0, 0],
@@ -85,7 +85,7 @@ describe("writePng", () => {
     expect([...inflateSync(chunks.get("IDAT")!)]).toEqual([0, 0, 1, 2, 0, 2, 1, 0]);
   });
 
-  it("writes colours with alpha", () => {
+  it("writes colors with alpha", () => {
     const png = writePng(1, 1);
     png.row(Uint8Array.of(9, 8, 7, 6));
     const chunks = chunksOf(png.finish());
@@ -113,6 +113,6 @@ describe("writePng", () => {
       [Number.NaN, 1],
     ])
       expect(() => writePng(width, height)).toThrow("must be an integer");
-    expect(() => writePng(1, 1, { palette: [] })).toThrow("1 to 256 colours");
+    expect(() => writePng(1, 1, { palette: [] })).toThrow("1 to 256 colors");
   });
 });

@@ -1,5 +1,5 @@
 /**
- * PNG (ISO/IEC 15948) for pictures of cells: a table of at most 256 colours, or red, green, blue and alpha. Rows come
+ * PNG (ISO/IEC 15948) for pictures of cells: a table of at most 256 colors, or red, green, blue and alpha. Rows come
  * one at a time and are compressed as they come, so a picture of N × N cells never stands in memory, and the same rows
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
@@ -9,7 +9,7 @@ import { crc32 } from "./archive/deflate.ts";
 
 /** How a picture is written. */
 export interface PngOptions {
-  /** Colours by index, at most 256; a row is then a byte a pixel. Without it a row is four bytes a pixel: RGBA. */
+  /** Colors by index, at most 256; a row is then a byte a pixel. Without it a row is four bytes a pixel: RGBA. */
   readonly palette?: readonly (readonly [red: number, green: number, blue: number])[];
   /** Index of the palette that is transparent. */
   readonly transparent?: number;
@@ -40,7 +40,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
         },
       );
   if (palette !== undefined && !(palette.length >= 1 && palette.length <= 256))
-    throw new OptionError("palette", `writePng: palette must have 1 to 256 colours, got ${palette.length}`, {
+    throw new OptionError("palette", `writePng: palette must have 1 to 256 colors, got ${palette.length}`, {
       length: palette.length,
     });
   const bytesPerRow = palette === undefined ? 4 * width : width;

@@ -290,7 +290,7 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
         );
       return (await compute.ask(asked(ref), { what: "weights" }, asking)) as Float64Array;
     },
-    prioritise(refs) {
+    prioritize(refs) {
       order.clear();
       refs.forEach((ref, n) => order.set(keyOf(ref), n));
       compute.reorder();

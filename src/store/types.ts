@@ -71,7 +71,7 @@ export interface HeadRef {
  */
 export type Stage = "scores" | "scaled" | "masked" | "weights" | "contribution";
 
-/** How a value becomes one of 256 colours; see `transfer.ts`. Scores are signed, around 0, and always linear. */
+/** How a value becomes one of 256 colors; see `transfer.ts`. Scores are signed, around 0, and always linear. */
 export type TileTransfer = "sqrt" | "linear" | "log";
 
 /**
@@ -184,7 +184,7 @@ export interface TileAddress {
   /** Tile (i, j) covers queries i·128·2^level and keys j·128·2^level on. */
   readonly i: number;
   readonly j: number;
-  /** Value drawn at full colour; default: 1 for weights, the largest ‖v‖ for contributions, `range` for scores. */
+  /** Value drawn at full color; default: 1 for weights, the largest ‖v‖ for contributions, `range` for scores. */
   readonly domain?: number;
 }
 
@@ -193,7 +193,7 @@ export interface Tile {
   /** Rows and columns that lie inside the head: at most 128; the rest of the codes is 0. */
   readonly rows: number;
   readonly columns: number;
-  /** 128·128 places on the colour scale; of signed scores 128 is 0. */
+  /** 128·128 places on the color scale; of signed scores 128 is 0. */
   readonly codes: Uint8Array;
   /** 128·128: 0 a value, 1 masked, 2 not a number or a given weight below 0 (drawn as a mark of its own). */
   readonly marks: Uint8Array;
@@ -312,7 +312,7 @@ export interface HeadStore {
   /** Every weight of the head, [Nq, Nk] in row-major order, in float64. Error: `OptionError` above 2²² weights. */
   weights(ref: HeadRef, asking?: Asking): Promise<Float64Array>;
   /** Heads on screen, nearest first: what they wait for is computed before the rest. */
-  prioritise(refs: readonly HeadRef[]): void;
+  prioritize(refs: readonly HeadRef[]): void;
   /** Bytes the tensors of a bundle would take, and the bundle. */
   bundleSize(options?: BundleOptions): Promise<number>;
   /** The store, or a part of it, as the bytes of a bundle. */

@@ -1,26 +1,26 @@
 import { expect, test } from "vitest";
-import { colourAt, colourTable, hex, levelOf, lightness, placeOf, type Rgb, xterm256 } from "./color.ts";
+import { colorAt, colorTable, hex, levelOf, lightness, placeOf, type Rgb, xterm256 } from "./color.ts";
 
 const steps = Array.from({ length: 256 }, (_, i) => i / 255);
 
 test("both scales begin and end where they are said to", () => {
-  expect([0, 1].map((place) => hex(colourAt(place, "plum")))).toEqual(["#fbfaf7", "#3f0538"]);
-  expect([0, 1].map((place) => hex(colourAt(place, "magma")))).toEqual(["#000004", "#fcfdbf"]);
+  expect([0, 1].map((place) => hex(colorAt(place, "plum")))).toEqual(["#fbfaf7", "#3f0538"]);
+  expect([0, 1].map((place) => hex(colorAt(place, "magma")))).toEqual(["#000004", "#fcfdbf"]);
 });
 
 test("lightness never turns back: plum falls, magma rises", () => {
   for (let i = 1; i < 256; i++) {
-    expect(lightness(colourAt(steps[i], "plum"))).toBeLessThan(
-      lightness(colourAt(steps[i - 1], "plum")) + 2e-3,
+    expect(lightness(colorAt(steps[i], "plum"))).toBeLessThan(
+      lightness(colorAt(steps[i - 1], "plum")) + 2e-3,
     );
-    expect(lightness(colourAt(steps[i], "magma"))).toBeGreaterThan(
-      lightness(colourAt(steps[i - 1], "magma")) - 2e-3,
+    expect(lightness(colorAt(steps[i], "magma"))).toBeGreaterThan(
+      lightness(colorAt(steps[i - 1], "magma")) - 2e-3,
     );
   }
 });
 
 test("every scale of one direction runs one way in lightness, and the signed ones fall or rise away from 0", () => {
-  const light = (ramp: Parameters<typeof colourTable>[0]) => colourTable(ramp).map(lightness);
+  const light = (ramp: Parameters<typeof colorTable>[0]) => colorTable(ramp).map(lightness);
   for (const ramp of ["plum", "plum-dark", "grey", "grey-dark", "cividis", "magma"] as const) {
     const all = light(ramp);
     const sign = Math.sign(all[255] - all[0]);
@@ -37,23 +37,23 @@ test("every scale of one direction runs one way in lightness, and the signed one
   }
 });
 
-test("on the signed scales colour 128 is the paper, and the ends are the colours of keys and queries", () => {
-  expect([0, 128, 255].map((i) => hex(colourTable("signed")[i]))).toEqual(["#7d2900", "#fbfaf7", "#12299c"]);
-  expect([0, 128, 255].map((i) => hex(colourTable("signed-dark")[i]))).toEqual([
+test("on the signed scales color 128 is the paper, and the ends are the colors of keys and queries", () => {
+  expect([0, 128, 255].map((i) => hex(colorTable("signed")[i]))).toEqual(["#7d2900", "#fbfaf7", "#12299c"]);
+  expect([0, 128, 255].map((i) => hex(colorTable("signed-dark")[i]))).toEqual([
     "#fe9932",
     "#14151a",
     "#42acff",
   ]);
 });
 
-test("in 256 colours magma does not get darker by more than a hair, and keeps at least 12 steps", () => {
-  const codes = [...new Set(steps.map((place) => xterm256(colourAt(place, "magma"))))];
+test("in 256 colors magma does not get darker by more than a hair, and keeps at least 12 steps", () => {
+  const codes = [...new Set(steps.map((place) => xterm256(colorAt(place, "magma"))))];
   expect(codes.length).toBeGreaterThanOrEqual(12);
   const light = codes.map((code) => lightness(xterm(code)));
   for (let i = 1; i < light.length; i++) expect(light[i]).toBeGreaterThan(light[i - 1] - 0.06);
 });
 
-test("every colour of the cube and every grey is its own nearest", () => {
+test("every color of the cube and every grey is its own nearest", () => {
   for (let code = 16; code < 256; code++) expect(hex(xterm(xterm256(xterm(code))))).toBe(hex(xterm(code)));
 });
 

@@ -1,19 +1,19 @@
 /**
- * Colour scales for attention weights, 0 to 1, and how a weight becomes a place on the scale.
+ * Color scales for attention weights, 0 to 1, and how a weight becomes a place on the scale.
  *
  * `plum` (paper to dark) is for pages: five steps chosen by hand, in between interpolated in OKLab, so that equal
  * differences look equal; `plum-dark` is its twin for dark pages. `signed` runs from rust through paper to indigo, for
  * numbers around 0. `grey` is for print. `magma` (black to light) is for terminals and other dark places: Stéfan van
- * der Walt and Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colours, in between linear in
+ * der Walt and Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colors, in between linear in
  * sRGB, at most 3 of 255 away from the original. `cividis`, after Nuñez, Anderton and Renslow (2018), looks nearly
- * the same to every kind of colour vision. All but `signed` run one way in lightness and never turn back.
+ * the same to every kind of color vision. All but `signed` run one way in lightness and never turn back.
  *
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
  */
 
 /** Red, green and blue, integers 0 to 255. */
 export type Rgb = readonly [red: number, green: number, blue: number];
-/** A colour scale. */
+/** A color scale. */
 export type Ramp =
   | "plum"
   | "plum-dark"
@@ -41,11 +41,11 @@ const POINTS: Readonly<Record<Ramp, string>> = {
   "signed-dark": "fe9932 14151a 42acff",
 };
 
-/** 256 colours of each scale, made at first use. */
+/** 256 colors of each scale, made at first use. */
 const tables = new Map<Ramp, readonly Rgb[]>();
 
-/** The 256 colours of a scale. Of the signed ones, colour 128 is 0: the paper itself. */
-export function colourTable(ramp: Ramp): readonly Rgb[] {
+/** The 256 colors of a scale. Of the signed ones, color 128 is 0: the paper itself. */
+export function colorTable(ramp: Ramp): readonly Rgb[] {
   let table = tables.get(ramp);
   if (table === undefined) {
     const points = POINTS[ramp].split(" ").map((hex) => parseHex(hex));
@@ -58,9 +58,9 @@ export function colourTable(ramp: Ramp): readonly Rgb[] {
   return table;
 }
 
-/** The colour of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
-export function colourAt(place: number, ramp: Ramp): Rgb {
-  return colourTable(ramp)[levelOf(place)];
+/** The color of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
+export function colorAt(place: number, ramp: Ramp): Rgb {
+  return colorTable(ramp)[levelOf(place)];
 }
 
 /** The step, 0 to 255, of a place on a scale. */
@@ -75,8 +75,8 @@ export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
 }
 
 /** Lightness as OKLab sees it, 0 (black) to 1 (white). */
-export function lightness(colour: Rgb): number {
-  return toOklab(colour)[0];
+export function lightness(color: Rgb): number {
+  return toOklab(color)[0];
 }
 
 /** `#rrggbb`. */
@@ -85,17 +85,17 @@ export function hex([red, green, blue]: Rgb): string {
 }
 
 /**
- * The nearest of xterm's 256 colours, as OKLab measures it, so that a scale keeps its hue and its order of lightness.
- * Of the cube 6 × 6 × 6 and the 24 greys; the first 16 colours differ from terminal to terminal.
+ * The nearest of xterm's 256 colors, as OKLab measures it, so that a scale keeps its hue and its order of lightness.
+ * Of the cube 6 × 6 × 6 and the 24 greys; the first 16 colors differ from terminal to terminal.
  */
-export function xterm256(colour: Rgb): number {
-  const key = (colour[0] << 16) | (colour[1] << 8) | colour[2];
+export function xterm256(color: Rgb): number {
+  const key = (color[0] << 16) | (color[1] << 8) | color[2];
   const known = nearest.get(key);
   if (known !== undefined) return known;
-  const [l, a, b] = toOklab(colour);
+  const [l, a, b] = toOklab(color);
   let [best, least] = [16, Number.POSITIVE_INFINITY];
   for (let code = 16; code < 256; code++) {
-    const [l2, a2, b2] = toOklab(xtermColour(code));
+    const [l2, a2, b2] = toOklab(xtermColor(code));
     const distance = (l - l2) ** 2 + (a - a2) ** 2 + (b - b2) ** 2;
     if (distance < least) [best, least] = [code, distance];
   }
@@ -105,7 +105,7 @@ export function xterm256(colour: Rgb): number {
 
 const nearest = new Map<number, number>();
 
-function xtermColour(code: number): Rgb {
+function xtermColor(code: number): Rgb {
   const grey = 8 + 10 * (code - 232);
   if (code >= 232) return [grey, grey, grey];
   const level = (step: number) => (step === 0 ? 0 : 55 + 40 * step);
@@ -129,8 +129,8 @@ function between(points: readonly Rgb[], place: number, perceptual: boolean): Rg
   return [red, green, blue];
 }
 
-function toOklab(colour: Rgb): readonly [number, number, number] {
-  const [r, g, b] = colour.map((value) => {
+function toOklab(color: Rgb): readonly [number, number, number] {
+  const [r, g, b] = color.map((value) => {
     const x = value / 255;
     return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
   });

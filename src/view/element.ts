@@ -44,9 +44,9 @@ export interface State extends HeadName {
   /** The pinned cell. */
   readonly held: readonly [query: number, key: number] | null;
   readonly stage: Stage;
-  /** How a weight becomes a place on the colour scale. */
+  /** How a weight becomes a place on the color scale. */
   readonly transfer: "sqrt" | "linear" | "log";
-  /** What full colour stands for: 1 itself, or the largest value of the head or of each row. */
+  /** What full color stands for: 1 itself, or the largest value of the head or of each row. */
   readonly domain: "absolute" | "head" | "row";
   readonly ramp: "plum" | "cividis" | "grey";
   /** Coarse pictures keep the largest value of what they merge, or its mean. */
@@ -55,7 +55,7 @@ export interface State extends HeadName {
   readonly hide: "none" | "special" | "first" | "chosen";
   /** Keys left out where `hide` is "chosen": sorted, each once. */
   readonly hidden: readonly number[];
-  readonly renormalise: boolean;
+  readonly renormalize: boolean;
   /** Pinned heads, at most six, lettered A to F. */
   readonly pins: readonly HeadName[];
   /** Selected queries and keys: sorted, each once; empty: the cursor alone. */

@@ -8,8 +8,8 @@ export * from "../store/index.ts";
 export { distinctLabels, pieceLabel, truncate, widthOf } from "../store/text/label.ts";
 export { formatNumber, type NumberOptions, num, onNumber } from "../store/text/number.ts";
 export {
-  colourAt,
-  colourTable,
+  colorAt,
+  colorTable,
   hex,
   lightness,
   placeOf,
@@ -34,7 +34,7 @@ export {
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
-export { COLOUR_MODES, type ColourMode, choosePaint, type Paint } from "./terminal/paint.ts";
+export { COLOR_MODES, type ColorMode, choosePaint, type Paint } from "./terminal/paint.ts";
 export { renderSimilarity, type SimilarityOptions } from "./terminal/similarity.ts";
 export {
   type HeatMap,

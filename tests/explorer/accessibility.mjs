@@ -1,5 +1,5 @@
 // @ts-check
-/** axe finds nothing, in light, dark and forced colours, wide and narrow, in every view and dialog; what a cell says is as designed. */
+/** axe finds nothing, in light, dark and forced colors, wide and narrow, in every view and dialog; what a cell says is as designed. */
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -34,10 +34,10 @@ const STATES = [
 const LOOKS = /** @type {const} */ ([
   { look: "light", scheme: "light", forced: false, width: 1280 },
   { look: "dark", scheme: "dark", forced: false, width: 1280 },
-  { look: "forced colours", scheme: "light", forced: true, width: 1280 },
+  { look: "forced colors", scheme: "light", forced: true, width: 1280 },
   { look: "light, narrow", scheme: "light", forced: false, width: 360 },
   { look: "dark, narrow", scheme: "dark", forced: false, width: 360 },
-  { look: "forced colours, narrow", scheme: "light", forced: true, width: 360 },
+  { look: "forced colors, narrow", scheme: "light", forced: true, width: 360 },
 ]);
 
 /** @param {import("playwright-core").Page} page @returns {Promise<string[]>} */

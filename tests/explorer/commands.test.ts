@@ -26,7 +26,7 @@ async function run(...args: string[]) {
       stderr: { write: (said) => (text.err += said) },
       env: {},
       isTTY: false,
-      colour: 0,
+      color: 0,
       progress: false,
       signal: new AbortController().signal,
     },

@@ -1,5 +1,5 @@
 /**
- * Figures against the store they show: the colours of cells are the table's colours of the store's numbers, masked cells
+ * Figures against the store they show: the colors of cells are the table's colors of the store's numbers, masked cells
  * are hatched, what a figure shows is said below it, and the same options give the same bytes.
  */
 import { createHash } from "node:crypto";
@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT } from "../../explorer/state/state.ts";
 import { storeFrom } from "../../src/store/layout/from.ts";
 import { codeOf, signedCodeOf } from "../../src/store/measures/transfer.ts";
-import { colourTable, hex } from "../../src/view/color.ts";
+import { colorTable, hex } from "../../src/view/color.ts";
 import {
   csvLines,
   figureOptions,
@@ -31,7 +31,7 @@ function fillsOf(svg: string): Map<string, string> {
   return fills;
 }
 
-/** Width, height and colours of a PNG with a palette or with RGBA, row by row; transparent pixels are "". */
+/** Width, height and colors of a PNG with a palette or with RGBA, row by row; transparent pixels are "". */
 function pixelsOf(png: Uint8Array): string[][] {
   const bytes = Buffer.from(png);
   const chunks = new Map<string, Buffer>();
@@ -45,7 +45,7 @@ function pixelsOf(png: Uint8Array): string[][] {
   const data = inflateSync(chunks.get("IDAT")!);
   const [palette, alpha] = [chunks.get("PLTE"), chunks.get("tRNS")];
   const size = palette ? 1 : 4;
-  const colour = (x: number, y: number) => {
+  const color = (x: number, y: number) => {
     const at = y * (1 + width * size) + 1 + x * size;
     if (palette) {
       const n = data[at];
@@ -53,7 +53,7 @@ function pixelsOf(png: Uint8Array): string[][] {
     }
     return data[at + 3] === 0 ? "" : `#${data.toString("hex", at, at + 3)}`;
   };
-  return Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => colour(x, y)));
+  return Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => color(x, y)));
 }
 
 /** The pictures inside a figure. */
@@ -66,7 +66,7 @@ const picturesOf = (svg: string) =>
 const saidIn = (svg: string) => svg.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
 
 describe("a matrix", () => {
-  it("every cell has the colour of its weight, masked ones are hatched, over random heads, transfers and sizes", async () => {
+  it("every cell has the color of its weight, masked ones are hatched, over random heads, transfers and sizes", async () => {
     const draw = random(11);
     for (let n = 0; n < 24; n++) {
       const [Nq, Nk] = [draw.size(60), draw.size(60)];
@@ -84,7 +84,7 @@ describe("a matrix", () => {
       const fills = fillsOf(svg);
       expect(fills.size).toBe(Nq * Nk);
       const signed = stage !== "weights" && stage !== "contribution";
-      const table = colourTable(
+      const table = colorTable(
         signed ? (theme === "dark" ? "signed-dark" : "signed") : theme === "dark" ? "plum-dark" : "plum",
       );
       const [low, high] = stage === "weights" ? [0, 1] : await store.range(REF, stage);
@@ -102,7 +102,7 @@ describe("a matrix", () => {
     }
   });
 
-  it("beyond 128 tokens is one picture with a pixel a cell, in the same colours", async () => {
+  it("beyond 128 tokens is one picture with a pixel a cell, in the same colors", async () => {
     for (const [made, options] of [
       [{ Nq: 150, Nk: 150 }, {}],
       [
@@ -120,7 +120,7 @@ describe("a matrix", () => {
       const [pixels] = picturesOf(svg);
       const { stage = "weights", domain, ramp, theme } = options as Record<string, string>;
       expect([pixels.length, pixels[0].length]).toEqual([made.Nq, made.Nk]);
-      const table = colourTable(
+      const table = colorTable(
         stage === "masked" ? "signed" : ramp === "cividis" ? "cividis" : theme ? "plum-dark" : "plum",
       );
       const range = await store.range(REF, "masked");
@@ -159,7 +159,7 @@ describe("a matrix", () => {
   it("hides keys, and leaves a gap or divides by what is left", async () => {
     const tokens = ["[CLS]", "cat", "sat", "[SEP]"];
     const store = madeStore({ tokens, Nq: 4, recipe: {}, layers: 1, heads: 1 });
-    const { columns, rows } = await figureTable(store, { hide: "special", renormalise: true });
+    const { columns, rows } = await figureTable(store, { hide: "special", renormalize: true });
     expect(columns).toEqual(["query", ...tokens]);
     for (const [, first, second, third, last] of rows) {
       expect([first, last]).toEqual(["hidden", "hidden"]);
@@ -170,8 +170,8 @@ describe("a matrix", () => {
     expect([...fillsOf(gaps.svg)].filter(([, fill]) => fill === "#e4e1d8").map(([at]) => at)).toEqual(
       expect.arrayContaining(["0 0", "3 3"]),
     );
-    const chosen = await renderFigure(store, { hide: "chosen", hidden: [1, 2, 3], renormalise: true });
-    expect(chosen.caption).toContain("chosen tokens hidden (3 keys), rows renormalised");
+    const chosen = await renderFigure(store, { hide: "chosen", hidden: [1, 2, 3], renormalize: true });
+    expect(chosen.caption).toContain("chosen tokens hidden (3 keys), rows renormalized");
   });
 
   it("shows the segments asked for, and no others", async () => {
@@ -257,10 +257,10 @@ describe("the other views", () => {
     const pictures = picturesOf(svg);
     expect(pictures.length).toBe(12);
     const overview = await store.overview({ block: 0, layer: 1, head: 2 }, 64);
-    const table = colourTable("plum");
+    const table = colorTable("plum");
     const pixels = pictures[6].flat();
-    pixels.forEach((colour, n) =>
-      expect(colour).toBe(overview.marks[n] === 1 ? "" : hex(table[overview.max[n]])),
+    pixels.forEach((color, n) =>
+      expect(color).toBe(overview.marks[n] === 1 ? "" : hex(table[overview.max[n]])),
     );
     const { columns, rows } = await figureTable(store, { view: "atlas" });
     const all = [...rows];
@@ -307,11 +307,11 @@ describe("a figure", () => {
     }
     expect(digest).toMatchInlineSnapshot(`
       {
-        "atlas": "02a9457ea5390335",
+        "atlas": "65b62dae63493ee9",
         "lines": "518bd86ce0e23281",
-        "matrix": "ca4f38ae4f19c21c",
+        "matrix": "2a08558087bc2733",
         "row": "7223bee038890bf3",
-        "text": "01084f51fc99480d",
+        "text": "4dabd4566742db8f",
       }
     `);
   });
@@ -365,7 +365,7 @@ describe("a figure", () => {
         "\\begin{figure}",
         "  \\centering",
         "  \\includegraphics[width=85mm]{fig_1}",
-        "  \\caption{Layer 0, head 0; attention weights; square-root scale; full colour = 1; 2 queries $\\times$ 2 keys; from ``a\\_b''; no token hidden.}",
+        "  \\caption{Layer 0, head 0; attention weights; square-root scale; full color = 1; 2 queries $\\times$ 2 keys; from ``a\\_b''; no token hidden.}",
         "  \\label{fig:fig_1}",
         "\\end{figure}",
         "",
@@ -427,7 +427,7 @@ describe("tables and pictures", () => {
     );
   });
 
-  it("a picture of a matrix has squares of its colours, hatched where masked, at 1× and 2×", async () => {
+  it("a picture of a matrix has squares of its colors, hatched where masked, at 1× and 2×", async () => {
     const store = madeStore({ Nq: 16, layers: 1, heads: 1 });
     for (const scale of [1, 2] as const) {
       const pixels = pixelsOf(await renderRaster(store, {}, { scale }));
@@ -439,7 +439,7 @@ describe("tables and pictures", () => {
         [15, 15],
       ])
         expect(pixels[i * cell + 5][j * cell + 5]).toBe(
-          hex(colourTable("plum")[codeOf(store.cell(REF, i, j, "weights"), "sqrt", 1)]),
+          hex(colorTable("plum")[codeOf(store.cell(REF, i, j, "weights"), "sqrt", 1)]),
         );
       const corner = new Set(pixels[2].slice(15 * cell));
       expect([...corner].sort()).toEqual(["#87837a", "#ffffff"]);
@@ -453,8 +453,8 @@ describe("tables and pictures", () => {
     const [[pixels]] = picturesOf(svg);
     const row = store.row(REF, 0, "weights");
     expect(pixels.length).toBe(2500);
-    pixels.forEach((colour, c) =>
-      expect(colour).toBe(hex(colourTable("plum")[codeOf(Math.max(row[2 * c], row[2 * c + 1]), "sqrt", 1)])),
+    pixels.forEach((color, c) =>
+      expect(color).toBe(hex(colorTable("plum")[codeOf(Math.max(row[2 * c], row[2 * c + 1]), "sqrt", 1)])),
     );
   });
 
@@ -470,7 +470,7 @@ describe("tables and pictures", () => {
     expect(caption).toContain("each pixel the largest of 2 × 2 cells");
     const [pixels] = picturesOf(svg);
     expect(pixels.length).toBe(1500);
-    const dark = hex(colourTable("plum")[255]);
+    const dark = hex(colorTable("plum")[255]);
     for (let i = 0; i < 1500; i += 7) expect(pixels[i][i]).toBe(dark);
     // A viewer that draws it smaller must average, not take every n-th pixel.
     expect(svg).not.toContain("pixelated");
@@ -542,7 +542,7 @@ describe("a PDF", () => {
     const store = madeStore({ Nq: 6, layers: 1, heads: 1 });
     const { pdf } = await (await renderFigure(store)).pdf();
     const content = objectsOf(pdf).get(4)!.stream!.toString("latin1");
-    const [r, g, b] = colourTable("plum")[codeOf(store.cell(REF, 3, 1, "weights"), "sqrt", 1)];
+    const [r, g, b] = colorTable("plum")[codeOf(store.cell(REF, 3, 1, "weights"), "sqrt", 1)];
     const share = (x: number) => String(Number((x / 255).toFixed(4)));
     expect(content).toContain(`${share(r)} ${share(g)} ${share(b)} rg`);
     expect(content).toMatch(/W n .* l S Q/);

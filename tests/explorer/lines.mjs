@@ -300,10 +300,10 @@ const CASES = {
       await set(page, { querySegments: [], keySegments: [], top: 16, hide: "first" });
       await frames(page);
       const gap = (await kept(page))[2];
-      await set(page, { renormalise: true });
+      await set(page, { renormalize: true });
       await frames(page);
       const shared = (await kept(page))[2];
-      if (!(shared > gap)) throw new Error(`renormalised ${shared}, with a gap ${gap}`);
+      if (!(shared > gap)) throw new Error(`renormalized ${shared}, with a gap ${gap}`);
       same(
         await page.evaluate(
           () =>

@@ -120,7 +120,7 @@ function cursorCell(page) {
   });
 }
 
-/** Checks a page with axe, in both colour schemes. @param {string} name @param {Page} page */
+/** Checks a page with axe, in both color schemes. @param {string} name @param {Page} page */
 async function accessible(name, page) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     await page.emulateMedia({ colorScheme });

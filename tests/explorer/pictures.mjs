@@ -3,7 +3,7 @@
  * A picture never shows anything but its data: after each kind of change (another file of the same and of another size, head,
  * stage, mode, theme, window, scale, hidden keys, edits) every cell of every view is compared with the store's own numbers.
  */
-import { codeOf, colourTable, signedCodeOf } from "heed/view";
+import { codeOf, colorTable, signedCodeOf } from "heed/view";
 import { settled, visit } from "./site.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -33,9 +33,9 @@ const CHANGES = [
   ["colors up to each row's maximum", (page) => set(page, { domain: "row" })],
   ["colors up to 1", (page) => set(page, { domain: "absolute", transfer: "sqrt", ramp: "plum" })],
   ["the first key hidden", (page) => set(page, { hide: "first" })],
-  ["renormalized", (page) => set(page, { renormalise: true })],
+  ["renormalized", (page) => set(page, { renormalize: true })],
   ["another file, renormalized", (page) => open(page, { seed: 29 })],
-  ["nothing hidden", (page) => set(page, { hide: "none", renormalise: false })],
+  ["nothing hidden", (page) => set(page, { hide: "none", renormalize: false })],
   ["the dark theme", (page) => page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" })],
   ["another file in the dark", (page) => open(page, { seed: 30 })],
   ["the light theme", (page) => page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" })],
@@ -163,7 +163,7 @@ function colorOf(head, i, j) {
   const signed = early || stage === "masked";
   const hides = state.hide === "first" && !signed;
   if ((!early && visible[i][j] === 0) || (hides && j === 0)) return undefined;
-  const left = hides && state.renormalise ? 1 - weights[i][0] : 1;
+  const left = hides && state.renormalize ? 1 - weights[i][0] : 1;
   const seen = rows[i].filter((_, at) => visible[i][at] && !(hides && at === 0));
   const most =
     state.domain === "row"
@@ -175,7 +175,7 @@ function colorOf(head, i, j) {
           : 1;
   const value = rows[i][j] / left;
   const code = signed ? signedCodeOf(value, most) : codeOf(value, state.transfer, most);
-  return colourTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`))[code];
+  return colorTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`))[code];
 }
 
 /** @param {Page} page @returns {Promise<Cell[]>} */
@@ -229,7 +229,7 @@ async function table(page) {
     const hides = state.hide === "first";
     const want = rows.map((_, i) => {
       const row = [...store.row(ref, i, "weights")];
-      const left = hides && state.renormalise ? 1 - row[0] : 1;
+      const left = hides && state.renormalize ? 1 - row[0] : 1;
       return Math.max(...row.slice(hides ? 1 : 0).map((weight) => weight / left));
     });
     return { rows, want };
@@ -303,7 +303,7 @@ async function model(page) {
     };
   });
   // Thumbnails keep the largest weight of what a pixel merges: of 12 tokens none is merged, each weight has its color.
-  const table = colourTable(/** @type {any} */ (`${found.state.ramp}${found.dark ? "-dark" : ""}`));
+  const table = colorTable(/** @type {any} */ (`${found.state.ramp}${found.dark ? "-dark" : ""}`));
   const seen = new Set(found.colors);
   /** @type {Cell[]} */
   const cells = [];
@@ -330,7 +330,7 @@ async function row(page) {
     const inside = view.shadowRoot.querySelector(".rowview");
     const hides = state.hide === "first";
     const row = [...store.row(ref, state.query, "weights")];
-    const left = hides && state.renormalise ? 1 - row[0] : 1;
+    const left = hides && state.renormalize ? 1 - row[0] : 1;
     const weights = row.map((weight, j) => (hides && j === 0 ? 0 : weight / left));
     return {
       weight: Number(inside.querySelector(".weight-line data").value),

@@ -63,9 +63,9 @@ function seen(page) {
     const inside = /** @type {ShadowRoot} */ (view.shadowRoot);
     const shown = (/** @type {Element} */ one) => one.checkVisibility() && one.getClientRects().length > 0;
     const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    const light = (/** @type {string} */ colour) => {
+    const light = (/** @type {string} */ color) => {
       pen.clearRect(0, 0, 1, 1);
-      pen.fillStyle = colour;
+      pen.fillStyle = color;
       pen.fillRect(0, 0, 1, 1);
       const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
       return Math.round((0.2126 * r + 0.7152 * g + 0.0722 * b) / 2.55) / 100;

@@ -86,7 +86,7 @@ export async function serve() {
  * @property {number} [width]
  * @property {number} [height]
  * @property {"light" | "dark"} [scheme]
- * @property {boolean} [forced] forced colours
+ * @property {boolean} [forced] forced colors
  * @property {boolean} [still] reduced motion
  * @property {number} [ratio] device pixels a pixel
  */
@@ -166,7 +166,7 @@ export async function settled(page) {
 /**
  * What the canvas shows in the middle of a cell, and where the cell is.
  * @param {Page} page @param {number} query @param {number} key
- * @returns {Promise<{ colour: number[], at: number[], x: number, y: number, width: number, height: number }>}
+ * @returns {Promise<{ color: number[], at: number[], x: number, y: number, width: number, height: number }>}
  */
 export function cellAt(page, query, key) {
   return page.evaluate(
@@ -184,7 +184,7 @@ export function cellAt(page, query, key) {
       const [x, y] = [a.left - b.left, a.top - b.top];
       const at = [(x + a.width / 2) * ratio, (y + a.height / 2) * ratio].map(Math.floor);
       const { data } = canvas.getContext("2d").getImageData(at[0], at[1], 1, 1);
-      return { colour: [...data], at, x: a.left, y: a.top, width: a.width, height: a.height };
+      return { color: [...data], at, x: a.left, y: a.top, width: a.width, height: a.height };
     },
     [query, key],
   );

@@ -1,9 +1,9 @@
 // @ts-check
 /**
- * The running text of a head: each token's ground is the table's colour of its weight and its letters can be read on it;
+ * The running text of a head: each token's ground is the table's color of its weight and its letters can be read on it;
  * pointing and keys reach every number; long prose is elements only where it is seen.
  */
-import { codeOf, colourTable } from "heed/view";
+import { codeOf, colorTable } from "heed/view";
 import { gaps, same } from "./lines.mjs";
 import { settled, visit } from "./site.mjs";
 
@@ -76,7 +76,7 @@ function contrast(a, b) {
 
 /** Compares every token that is shown with the table. @param {Page} page @param {number[]} values @param {string} ramp @param {any} transfer */
 async function compared(page, values, ramp, transfer) {
-  const table = colourTable(/** @type {any} */ (ramp));
+  const table = colorTable(/** @type {any} */ (ramp));
   const shown = await units(page);
   if (shown.length === 0) throw new Error("no token is shown");
   for (const { unit, ground, ink, kind } of shown) {
@@ -101,7 +101,7 @@ const read = (page) =>
 
 /** @type {Record<string, { heads: import("./heads.mjs").Wanted, hash: string, scheme?: "light" | "dark", run: (page: Page) => Promise<void> }>} */
 const CASES = {
-  "grounds are the table's colours, letters can be read on them": {
+  "grounds are the table's colors, letters can be read on them": {
     heads: { ...HEADS, Nq: 40 },
     hash: "#v1/head?m=text&i=30&h=1",
     async run(page) {

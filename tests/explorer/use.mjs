@@ -175,10 +175,10 @@ const CASES = {
     );
     await page.waitForFunction(() => /** @type {any} */ (globalThis).view.store.report.name === "two.json");
     await settled(page);
-    const { colour } = await cellAt(page, 0, 3);
-    const { colour: other } = await cellAt(page, 0, 1);
-    if (colour[0] > other[0])
-      throw new Error(`the second file's picture is the first one's: ${colour} ${other}`);
+    const { color } = await cellAt(page, 0, 3);
+    const { color: other } = await cellAt(page, 0, 1);
+    if (color[0] > other[0])
+      throw new Error(`the second file's picture is the first one's: ${color} ${other}`);
   },
 
   async "switching texts keeps head, mode and token, and is in the address"(page) {
@@ -333,7 +333,7 @@ const CASES = {
 
   async "values printed in cells are the values shown"(page) {
     await page.evaluate(() => {
-      /** @type {any} */ (globalThis).view.state = { hide: "first", renormalise: true, query: 4, key: 2 };
+      /** @type {any} */ (globalThis).view.state = { hide: "first", renormalize: true, query: 4, key: 2 };
     });
     await settled(page);
     const found = await page.evaluate(() => {

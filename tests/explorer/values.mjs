@@ -1,6 +1,6 @@
 // @ts-check
-/** What is drawn is what was computed: the colour in the middle of sampled cells is the table's colour of the weight. */
-import { codeOf, colourTable, signedCodeOf } from "heed/view";
+/** What is drawn is what was computed: the color in the middle of sampled cells is the table's color of the weight. */
+import { codeOf, colorTable, signedCodeOf } from "heed/view";
 import { drawer } from "./heads.mjs";
 import { cellAt, settled, visit } from "./site.mjs";
 
@@ -33,8 +33,8 @@ const CASES = [
   { name: "given weights", heads: { Nq: 16, given: true }, hash: "#v1/head" },
   { name: "scores", heads: { Nq: 16 }, hash: "#v1/head?s=q" },
   { name: "dark, grey", heads: { Nq: 16 }, hash: "#v1/head?ramp=grey", scheme: "dark" },
-  { name: "renormalised without the first key", heads: { Nq: 16 }, hash: "#v1/head?hide=1st&rn=1" },
-  { name: "coloured by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
+  { name: "renormalized without the first key", heads: { Nq: 16 }, hash: "#v1/head?hide=1st&rn=1" },
+  { name: "colored by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
 ];
 
 /** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
@@ -108,7 +108,7 @@ async function compared(page) {
   const { drawn, numbers, range } = await page.evaluate(sample, { cells, points });
   const signed = state.stage === "scores";
   const dark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
-  const table = colourTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`));
+  const table = colorTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`));
   const wrong = [];
   for (const [n, { value, most, visible }] of numbers.entries()) {
     if (!visible) continue;
@@ -134,7 +134,7 @@ async function sample({ cells, points }) {
   const hides = state.hide === "first";
   const numbers = cells.map(([i, j]) => {
     const row = [...store.row(ref, i, stage)];
-    const rest = 1 - (hides && state.renormalise ? store.row(ref, i, "weights")[0] : 0);
+    const rest = 1 - (hides && state.renormalize ? store.row(ref, i, "weights")[0] : 0);
     const early = stage === "scores" || stage === "scaled";
     const visible = (early || store.visible(ref, i)[j] === 1) && !(hides && j === 0);
     return { value: row[j] / rest, most: state.domain === "row" ? Math.max(...row) : 1, visible };
@@ -149,7 +149,7 @@ async function masked(browser, base, tally) {
   const asked = { heads: { Nq: 24, recipe: { mask: "causal" } } };
   const said = await visit(browser, base, asked, async (page) => {
     const box = await cellAt(page, 3, 18);
-    const colours = await page.evaluate(({ x, y, width, height }) => {
+    const colors = await page.evaluate(({ x, y, width, height }) => {
       const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
       const area = canvas.getBoundingClientRect();
       const { data } = canvas
@@ -159,9 +159,9 @@ async function masked(browser, base, tally) {
       for (let at = 0; at < data.length; at += 4) found.add(data[at + 3] === 0 ? "clear" : "inked");
       return [...found];
     }, box);
-    if (colours.length !== 2) problem = `a masked cell has ${colours.join()}, not lines on clear ground`;
+    if (colors.length !== 2) problem = `a masked cell has ${colors.join()}, not lines on clear ground`;
   });
-  tally.check("a masked cell is hatched, not coloured", [said, problem].filter(Boolean).join("; "));
+  tally.check("a masked cell is hatched, not colored", [said, problem].filter(Boolean).join("; "));
 }
 
 /** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */

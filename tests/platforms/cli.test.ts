@@ -103,7 +103,7 @@ describe("heed", () => {
     expect((await heed(["run", "none.npz"], { HEED_DEBUG: "1" })).err).toMatch(/\n +at /);
   });
 
-  it("colours nothing on a pipe, and does with FORCE_COLOR", async () => {
+  it("colors nothing on a pipe, and does with FORCE_COLOR", async () => {
     expect((await heed(["doctor", "--help"])).out).not.toContain("\x1b");
     expect((await heed(["doctor", "--help"], { FORCE_COLOR: "1", NO_COLOR: undefined })).out).toContain(
       "\x1b[1m",

@@ -1,8 +1,8 @@
-/** The colour scale with its own ticks, and what a hatch means. */
+/** The color scale with its own ticks, and what a hatch means. */
 import { html, nothing, type TemplateResult } from "lit";
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
 import { formatNumber, num } from "../../../src/store/text/number.ts";
-import { colourTable, hex } from "../../../src/view/color.ts";
+import { colorTable, hex } from "../../../src/view/color.ts";
 import { rampOf } from "../../canvas/colors.ts";
 import { css } from "../../styles/css.ts";
 import { hasMask } from "../../views/row/steps.ts";
@@ -18,7 +18,7 @@ export function legend(session: Session, drawn: number | undefined, weightsOnly 
   const signed = isSigned(state.stage) && !weightsOnly;
   const weights = state.stage === "weights" || weightsOnly;
   const most = weights && state.domain === "absolute" ? 1 : (drawn ?? 1);
-  const table = colourTable(rampOf(state.ramp, signed, dark));
+  const table = colorTable(rampOf(state.ramp, signed, dark));
   const steps = Array.from({ length: 17 }, (_, i) => hex(table[Math.round((i * 255) / 16)]));
   const shares = { sqrt: [0, 0.01, 0.1, 0.25, 1], linear: [0, 0.25, 0.5, 0.75, 1], log: [0, 1e-4, 1e-2, 1] };
   const ticks = signed ? [-most, 0, most] : shares[state.transfer].map((share) => share * most);

@@ -110,10 +110,10 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
             "What becomes of their share",
             [
               ["gap", "leave the gap", "Rows no longer sum to 1: what is missing is drawn as a gray bar"],
-              ["renormalise", "rescale to 100 %", "What is left of each row is divided by its sum"],
+              ["renormalize", "rescale to 100 %", "What is left of each row is divided by its sum"],
             ],
-            state.renormalise ? "renormalise" : "gap",
-            (how) => session.set({ renormalise: how === "renormalise" }),
+            state.renormalize ? "renormalize" : "gap",
+            (how) => session.set({ renormalize: how === "renormalize" }),
           )
         : nothing
     }${

@@ -1,5 +1,5 @@
 /**
- * All heads at once: layers × heads as thumbnails that keep thin patterns, on one colour scale for all. In the side column
+ * All heads at once: layers × heads as thumbnails that keep thin patterns, on one color scale for all. In the side column
  * it is as high as it needs and scrolls with it; in the model view it is panned and zoomed. Pointing previews, a click
  * moves the cursor, Shift and a click pins, a double click opens the head.
  */
@@ -25,7 +25,7 @@ export interface AtlasHost {
   readonly openHead: () => void;
 }
 
-/** Letters and dashes of pins: not told apart by colour. */
+/** Letters and dashes of pins: not told apart by color. */
 export const PIN_LETTERS = "ABCDEF";
 export const PIN_DASHES: readonly (readonly number[])[] = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3]];
 
@@ -282,10 +282,10 @@ export class Atlas {
     const current = sameHead(session.state, head);
     const hovered = session.hoverHead !== null && sameHead(session.hoverHead, head);
     if (pin < 0 && !current && !hovered) return;
-    const box = (width: number, colour: string, dash: readonly number[] = []) => {
+    const box = (width: number, color: string, dash: readonly number[] = []) => {
       context.setLineDash([...dash]);
       context.lineWidth = width;
-      context.strokeStyle = colour;
+      context.strokeStyle = color;
       context.strokeRect(x - 1, y - 1, side + 2, side + 2);
       context.setLineDash([]);
     };

@@ -1,5 +1,5 @@
 /**
- * The overviews of all heads: asked of the store once, those on screen first, and coloured in the size they are drawn in.
+ * The overviews of all heads: asked of the store once, those on screen first, and colored in the size they are drawn in.
  * Made smaller by the largest value again, so that a pattern one cell wide stays.
  */
 import { codeOf } from "../../../src/store/measures/transfer.ts";
@@ -9,7 +9,7 @@ import { rampOf, STRANGE, wordOf, wordsOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import type { HeadName, TransferName } from "../../state/state.ts";
 
-/** Bytes of coloured pictures kept. */
+/** Bytes of colored pictures kept. */
 const MOST = 8 * 2 ** 20;
 const strange = wordOf(STRANGE);
 /** Ranges a side of an overview that is looked at in full size. */
@@ -121,7 +121,7 @@ export class Overviews {
     return known ?? this.get(name);
   }
 
-  /** The head in so many device pixels, in the page's colours; undefined where it is not there yet. */
+  /** The head in so many device pixels, in the page's colors; undefined where it is not there yet. */
   picture(
     name: HeadName,
     width: number,
@@ -137,7 +137,7 @@ export class Overviews {
     const key = `${keyOf(name)} ${w} ${h} ${ramp} ${transfer} ${state.pool} ${overview.done}`;
     let found = this.#painted.get(key);
     if (found === undefined) {
-      found = coloured(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
+      found = colored(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
       this.#painted.set(key, found, 4 * w * h);
     }
     return found;
@@ -166,17 +166,17 @@ function stepBelow(pixels: number, most: number): number {
 
 const keyOf = ({ block, layer, head }: HeadName) => `${layer} ${head} ${block}`;
 
-/** Colours by the code of an overview, 255·√w, under another transfer. */
-function lookUp(colours: Uint32Array, transfer: TransferName): Uint32Array {
-  if (transfer === "sqrt") return colours;
-  return colours.map((_, code) => colours[codeOf((code / 255) ** 2, transfer, 1)]);
+/** Colors by the code of an overview, 255·√w, under another transfer. */
+function lookUp(colors: Uint32Array, transfer: TransferName): Uint32Array {
+  if (transfer === "sqrt") return colors;
+  return colors.map((_, code) => colors[codeOf((code / 255) ** 2, transfer, 1)]);
 }
 
-function coloured(
+function colored(
   overview: Overview,
   width: number,
   height: number,
-  colours: Uint32Array,
+  colors: Uint32Array,
   mean: boolean,
 ): HTMLCanvasElement {
   const { rows, columns, marks } = overview;
@@ -198,7 +198,7 @@ function coloured(
           if (marks[at] === 2) mark = 2;
           else if (marks[at] === 0 && mark === 1) mark = 0;
         }
-      if (mark !== 1) words[y * width + x] = mark === 2 ? strange : colours[best];
+      if (mark !== 1) words[y * width + x] = mark === 2 ? strange : colors[best];
     }
   context.putImageData(image, 0, 0);
   return canvas;

@@ -51,14 +51,14 @@ export const NO_LINKS: RowLinks = {
 };
 
 /**
- * Reads a row of weights. Renormalised, hidden keys are as if they were not there; else they leave their mass open. Only
+ * Reads a row of weights. Renormalized, hidden keys are as if they were not there; else they leave their mass open. Only
  * keys that are also on the axis `only` are kept: by default all of the columns.
  */
 export function linksOf(
   row: ArrayLike<number>,
   columns: Axis,
   hidden: readonly number[],
-  renormalise: boolean,
+  renormalize: boolean,
   only: Axis = columns,
 ): RowLinks {
   let [mass, of, strange, gone, goneOf] = [0, 0, 0, 0, 0];
@@ -80,7 +80,7 @@ export function linksOf(
       const place = placeOf(columns, key);
       if (place !== undefined) open[place] = 0;
     }
-  const by = renormalise && gone > 0 && gone < mass ? mass / (mass - gone) : 1;
+  const by = renormalize && gone > 0 && gone < mass ? mass / (mass - gone) : 1;
   let [sum, count] = [0, 0];
   for (let place = 0; place < open.length; place++)
     if (open[place] > 0) {
@@ -95,7 +95,7 @@ export function linksOf(
     sum,
     count,
     mass,
-    of: renormalise ? of - goneOf : of,
+    of: renormalize ? of - goneOf : of,
     hidden: gone,
     strange,
   };

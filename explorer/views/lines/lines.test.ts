@@ -17,8 +17,8 @@ import { seenOf, strokeOf } from "./paint.ts";
 
 const top = (n: number) => ({ keep: "top", top: n, mass: 0 }) as const;
 const mass = (share: number) => ({ keep: "mass", top: 0, mass: share }) as const;
-const read = (row: readonly number[], hidden: number[] = [], renormalise = false) =>
-  linksOf(row, axisOf(row.length), hidden, renormalise);
+const read = (row: readonly number[], hidden: number[] = [], renormalize = false) =>
+  linksOf(row, axisOf(row.length), hidden, renormalize);
 
 describe("the links of a row", () => {
   it("are its keys above zero, the strongest first", () => {

@@ -273,7 +273,7 @@ export class Lines {
     const context = this.#base.getContext("2d")!;
     begin(context, brush);
     drawLinks(context, brush, seen.links);
-    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalise);
+    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalize);
     if (layout.scrolls) drawTails(context, brush, seen);
     this.seen = seen;
     this.#painted = key;

@@ -155,13 +155,13 @@ export function drawCursor(
   inside(context, layout, () => {
     const { width } = strokeOf(link, stroke);
     const core = Math.max(held ? 2.5 : 1.5, width);
-    for (const [colour, line] of [
+    for (const [color, line] of [
       [paints.paper, core + 3],
       [paints.query, core],
     ] as const) {
-      context.strokeStyle = colour;
+      context.strokeStyle = color;
       context.lineWidth = line;
-      if (colour === paints.query && !(link.weight > 0)) context.setLineDash([3, 4]);
+      if (color === paints.query && !(link.weight > 0)) context.setLineDash([3, 4]);
       context.beginPath();
       trace(context, layout, link);
       context.stroke();

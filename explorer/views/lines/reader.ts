@@ -56,7 +56,7 @@ export class LinksReader {
       ref.head,
       stage,
       hidden,
-      state.renormalise,
+      state.renormalize,
       runsOf(own.rows),
       runsOf(own.columns),
       arcs,
@@ -69,7 +69,7 @@ export class LinksReader {
       this.#links = new Links(rows, columns, (query) =>
         placeOf(own.rows, query) === undefined
           ? NO_LINKS
-          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalise, own.columns),
+          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalize, own.columns),
       );
     }
     const keep = { keep: state.keep, top: state.top, mass: state.mass };

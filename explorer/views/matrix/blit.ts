@@ -178,7 +178,7 @@ function put(
 export function hatch(
   context: CanvasRenderingContext2D,
   { left, top, width, height }: Window,
-  colour: string,
+  color: string,
   ratio: number,
 ): void {
   const step = Math.round(6 * ratio);
@@ -186,7 +186,7 @@ export function hatch(
   context.beginPath();
   context.rect(left, top, width, height);
   context.clip();
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = Math.max(1, Math.round(ratio));
   context.beginPath();
   for (let x = -height - (height % step); x < width; x += step) {

@@ -1,6 +1,6 @@
 /**
  * Outlines over the cells: the cursor, what is pointed at, what is held, the selection, the rectangle being drawn, and the
- * ticks in the gutters. The cells of a row or column are never tinted: a tint would change the colours being read.
+ * ticks in the gutters. The cells of a row or column are never tinted: a tint would change the colors being read.
  */
 import type { Session } from "../../app/session.ts";
 import { type Axis, indexAt } from "../../canvas/axis.ts";

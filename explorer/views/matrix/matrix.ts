@@ -39,7 +39,7 @@ const EMPTY: Axis = axisOf(0);
 
 export class Matrix {
   readonly root = document.createElement("div");
-  /** The value at full colour of what is painted, for the legend. */
+  /** The value at full color of what is painted, for the legend. */
   domain: number | undefined;
   readonly #host: Host;
   readonly #canvas = document.createElement("canvas");
@@ -159,7 +159,7 @@ export class Matrix {
     this.#grid.focus();
   }
 
-  /** Colours may have changed. */
+  /** Colors may have changed. */
   restyle(): void {
     this.#paints = undefined;
     this.schedule(true);
@@ -245,7 +245,7 @@ export class Matrix {
     const whole = rows.count === block!.Nq && columns.count === block!.Nk;
     if (!whole || state.stage !== "weights" || this.#plan!.domain !== undefined || this.#plan!.rowMax)
       return undefined;
-    if (this.#plan!.renormalise) return undefined;
+    if (this.#plan!.renormalize) return undefined;
     const { usedWidth, usedHeight } = this.#frame!;
     const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
     // Squares keep the largest value; the mean is the overview's.
@@ -273,15 +273,15 @@ export class Matrix {
       ref: session.ref,
       stage,
       transfer: score ? "linear" : transfer,
-      colours: wordsOf(rampOf(state.ramp, score, session.dark)),
+      colors: wordsOf(rampOf(state.ramp, score, session.dark)),
       hidden,
-      renormalise: state.renormalise && hidden.length > 0 && !score,
+      renormalize: state.renormalize && hidden.length > 0 && !score,
       rowMax: state.domain === "row",
       ...(session.headMax !== undefined && { domain: session.headMax }),
     };
   }
 
-  #lookOf({ ref, stage, transfer, domain, colours, hidden, renormalise, rowMax }: Plan): string {
+  #lookOf({ ref, stage, transfer, domain, colors, hidden, renormalize, rowMax }: Plan): string {
     const { rows, columns } = this.#axes;
     const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => `${start}-${end}`);
     return [
@@ -292,10 +292,10 @@ export class Matrix {
       stage,
       transfer,
       domain,
-      colours[0],
-      colours[255],
+      colors[0],
+      colors[255],
       hidden,
-      renormalise,
+      renormalize,
       rowMax,
       runs,
     ].join(" "); // prettier-ignore

@@ -24,7 +24,7 @@ export interface Painting {
   readonly columns: Axis;
   readonly paints: Paints;
   readonly facts: HeadFacts | undefined;
-  /** The value printed in a cell, where it is asked for; and the colours' lightness decides its ink. */
+  /** The value printed in a cell, where it is asked for; and the colors' lightness decides its ink. */
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
   /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
@@ -218,10 +218,10 @@ function written(value: number, stage: Plan["stage"], room: number): string {
   return text.replace(/^0\./, ".");
 }
 
-/** Which ink is read on a value's colour. */
-function inkOn({ colours, stage, transfer }: Plan, value: number, domain: number): "dark" | "light" {
+/** Which ink is read on a value's color. */
+function inkOn({ colors, stage, transfer }: Plan, value: number, domain: number): "dark" | "light" {
   const code = isSigned(stage) ? signedCodeOf(value, domain) : codeOf(value, transfer, domain);
-  const [red, green, blue] = new Uint8Array(colours.buffer, 4 * code, 3);
+  const [red, green, blue] = new Uint8Array(colors.buffer, 4 * code, 3);
   return lightness([red, green, blue]) > 0.6 ? "dark" : "light";
 }
 
@@ -244,7 +244,7 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   const wide = Math.round((frame.right - 6) * ratio);
   const x = view.left + view.width + Math.round(6 * ratio);
   const thick = (cell: number) => Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
-  const took = plan.renormalise ? undefined : facts.hidden;
+  const took = plan.renormalize ? undefined : facts.hidden;
   context.save();
   context.beginPath();
   context.rect(x, view.top, wide + 1, view.height);

@@ -1,9 +1,9 @@
 /**
- * The squares of 128 × 128 cells a head's picture is put together from, coloured and kept: 16 MiB of them, the longest
+ * The squares of 128 × 128 cells a head's picture is put together from, colored and kept: 16 MiB of them, the longest
  * unused goes first. A square that is not there yet is asked for; till it comes, a coarser one shows through.
  *
- * Most squares come from the store's workers. Where each row has a factor of its own (renormalised after hiding keys,
- * or coloured by its own maximum) they are made here, row by row: a pooled square no longer knows which row a
+ * Most squares come from the store's workers. Where each row has a factor of its own (renormalized after hiding keys,
+ * or colored by its own maximum) they are made here, row by row: a pooled square no longer knows which row a
  * value came from.
  */
 
@@ -21,24 +21,24 @@ import { STRANGE, wordOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import { factsOf } from "../../state/facts.ts";
 
-/** What is drawn, and in which colours. */
+/** What is drawn, and in which colors. */
 export interface Plan {
   readonly store: HeadStore;
   readonly ref: HeadRef;
   readonly stage: Stage;
   readonly transfer: TileTransfer;
-  /** The value at full colour; undefined: the store's own choice. */
+  /** The value at full color; undefined: the store's own choice. */
   readonly domain?: number;
-  /** 256 colours as words; see colours.ts. */
-  readonly colours: Uint32Array;
+  /** 256 colors as words; see colors.ts. */
+  readonly colors: Uint32Array;
   /** Keys left out, and whether the rest of each row is made to sum to 1. */
   readonly hidden: readonly number[];
-  readonly renormalise: boolean;
-  /** Each row coloured by its own maximum. */
+  readonly renormalize: boolean;
+  /** Each row colored by its own maximum. */
   readonly rowMax: boolean;
 }
 
-/** Bytes of coloured squares that are kept, and of their codes: in other colours a square is made of them at once. */
+/** Bytes of colored squares that are kept, and of their codes: in other colors a square is made of them at once. */
 const MOST = 16 * 2 ** 20;
 const MOST_CODES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
@@ -83,7 +83,7 @@ export class Tiles {
     this.#keepOnly(plan.store);
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
-    const found = this.#kept.get(key) ?? this.#recoloured(plan, level, i, j);
+    const found = this.#kept.get(key) ?? this.#recolored(plan, level, i, j);
     if (found === undefined && !this.#asked.has(key)) this.#ask(plan, key, level, i, j);
     return found;
   }
@@ -91,7 +91,7 @@ export class Tiles {
   /** The square where it is there already. */
   peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);
-    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recoloured(plan, level, i, j);
+    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recolored(plan, level, i, j);
   }
 
   /** Drops the tiles of any other store: keys name a head, not its data. */
@@ -100,14 +100,14 @@ export class Tiles {
     this.#store = store;
   }
 
-  #recoloured(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+  #recolored(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
     const tile = this.#codes.get(`${nameOf(plan)} ${level} ${i} ${j}`);
     return tile && this.#keep(tile, plan, level, i, j);
   }
 
   #keep(tile: Tile, plan: Plan, level: number, i: number, j: number): Drawn {
     const { rows, columns, domain } = tile;
-    const drawn = { canvas: coloured(tile, plan.colours), rows, columns, domain };
+    const drawn = { canvas: colored(tile, plan.colors), rows, columns, domain };
     this.#kept.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
     this.#codes.set(`${nameOf(plan)} ${level} ${i} ${j}`, tile, 2 * TILE * TILE);
     return drawn;
@@ -142,7 +142,7 @@ export class Tiles {
       this.#keep(tile, plan, level, i, j);
       this.#arrived();
     };
-    if (plan.renormalise || plan.rowMax) {
+    if (plan.renormalize || plan.rowMax) {
       const make = maker(plan, level, i, j);
       this.#slices.add(() => {
         if (control.signal.aborted) return false;
@@ -164,12 +164,12 @@ export class Tiles {
 }
 
 function keyOf(plan: Plan): string {
-  return `${nameOf(plan)} ${plan.colours[0]} ${plan.colours[255]}`;
+  return `${nameOf(plan)} ${plan.colors[0]} ${plan.colors[255]}`;
 }
 
-/** A plan without its colours. */
-function nameOf({ ref, stage, transfer, domain, hidden, renormalise, rowMax }: Plan): string {
-  const own = renormalise || rowMax ? `${hidden.join()} ${renormalise} ${rowMax}` : "";
+/** A plan without its colors. */
+function nameOf({ ref, stage, transfer, domain, hidden, renormalize, rowMax }: Plan): string {
+  const own = renormalize || rowMax ? `${hidden.join()} ${renormalize} ${rowMax}` : "";
   return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${own}`;
 }
 
@@ -178,15 +178,15 @@ export function topLevel(rows: number, columns: number): number {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, rows, columns) / TILE)));
 }
 
-/** Codes as colours; masked cells stay clear, so that the hatch behind them shows. */
-function coloured({ codes, marks }: Tile, colours: Uint32Array): HTMLCanvasElement {
+/** Codes as colors; masked cells stay clear, so that the hatch behind them shows. */
+function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = TILE;
   const context = canvas.getContext("2d")!;
   const image = context.createImageData(TILE, TILE);
   const words = new Uint32Array(image.data.buffer);
   for (let c = 0; c < words.length; c++)
-    if (marks[c] === 0) words[c] = colours[codes[c]];
+    if (marks[c] === 0) words[c] = colors[codes[c]];
     else if (marks[c] === 2) words[c] = strange;
   context.putImageData(image, 0, 0);
   return canvas;
@@ -194,7 +194,7 @@ function coloured({ codes, marks }: Tile, colours: Uint32Array): HTMLCanvasEleme
 
 /** Makes a square of factored rows, one row a call; gives it once it is whole. */
 function maker(plan: Plan, level: number, i: number, j: number): () => Tile | undefined {
-  const { store, ref, stage, hidden, renormalise, rowMax } = plan;
+  const { store, ref, stage, hidden, renormalize, rowMax } = plan;
   const { Nq, Nk } = store.blocks[ref.block];
   const pool = 2 ** level;
   const [top, left] = [i * TILE * pool, j * TILE * pool];
@@ -210,7 +210,7 @@ function maker(plan: Plan, level: number, i: number, j: number): () => Tile | un
     const row = store.row(ref, query, stage);
     const visible = store.visible(ref, query);
     const facts = bySign ? undefined : factsOf(store.row(ref, query, "weights"), hidden);
-    let factor = renormalise && facts ? 1 / Math.max(Number.MIN_VALUE, facts.sum - facts.hidden) : 1;
+    let factor = renormalize && facts ? 1 / Math.max(Number.MIN_VALUE, facts.sum - facts.hidden) : 1;
     if (rowMax) {
       let most = 0;
       for (let key = 0; key < Nk; key++)

@@ -87,7 +87,7 @@ export class TablePane {
       state.view,
       state.hide,
       state.hidden,
-      state.renormalise,
+      state.renormalize,
       state.sort,
       state.descending,
       state.sortHow,

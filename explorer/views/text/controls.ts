@@ -49,7 +49,7 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
     : "words: the sum over their keys, the mean over their queries";
   return html`<p>Color: ${by}.${reading.pinned ? nothing : html` <span class="quiet">Click to hold.</span>`}
     ${state.words ? html`<span class="quiet">${words}.</span>` : nothing}
-    ${missing > 0 && !state.renormalise ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
+    ${missing > 0 && !state.renormalize ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
 }
 
 /** A unit's own number: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */

@@ -69,7 +69,7 @@ export class TextPane {
   pointed: { readonly side: Side; readonly unit: number } | undefined;
   /** Values along the text that is read, as they are shown. */
   values: Values | undefined;
-  /** The value at full colour, for the legend. */
+  /** The value at full color, for the legend. */
   domain: number | undefined;
   readonly #values: TextValues;
   readonly #headings = { query: document.createElement("h3"), key: document.createElement("h3") } as const;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { storeFrom } from "../../../src/store/layout/from.ts";
 import type { Span } from "../../../src/store/measures/aggregate.ts";
 import { visible } from "../../../src/store/text/tokens.ts";
-import { colourTable, type Ramp } from "../../../src/view/color.ts";
+import { colorTable, type Ramp } from "../../../src/view/color.ts";
 import { madeInput } from "../../../tests/explorer/stores.ts";
 import { Session } from "../../app/session.ts";
 import { Slices } from "../../app/time-slicer.ts";
@@ -100,9 +100,8 @@ describe("lines of text", () => {
 
 describe("ink on a tint", () => {
   const ramps: Ramp[] = ["plum", "plum-dark", "grey", "grey-dark", "cividis", "signed", "signed-dark"];
-  it.each(ramps)("is read on every colour of %s", (ramp) => {
-    for (const colour of colourTable(ramp))
-      expect(contrast(inkOn(colour), colour)).toBeGreaterThanOrEqual(4.5);
+  it.each(ramps)("is read on every color of %s", (ramp) => {
+    for (const color of colorTable(ramp)) expect(contrast(inkOn(color), color)).toBeGreaterThanOrEqual(4.5);
   });
 });
 
@@ -174,7 +173,7 @@ describe("the numbers of a tinted text", () => {
     expect(from.values.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
   });
 
-  it("leave hidden keys out, with a gap or renormalised", async () => {
+  it("leave hidden keys out, with a gap or renormalized", async () => {
     const { store, values, block, session } = setup();
     const row = store.row(session.ref, 5, "weights");
     session.set({ hide: "first" });
@@ -182,7 +181,7 @@ describe("the numbers of a tinted text", () => {
     expect(gap.marks[0]).toBe(MARK.hidden);
     expect(gap.values[1]).toBe(row[1]);
     expect(gap.missing).toBeCloseTo(row[0], 12);
-    session.set({ renormalise: true });
+    session.set({ renormalize: true });
     const shared = values.ask(block, question({}))!;
     expect(shared.values[1]).toBeCloseTo(row[1] / (1 - row[0]), 12);
     const to = await asked(values, block, question({ direction: "to", chosen: [one(1)] }));

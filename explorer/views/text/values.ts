@@ -109,7 +109,7 @@ export class TextValues {
       for (let j = 0; j < seen.length; j++) if (visible[j] === 1) seen[j] = 1;
       if (signed) return stage === "masked" ? row.map((x, j) => (visible[j] === 1 ? x : 0)) : row;
       if (hidden.length === 0) return row;
-      const how = state.renormalise && stage === "weights" ? "renormalise" : "gap";
+      const how = state.renormalize && stage === "weights" ? "renormalize" : "gap";
       const left = hideKeys(row, (key) => hides.has(key), how);
       missing += left.missing;
       return left.row;
@@ -142,7 +142,7 @@ export class TextValues {
     const keys = chosen.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, n) => start + n));
     const columns = keys.map((key) => this.#column(key, stage));
     const scores = masks ? keys.map((key) => this.#column(key, "masked")) : [];
-    const shared = state.renormalise && stage === "weights" && hidden.length > 0;
+    const shared = state.renormalize && stage === "weights" && hidden.length > 0;
     const facts = shared ? this.#hiddenShares(hidden) : undefined;
     if ([...columns, ...scores].includes(undefined) || (shared && !facts?.whole)) return undefined;
     const seen = new Uint8Array(block.Nq);

@@ -19,7 +19,7 @@ async function heed(...args: string[]): Promise<{ code: number; out: string; err
     stderr: { write: (text: string) => (told.err += text) },
     env: {},
     isTTY: false,
-    colour: 0,
+    color: 0,
     progress: false,
     signal: new AbortController().signal,
   });

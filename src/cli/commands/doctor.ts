@@ -43,7 +43,7 @@ export interface Findings {
   /** The level and threads a call of [1, 8, 1024, 64] uses here. */
   readonly level: EngineLevel;
   readonly threadsUsed: number;
-  readonly terminal: { readonly isTTY: boolean; readonly colour: number; readonly columns: number | null };
+  readonly terminal: { readonly isTTY: boolean; readonly color: number; readonly columns: number | null };
   readonly verdict: string;
   readonly advice: readonly string[];
 }
@@ -125,7 +125,7 @@ function tryLevel(level: EngineLevel): LevelFinding {
 }
 
 /** Looks at everything. */
-export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Promise<Findings> {
+export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Promise<Findings> {
   const before = settings();
   const constrained = process.constrainedMemory?.() ?? 0;
   const total = os.totalmem();
@@ -154,7 +154,7 @@ export async function examine(io: Pick<Io, "isTTY" | "colour" | "columns">): Pro
     levels,
     level: levelOf(plan),
     threadsUsed: plan.threads,
-    terminal: { isTTY: io.isTTY, colour: io.colour, columns: io.columns ?? null },
+    terminal: { isTTY: io.isTTY, color: io.color, columns: io.columns ?? null },
   };
   return { ...found, ...judge(found) };
 }
@@ -221,9 +221,7 @@ export const command: Command = {
       ["MPI", found.mpi.found ? found.mpi.text : "no (only for more than one machine)"],
       [
         "terminal",
-        terminal.isTTY
-          ? `${terminal.columns ?? "?"} columns, ${terminal.colour || "no"} bits of colour`
-          : "no",
+        terminal.isTTY ? `${terminal.columns ?? "?"} columns, ${terminal.color || "no"} bits of color` : "no",
       ],
     ];
     const lines = columnsOf(facts);

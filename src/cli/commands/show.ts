@@ -9,7 +9,7 @@ import { storeFrom } from "../../store/layout/from.ts";
 import { type TellingLink, tellingLink } from "../../store/measures/telling.ts";
 import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
-import { COLOUR_MODES, type ColourMode, choosePaint } from "../../view/terminal/paint.ts";
+import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/paint.ts";
 import { renderText } from "../../view/terminal/text.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
@@ -59,7 +59,7 @@ export const command: Command = {
     model: MODEL_HELP,
     layer: "N  only this layer, counted from 0",
     head: "N  only this head, counted from 0",
-    color: `MODE  ${COLOUR_MODES.join(", ")}`,
+    color: `MODE  ${COLOR_MODES.join(", ")}`,
     links: "N  strongest links of each token with --all (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
     all: "draw every head and print its measures",
@@ -100,7 +100,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     count("links", 1),
     count("width", 20),
   ];
-  const mode = oneOf<ColourMode>("color", values.color ?? "auto", COLOUR_MODES);
+  const mode = oneOf<ColorMode>("color", values.color ?? "auto", COLOR_MODES);
   const output = values.output as string | undefined;
   const ending = output === undefined ? "" : extname(output).toLowerCase();
   if (output !== undefined && ending !== ".svg" && ending !== ".safetensors")

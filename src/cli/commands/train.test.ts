@@ -29,7 +29,7 @@ async function train(line: string, signal = new AbortController().signal) {
     stderr: { write: (x) => (text.err += x) },
     env: {},
     isTTY: false,
-    colour: 0,
+    color: 0,
     progress: false,
     signal,
   };

@@ -15,8 +15,8 @@ export interface Io {
   /** Whether stdout is a terminal, and its columns where it is. */
   readonly isTTY: boolean;
   readonly columns?: number;
-  /** Bits of colour stdout shows: 0 (none), 4, 8 or 24. NO_COLOR and FORCE_COLOR are already in it. */
-  readonly colour: 0 | 4 | 8 | 24;
+  /** Bits of color stdout shows: 0 (none), 4, 8 or 24. NO_COLOR and FORCE_COLOR are already in it. */
+  readonly color: 0 | 4 | 8 | 24;
   /** Whether progress may be drawn: stderr is a terminal that can go back in a line. */
   readonly progress: boolean;
   /** Aborted by Ctrl-C. Long work looks at it between its pieces. */

@@ -5,7 +5,7 @@ import { wordOf } from "./arguments.ts";
 import { Interrupted, type Io, UsageError } from "./command.ts";
 import { dispatch, tell } from "./dispatch.ts";
 import { commandPage } from "./help.ts";
-import { colourDepth } from "./terminal.ts";
+import { colorDepth } from "./terminal.ts";
 
 /** A world that keeps what is written to it. */
 function world(env: Io["env"] = {}, signal = new AbortController().signal) {
@@ -16,7 +16,7 @@ function world(env: Io["env"] = {}, signal = new AbortController().signal) {
     env,
     isTTY: false,
     columns: undefined,
-    colour: 0,
+    color: 0,
     progress: false,
     signal,
   };
@@ -36,7 +36,7 @@ describe("the command table", () => {
       expect(command.examples.length).toBeGreaterThan(1);
       for (const example of command.examples) expect(example).toMatch(/(^|\s)heed /);
       expect(Object.keys(command.options)).toContain("json");
-      const page = commandPage(command, { colour: 0, columns: 80 });
+      const page = commandPage(command, { color: 0, columns: 80 });
       for (const name of Object.keys(command.options)) expect(page).toContain(`--${name}`);
       for (const example of command.examples) expect(page).toContain(example);
     });
@@ -119,21 +119,21 @@ describe("tell", () => {
   });
 });
 
-describe("colourDepth", () => {
+describe("colorDepth", () => {
   const terminal = { isTTY: true as const, getColorDepth: () => 24 };
   const pipe = { isTTY: false as unknown as true };
 
   it("is what the terminal has, and none elsewhere", () => {
-    expect(colourDepth(terminal, {})).toBe(24);
-    expect(colourDepth(pipe, {})).toBe(0);
-    expect(colourDepth(terminal, { TERM: "dumb" })).toBe(0);
+    expect(colorDepth(terminal, {})).toBe(24);
+    expect(colorDepth(pipe, {})).toBe(0);
+    expect(colorDepth(terminal, { TERM: "dumb" })).toBe(0);
   });
 
   it("NO_COLOR switches it off, FORCE_COLOR on, and the latter wins", () => {
-    expect(colourDepth(terminal, { NO_COLOR: "1" })).toBe(0);
-    expect(colourDepth(terminal, { NO_COLOR: "" })).toBe(24);
-    expect(colourDepth(pipe, { FORCE_COLOR: "3" })).toBe(24);
-    expect(colourDepth(pipe, { FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(4);
-    expect(colourDepth(terminal, { FORCE_COLOR: "0" })).toBe(0);
+    expect(colorDepth(terminal, { NO_COLOR: "1" })).toBe(0);
+    expect(colorDepth(terminal, { NO_COLOR: "" })).toBe(24);
+    expect(colorDepth(pipe, { FORCE_COLOR: "3" })).toBe(24);
+    expect(colorDepth(pipe, { FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(4);
+    expect(colorDepth(terminal, { FORCE_COLOR: "0" })).toBe(0);
   });
 });

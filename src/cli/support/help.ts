@@ -8,7 +8,7 @@ import { styler, wrap } from "./terminal.ts";
 /** What `heed` and `heed --help` print. */
 export function overview(
   version: string,
-  io: Pick<Io, "colour">,
+  io: Pick<Io, "color">,
   entries: readonly Entry[] = COMMANDS,
 ): string {
   const { bold } = styler(io);
@@ -44,7 +44,7 @@ export function overview(
 }
 
 /** What `heed COMMAND --help` prints. */
-export function commandPage(command: Command, io: Pick<Io, "colour" | "columns">): string {
+export function commandPage(command: Command, io: Pick<Io, "color" | "columns">): string {
   const { bold } = styler(io);
   const columns = Math.max(60, Math.min(io.columns || 100, 110));
   const rows = Object.entries(command.options).map(([name, { type, short }]) => {

@@ -1,15 +1,15 @@
 /**
- * What the terminal can do, and text for it: colour depth (NO_COLOR and FORCE_COLOR as at no-color.org and
+ * What the terminal can do, and text for it: color depth (NO_COLOR and FORCE_COLOR as at no-color.org and
  * force-color.org), bold and dim, wrapping, tables, numbers with units.
  */
 import type { WriteStream } from "node:tty";
 import type { Io } from "./command.ts";
 
-/** Bits of colour to use on a stream. */
-export function colourDepth(
+/** Bits of color to use on a stream. */
+export function colorDepth(
   stream: Pick<WriteStream, "isTTY"> & { getColorDepth?: (env: object) => number },
   env: Io["env"],
-): Io["colour"] {
+): Io["color"] {
   const forced = env.FORCE_COLOR;
   if (forced !== undefined) {
     if (forced === "0" || forced === "false") return 0;
@@ -20,10 +20,10 @@ export function colourDepth(
   return depth >= 24 ? 24 : depth >= 8 ? 8 : depth >= 4 ? 4 : 0;
 }
 
-/** Bold, dim and coloured text, or the text as it is where colour is off. */
-export function styler({ colour }: Pick<Io, "colour">) {
+/** Bold, dim and colored text, or the text as it is where color is off. */
+export function styler({ color }: Pick<Io, "color">) {
   const sgr = (open: number, close: number) => (text: string) =>
-    colour === 0 ? text : `\x1b[${open}m${text}\x1b[${close}m`;
+    color === 0 ? text : `\x1b[${open}m${text}\x1b[${close}m`;
   return { bold: sgr(1, 22), dim: sgr(2, 22), red: sgr(31, 39), green: sgr(32, 39), yellow: sgr(33, 39) };
 }
 

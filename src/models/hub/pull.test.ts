@@ -393,7 +393,7 @@ test("heed pull, and then --model by name", async () => {
       stderr: { write: (text: string) => (err += text) },
       env: env(),
       isTTY: false,
-      colour: 0,
+      color: 0,
       progress: false,
       signal: new AbortController().signal,
     });

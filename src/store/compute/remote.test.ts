@@ -218,7 +218,7 @@ describe("questions", () => {
       const store = storeFrom(randomInput(7, { Nq: 150, Nk: 150, heads: 12, keyHeads: 12 }), options);
       const done: number[] = [];
       const heads = refs(store);
-      store.prioritise([heads[9], heads[4]]);
+      store.prioritize([heads[9], heads[4]]);
       const all = heads.map((ref) => store.overview(ref, 8).then(() => done.push(ref.head)));
       await Promise.all(all);
       // The first to be asked may have begun before the others came.

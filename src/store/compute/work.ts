@@ -327,7 +327,7 @@ function cut(
           if (signed ? Math.abs(value) > Math.abs(peak) : value > peak) peak = value;
         }
       marks[r * TILE + c] = mark;
-      // What is not a number, or masked, has no colour; a range that also holds numbers shows its largest.
+      // What is not a number, or masked, has no color; a range that also holds numbers shows its largest.
       codes[r * TILE + c] = mark === 1 ? 0 : code(peak);
     }
   return { rows, columns, codes, marks, domain, signed };

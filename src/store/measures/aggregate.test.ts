@@ -28,8 +28,8 @@ describe("hideKeys", () => {
     const row = [0.5, 0.25, 0.25];
     const first = (j: number) => j === 0;
     expect(hideKeys(row, first)).toEqual({ row: Float64Array.of(0, 0.25, 0.25), missing: 0.5 });
-    expect(hideKeys(row, first, "renormalise")).toEqual({ row: Float64Array.of(0, 0.5, 0.5), missing: 0.5 });
-    expect(hideKeys(row, () => true, "renormalise")).toEqual({ row: new Float64Array(3), missing: 1 });
+    expect(hideKeys(row, first, "renormalize")).toEqual({ row: Float64Array.of(0, 0.5, 0.5), missing: 0.5 });
+    expect(hideKeys(row, () => true, "renormalize")).toEqual({ row: new Float64Array(3), missing: 1 });
   });
 });
 

@@ -33,13 +33,13 @@ export interface HiddenRow {
 }
 
 /**
- * Hides keys of a row of weights: with a gap (the rest stays as it is, and no longer sums to 1) or renormalised (the rest
+ * Hides keys of a row of weights: with a gap (the rest stays as it is, and no longer sums to 1) or renormalized (the rest
  * grows to the sum it had). A row of which nothing is left is all zeros either way.
  */
 export function hideKeys(
   row: ArrayLike<number>,
   hidden: (j: number) => boolean,
-  how: "gap" | "renormalise" = "gap",
+  how: "gap" | "renormalize" = "gap",
 ): HiddenRow {
   const out = Float64Array.from(row);
   let [missing, left] = [0, 0];
@@ -48,7 +48,7 @@ export function hideKeys(
       missing += out[j];
       out[j] = 0;
     } else left += out[j];
-  if (how === "renormalise" && left !== 0)
+  if (how === "renormalize" && left !== 0)
     for (let j = 0; j < out.length; j++) out[j] *= (left + missing) / left;
   return { row: out, missing };
 }

@@ -221,7 +221,7 @@ describe("ledger", () => {
     const store = storeFrom(randomInput(5, { Nq: 6, Nk: 6, heads: 1, keyHeads: 1, dv: 2, recipe: {} }));
     const ref = { block: 0, layer: 0, head: 0 };
     const row = store.row(ref, 4, "weights");
-    const { row: rescaled, missing } = hideKeys(row, (j) => j === 0, "renormalise");
+    const { row: rescaled, missing } = hideKeys(row, (j) => j === 0, "renormalize");
     const plain = store.ledger(ref, 4, 2);
     const total = row.reduce((a, b) => a + b, 0);
     const ledger = rescaledLedger(plain, { left: total - missing, total });

@@ -1,10 +1,10 @@
 /**
- * From values to the 256 steps of a colour scale. Weights and contributions run from 0 to a stated largest value, by
+ * From values to the 256 steps of a color scale. Weights and contributions run from 0 to a stated largest value, by
  * square root (small ones are seen, their order kept), as they are, or by decades; scores are signed around code 128.
  */
 import type { Stage, TileTransfer } from "../types.ts";
 
-/** Decades a logarithmic scale shows: values below domain·10^−6 share the first colour with 0. */
+/** Decades a logarithmic scale shows: values below domain·10^−6 share the first color with 0. */
 export const LOG_DECADES = 6;
 
 /** True for stages whose values have a sign. */
@@ -29,7 +29,7 @@ export function signedCodeOf(value: number, domain: number): number {
   return 128 + Math.round(127 * Math.max(-1, Math.min(1, place)));
 }
 
-/** The middle of the values a code stands for: what a legend writes beside its colour. */
+/** The middle of the values a code stands for: what a legend writes beside its color. */
 export function valueOfCode(code: number, transfer: TileTransfer, domain: number): number {
   const place = code / 255;
   if (transfer === "linear") return domain * place;

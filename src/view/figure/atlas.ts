@@ -7,7 +7,7 @@ import { codeOf } from "../../store/measures/transfer.ts";
 import { wrap } from "../../store/text/label.ts";
 import type { HeadRef, Overview } from "../../store/types.ts";
 import { base64 } from "./base64.ts";
-import { type CellColours, cellColours, hatchOf, rampOf } from "./cells.ts";
+import { type CellColors, cellColors, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import { element, type Part, type Theme, text } from "./sheet.ts";
 import { MARK } from "./shown.ts";
@@ -34,7 +34,7 @@ export async function drawAtlas(
   const lines: string[] = [];
   const places: { x: number; y: number; width: number; height: number }[] = [];
   const font = { "font-size": FONT, fill: theme.second };
-  const colours = cellColours(rampOf(figure, false), theme, false, true);
+  const colors = cellColors(rampOf(figure, false), theme, false, true);
   const codes = overviewCodes(figure.transfer);
   for (let head = 0; head < heads; head++) {
     const label = side < 9 && head % 2 === 1 ? "" : String(head);
@@ -49,7 +49,7 @@ export async function drawAtlas(
       const x = LEFT + head * (side + GAP);
       const one: HeadRef = { block: ref.block, layer, head };
       const overview = await store.overview(one, THUMBNAIL);
-      const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colours, seen))}`;
+      const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colors, seen))}`;
       const place = { x, y, width: wide, height: high };
       places.push(place);
       const crisp = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
@@ -83,18 +83,18 @@ function thumbnail(
   overview: Overview,
   pool: "max" | "mean",
   codes: Uint8Array,
-  colours: CellColours,
+  colors: CellColors,
   seen: Set<number>,
 ): Uint8Array {
   const { rows, columns, marks } = overview;
   const empty = rows === 0 || columns === 0;
-  const png = writePng(empty ? 1 : columns, empty ? 1 : rows, colours.options);
+  const png = writePng(empty ? 1 : columns, empty ? 1 : rows, colors.options);
   for (let r = 0; r < (empty ? 1 : rows); r++) {
     const part = (all: Uint8Array) =>
       empty ? Uint8Array.of(MARK.masked) : all.subarray(r * columns, (r + 1) * columns);
     const row = { codes: part(overview[pool]).map((code) => codes[code]), marks: part(marks) };
     for (const mark of row.marks) seen.add(mark);
-    png.row(colours.pixels(row));
+    png.row(colors.pixels(row));
   }
   return png.finish();
 }

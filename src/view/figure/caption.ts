@@ -1,5 +1,5 @@
 /**
- * What a figure shows, in words: its title, the line below it (stage, scale, what full colour stands for, what is hidden,
+ * What a figure shows, in words: its title, the line below it (stage, scale, what full color stands for, what is hidden,
  * pooled or joined), the description for those who do not see it, and a LaTeX figure to paste.
  */
 
@@ -37,13 +37,13 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   const facts = [placeName(figure)];
   if (view === "atlas" || shown === undefined) {
     const by = figure.pool === "max" ? "largest weight" : "mean weight";
-    facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full colour = 1");
+    facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full color = 1");
     return facts;
   }
   const unit = stage === "contribution" && block.has.wo ? "contributions w·‖v·W_O‖" : STAGES[stage];
   facts.push(view === "row" ? "one weight step by step" : unit);
   if (view === "matrix" || view === "text")
-    facts.push(shown.signed ? "linear around 0" : scaleName(figure), fullColour(figure, shown));
+    facts.push(shown.signed ? "linear around 0" : scaleName(figure), fullColor(figure, shown));
   const { querySegments, keySegments } = figure;
   const part = querySegments.length > 0 || keySegments.length > 0 ? " shown" : "";
   const count = (n: number, what: string) =>
@@ -64,10 +64,10 @@ function scaleName({ transfer }: Figure): string {
   return { sqrt: "square-root scale", linear: "linear scale", log: "logarithmic scale" }[transfer];
 }
 
-function fullColour(figure: Figure, { domain }: Shown): string {
-  if (domain === undefined) return "full colour = the row’s largest";
+function fullColor(figure: Figure, { domain }: Shown): string {
+  if (domain === undefined) return "full color = the row’s largest";
   const whose = figure.domain === "head" ? " (the head’s largest)" : "";
-  return `full colour = ${formatNumber(domain)}${whose}`;
+  return `full color = ${formatNumber(domain)}${whose}`;
 }
 
 function aggregateOf(figure: Figure, shown: Shown): string {
@@ -90,7 +90,7 @@ function hiddenName(figure: Figure, { hiddenKeys }: Shown): string {
         ? "the first token"
         : "chosen tokens";
   const keys = `${n} ${n === 1 ? "key" : "keys"}`;
-  return `${what} hidden (${keys}), ${figure.renormalise ? "rows renormalised" : "gaps left"}`;
+  return `${what} hidden (${keys}), ${figure.renormalize ? "rows renormalized" : "gaps left"}`;
 }
 
 /** The caption's lines at the top of a part of the sheet. */

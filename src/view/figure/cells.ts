@@ -1,11 +1,11 @@
 /**
- * The cells of a matrix: every one as itself up to 128 × 128, in paths of one colour each; beyond, one lossless PNG with a
+ * The cells of a matrix: every one as itself up to 128 × 128, in paths of one color each; beyond, one lossless PNG with a
  * pixel a cell, masked ones transparent over a hatch. Where that is finer than 600 pixels an inch, neighbors are joined
  * by the value farthest from 0.
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
 import { formatNumber } from "../../store/text/number.ts";
-import { colourTable, hex, lightness, type Ramp, type Rgb } from "../color.ts";
+import { colorTable, hex, lightness, type Ramp, type Rgb } from "../color.ts";
 import { base64 } from "./base64.ts";
 import type { Figure } from "./options.ts";
 import { coordinate, element, escapeXml, MONO, type Theme, text } from "./sheet.ts";
@@ -32,7 +32,7 @@ export function joined(
   return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / most));
 }
 
-/** The colour scale of a figure. */
+/** The color scale of a figure. */
 export function rampOf({ ramp, theme }: Pick<Figure, "ramp" | "theme">, signed: boolean): Ramp {
   if (signed) return theme === "dark" ? "signed-dark" : "signed";
   return theme === "dark" && ramp !== "cividis" ? `${ramp}-dark` : ramp;
@@ -55,7 +55,7 @@ export function drawCells(
 
 function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
   const { queries, keys } = shown;
-  const table = colourTable(rampOf(figure, shown.signed));
+  const table = colorTable(rampOf(figure, shown.signed));
   const small = queries.length <= TITLED && keys.length <= TITLED;
   // Without gaps equal neighbours are one rectangle, so that no seam shows between them.
   const gap = cell >= 6 ? 0.04 : 0;
@@ -120,7 +120,7 @@ function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number
 }
 
 /** The number in a cell. */
-function printed(value: number, signed: boolean, colour: Rgb, x: number, y: number, cell: number): string {
+function printed(value: number, signed: boolean, color: Rgb, x: number, y: number, cell: number): string {
   const size = Math.max(5, Math.min(9, 0.28 * cell));
   const said = signed
     ? formatNumber(value, { digits: 2 })
@@ -132,7 +132,7 @@ function printed(value: number, signed: boolean, colour: Rgb, x: number, y: numb
     "font-size": size,
     "text-anchor": "middle",
     "pointer-events": "none",
-    fill: lightness(colour) < 0.62 ? "#fbfaf7" : "#1b1a17",
+    fill: lightness(color) < 0.62 ? "#fbfaf7" : "#1b1a17",
   });
 }
 
@@ -140,10 +140,10 @@ function printed(value: number, signed: boolean, colour: Rgb, x: number, y: numb
 function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
   const by = joined(shown, figure);
   const [columns, rows] = [Math.ceil(shown.keys.length / by), Math.ceil(shown.queries.length / by)];
-  const colours = cellColours(rampOf(figure, shown.signed), theme, shown.hiddenKeys.size > 0, true);
-  const png = writePng(columns, rows, colours.options);
+  const colors = cellColors(rampOf(figure, shown.signed), theme, shown.hiddenKeys.size > 0, true);
+  const png = writePng(columns, rows, colors.options);
   for (const row of pooledRows(shown, by)) {
-    png.row(colours.pixels(row));
+    png.row(colors.pixels(row));
     for (const mark of row.marks) seen.add(mark);
   }
   const hatch = hatchOf(theme, 1);
@@ -162,33 +162,33 @@ function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen:
   ].join("\n");
 }
 
-/** How cells become pixels: indices of a palette, or bytes of red, green, blue and alpha where colours are too many for one. */
-export interface CellColours {
+/** How cells become pixels: indices of a palette, or bytes of red, green, blue and alpha where colors are too many for one. */
+export interface CellColors {
   readonly options: PngOptions;
   pixels(row: CellRow): Uint8Array;
 }
 
-/** The colours of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent where asked. */
-export function cellColours(ramp: Ramp, theme: Theme, hides: boolean, transparent: boolean): CellColours {
-  const colours: Rgb[] = [];
+/** The colors of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent where asked. */
+export function cellColors(ramp: Ramp, theme: Theme, hides: boolean, transparent: boolean): CellColors {
+  const colors: Rgb[] = [];
   const known = new Map<string, number>();
-  const indexOf = (colour: Rgb) => {
-    const name = hex(colour);
-    if (!known.has(name)) known.set(name, colours.push(colour) - 1);
+  const indexOf = (color: Rgb) => {
+    const name = hex(color);
+    if (!known.has(name)) known.set(name, colors.push(color) - 1);
     return known.get(name)!;
   };
   // Masked has a place of its own, since it may be transparent. Hidden keys are where they are said to be.
   const hidden = hides ? theme.line : theme.badge;
   const ofMark = [theme.badge, theme.hatch, theme.badge, hidden].map((name, mark) =>
-    mark === MARK.masked ? colours.push(rgbOf(name)) - 1 : indexOf(rgbOf(name)),
+    mark === MARK.masked ? colors.push(rgbOf(name)) - 1 : indexOf(rgbOf(name)),
   );
-  const ofCode = colourTable(ramp).map(indexOf);
+  const ofCode = colorTable(ramp).map(indexOf);
   const index = ({ codes, marks }: CellRow, j: number) =>
     marks[j] === MARK.value ? ofCode[codes[j]] : ofMark[marks[j]];
   const masked = transparent ? ofMark[MARK.masked] : undefined;
-  if (colours.length <= 256)
+  if (colors.length <= 256)
     return {
-      options: { palette: colours, transparent: masked },
+      options: { palette: colors, transparent: masked },
       pixels: (row) => row.codes.map((_, j) => index(row, j)),
     };
   return {
@@ -197,7 +197,7 @@ export function cellColours(ramp: Ramp, theme: Theme, hides: boolean, transparen
       const bytes = new Uint8Array(4 * row.codes.length);
       for (let j = 0; j < row.codes.length; j++) {
         const at = index(row, j);
-        bytes.set([...colours[at], at === masked ? 0 : 255], 4 * j);
+        bytes.set([...colors[at], at === masked ? 0 : 255], 4 * j);
       }
       return bytes;
     },

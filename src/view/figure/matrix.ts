@@ -1,9 +1,9 @@
-/** A head as a matrix: rows are queries, columns are keys, with their tokens along the edges; and the scale of its colours. */
+/** A head as a matrix: rows are queries, columns are keys, with their tokens along the edges; and the scale of its colors. */
 
 import { LOG_DECADES } from "../../store/measures/transfer.ts";
 import { truncate } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
-import { colourTable, hex } from "../color.ts";
+import { colorTable, hex } from "../color.ts";
 import { drawCells, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import {
@@ -62,7 +62,7 @@ export function drawMatrix(
   if (figure.marked && i >= 0 && j >= 0) {
     const size = Math.max(cell, 2);
     const box = { x: j * cell, y: i * cell, width: size, height: size, fill: "none" };
-    // Two tones: one alone would be lost on some colour of the scale.
+    // Two tones: one alone would be lost on some color of the scale.
     lines.push(element("rect", { ...box, stroke: theme.paper, "stroke-width": 2.2 }));
     lines.push(element("rect", { ...box, stroke: theme.query, "stroke-width": 1.1 }));
   }
@@ -119,7 +119,7 @@ export function drawScale(
   seen: ReadonlySet<number>,
 ): Part {
   const [width, steps] = [120, 64];
-  const table = colourTable(rampOf(figure, shown.signed));
+  const table = colorTable(rampOf(figure, shown.signed));
   const lines: string[] = [];
   for (let n = 0; n < steps; n++) {
     const fill = hex(table[Math.round((255 * n) / (steps - 1))]);

@@ -24,16 +24,16 @@ export interface FigureOptions {
   readonly key?: number;
   /** `weights` by default. */
   readonly stage?: Stage;
-  /** How weights become colours: `sqrt` by default. Scores are always linear around 0. */
+  /** How weights become colors: `sqrt` by default. Scores are always linear around 0. */
   readonly transfer?: TileTransfer;
-  /** What full colour stands for: 1 (or the largest contribution or score) for all heads, or the head's or each row's largest. */
+  /** What full color stands for: 1 (or the largest contribution or score) for all heads, or the head's or each row's largest. */
   readonly domain?: "absolute" | "head" | "row";
   readonly ramp?: "plum" | "cividis" | "grey";
   /** Keys left out, of weights and contributions; `chosen` are those of `hidden`. */
   readonly hide?: "none" | "special" | "first" | "chosen";
   readonly hidden?: readonly number[];
   /** Whether what is left of a row is divided by its sum. */
-  readonly renormalise?: boolean;
+  readonly renormalize?: boolean;
   /** Segments shown, by index; empty: all tokens. */
   readonly querySegments?: readonly number[];
   readonly keySegments?: readonly number[];
@@ -84,7 +84,7 @@ const DEFAULTS = {
   ramp: "plum",
   hide: "none",
   hidden: [],
-  renormalise: false,
+  renormalize: false,
   querySegments: [],
   keySegments: [],
   keep: "top",

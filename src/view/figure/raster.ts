@@ -5,7 +5,7 @@
 import { UnsupportedError } from "../../core/errors.ts";
 import { writePng } from "../../io/png.ts";
 import type { HeadStore } from "../../store/types.ts";
-import { colourTable } from "../color.ts";
+import { colorTable } from "../color.ts";
 import { overviewCodes, THUMBNAIL } from "./atlas.ts";
 import { joined, pooledRows, rampOf, rgbOf } from "./cells.ts";
 import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
@@ -111,11 +111,11 @@ async function atlas(figure: Figure, scale: number): Promise<Uint8Array> {
 /** A mark for what no cell is. */
 const PAPER = 255;
 
-/** Gives the colour of a pixel of a cell. */
+/** Gives the color of a pixel of a cell. */
 function painter(figure: Figure, signed: boolean, scale: number) {
   const theme = THEMES[figure.theme];
   const opaque = (name: string) => [...rgbOf(name), 255] as const;
-  const table = colourTable(rampOf(figure, signed)).map((colour) => [...colour, 255] as const);
+  const table = colorTable(rampOf(figure, signed)).map((color) => [...color, 255] as const);
   const [hatch, badge, hidden] = [theme.hatch, theme.badge, theme.line].map(opaque);
   const paper = figure.background ? opaque(theme.paper) : ([...rgbOf(theme.paper), 0] as const);
   const period = HATCH * scale;

@@ -7,7 +7,7 @@
 import { codeOf, signedCodeOf } from "../../store/measures/transfer.ts";
 import { graphemes, truncate, widthOf } from "../../store/text/label.ts";
 import { continues, piecesOf } from "../../store/text/tokens.ts";
-import { colourTable, hex, lightness } from "../color.ts";
+import { colorTable, hex, lightness } from "../color.ts";
 import { hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import { type Attributes, element, MONO, MONO_EM, type Part, type Theme, text } from "./sheet.ts";
@@ -69,7 +69,7 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
   const names = from ? shown.keyLabels : shown.queryLabels;
   const tokens = from ? figure.block.keyTokens : figure.block.queryTokens;
   const along = from ? shown.keys : shown.queries;
-  const table = colourTable(rampOf(figure, shown.signed));
+  const table = colorTable(rampOf(figure, shown.signed));
   const full = shown.domain ?? values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
   const pieces = piecesOf(tokens);
   const columns = Math.max(8, Math.floor(width / (FONT * MONO_EM)));
@@ -88,7 +88,7 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
     const mark = marks[at];
     seen.add(mark);
     const code = shown.signed ? signedCodeOf(values[at], full) : codeOf(values[at], figure.transfer, full);
-    const colour = table[code];
+    const color = table[code];
     const place = {
       x: x * FONT * MONO_EM,
       y: y * LEADING,
@@ -96,10 +96,10 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
       height: LEADING - 3,
     };
     const fills = { [MARK.masked]: hatch.fill, [MARK.hidden]: theme.line, [MARK.notNumber]: theme.badge };
-    lines.push(element("rect", { ...place, fill: fills[mark as 1 | 2 | 3] ?? hex(colour) }));
+    lines.push(element("rect", { ...place, fill: fills[mark as 1 | 2 | 3] ?? hex(color) }));
     if (self && chosen.includes(index))
       lines.push(element("rect", { ...place, fill: "none", stroke: theme.query, "stroke-width": 1.2 }));
-    const ink = mark !== MARK.value ? theme.ink : lightness(colour) < 0.62 ? "#fbfaf7" : "#1b1a17";
+    const ink = mark !== MARK.value ? theme.ink : lightness(color) < 0.62 ? "#fbfaf7" : "#1b1a17";
     const font = { "font-family": MONO, "font-size": FONT, fill: ink };
     // As wide as its ground in whatever font is there.
     const fit: Attributes =

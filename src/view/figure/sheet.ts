@@ -1,11 +1,11 @@
 /**
  * What figures are made of: a sheet measured in points (1/72 inch) whose width is given in millimetres, two sets of
- * colours, fonts by name, and the few SVG elements that are used. Everything is an attribute, there is no style sheet
+ * colors, fonts by name, and the few SVG elements that are used. Everything is an attribute, there is no style sheet
  * and no script; numbers have at most two digits after the point, so the same figure is the same bytes everywhere.
  */
 import { widthOf } from "../../store/text/label.ts";
 
-/** Colours of a figure by what they stand for. */
+/** Colors of a figure by what they stand for. */
 export interface Theme {
   readonly paper: string;
   readonly ink: string;

@@ -1,6 +1,6 @@
 /**
  * A head as a figure shows it: which tokens stand along its edges, and the numbers of a row after hiding, with the code
- * (0 … 255) of each on the colour scale. Rows come from the store one at a time; no matrix is held.
+ * (0 … 255) of each on the color scale. Rows come from the store one at a time; no matrix is held.
  */
 
 import { hideKeys } from "../../store/measures/aggregate.ts";
@@ -34,13 +34,13 @@ export interface Shown {
   readonly signed: boolean;
   /** A row by its place along the queries. */
   row(place: number): ShownRow;
-  /** The codes of a row on the colour scale; masked and hidden cells are 0. */
+  /** The codes of a row on the color scale; masked and hidden cells are 0. */
   codes(row: ShownRow): Uint8Array;
-  /** Number at full colour; undefined where each row has its own. */
+  /** Number at full color; undefined where each row has its own. */
   readonly domain: number | undefined;
 }
 
-/** Prepares the head of a figure: brings it into memory, and finds what full colour stands for. */
+/** Prepares the head of a figure: brings it into memory, and finds what full color stands for. */
 export async function shownHead(figure: Figure): Promise<Shown> {
   const { store, ref, block, stage, domain } = figure;
   await store.load(ref);
@@ -56,7 +56,7 @@ export async function shownHead(figure: Figure): Promise<Shown> {
     const values = new Float64Array(keys.length);
     const marks = new Uint8Array(keys.length);
     // Of weights alone is there a whole that could be shared out.
-    const how = figure.renormalise && stage === "weights" ? "renormalise" : "gap";
+    const how = figure.renormalize && stage === "weights" ? "renormalize" : "gap";
     const left = hiddenKeys.size > 0 ? hideKeys(all, (j) => hiddenKeys.has(j), how) : undefined;
     // Before the mask there is a score for every pair; from then on masked cells have no number.
     const masks = stage !== "scores" && stage !== "scaled";

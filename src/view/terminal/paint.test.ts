@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { choosePaint, coloured, plain, shade } from "./paint.ts";
+import { choosePaint, colored, plain, shade } from "./paint.ts";
 
-test("colour only on a terminal, unless forced", () => {
+test("color only on a terminal, unless forced", () => {
   const env = { COLORTERM: "truecolor", TERM: "xterm-256color" };
   expect(choosePaint("auto", env, true)).toBe("truecolor");
   expect(choosePaint("auto", env, false)).toBe("mono");
@@ -24,10 +24,10 @@ test("a terminal that can do nothing gets ASCII", () => {
   expect(choosePaint("ascii", { COLORTERM: "truecolor" }, true)).toBe("ascii");
 });
 
-test("escape sequences are written for colours alone", () => {
-  expect(coloured("x", "truecolor", [1, 2, 3], [4, 5, 6])).toBe("\x1b[38;2;1;2;3;48;2;4;5;6mx\x1b[0m");
-  expect(coloured("x", "256", undefined, [0, 0, 0])).toBe("\x1b[48;5;16mx\x1b[0m");
-  expect(coloured("x", "mono", [1, 2, 3])).toBe("x");
+test("escape sequences are written for colors alone", () => {
+  expect(colored("x", "truecolor", [1, 2, 3], [4, 5, 6])).toBe("\x1b[38;2;1;2;3;48;2;4;5;6mx\x1b[0m");
+  expect(colored("x", "256", undefined, [0, 0, 0])).toBe("\x1b[48;5;16mx\x1b[0m");
+  expect(colored("x", "mono", [1, 2, 3])).toBe("x");
 });
 
 test("shades grow with the weight", () => {

@@ -1,16 +1,16 @@
 /**
- * How a terminal is painted: 24-bit colour, 256 colours, shades without colour, or plain ASCII.
+ * How a terminal is painted: 24-bit color, 256 colors, shades without color, or plain ASCII.
  * Escape sequences: ECMA-48 (SGR), with xterm's 38;5 and 48;2 forms. NO_COLOR and FORCE_COLOR: no-color.org, force-color.org.
  */
 import type { Rgb } from "../color.ts";
 import { xterm256 } from "../color.ts";
 
-/** `truecolor` and `256` colour cells; `mono` shades them with ░▒▓█; `ascii` with characters of ASCII alone. */
+/** `truecolor` and `256` color cells; `mono` shades them with ░▒▓█; `ascii` with characters of ASCII alone. */
 export type Paint = "truecolor" | "256" | "mono" | "ascii";
 /** What a user may ask for. */
-export type ColourMode = "auto" | "always" | "never" | Paint;
-/** Every ColourMode, in the order shown to users. */
-export const COLOUR_MODES: readonly ColourMode[] = [
+export type ColorMode = "auto" | "always" | "never" | Paint;
+/** Every ColorMode, in the order shown to users. */
+export const COLOR_MODES: readonly ColorMode[] = [
   "auto",
   "always",
   "never",
@@ -22,7 +22,7 @@ export const COLOUR_MODES: readonly ColourMode[] = [
 
 /** The paint for a mode: `auto` looks at the terminal and at NO_COLOR, FORCE_COLOR, COLORTERM and TERM. */
 export function choosePaint(
-  mode: ColourMode,
+  mode: ColorMode,
   env: Readonly<Record<string, string | undefined>>,
   isTTY: boolean,
 ): Paint {
@@ -42,19 +42,19 @@ export function choosePaint(
   return env.TERM === undefined || env.TERM === "dumb" ? "truecolor" : "256";
 }
 
-/** True where the paint uses colour. */
-export function isColour(paint: Paint): boolean {
+/** True where the paint uses color. */
+export function isColor(paint: Paint): boolean {
   return paint === "truecolor" || paint === "256";
 }
 
-/** SGR parameters that set the foreground or the background to a colour. */
-function parameters(colour: Rgb, paint: Paint, ground: 38 | 48): string {
-  return paint === "truecolor" ? `${ground};2;${colour.join(";")}` : `${ground};5;${xterm256(colour)}`;
+/** SGR parameters that set the foreground or the background to a color. */
+function parameters(color: Rgb, paint: Paint, ground: 38 | 48): string {
+  return paint === "truecolor" ? `${ground};2;${color.join(";")}` : `${ground};5;${xterm256(color)}`;
 }
 
-/** The text in a colour on a colour, where the paint has colours. */
-export function coloured(text: string, paint: Paint, foreground?: Rgb, background?: Rgb): string {
-  if (!isColour(paint) || text === "") return text;
+/** The text in a color on a color, where the paint has colors. */
+export function colored(text: string, paint: Paint, foreground?: Rgb, background?: Rgb): string {
+  if (!isColor(paint) || text === "") return text;
   const codes = [
     ...(foreground ? [parameters(foreground, paint, 38)] : []),
     ...(background ? [parameters(background, paint, 48)] : []),
@@ -62,20 +62,20 @@ export function coloured(text: string, paint: Paint, foreground?: Rgb, backgroun
   return codes.length === 0 ? text : `\x1b[${codes.join(";")}m${text}\x1b[0m`;
 }
 
-/** Bold text, where the paint has colours. */
+/** Bold text, where the paint has colors. */
 export function bold(text: string, paint: Paint): string {
-  return isColour(paint) && text !== "" ? `\x1b[1m${text}\x1b[22m` : text;
+  return isColor(paint) && text !== "" ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** Text that stands back, where the paint has colours. */
+/** Text that stands back, where the paint has colors. */
 export function dim(text: string, paint: Paint): string {
-  return isColour(paint) && text !== "" ? `\x1b[2m${text}\x1b[22m` : text;
+  return isColor(paint) && text !== "" ? `\x1b[2m${text}\x1b[22m` : text;
 }
 
 const SHADES = " ░▒▓█";
 const ASCII = " .:-=+*#%@";
 
-/** The character that shades a place on the scale, 0 to 1, without colour. */
+/** The character that shades a place on the scale, 0 to 1, without color. */
 export function shade(place: number, paint: Paint): string {
   const steps = paint === "ascii" ? ASCII : SHADES;
   const clipped = place > 0 ? Math.min(1, place) : 0;

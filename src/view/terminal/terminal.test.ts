@@ -34,7 +34,7 @@ test("two maps side by side, labels on rows and columns", () => {
   ]);
 });
 
-test("colours are the scale's: the diagonal at its top, the rest at its bottom", () => {
+test("colors are the scale's: the diagonal at its top, the rest at its bottom", () => {
   const [, , , row] = draw([identity(2), identity(2)], 80, "truecolor");
   expect(row).toContain("\x1b[48;2;252;253;191m  \x1b[0m\x1b[48;2;0;0;4m  \x1b[0m");
 });

@@ -1,17 +1,17 @@
 /**
- * Heat maps for a terminal: rows are queries, columns are keys, the colour is the square root of the weight.
+ * Heat maps for a terminal: rows are queries, columns are keys, the color is the square root of the weight.
  *
  * Three sizes, the largest that fits: cells with their value inside (one head alone), cells of two columns by one line
  * (about square) with a label on every row and column, and, for long texts, half blocks (▀: the upper half in one
- * colour, the lower in another), one column by half a line. Where even those are too wide, cells are joined and
+ * color, the lower in another), one column by half a line. Where even those are too wide, cells are joined and
  * show the largest weight inside, which keeps thin patterns visible; a line below says so.
  *
  * Everything returns lines of text and touches no terminal.
  */
 
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
-import { colourAt, lightness, placeOf, type Rgb } from "../color.ts";
-import { coloured, dim, isColour, type Paint, plain, shade } from "./paint.ts";
+import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
+import { colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
 
 /** A matrix of weights, row-major: row = query, column = key. */
 export interface WeightMatrix {
@@ -108,11 +108,11 @@ function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, pai
   ]);
 }
 
-/** Cells of one column by half a line (by a line, without colour); a line is labelled with all the tokens it shows. */
+/** Cells of one column by half a line (by a line, without color); a line is labelled with all the tokens it shows. */
 function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint }: Page): string[] {
   const side = Math.min(columns - 10, 2 * margin);
   const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - side - 1)));
-  const tokens = factor * (isColour(paint) ? 2 : 1); // on one line
+  const tokens = factor * (isColor(paint) ? 2 : 1); // on one line
   const pooled = maps.map((map) => ({ ...pool(map, factor), title: map.title }));
   const inner = pooled[0].keys;
   const indent = " ".repeat(side + 1);
@@ -131,7 +131,7 @@ function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint
         paint,
       ),
     ...joined(
-      band.map((map) => (isColour(paint) ? halfRows(map, paint) : cellRows(map, paint, 1))),
+      band.map((map) => (isColor(paint) ? halfRows(map, paint) : cellRows(map, paint, 1))),
       width - inner + GAP,
       (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), side, paint),
     ),
@@ -146,7 +146,7 @@ export function renderScale(paint: Paint): string[] {
   const width = 32;
   const bar = Array.from({ length: width }, (_, i) => {
     const place = i / (width - 1);
-    return { text: isColour(paint) ? " " : shade(place, paint), background: colourAt(place, "magma") };
+    return { text: isColor(paint) ? " " : shade(place, paint), background: colorAt(place, "magma") };
   });
   let below = "";
   for (const [weight, text] of [
@@ -171,12 +171,12 @@ export function renderBar(share: number, columns: number, paint: Paint): string 
   const halves = Math.round(clipped * columns * 2);
   const bar = "━".repeat(halves >> 1) + (halves % 2 === 1 ? "╸" : "");
   const rest = " ".repeat(columns - bar.length);
-  return coloured(bar, paint, BAR) + (isColour(paint) ? dim("─".repeat(rest.length), paint) : rest);
+  return colored(bar, paint, BAR) + (isColor(paint) ? dim("─".repeat(rest.length), paint) : rest);
 }
 
 /** Amber: what is not a number. */
 const NOT_A_NUMBER: Rgb = [255, 176, 0];
-const BAR: Rgb = colourAt(0.55, "magma");
+const BAR: Rgb = colorAt(0.55, "magma");
 
 /** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
 function inBands<M>(
@@ -252,8 +252,8 @@ function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
         const weight = map.weights[i * map.keys + j];
         if (Number.isNaN(weight)) return { text: "?".repeat(width), foreground: NOT_A_NUMBER };
         const place = placeOf(weight);
-        return isColour(paint)
-          ? { text: " ".repeat(width), background: colourAt(place, "magma") }
+        return isColor(paint)
+          ? { text: " ".repeat(width), background: colorAt(place, "magma") }
           : { text: shade(place, paint).repeat(width) };
       }),
       paint,
@@ -267,7 +267,7 @@ function valueRows(map: WeightMatrix, paint: Paint): string[] {
     strip(
       Array.from({ length: map.keys }, (_, j) => {
         const weight = map.weights[i * map.keys + j];
-        const background = colourAt(placeOf(weight), "magma");
+        const background = colorAt(placeOf(weight), "magma");
         const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
         const text = Number.isNaN(weight) ? "NaN" : String(Math.round(100 * weight));
         return { text: `${text.padStart(3)} `, foreground, background };
@@ -278,25 +278,25 @@ function valueRows(map: WeightMatrix, paint: Paint): string[] {
 }
 
 function halfRows(map: WeightMatrix, paint: Paint): string[] {
-  const colour = (i: number, j: number) =>
+  const color = (i: number, j: number) =>
     i >= map.queries
       ? undefined
       : Number.isNaN(map.weights[i * map.keys + j])
         ? NOT_A_NUMBER
-        : colourAt(placeOf(map.weights[i * map.keys + j]), "magma");
+        : colorAt(placeOf(map.weights[i * map.keys + j]), "magma");
   return Array.from({ length: Math.ceil(map.queries / 2) }, (_, i) =>
     strip(
       Array.from({ length: map.keys }, (_, j) => ({
         text: "▀",
-        foreground: colour(2 * i, j),
-        background: colour(2 * i + 1, j),
+        foreground: color(2 * i, j),
+        background: color(2 * i + 1, j),
       })),
       paint,
     ),
   );
 }
 
-/** A row of cells; neighbours of the same colours share one escape sequence. */
+/** A row of cells; neighbours of the same colors share one escape sequence. */
 function strip(cells: readonly Cell[], paint: Paint): string {
   let line = "";
   for (let i = 0; i < cells.length; ) {
@@ -308,7 +308,7 @@ function strip(cells: readonly Cell[], paint: Paint): string {
       i++
     )
       text += cells[i].text;
-    line += coloured(text, paint, foreground, background);
+    line += colored(text, paint, foreground, background);
   }
   return line;
 }
