@@ -12,6 +12,7 @@ import { formatMessage } from "publint/utils";
 import { at, root, say, stop } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
+const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const folder = mkdtempSync(join(tmpdir(), "heed-pack-"));
 try {
@@ -35,12 +36,12 @@ async function check() {
 
   const unexpected = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|js\.map)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css)|models\/captures\/.+\.(safetensors|md)|models\/(encoder|decoder)\/(config\.json|tokenizer(_config)?\.json|training\.json|model\.safetensors))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|css|html|json)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
         path,
       ) || path.includes(".test."),
   );
   tally.check(
-    "only dist, docs, examples, models and the notices are packed",
+    "only dist, docs, examples and the notices are packed",
     unexpected.map(({ path }) => path).join(", "),
   );
   for (const name of [
@@ -57,6 +58,26 @@ async function check() {
   mkdirSync(unpacked, { recursive: true });
   const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
   if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
+
+  // The models are a package of their own, which heed finds beside itself.
+  const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
+  if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);
+  const list = JSON.parse(models.stdout);
+  const { filename } = Array.isArray(list) ? list[0] : Object.values(list)[0];
+  const beside = join(folder, "node_modules", "heed-models");
+  mkdirSync(beside, { recursive: true });
+  spawnSync("tar", ["-xzf", join(folder, filename), "-C", beside, "--strip-components=1"]);
+  const found = spawnSync(process.execPath, ["--input-type=module", "-e", FIND_MODELS], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  tally.check(
+    "the models are found in heed-models",
+    found.stdout.includes(join("node_modules", "heed-models", "encoder"))
+      ? ""
+      : `${found.stdout}${found.stderr}`,
+  );
+  tally.check("heed takes at most 2 MB", tarball.size <= 2e6 ? "" : `${tarball.size} bytes`);
 
   const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])

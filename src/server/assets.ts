@@ -3,8 +3,10 @@
  * here; nothing a request says has a part in it.
  */
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UnsupportedError } from "../core/errors.ts";
+import { shippedFolder } from "../io/shipped.ts";
 import type { Page } from "./server.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -69,7 +71,7 @@ export function labPages(): Map<string, Page> {
   for (const name of MODEL)
     pages.set(`/model/${name}`, {
       type: name.endsWith(".json") ? "application/json" : "application/octet-stream",
-      body: readFileSync(new URL(`../../models/encoder/${name}`, import.meta.url)),
+      body: readFileSync(join(shippedFolder("encoder"), name)),
     });
   return pages;
 }

@@ -1,0 +1,30 @@
+/**
+ * Where the shipped models and captures are (Node): `models/` in a clone, the package heed-models where heed is installed. They
+ * are a package of their own so that who needs one function does not download two language models.
+ */
+import { UnsupportedError } from "../core/errors.ts";
+
+/** What is shipped: two language models, and captured attention of a real model. */
+export type Shipped = "encoder" | "decoder" | "captures";
+
+/** The folder of a shipped model or of the captures. Throws an UnsupportedError that says what to install where there is none. */
+export function shippedFolder(which: Shipped): string {
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const { dirname, join } = process.getBuiltinModule("node:path");
+  const marker = which === "captures" ? "README.md" : "config.json";
+  // Beside src/ or dist/ in a clone.
+  const tried = [fileURLToPath(new URL(`../../models/${which}`, import.meta.url))];
+  for (const from of [join(process.cwd(), "package.json"), import.meta.url])
+    try {
+      tried.push(join(dirname(createRequire(from).resolve("heed-models/package.json")), which));
+    } catch {}
+  const folder = tried.find((path) => existsSync(join(path, marker)));
+  if (folder !== undefined) return folder;
+  throw new UnsupportedError(
+    "model-missing",
+    `the shipped ${which} is not installed; it is in the package heed-models: npm install heed-models (looked in ${tried.join(", ")})`,
+    { which, tried },
+  );
+}
