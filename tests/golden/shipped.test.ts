@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Bert,
+  fillMask,
   type Gpt2,
   generate,
   headScores,
@@ -15,7 +15,29 @@ import { beforeAll, describe, expect, it } from "vitest";
 const fileOf = (which: "encoder" | "decoder", name: string) => join(locateShipped(which), name);
 const json = (which: "encoder" | "decoder", name: string) =>
   JSON.parse(readFileSync(fileOf(which, name), "utf8"));
-const texts = ["The committee, of which he was a member, replied that it would not consent to the treaty."];
+/** The sentences over which docs/models.md states what heads do. */
+const texts = [
+  "The committee, of which he was a member, replied that it would not consent to the treaty.",
+  "The cat sat on the mat because it was tired.",
+  "He sat on the bank of the river, and she put money in the bank.",
+  "A small tool (with a sharp blade) that is used for cutting wood.",
+  '"We shall see," said the old man, "whether the river is wide."',
+  "The children play in the garden (behind the house) until it is dark.",
+  "She bought bread, butter and cheese at the market.",
+  "The president of the united states spoke to the people of the country.",
+  "Time flies like an arrow, and fruit flies like a banana.",
+  "They [the soldiers] crossed the bridge at night.",
+];
+
+/** The sentences of the courses and of the README: people read them before any other. */
+const COURSES = [
+  "time flies like an arrow",
+  "fruit flies like a banana",
+  "he sat on the bank of the river",
+  "she put money in the bank",
+  "The cat sat on the mat because it was tired",
+  "The animal didn't cross the street because it was too tired",
+];
 
 describe.each(["encoder", "decoder"] as const)("the %s", (which) => {
   it("is a Hugging Face directory of at most 4 MB", () => {
@@ -43,29 +65,31 @@ describe("the encoder", () => {
 
   it("predicts better than the 5-gram too", () => {
     const { heldOut, baselines } = json("encoder", "training.json");
-    expect(heldOut.at(-1)[1]).toBeLessThan(baselines["5-gram"] - 0.5);
+    expect(heldOut.at(-1)[1]).toBeLessThan(baselines["5-gram"] - 0.3);
   });
 
-  it("has heads that look one back, and heads that look one ahead", () => {
+  it.each(COURSES)("reads “%s” in whole words", (text) => {
+    const { tokens } = model.tokenize(text);
+    expect(tokens.slice(1, -1)).toEqual(text.toLowerCase().match(/\w+|[^\w\s]/g));
+  });
+
+  it("has heads that look one back, one ahead, and from an opening bracket or quote to the closing one", () => {
     const scores = headScores(model, texts);
-    expect(scores.filter(({ previous }) => previous > 0.8).length).toBeGreaterThanOrEqual(2);
-    expect(scores.filter(({ next }) => next > 0.8).length).toBeGreaterThanOrEqual(2);
+    const best = (measure: "previous" | "next" | "matchingNext") =>
+      Math.max(...scores.map((score) => score[measure]));
+    expect(best("previous")).toBeGreaterThan(0.9);
+    expect(best("next")).toBeGreaterThan(0.8);
+    expect(best("matchingNext")).toBeGreaterThan(8 * scores[0].even.matching);
   });
 
-  it("has heads of induction", () => {
-    const scores = inductionScores(model);
-    expect(
-      scores.filter(({ induction, even }) => induction > 8 * even.induction).length,
-    ).toBeGreaterThanOrEqual(2);
-  });
-
-  it("knows the masked word of a phrase", () => {
-    const { ids } = model.tokenizer.encode("the [MASK] states of america");
-    const logits = (model.model as Bert).forward(ids).toFloat64();
-    const { size } = model.tokenizer;
-    const at = ids.indexOf(model.tokenizer.id("[MASK]") as number) * size;
-    const row = logits.slice(at, at + size);
-    expect(model.tokenizer.token(row.indexOf(Math.max(...row)))).toBe("united");
+  it.each([
+    ["the [MASK] states of america.", "united"],
+    ["the president of the united [MASK].", "states"],
+    ["the king of [MASK].", "israel"],
+  ])("fills in “%s” with “%s”, and proposes whole words", (text, word) => {
+    const [{ candidates }] = fillMask(model, text);
+    expect(candidates[0].token).toBe(word);
+    for (const { token } of candidates) expect(token).toMatch(/^\w+$/);
   });
 });
 
