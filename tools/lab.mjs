@@ -1,5 +1,6 @@
 /**
- * Builds the Lab: static pages whose numbers heed computes now, one script, one worker, and their parts (dist/lab/).
+ * Builds the Lab: static pages whose numbers heed computes now, their script, the element <attention-lab>, one worker, and their
+ * parts (dist/lab/).
  * Part of `npm run build`; alone: `node tools/lab.mjs [folder]` writes the pages there.
  * Needs Node ≥ 22.18, because it imports TypeScript.
  */
@@ -15,7 +16,11 @@ const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Ide
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and a part for each page. */
 async function scripts() {
   const bundle = await rolldown({
-    input: { lab: at("lab/frame/start.ts"), "lab-worker": at("lab/frame/worker.ts") },
+    input: {
+      lab: at("lab/frame/start.ts"),
+      "attention-lab": at("lab/frame/element.ts"),
+      "lab-worker": at("lab/frame/worker.ts"),
+    },
     platform: "browser",
     logLevel: "warn",
     transform: { target: "es2022" },
@@ -29,7 +34,10 @@ async function scripts() {
   await bundle.close();
   return output.map((chunk) => ({
     name: chunk.fileName,
-    code: chunk.type === "chunk" ? `${chunk.name === "lab" ? NOTICE : ""}${chunk.code}` : "",
+    code:
+      chunk.type === "chunk"
+        ? `${chunk.name === "lab" || chunk.name === "attention-lab" ? NOTICE : ""}${chunk.code}`
+        : "",
   }));
 }
 

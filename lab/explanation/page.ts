@@ -197,8 +197,8 @@ ${
   },
   drags: {},
   code: {
-    typescript: ({ numbers: n }) => `// Shares and lengths of the values of a row, and how
-// far the output moved without each word.
+    typescript: ({ numbers: n }) => `// Shares of a row, and how far the output moved
+// without each word.
 const weights = [
 ${six(n.weights)}];
 const effects = [

@@ -174,13 +174,16 @@ function rows({ state, numbers: { rows: n }, wide }: Seen): string {
   const [x0, x1, y0, y1] = wide ? [PANEL + 70, 850, 56, 500] : [52, 360, 40, 268];
   const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
   const x = (i: number) => x0 + ((i + 0.5) / n.logs.length) * (x1 - x0);
-  const path = Array.from(n.logs, (log, i) => `M${x(i).toFixed(1)} ${y(log).toFixed(1)}h0`).join("");
+  // A narrow picture has no space for more than every second row.
+  const path = Array.from(n.logs, (log, i) =>
+    !wide && i % 2 === 1 ? "" : `M${x(i).toFixed(wide ? 1 : 0)} ${y(log).toFixed(0)}h0`,
+  ).join("");
   const median = Math.log10(n.quartiles[1]);
   const parts = [
     label(
       x0 - 46,
       wide ? 24 : 14,
-      wide ? "2,000 rows: how much each can still learn" : "2,000 rows: size of each gradient",
+      wide ? "2,000 rows: how much each can still learn" : "2,000 rows, every second drawn: size of gradient",
       { class: "second s12" },
     ),
     ...(wide

@@ -48,10 +48,15 @@ const TYPES: Readonly<Record<string, string>> = { html: HTML, js: SCRIPT, css: S
 /** Files of the encoder that reads a visitor's own sentence. */
 const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
 
-/** The pages of the Lab, with the explorer beside them at `/explorer/`. */
+/** The pages of the Lab, with the explorer on each captured sentence beside them, in `/explorer/`. */
 export function labPages(): Map<string, Page> {
   const pages = explorerPages();
-  pages.set("/explorer/", pages.get("/")!);
+  pages.delete("/page.js");
+  for (const name of captures()) {
+    pages.set(`/explorer/${name}.html`, { type: HTML, body: new TextEncoder().encode(capturePage(name)) });
+    const body = readFileSync(new URL(`../../models/captures/${name}.safetensors`, import.meta.url));
+    pages.set(`/explorer/${name}.safetensors`, { type: "application/octet-stream", body });
+  }
   const folder = fileURLToPath(new URL("../../dist/lab/", import.meta.url));
   let names: string[];
   try {
@@ -74,4 +79,41 @@ export function labPages(): Map<string, Page> {
       body: readFileSync(join(shippedFolder("encoder"), name)),
     });
   return pages;
+}
+
+/** Names of the captured sentences that this copy of the package has. */
+function captures(): string[] {
+  const folder = fileURLToPath(new URL("../../models/captures/", import.meta.url));
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    // A copy without captures has no links to follow; the pages themselves do not need them.
+    return [];
+  }
+  return names.filter((name) => /^[a-z-]+\.safetensors$/.test(name)).map((name) => name.slice(0, -12));
+}
+
+/** The explorer on one captured sentence, with the way back. */
+function capturePage(name: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name} · heed</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css">
+<script type="module" src="/attention-view.js"></script>
+</head>
+<body>
+<main>
+<h1>heed: attention, explored</h1>
+<p class="notice"><a href="/">Back to the Lab</a></p>
+<attention-view address src="${name}.safetensors"></attention-view>
+</main>
+</body>
+</html>
+`;
 }

@@ -1,0 +1,95 @@
+/**
+ * `<attention-lab page="saturation">`: one page of the Lab inside any other page, in a shadow root of its own. Attributes:
+ * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state stays out of the address.
+ */
+import { PAGES } from "../pages.ts";
+import { html } from "./markup.ts";
+import type { Answer } from "./messages.ts";
+import { type Mounted, mount } from "./mount.ts";
+import type { Page, State, View } from "./page.ts";
+import { renderStage, renderText } from "./render.ts";
+import { style } from "./style.ts";
+
+let sheet: CSSStyleSheet | undefined;
+
+const startWorker = () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" });
+
+/** The element. */
+export class AttentionLab extends HTMLElement {
+  static readonly tag = "attention-lab";
+  static readonly observedAttributes = ["page"];
+  #mounted: Mounted | undefined;
+  /** Which connection or change of page the work under way belongs to. */
+  #turn = 0;
+
+  connectedCallback(): void {
+    void this.#show();
+  }
+
+  disconnectedCallback(): void {
+    this.#turn++;
+    this.#mounted?.end();
+    this.#mounted = undefined;
+  }
+
+  attributeChangedCallback(): void {
+    if (this.isConnected) void this.#show();
+  }
+
+  async #show(): Promise<void> {
+    const turn = ++this.#turn;
+    this.#mounted?.end();
+    this.#mounted = undefined;
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    if (sheet === undefined) {
+      sheet = new CSSStyleSheet();
+      sheet.replaceSync(style(":host"));
+    }
+    root.adoptedStyleSheets = [sheet];
+    const name = this.getAttribute("page") ?? "";
+    const entry = PAGES.find((one) => one.name === name);
+    if (entry === undefined) {
+      root.innerHTML =
+        html`<p class="problem">There is no page “${name}” of the Lab. The pages are ${PAGES.map((one) => one.name).join(", ")}.</p>`.text;
+      return;
+    }
+    const page = await entry.load();
+    const views: View[] = [];
+    try {
+      const first = await this.#numbers(page, { ...page.steps[0].state });
+      // Stops whose text keeps its own numbers need them now; the others are written when they are reached.
+      for (const step of page.steps) views.push(step.fixed ? await this.#numbers(page, step.state) : first);
+    } catch (error) {
+      root.innerHTML =
+        html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`.text;
+      return;
+    }
+    if (turn !== this.#turn) return;
+    const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
+    root.innerHTML =
+      html`<div class="lab"><div class="columns">${renderText(page, views, views[0], { explorer })}${renderStage(page, views[0])}</div></div>`.text;
+    this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, {
+      worker: startWorker,
+      address: false,
+    });
+  }
+
+  /** The numbers of a state, from a worker that ends with the answer. */
+  #numbers(page: Page, change: Partial<State>): Promise<View> {
+    const state = page.check({ ...page.initial, ...change } as State);
+    const worker = startWorker();
+    return new Promise<View>((resolve, reject) => {
+      worker.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+        if (data.error !== undefined) reject(new Error(data.error));
+        else if (data.progress === undefined)
+          resolve({ state, numbers: data.numbers, wide: true, used: false });
+      });
+      worker.addEventListener("error", (event) =>
+        reject(new Error(event.message || "its worker could not be started")),
+      );
+      worker.postMessage({ id: 1, page: page.name, state });
+    }).finally(() => worker.terminate());
+  }
+}
+
+if (customElements.get(AttentionLab.tag) === undefined) customElements.define(AttentionLab.tag, AttentionLab);
