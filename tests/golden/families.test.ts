@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
-import { type LayerAttention, modelFromFiles, type TextModel } from "heed/models";
+import { type DecoderModel, type LayerAttention, modelFromFiles, type TextModel } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { readTensors } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
@@ -83,5 +83,22 @@ describe.each(families)("%s", (family) => {
       expect(seen.length).toBe(layers);
       expect(worst(logits.toFloat64(), get("logits", n)), "logits").toBeLessThan(tolerance);
     });
+  });
+
+  test("a decoder that reads token by token out of its cache gives the same logits", async () => {
+    const { model } = await modelFromFiles(filesOf(family));
+    if (!("cache" in model)) return;
+    const decoder = model as DecoderModel;
+    const ids = (golden.get("ids.0") as Tensor).toFloat64();
+    const cache = decoder.cache(ids.length);
+    const V = decoder.sizes.vocabulary;
+    const want = get("logits", "0");
+    let next = 0;
+    for (const n of [3, ...Array(ids.length - 3).fill(1)]) {
+      const logits = decoder.forward(Int32Array.from(ids.subarray(next, next + n)), { cache }).toFloat64();
+      expect(worst(logits, want.subarray(next * V, (next + n) * V)), `from ${next}`).toBeLessThan(1e-4);
+      next += n;
+    }
+    expect(cache.length).toBe(ids.length);
   });
 });
