@@ -24,7 +24,7 @@ const inFolder = (folder: string, ending: string) =>
 const chapters = inFolder("docs", ".md").filter((name) => /\/\d\d-/.test(name));
 const pages = ["README.md", ...inFolder("docs", ".md")];
 const linked = [...pages, "CONTRIBUTING.md", "CHANGELOG.md", "THIRD-PARTY.md"];
-const examples = [...inFolder("examples", ".ts"), ...inFolder("examples/cluster", ".ts")];
+const examples = ["", "/cluster", "/course"].flatMap((part) => inFolder(`examples${part}`, ".ts"));
 
 /** A fenced block of a page: its language, its lines, and the line of the page on which they begin, from 0. */
 interface Block {

@@ -34,6 +34,7 @@ export {
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
+export * from "./plot/index.ts";
 export { COLOR_MODES, type ColorMode, choosePaint, type Paint } from "./terminal/paint.ts";
 export { renderSimilarity, type SimilarityOptions } from "./terminal/similarity.ts";
 export {

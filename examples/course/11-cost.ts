@@ -1,0 +1,53 @@
+/**
+ * What attention costs: operations grow with N², the weights would take N² numbers, and the tiles take almost none.
+ * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
+ *
+ * Prints:
+ *   Operations of one head of 64
+ *   operations
+ *   6.9e10 │                                            ···●
+ *          │                                      ······
+ *          │                                ······
+ *          │                          ·····●
+ *          │                    ······             ········▲
+ *          │              ··●···       ····▲·······    ····■
+ *          │        ······  ▲··········    ■···········
+ *          │  ··············   ············
+ *          │▲··    ·········■··
+ *    4.2e6 │■······
+ *          └────────────────────────────────────────────────
+ *           256                   tokens               16384
+ *   ● attention   ▲ window of 256   ■ linear attention
+ *   256 tokens: weights of one head 0.25 MiB, one tile row 0.063 MiB
+ *   1024 tokens: weights of one head 4 MiB, one tile row 0.250 MiB
+ *   4096 tokens: weights of one head 64 MiB, one tile row 1.000 MiB
+ *   16384 tokens: weights of one head 1,024 MiB, one tile row 4.000 MiB
+ */
+import { writeFileSync } from "node:fs";
+import { curves } from "heed/view";
+
+const d = 64;
+const lengths = [256, 1024, 4096, 16384];
+const plot = curves(
+  [
+    { name: "attention", points: lengths.map((N) => [N, 4 * N * N * d]) },
+    { name: "window of 256", points: lengths.map((N) => [N, 4 * N * Math.min(N, 257) * d]) },
+    { name: "linear attention", points: lengths.map((N) => [N, 4 * N * d * d]) },
+  ],
+  {
+    title: "Operations of one head of 64",
+    x: "tokens",
+    y: "operations",
+    logX: true,
+    logY: true,
+    columns: 48,
+    rows: 10,
+  },
+);
+console.log(String(plot));
+for (const N of lengths)
+  console.log(
+    `${N} tokens: weights of one head ${((4 * N * N) / 2 ** 20).toLocaleString("en")} MiB, one tile row ${((4 * 64 * N) / 2 ** 20).toFixed(3)} MiB`,
+  );
+const path = process.argv.find((argument) => argument.startsWith("--svg="))?.slice(6);
+if (path) writeFileSync(path, plot.toSvg());

@@ -1,0 +1,88 @@
+/** Plain plots: what they say in a terminal and in an SVG, and what they refuse. */
+import { bars, curves, histogram } from "heed/view";
+import { describe, expect, it } from "vitest";
+import { label, ticks } from "./plot.ts";
+
+describe("bars", () => {
+  it("are as long as their values, to an eighth of a cell", () => {
+    expect(String(bars({ a: 1, bb: 0.5, c: 0 }, { width: 4, title: "t" }))).toBe(
+      "t\n a ████ 1\nbb ██ 0.5\n c ▏ 0",
+    );
+    expect(String(bars([["x", 3]], { width: 4, max: 8 }))).toBe("x █▌ 3");
+  });
+  it("are an SVG whose texts are escaped and that has dark colors", () => {
+    const svg = bars({ "<b>": 1 }, { title: 'a "b" & c' }).toSvg();
+    expect(svg).toContain("&lt;b&gt;");
+    expect(svg).toContain("<title>a &quot;b&quot; &amp; c</title>");
+    expect(svg).toContain("prefers-color-scheme:dark");
+    expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+  });
+  it("refuse nothing, negative numbers and NaN", () => {
+    expect(() => bars([])).toThrow(/nothing to draw/);
+    expect(() => bars({ a: -1 })).toThrow(/finite and ≥ 0, got -1 for "a"/);
+    expect(() => bars({ a: 1 }, { max: Number.NaN })).toThrow(/max must be a finite number/);
+  });
+});
+
+describe("a histogram", () => {
+  it("counts every value once, the last interval with its upper end", () => {
+    const lines = String(histogram([0, 1, 2, 3, 4], { bins: 2 })).split("\n");
+    expect(lines.map((line) => Number(line.split(" ").at(-1)))).toEqual([2, 3]);
+    expect(String(histogram([5, 5], { bins: 1 }))).toContain("2");
+    expect(
+      histogram([0, 1, 2, 3], { bins: 4 })
+        .toSvg()
+        .match(/<rect class="fill-0"/g),
+    ).toHaveLength(4);
+  });
+  it("refuses what is not finite", () => {
+    expect(() => histogram([1, Infinity])).toThrow(/finite, got Infinity/);
+    expect(() => histogram([])).toThrow(/nothing to draw/);
+    expect(() => histogram([1], { bins: 0 })).toThrow(/bins must be an integer ≥ 1/);
+  });
+});
+
+describe("curves", () => {
+  const series = [
+    {
+      name: "square",
+      points: [
+        [4, 16],
+        [1, 1],
+        [2, 4],
+      ] as const,
+    },
+  ];
+  it("put points at their places and join them from left to right", () => {
+    const text = String(curves(series, { columns: 13, rows: 5 })).split("\n");
+    expect(text[0]).toMatch(/^16 │ +·●$/);
+    expect(text[4]).toMatch(/^ 1 │●/);
+    expect(text.at(-1)).toBe("● square");
+    const svg = curves(series, { x: "n" }).toSvg();
+    expect(svg.match(/<circle/g)).toHaveLength(3);
+    expect(svg).toContain(">n</text>");
+  });
+  it("have logarithmic axes with powers as ticks", () => {
+    const svg = curves(series, { logX: true, logY: true }).toSvg();
+    expect(svg.match(/points="([^"]+)"/)?.[1].split(" ")).toHaveLength(3);
+    expect(() => curves([{ name: "a", points: [[0, 1]] }], { logX: true })).toThrow(
+      /> 0 on a logarithmic axis, got 0/,
+    );
+    expect(() => curves([])).toThrow(/nothing to draw/);
+  });
+});
+
+describe("ticks and labels", () => {
+  it("are round", () => {
+    expect(ticks(0, 1, 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
+    expect(ticks(-3.3, 7.1, 4)).toEqual([0, 5]);
+    expect(ticks(2, 2)).toEqual([2]);
+    expect([label(0.1 + 0.2), label(16384), label(1e9), label(1.5e-7), label(-0.25)]).toEqual([
+      "0.3",
+      "16384",
+      "1e9",
+      "1.5e-7",
+      "-0.25",
+    ]);
+  });
+});
