@@ -45,7 +45,7 @@ export const LIMITS = {
   "heed/models": 98_000,
   "heed/view": 84_000,
   "heed/train": 103_000,
-  "heed/cluster": 75_000,
+  "heed/cluster": 92_000,
   "attention-view: the element, lit and its worker": 45_000,
   "attention-view: to the first picture of a bundle": 110_000,
   "attention-view: everything, in one file": 200_000,

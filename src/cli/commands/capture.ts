@@ -12,8 +12,8 @@ import { save } from "../support/interrupt.ts";
 import { bundleOfTexts } from "../support/model-bundle.ts";
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
+import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
-import { documentsOf, finishedIn, shareOf } from "../support/shares.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
 import { indices, oneOf } from "../support/values.ts";
 

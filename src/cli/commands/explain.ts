@@ -19,7 +19,7 @@ import {
 } from "../support/inputs.ts";
 import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
-import { shardFigure } from "../support/shard-figure.ts";
+import { shardFigure } from "../support/ranks/shard-figure.ts";
 import { bytesText, jsonText, shapeText } from "../support/terminal.ts";
 import { integer, oneOf } from "../support/values.ts";
 

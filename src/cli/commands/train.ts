@@ -30,7 +30,7 @@ import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { answers, save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { type Progress, startProgress } from "../support/progress.ts";
-import { fromLead, piecesOf, together, withRanks } from "../support/ranks.ts";
+import { fromLead, piecesOf, together, withRanks } from "../support/ranks/together.ts";
 import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
 import {
   type Kept,

@@ -2,10 +2,10 @@
  * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 speaks and writes files; an error that
  * all ranks know is told once, and any other ends the job everywhere.
  */
-import { agree, isAgreed } from "../../cluster/agree.ts";
-import { type Communicator, joinCluster, launchOf } from "../../cluster/index.ts";
-import { broadcast } from "../../cluster/reduce.ts";
-import { EXIT, type Io } from "./command.ts";
+import { agree, isAgreed } from "../../../cluster/agree.ts";
+import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
+import { broadcast } from "../../../cluster/reduce.ts";
+import { EXIT, type Io } from "../command.ts";
 
 /** Runs a command on the ranks that a launcher started, or alone, without a communicator. */
 export async function withRanks(

@@ -2,9 +2,9 @@
  * A shard plan as a figure: the mask's cells in the color of the rank that computes them, and beside it the work of each
  * rank. A fair plan has equal bars; a plain split of causal attention does not.
  */
-import type { Problem } from "../../backend/problem.ts";
-import { TileMap } from "../../backend/tiles.ts";
-import type { ShardPlan } from "../../cluster/index.ts";
+import type { Problem } from "../../../backend/problem.ts";
+import { TileMap } from "../../../backend/tiles.ts";
+import type { ShardPlan } from "../../../cluster/index.ts";
 
 /** Cells of the picture along each side. */
 const CELLS = 64;

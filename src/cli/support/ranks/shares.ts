@@ -8,9 +8,9 @@
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { launchOf } from "../../cluster/index.ts";
-import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
-import { UsageError } from "./command.ts";
+import { launchOf } from "../../../cluster/index.ts";
+import { FormatError, formatValue, OptionError } from "../../../core/errors.ts";
+import { UsageError } from "../command.ts";
 
 /** Share `index` of `count`: the documents n with n mod count = index. */
 export interface Share {
