@@ -120,6 +120,11 @@ describe("heed figure", () => {
       expect(existsSync(join(work, "x.svg"))).toBe(false);
     }
     expect((await run("figure", "<bad.npy>", "-o", "<x.svg>")).code).toBe(1);
+    // What to do about a pickle is said in full.
+    writeFileSync(join(work, "attn.pt"), Uint8Array.of(0x80, 2, 0x7d, 0x71, 0, 0x2e));
+    expect((await run("figure", "<attn.pt>", "-o", "<x.svg>")).err).toMatch(
+      /with these two lines:\nimport torch; .*\nsave_file\(.*attn\.safetensors"\)\n$/,
+    );
     expect((await run("figure", "<nothing.npz>", "-o", "<x.svg>")).err).toMatch(/nothing\.npz/);
   });
 });

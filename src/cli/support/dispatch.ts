@@ -89,7 +89,8 @@ export function tell(
     const fields = error instanceof HeedError ? error.fields : {};
     io.stderr.write(jsonText({ error: { kind, code: codeOf(error) ?? null, message, fields, exit: code } }));
   } else {
-    const [line] = message.split("\n");
+    // What to do about a pickle are lines of Python; otherwise the first line is enough.
+    const line = codeOf(error) === "pickle" ? message : message.split("\n")[0];
     const text = line.startsWith(`${who}: `) ? line : `${who}: ${line}`;
     io.stderr.write(`${text}${usage ? ` (see ${who} --help)` : ""}\n`);
   }

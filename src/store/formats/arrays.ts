@@ -54,9 +54,9 @@ export function fromArrays(
       problems.add(
         "note",
         "tensor-ignored",
-        `\`${name}\` is left out: it is none of ${Object.values(NAMES)
+        `\`${name}\` is not recognized and is left out; expected q and k, or attn (${Object.values(NAMES)
           .map((names) => names[0])
-          .join(", ")} or their longer names`,
+          .join(", ")} and their longer names)`,
       );
       continue;
     }

@@ -47,6 +47,8 @@ class Scanner {
   }
 
   private refuse(what: string, at = this.at): never {
+    if (this.at >= this.bytes.length && what !== "expected the end of the file")
+      what = `the file ends in the middle of a value: it is cut off`;
     throw new FormatError("json", `${this.name}: ${what} (byte ${at})`, { offset: at });
   }
 

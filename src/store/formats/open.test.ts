@@ -193,7 +193,7 @@ describe("npz, npy and plain safetensors", () => {
       const store = await openStore(await writeNpz({ [name]: { data: attn, shape } }));
       expect([store.blocks[0].layers.length, store.blocks[0].heads], name).toEqual([layers, heads]);
       expect(store.report.format).toBe("npz");
-      expect(problem(store, "tokens")).toMatch(/comes without key tokens; positions are shown instead/);
+      expect(problem(store, "tokens")).toMatch(/has no key tokens: positions are shown/);
       store.dispose();
     }
   });
@@ -270,6 +270,29 @@ describe("npz, npy and plain safetensors", () => {
 });
 
 describe("JSON", () => {
+  it("takes tokens that come with it where it has none of its own, and says where it has", async () => {
+    const attention = [
+      [
+        [
+          [0.5, 0.5],
+          [0.1, 0.9],
+        ],
+      ],
+    ];
+    const bare = await openStore(text({ attention }), { tokens: ["x", "y"] });
+    expect(bare.blocks[0].keyTokens).toEqual(["x", "y"]);
+    const own = await openStore(text({ attention, tokens: ["a", "b"] }), { tokens: ["x", "y"] });
+    expect(own.blocks[0].keyTokens).toEqual(["a", "b"]);
+    expect(problem(own, "tokens")).toMatch(/has tokens of its own; the given ones are not used/);
+  });
+
+  it("that is cut off says so", async () => {
+    const cut = new TextEncoder().encode('{"attention": [[[[0.5, 0.5],[0.1,');
+    await expect(openStore(cut, { name: "cut.json" })).rejects.toThrow(
+      "openStore: cut.json: the file ends in the middle of a value: it is cut off (byte 33)",
+    );
+  });
+
   const n2 = [
     [0.5, 0.5],
     [0.1, 0.9],

@@ -121,7 +121,14 @@ async function tensorsOf(
   problems: Problems,
 ): Promise<Bag> {
   if (format === "bundle") return (await import("./read-bundle.ts")).readBundle(source, tokens, problems);
-  if (format === "json") return (await import("./read-json.ts")).readJsonFile(source, name, problems);
+  if (format === "json") {
+    const bag = await (await import("./read-json.ts")).readJsonFile(source, name, problems);
+    if (tokens === undefined) return bag;
+    if (![...bag.metadata.keys()].some((key) => key.startsWith("tokens.")))
+      return { ...bag, metadata: new Map([...bag.metadata, ["tokens.text", JSON.stringify(tokens)]]) };
+    problems.add("warning", "tokens", `${name} has tokens of its own; the given ones are not used`);
+    return bag;
+  }
   return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems);
 }
 

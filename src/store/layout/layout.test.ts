@@ -149,16 +149,23 @@ describe("a bundle that does not fit", () => {
       expect.stringMatching(/`blocks.self`: kind: expected "self" or "cross", got "both"; it is left out/),
       expect.stringMatching(/metadata `tokens.other` is not JSON \(.*\); it is left out/),
       expect.stringMatching(/tokens.text: expected a list of texts/),
-      expect.stringMatching(/comes without key tokens/),
+      expect.stringMatching(/has no key tokens/),
     ]);
     store.dispose();
+  });
+
+  it("puts an encoder first and cross attention last, whatever the alphabet says", () => {
+    const x = { data: new Float32Array(4), shape: [1, 2, 2] };
+    const block = (name: string) => ({ name, layers: [{ query: x, key: x }] });
+    const store = storeFrom({ blocks: [block("cross"), block("dec"), block("enc")] });
+    expect(store.blocks.map(({ name }) => name)).toEqual(["enc", "dec", "cross"]);
   });
 
   it("tells of tensors that are no part of a block", async () => {
     const store = await open({ ...qk(), "model.embed": f32(2, 2), "self.mask": f32(3, 3) });
     expect(store.report.problems.map(({ code, text }) => [code, text])).toContainEqual([
       "tensor-ignored",
-      "`model.embed` is no part of a block and is left out; parts are named BLOCK.q.0, BLOCK.k.0, BLOCK.w.0 …",
+      "`model.embed` is not recognized and is left out; parts of a block are named BLOCK.q.0, BLOCK.k.0, BLOCK.w.0 …",
     ]);
     expect(store.report.problems.length).toBe(2);
     store.dispose();

@@ -48,7 +48,7 @@ export function layOut(bag: Bag, problems: Problems): { blocks: Laid[]; about: A
         problems.add(
           "note",
           "tensor-ignored",
-          `\`${name}\` is no part of a block and is left out; parts are named BLOCK.q.0, BLOCK.k.0, BLOCK.w.0 …`,
+          `\`${name}\` is not recognized and is left out; parts of a block are named BLOCK.q.0, BLOCK.k.0, BLOCK.w.0 …`,
         );
       continue;
     }
@@ -63,7 +63,13 @@ export function layOut(bag: Bag, problems: Problems): { blocks: Laid[]; about: A
     const laid = layBlock(bag, name, layers, about, problems);
     if (laid) blocks.push(laid);
   }
+  // Files list their tensors by the alphabet; a model is read encoder first, cross attention last.
+  blocks.sort((a, b) => orderOf(a.block) - orderOf(b.block));
   return { blocks, about };
+}
+
+function orderOf({ name }: Block): number {
+  return /^enc/i.test(name) ? 0 : /cross/i.test(name) ? 2 : 1;
 }
 
 function isNamed(name: string, about: About): boolean {
@@ -391,7 +397,11 @@ function tokensFor(
   const tokens = list === undefined ? undefined : about.tokens.get(list);
   if (tokens?.length === count) return tokens;
   if (list === undefined)
-    problems?.add("note", "tokens", `\`${block}\` comes without ${side} tokens; positions are shown instead`);
+    problems?.add(
+      "note",
+      "tokens",
+      `\`${block}\` has no ${side} tokens: positions are shown. Give them with --tokens tokens.json, or as the option tokens`,
+    );
   else if (tokens === undefined)
     problems?.add(
       "warning",
