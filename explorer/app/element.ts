@@ -103,6 +103,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.address = false;
     this.#session.fixed = this.#kind.fixed;
     this.#session.set({}, "replace");
+    this.#session.openSource = (index) => {
+      const { signal } = new AbortController();
+      return this.#sources.store(this.#sources.list[index], signal, () => {}, this.#session.store);
+    };
     this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
     this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {

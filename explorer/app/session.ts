@@ -67,6 +67,9 @@ export class Session {
   opened = 0;
   /** Share of the background work that is done; 1: nothing is under way. */
   progress = 1;
+  /** Opens one of the sources besides the one that is shown. */
+  openSource: (index: number) => Promise<HeadStore> = () =>
+    Promise.reject(new Error("attention-view: there is no other text"));
   /** Where work in the background went wrong. */
   failed: (error: unknown) => void = () => {};
 

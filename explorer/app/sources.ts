@@ -13,7 +13,7 @@ export interface Source {
 }
 
 /** Stores that are kept open. */
-const MAX_OPEN = 6;
+const MAX_OPEN = 8;
 
 export class Sources {
   #list: readonly Source[] = [];

@@ -69,6 +69,7 @@ export const DEFAULT: State = {
   words: false,
   table: false,
   terms: "index",
+  other: null,
   ask: "off",
   askBy: "weight",
   temperature: 1,

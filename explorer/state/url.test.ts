@@ -70,6 +70,7 @@ const state: fc.Arbitrary<State> = fc.record({
   words: fc.boolean(),
   table: fc.boolean(),
   terms: fc.constantFrom("index" as const, "size" as const),
+  other: fc.option(fc.record({ text: index, layer: index, head: index }), { nil: null }),
   ask: fc.constantFrom(...ASKS),
   askBy: fc.constantFrom(...ASK_ORDERS),
   temperature: finite,

@@ -117,6 +117,13 @@ const held: Codec<State["held"]> = {
   },
 };
 
+const other: Codec<State["other"]> = {
+  write: (value) => (value === null ? "" : [value.text, value.layer, value.head].join(".")),
+  read(text) {
+    const [, at, layer, head] = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+    return at === undefined ? undefined : { text: Number(at), layer: Number(layer), head: Number(head) };
+  },
+};
 /** `4.7,0.2` in the cursor's block, `dec:4.7` in another. */
 const pins: Codec<readonly HeadName[]> = {
   write: (value, { block }) =>
@@ -193,6 +200,7 @@ const PARTS: readonly Entry[] = [
   ["mw", "words", flag],
   ["t", "table", flag],
   ["to", "terms", choice(["index", "size"] as const)],
+  ["c", "other", other],
   ["a", "ask", choice(ASKS)],
   ["ab", "askBy", choice(ASK_ORDERS)],
   ["te", "temperature", finite],

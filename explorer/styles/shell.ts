@@ -116,6 +116,20 @@ export const shell = css`
   .root.without-heads { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
   .root.without-heads .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
 }
+.comparison { position: absolute; inset: 0; display: grid; grid-template: minmax(0, 1fr) auto / repeat(3, minmax(0, 1fr)); gap: 8px 20px; }
+.comparison section { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
+.compare-stage { position: relative; flex: 1 1 0; min-block-size: 0; }
+.comparison section > div:first-child { min-block-size: 62px; }
+.chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
+.chooser .wide select { max-inline-size: 22ch; }
+.compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
+@container (width < 900px) {
+  .root.compare .pane { block-size: auto; }
+  .comparison { position: static; grid-template: none / minmax(0, 1fr); }
+  .compare-stage { flex: none; block-size: min(104cqi, 560px); }
+  .compared { position: sticky; inset-block-end: 0; background: var(--paper); }
+}
+.root.without-heads.without-side, .root.compare { grid-template-columns: minmax(0, 1fr) 0 0; grid-template-areas: "top top top" "main main main" "status status status"; }
 .pane.scrolls { overflow: auto; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
 .alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }

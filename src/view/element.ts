@@ -35,7 +35,9 @@ export interface Filter {
 export interface State extends HeadName {
   /** Which of the element's sources is shown, by index. */
   readonly text: number;
-  readonly view: "model" | "head" | "row";
+  readonly view: "model" | "head" | "row" | "compare";
+  /** The head that is compared with the cursor's; null: the same head of the next text. */
+  readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
   /** How a head is drawn. */
   readonly mode: "matrix" | "lines" | "text";
   /** The cursor's cell. */

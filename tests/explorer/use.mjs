@@ -1,6 +1,7 @@
 // @ts-check
 /** The explorer as people use it: each of these went wrong once, and was found by using it. */
 import { readFileSync } from "node:fs";
+import { colourTable, signedCodeOf } from "heed/view";
 import { cellAt, files, settled, visit } from "./site.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -329,6 +330,81 @@ const CASES = {
     await page.keyboard.press("a");
     await page.waitForTimeout(200);
     same(await textOf(page, ".answers"), "", "A again ends it");
+  },
+
+  async "two texts side by side, and their difference"(page) {
+    await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+      view.sources = ["time-flies", "fruit-flies"].map((name) => ({ name, src: `${name}.safetensors` }));
+      await loaded;
+      view.state = { view: "compare", layer: 5, head: 11, query: 2, key: 5 };
+    });
+    const said = () =>
+      page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".compared data")].map((one) =>
+          Number(one.value),
+        ),
+      );
+    await page.waitForFunction(
+      () => /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".compared data").length === 3,
+    );
+    // flies → arrow 0.58, flies → banana 0.30, as PyTorch has them.
+    const [a, b, difference] = await said();
+    if (Math.abs(a - 0.58) > 0.005 || Math.abs(b - 0.298) > 0.005 || difference !== a - b)
+      throw new Error(`it says ${a}, ${b}, ${difference}`);
+    await page.waitForTimeout(600);
+    // Each cell of the third picture has the color of the difference that the sentence writes for it.
+    const canvases = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const [, , third] = view.shadowRoot.querySelectorAll(".comparison .matrix");
+      const canvas = third.querySelector("canvas.cells");
+      const [area, box] = [third.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const ratio = canvas.width / box.width;
+      return Array.from({ length: 7 }, (_, i) =>
+        Array.from({ length: 7 }, (_, j) => {
+          const x = Math.floor((area.left - box.left + ((j + 0.5) * area.width) / 7) * ratio);
+          const y = Math.floor((area.top - box.top + ((i + 0.5) * area.height) / 7) * ratio);
+          return [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)].join();
+        }),
+      );
+    });
+    /** @type {number[][]} */
+    const differences = [];
+    for (let i = 0; i < 7; i++) {
+      differences.push([]);
+      for (let j = 0; j < 7; j++) {
+        await page.evaluate(
+          async ([query, key]) => {
+            const { view } = /** @type {any} */ (globalThis);
+            view.setCursor({ query, key });
+            await view.updateComplete;
+            for (let n = 0; n < 3; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+          },
+          [i, j],
+        );
+        differences[i].push((await said())[2]);
+      }
+    }
+    const most = Math.max(...differences.flat().map(Math.abs));
+    const table = colourTable("signed");
+    for (let i = 0; i < 7; i++)
+      for (let j = 0; j < 7; j++)
+        same(
+          canvases[i][j],
+          table[signedCodeOf(differences[i][j], most)].join(),
+          `the difference at ${i}, ${j}`,
+        );
+    // The address holds the second head.
+    await page.evaluate(() => {
+      const select = [
+        .../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".chooser select"),
+      ].at(-1);
+      select.value = "3";
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    await page.waitForFunction(() => /[?&]c=1\.5\.3(&|$)/.test(location.hash));
   },
 
   async "values printed in cells are the values shown"(page) {

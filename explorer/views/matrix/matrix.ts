@@ -31,6 +31,8 @@ export interface Host {
   readonly failed: (error: unknown) => void;
   /** The cursor's head as far as it is known, in at most so many device pixels. */
   readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
+  /** Without margins: what the cells are is no weight. */
+  readonly bare?: boolean;
   /** How far that is; undefined: it was not asked for. */
   readonly overviewed: () => "under way" | "done" | undefined;
 }
@@ -188,7 +190,7 @@ export class Matrix {
     this.#frame = frameOf(width, height, rows, columns, names, state);
     this.#paints ??= paintsOf(this.root, this.#probe);
     this.#plan = this.#planOf();
-    const facts = this.#factsOf(this.#plan);
+    const facts = this.#host.bare ? undefined : this.#factsOf(this.#plan);
     const ratio = devicePixelRatio;
     const look = this.#lookOf(this.#plan);
     const { x, y, cellWidth, cellHeight } = this.#frame;
@@ -203,7 +205,7 @@ export class Matrix {
       cellWidth,
       cellHeight,
       state.values,
-      facts.rows,
+      facts?.rows,
     ].join(" ");
     if (key !== this.#painted) {
       if (this.#look !== "" && look !== this.#look) this.#fade();
@@ -216,7 +218,7 @@ export class Matrix {
         rows,
         columns,
         paints: this.#paints,
-        facts: facts.whole || facts.entropy.length > 512 ? facts : undefined,
+        facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
         behind,
         squares: !this.#meaned(ratio),

@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { align, shared } from "./align.ts";
+
+const words = (text: string) => text.split(" ");
+
+describe("aligned tokens", () => {
+  it("puts the same words beside each other, and others in their place", () => {
+    const a = words("[CLS] time flies like an arrow [SEP]");
+    const b = words("[CLS] fruit flies like a banana [SEP]");
+    expect(align(a, b)).toEqual(a.map((_, i) => ({ a: i, b: i })));
+  });
+
+  it("leaves a place where only one text has a word", () => {
+    const pairs = align(words("the cat sat"), words("the old cat sat"));
+    expect(pairs).toEqual([
+      { a: 0, b: 0 },
+      { a: undefined, b: 1 },
+      { a: 1, b: 2 },
+      { a: 2, b: 3 },
+    ]);
+    expect(shared(pairs)).toHaveLength(3);
+  });
+
+  it("has every token of both once and in order", () => {
+    const list = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
+    fc.assert(
+      fc.property(list, list, (a, b) => {
+        const pairs = align(a, b);
+        expect(pairs.flatMap((pair) => pair.a ?? [])).toEqual(a.map((_, i) => i));
+        expect(pairs.flatMap((pair) => pair.b ?? [])).toEqual(b.map((_, i) => i));
+      }),
+    );
+  });
+});

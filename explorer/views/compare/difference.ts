@@ -1,0 +1,128 @@
+/**
+ * The difference of two heads as a store: its rows are those of the first head less those of the second, over the tokens that
+ * both have. It answers what a matrix asks; its numbers are at the stage `scores`, since they have signs.
+ */
+import { UnsupportedError } from "../../../src/core/errors.ts";
+import { signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import {
+  type Block,
+  type HeadRef,
+  type HeadStore,
+  type Stage,
+  TILE,
+  type Tile,
+} from "../../../src/store/types.ts";
+import type { Session } from "../../app/session.ts";
+
+/** One side: whose head, and its token in each place of the axes. */
+export interface Side {
+  readonly session: Session;
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
+}
+
+export function differenceStore(first: Side, second: Side, stage: Stage): HeadStore {
+  const [a, b] = [first.session, second.session];
+  const name = (one: string, other: string) => (one === other ? one : `${one}|${other}`);
+  const label = (axis: "query" | "key", places: "rows" | "columns") =>
+    first[places].map((at, n) =>
+      name(a.labels(a.block!)[axis][at], b.labels(b.block!)[axis][second[places][n]]),
+    );
+  const block: Block = {
+    ...a.block!,
+    name: "difference",
+    layers: [0],
+    heads: 1,
+    keyHeads: 1,
+    Nq: first.rows.length,
+    Nk: first.columns.length,
+    queryTokens: label("query", "rows"),
+    keyTokens: label("key", "columns"),
+    queryOffset: 0,
+    segments: [],
+    special: {
+      query: first.rows.map((at) => a.block!.special.query[at]),
+      key: first.columns.map((at) => a.block!.special.key[at]),
+    },
+    stages: ["scores"],
+  };
+  const seen = ({ session, rows, columns }: Side, i: number): Uint8Array => {
+    const visible = session.store!.visible(session.ref, rows[i]);
+    return Uint8Array.from(columns, (j) => (stage === "scores" || stage === "scaled" ? 1 : visible[j]));
+  };
+  const numbers = ({ session, rows, columns }: Side, i: number): Float64Array => {
+    const row = session.row(rows[i], stage);
+    return Float64Array.from(columns, (j) => row[j]);
+  };
+  const row = (i: number): Float64Array => {
+    const other = numbers(second, i);
+    return numbers(first, i).map((value, j) => value - other[j]);
+  };
+  const visible = (i: number): Uint8Array => {
+    const other = seen(second, i);
+    return seen(first, i).map((one, j) => one & other[j]);
+  };
+  let most: number | undefined;
+  const largest = () => {
+    if (most === undefined) {
+      most = 0;
+      for (let i = 0; i < block.Nq; i++) {
+        const see = visible(i);
+        row(i).forEach((value, j) => {
+          if (see[j] && Number.isFinite(value)) most = Math.max(most!, Math.abs(value));
+        });
+      }
+    }
+    return most || 1;
+  };
+  const tile = (level: number, top: number, left: number, domain = largest()): Tile => {
+    const pool = 2 ** level;
+    const [from, start] = [top * TILE * pool, left * TILE * pool];
+    const rows = Math.max(0, Math.min(TILE, Math.ceil((block.Nq - from) / pool)));
+    const columns = Math.max(0, Math.min(TILE, Math.ceil((block.Nk - start) / pool)));
+    const codes = new Uint8Array(TILE * TILE);
+    const marks = new Uint8Array(TILE * TILE).fill(1);
+    for (let i = from; i < Math.min(block.Nq, from + rows * pool); i++) {
+      const [values, see] = [row(i), visible(i)];
+      for (let j = start; j < Math.min(block.Nk, start + columns * pool); j++) {
+        const at = Math.floor((i - from) / pool) * TILE + Math.floor((j - start) / pool);
+        if (!see[j]) continue;
+        if (!Number.isFinite(values[j])) {
+          marks[at] = 2;
+          continue;
+        }
+        const code = signedCodeOf(values[j], domain);
+        if (marks[at] === 1 || Math.abs(code - 128) > Math.abs(codes[at] - 128)) codes[at] = code;
+        if (marks[at] === 1) marks[at] = 0;
+      }
+    }
+    return { rows, columns, codes, marks, domain, signed: true };
+  };
+  const none = (): never => {
+    throw new UnsupportedError("difference", "a difference of two heads has rows and tiles only");
+  };
+  return {
+    blocks: [block],
+    report: { name: "difference", format: "memory", bytes: 0, sentences: [], problems: [] },
+    ready: () => a.ready && b.ready,
+    load: async () => {},
+    row: (_ref: HeadRef, i: number) => row(i),
+    cell: (_ref: HeadRef, i: number, j: number) => row(i)[j],
+    visible: (_ref: HeadRef, i: number) => visible(i),
+    tile: async (_ref, { level, i, j, domain }) => tile(level, i, j, domain),
+    range: async () => [-largest(), largest()],
+    prioritise: () => {},
+    dispose: () => {},
+    output: none,
+    vector: none,
+    ledger: none,
+    lse: none,
+    measures: none,
+    overview: none,
+    column: none,
+    link: none,
+    weights: none,
+    bundleSize: none,
+    bundle: none,
+  };
+}

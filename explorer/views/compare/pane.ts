@@ -1,0 +1,312 @@
+/**
+ * Three matrices in a row: a head of the text that is shown, a head of any text beside it, and the first less the second. The
+ * cursor and the pointer are linked: what is pointed at in one is marked on the same tokens in the others.
+ */
+import { html, render, type TemplateResult } from "lit";
+import { type Cell, Session } from "../../app/session.ts";
+import { figure, quoted, select } from "../../app/ui.ts";
+import type { State } from "../../state/state.ts";
+import { cellValue, describeCell, STAGE_MEANINGS } from "../../state/words.ts";
+import { Matrix } from "../matrix/matrix.ts";
+import type { Pane, PaneContext } from "../view.ts";
+import { align, shared } from "./align.ts";
+import { differenceStore } from "./difference.ts";
+
+type Place = NonNullable<State["other"]>;
+
+/** Tokens of the first text, the second, and the places in the difference, one beside the other. */
+interface Axes {
+  readonly rows: readonly { readonly a: number; readonly b: number }[];
+  readonly columns: readonly { readonly a: number; readonly b: number }[];
+}
+
+export class ComparePane implements Pane {
+  readonly root = document.createElement("div");
+  readonly #context: PaneContext;
+  readonly #second = new Session();
+  readonly #difference = new Session();
+  readonly #matrices: readonly [Matrix, Matrix, Matrix];
+  readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
+  readonly #said = document.createElement("p");
+  readonly #stop: (() => void)[] = [];
+  #key = "";
+  #axes: Axes = { rows: [], columns: [] };
+  #opening = -1;
+  #opened = -1;
+  #linking = false;
+  #due = 0;
+
+  constructor(context: PaneContext) {
+    this.#context = context;
+    this.root.className = "comparison cursor-keys";
+    this.#said.className = "compared";
+    const make = (session: Session, bare: boolean) =>
+      new Matrix({
+        session,
+        slices: context.slices,
+        takesWheel: context.takesWheel,
+        describe: (query, key, full) => describeCell(session, query, key, full),
+        failed: (error) => context.session.failed(error),
+        overview: () => undefined,
+        overviewed: () => undefined,
+        bare,
+      });
+    this.#matrices = [make(context.session, false), make(this.#second, false), make(this.#difference, true)];
+    this.#matrices.forEach(({ root }, n) => {
+      const part = document.createElement("section");
+      part.setAttribute("role", "group");
+      part.setAttribute("aria-label", ["First head", "Second head", "Difference"][n]);
+      const stage = document.createElement("div");
+      stage.className = "compare-stage";
+      stage.append(root);
+      part.append(this.#heads[n], stage);
+      this.root.append(part);
+    });
+    this.root.append(this.#said);
+    for (const session of [this.#second, this.#difference])
+      session.failed = (error) => context.session.failed(error);
+  }
+
+  connect(): void {
+    const { session } = this.#context;
+    this.#stop.push(
+      session.subscribe(() => this.#link(session)),
+      this.#second.subscribe(() => this.#link(this.#second)),
+      this.#difference.subscribe(() => this.#link(this.#difference)),
+    );
+    for (const matrix of this.#matrices) matrix.connect();
+    this.#link(session);
+  }
+
+  disconnect(): void {
+    for (const stop of this.#stop.splice(0)) stop();
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+    for (const matrix of this.#matrices) matrix.disconnect();
+  }
+
+  dispose(): void {
+    this.disconnect();
+    for (const matrix of this.#matrices) matrix.dispose();
+  }
+
+  restyle(): void {
+    this.#mirror();
+    for (const matrix of this.#matrices) matrix.restyle();
+  }
+
+  schedule(): void {
+    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.draw());
+  }
+
+  draw(): void {
+    cancelAnimationFrame(this.#due);
+    this.#due = 0;
+    this.#second.sources = this.#context.session.sources;
+    this.#update();
+    for (const matrix of this.#matrices) matrix.schedule();
+    this.#render();
+  }
+
+  focus(): void {
+    this.#matrices[0].focus();
+  }
+
+  follow(): void {
+    for (const matrix of this.#matrices) matrix.follow();
+  }
+
+  zoomBy(factor: number): void {
+    for (const matrix of this.#matrices) matrix.zoomBy(factor);
+  }
+
+  /** The second head: what the state names, or the next text, or the next head of the same text. */
+  get #place(): Place {
+    const { state, sources, block } = this.#context.session;
+    if (state.other !== null)
+      return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
+    if (sources.length > 1)
+      return { text: (state.text + 1) % sources.length, layer: state.layer, head: state.head };
+    return { text: state.text, layer: state.layer, head: (state.head + 1) % Math.max(1, block?.heads ?? 1) };
+  }
+
+  /** Colors and motion as the page has them. */
+  #mirror(): void {
+    const { dark, still } = this.#context.session;
+    for (const session of [this.#second, this.#difference]) Object.assign(session, { dark, still });
+  }
+
+  /** Brings the second head and the difference to what the first one's state asks for. */
+  #update(): void {
+    const { session } = this.#context;
+    const { state, store, block } = session;
+    if (store === undefined || block === undefined) return;
+    this.#mirror();
+    const place = this.#place;
+    if (place.text === state.text && this.#second.store !== store) {
+      this.#second.open(store);
+      this.#opened = place.text;
+    } else if (place.text !== state.text && (this.#opened !== place.text || this.#second.store === store))
+      this.#open(place.text);
+    const second = this.#second;
+    if (second.store === undefined || second.block === undefined || this.#opened !== place.text) return;
+    const found = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
+    this.#linking = true;
+    const { mode, stage, transfer, domain, ramp, hide, renormalise, values } = state;
+    second.set(
+      {
+        ...{ view: "head", mode, stage, transfer, domain, ramp, values, table: false },
+        ...{ hide: hide === "chosen" ? "none" : hide, renormalise },
+        ...{ block: found.name, layer: place.layer, head: place.head },
+      },
+      "replace",
+    );
+    this.#linking = false;
+    for (const one of [session, second])
+      if (!one.ready) void one.store!.load(one.ref).then(() => this.#link(session), one.failed);
+    if (!session.ready || !second.ready) return;
+    const key = `${session.opened} ${second.opened} ${JSON.stringify([session.ref, second.ref, stage])}`;
+    if (key === this.#key) return;
+    this.#key = key;
+    const axis = (side: "query" | "key") =>
+      shared(align(block[`${side}Tokens`], second.block![`${side}Tokens`]));
+    this.#axes = { rows: axis("query"), columns: axis("key") };
+    const side = (of: Session, which: "a" | "b") => ({
+      session: of,
+      rows: this.#axes.rows.map((pair) => pair[which]),
+      columns: this.#axes.columns.map((pair) => pair[which]),
+    });
+    this.#linking = true;
+    this.#difference.open(differenceStore(side(session, "a"), side(second, "b"), stage));
+    this.#difference.set({ view: "head", mode: "matrix", stage: "scores", domain: "absolute" }, "replace");
+    this.#linking = false;
+    this.#link(session);
+  }
+
+  /** Opens the text of the second head. */
+  #open(text: number): void {
+    if (this.#opening === text) return;
+    this.#opening = text;
+    this.#context.session.openSource(text).then(
+      (store) => {
+        if (this.#opening !== text) return;
+        this.#opening = -1;
+        this.#opened = text;
+        this.#second.open(store);
+        this.schedule();
+      },
+      (error) => {
+        this.#opening = -1;
+        this.#context.session.failed(error);
+      },
+    );
+  }
+
+  /** Puts the cursor and the pointer of the others where one has them. */
+  #link(from: Session): void {
+    this.schedule();
+    if (this.#linking) return;
+    const which = [this.#context.session, this.#second, this.#difference].indexOf(from);
+    const placeOf = ({ query, key }: Cell): Cell | undefined => {
+      const at = (axis: Axes["rows"], index: number) =>
+        which === 2 ? index : axis.findIndex((pair) => pair[which === 0 ? "a" : "b"] === index);
+      const cell = { query: at(this.#axes.rows, query), key: at(this.#axes.columns, key) };
+      return cell.query < 0 || cell.key < 0 ? undefined : cell;
+    };
+    const cellIn = (session: number, { query, key }: Cell): Cell | undefined => {
+      const [row, column] = [this.#axes.rows[query], this.#axes.columns[key]];
+      if (row === undefined || column === undefined) return undefined;
+      if (session === 2) return { query, key };
+      const part = session === 0 ? "a" : "b";
+      return { query: row[part], key: column[part] };
+    };
+    const cursor = placeOf(from.state);
+    const hover = from.hover && placeOf(from.hover);
+    this.#linking = true;
+    for (const [n, session] of [this.#context.session, this.#second, this.#difference].entries()) {
+      if (session === from || session.store === undefined) continue;
+      const cell = cursor && cellIn(n, cursor);
+      if (cell) session.set({ ...cell, held: null }, "replace");
+      const pointed = (hover && cellIn(n, hover)) || null;
+      if (pointed?.query !== session.hover?.query || pointed?.key !== session.hover?.key) {
+        session.hover = pointed;
+        session.changed();
+      }
+    }
+    this.#linking = false;
+  }
+
+  #render(): void {
+    const { session } = this.#context;
+    const second = this.#second;
+    const place = this.#place;
+    const set = (patch: Partial<Place>) => session.set({ other: { ...place, ...patch } });
+    render(
+      this.#chooser(session, session.state, "A", (patch) => session.set(patch)),
+      this.#heads[0],
+    );
+    render(this.#chooser(second, place, "B", set), this.#heads[1]);
+    render(
+      html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}</p>`,
+      this.#heads[2],
+    );
+    render(this.#sentence(), this.#said);
+  }
+
+  #scale(): TemplateResult | string {
+    const { domain } = this.#matrices[2];
+    return domain === undefined
+      ? ""
+      : html` · full color at ±${figure(domain, "largest difference", { digits: 2 })}`;
+  }
+
+  #chooser(
+    of: Session,
+    place: Pick<Place, "text" | "layer" | "head">,
+    letter: string,
+    set: (patch: Partial<Place>) => void,
+  ): TemplateResult {
+    const { sources } = this.#context.session;
+    const { block } = of;
+    const numbers = (values: readonly number[]) =>
+      values.map((value) => [String(value), String(value)] as const);
+    return html`<h2>${letter}</h2><div class="chooser">
+      ${
+        sources.length > 1
+          ? select(
+              `text ${letter}`,
+              sources.map(({ name }, n) => [String(n), name] as const),
+              String(place.text),
+              (text) => set({ text: Number(text) }),
+              "wide",
+            )
+          : ""
+      }
+      ${block === undefined ? "" : select("layer", numbers(block.layers), String(place.layer), (layer) => set({ layer: Number(layer) }))}
+      ${block === undefined ? "" : select("head", numbers(Array.from({ length: block.heads }, (_, n) => n)), String(place.head), (head) => set({ head: Number(head) }))}
+    </div>`;
+  }
+
+  /** The cell that is pointed at, in both and their difference. */
+  #sentence(): TemplateResult | string {
+    const { session } = this.#context;
+    const second = this.#second;
+    if (!session.ready || !second.ready || this.#axes.rows.length === 0) return "";
+    const [one, other] = [session.pointed, second.pointed];
+    const paired =
+      this.#axes.rows.some(({ a, b }) => a === one.query && b === other.query) &&
+      this.#axes.columns.some(({ a, b }) => a === one.key && b === other.key);
+    const of = (which: Session, { query, key }: Cell) => {
+      const names = which.labels(which.block!);
+      return html`${quoted(names.query[query], names.lang.query)} → ${quoted(names.key[key], names.lang.key)}`;
+    };
+    const { stage } = session.state;
+    const a = cellValue(session, one.query, one.key);
+    if (!paired)
+      return html`${of(session, one)}: ${figure(a, `row ${stage}`)} in A. These tokens are in one of the texts only.`;
+    const b = cellValue(second, other.query, other.key);
+    return html`<strong>A</strong> ${of(session, one)}: ${figure(a, `row ${stage}`)}.
+      <strong>B</strong> ${of(second, other)}: ${figure(b, `row ${stage}`)}.
+      Difference ${figure(a - b, "difference")}. <span class="quiet">${STAGE_MEANINGS[stage]}</span>`;
+  }
+}

@@ -1,0 +1,5 @@
+/** The comparison as a view. */
+import type { ViewParts } from "../view.ts";
+import { ComparePane } from "./pane.ts";
+
+export const parts: ViewParts = { pane: (context) => new ComparePane(context) };

@@ -1,0 +1,16 @@
+/** Two heads side by side, of two texts or of one, and their difference cell by cell; tokens are aligned. */
+import type { View } from "../view.ts";
+
+export const compare: View = {
+  name: "compare",
+  place: "page",
+  label: "Compare",
+  hint: "Two texts, layers or heads side by side, and their difference",
+  command: "Compare two heads or texts",
+  key: "c",
+  keys: "←↑↓→ move · [ ] head · { } layer · 1–5 stage · Esc back · ? keyboard",
+  up: "head",
+  layout: { heads: false, side: false, toolbar: false, foot: false },
+  figure: "head",
+  load: async () => (await import("./parts.ts")).parts,
+};
