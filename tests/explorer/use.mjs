@@ -1,7 +1,7 @@
 // @ts-check
 /** The explorer as people use it: each of these went wrong once, and was found by using it. */
 import { readFileSync } from "node:fs";
-import { colourTable, signedCodeOf } from "heed/view";
+import { colorTable, signedCodeOf } from "heed/view";
 import { cellAt, files, settled, visit } from "./site.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -388,7 +388,7 @@ const CASES = {
       }
     }
     const most = Math.max(...differences.flat().map(Math.abs));
-    const table = colourTable("signed");
+    const table = colorTable("signed");
     for (let i = 0; i < 7; i++)
       for (let j = 0; j < 7; j++)
         same(

@@ -111,7 +111,7 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
     visible: (_ref: HeadRef, i: number) => visible(i),
     tile: async (_ref, { level, i, j, domain }) => tile(level, i, j, domain),
     range: async () => [-largest(), largest()],
-    prioritise: () => {},
+    prioritize: () => {},
     dispose: () => {},
     output: none,
     vector: none,

@@ -152,11 +152,11 @@ export class ComparePane implements Pane {
     if (second.store === undefined || second.block === undefined || this.#opened !== place.text) return;
     const found = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
     this.#linking = true;
-    const { mode, stage, transfer, domain, ramp, hide, renormalise, values } = state;
+    const { mode, stage, transfer, domain, ramp, hide, renormalize, values } = state;
     second.set(
       {
         ...{ view: "head", mode, stage, transfer, domain, ramp, values, table: false },
-        ...{ hide: hide === "chosen" ? "none" : hide, renormalise },
+        ...{ hide: hide === "chosen" ? "none" : hide, renormalize },
         ...{ block: found.name, layer: place.layer, head: place.head },
       },
       "replace",
