@@ -1,0 +1,100 @@
+/** The same checkpoints under the names that other files give their parts: base models, models beside pictures, aliases. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Tensor, tensor } from "heed";
+import { readSafetensors, writeSafetensors } from "heed/io";
+import { modelFromFiles } from "heed/models";
+import { describe, expect, test } from "vitest";
+import { readTensors } from "../support/shared.ts";
+import { carrierTokenizer } from "./carrier.ts";
+
+const root = join(import.meta.dirname, "models");
+
+/** A golden family with another config and other names of tensors; undefined leaves a tensor out. */
+async function renamed(
+  family: string,
+  config: (fields: Record<string, unknown>) => Record<string, unknown>,
+  name: (name: string) => string | undefined,
+  more: Record<string, Tensor> = {},
+) {
+  const fields = config(JSON.parse(readFileSync(join(root, family, "config.json"), "utf8")));
+  const { tensors } = readSafetensors(readFileSync(join(root, family, "model.safetensors")));
+  const other = new Map(Object.entries(more));
+  for (const [given, t] of tensors as Map<string, Tensor>) {
+    const wanted = name(given);
+    if (wanted !== undefined) other.set(wanted, t);
+  }
+  const model = await modelFromFiles(
+    new Map([
+      ["config.json", new TextEncoder().encode(JSON.stringify(fields))],
+      ["model.safetensors", writeSafetensors(other)],
+      ["tokenizer.json", carrierTokenizer()],
+    ]),
+    { dtype: "float64" },
+  );
+  const golden = readTensors(join(root, family, "golden.safetensors"));
+  const ids = Int32Array.from((golden.get("ids.0") as Tensor).toFloat64());
+  const want = (what: string) => (golden.get(`${what}.0`) as Tensor).toFloat64();
+  const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
+  return { model, ids, want, distance };
+}
+
+const same = (fields: Record<string, unknown>) => fields;
+
+describe("other names of the same parts", () => {
+  test.each([
+    ["language_model.model.", "language_model.lm_head."],
+    ["model.language_model.", "lm_head."],
+  ])("Gemma 3 beside a part that reads pictures: %s", async (prefix) => {
+    const { model, ids, want, distance } = await renamed(
+      "gemma3",
+      ({ model_type, ...text }) => ({
+        model_type: "gemma3",
+        text_config: { ...text, model_type },
+        vision_config: {},
+      }),
+      (name) => name.replace(/^model\./, prefix),
+      { "vision_tower.patch.weight": tensor(new Float32Array(4), [2, 2]) },
+    );
+    expect(model.model.type).toBe("gemma3_text");
+    expect(model.notes.map(({ code }) => code)).toEqual(["task-head"]);
+    expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
+  test("XLM-RoBERTa is a RoBERTa", async () => {
+    const { model, ids, want, distance } = await renamed(
+      "roberta",
+      (fields) => ({ ...fields, model_type: "xlm-roberta" }),
+      (name) => name,
+    );
+    expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
+  test.each([
+    ["llama2", "model."],
+    ["roberta", "roberta."],
+    ["distilbert", "distilbert."],
+    ["electra", "electra."],
+    ["mpnet", "mpnet."],
+  ])("%s without its head and prefix gives states", async (family, prefix) => {
+    const { model, ids, want, distance } = await renamed(family, same, (name) =>
+      name.startsWith(prefix) ? name.slice(prefix.length) : undefined,
+    );
+    expect(model.model.hasHead).toBe(false);
+    const states = want("hidden");
+    const last = states.subarray(states.length - ids.length * model.model.sizes.width);
+    expect(distance(model.model.hidden(ids).toFloat64(), last)).toBeLessThan(1e-11);
+    expect(() => model.model.forward(ids)).toThrow(/no (head|output matrix)/);
+  });
+
+  test("an ELECTRA discriminator: its head is passed over with a note", async () => {
+    const { model } = await renamed(
+      "electra",
+      same,
+      (name) => (name.startsWith("generator_") ? undefined : name),
+      { "discriminator_predictions.dense.weight": tensor(new Float32Array(144), [12, 12]) },
+    );
+    expect(model.model.hasHead).toBe(false);
+    expect(model.notes[0].text).toContain("discriminator_predictions.dense.weight");
+  });
+});
