@@ -158,6 +158,20 @@ describe("generateText", () => {
     expect(write({ stopTexts: [`${whole.slice(4, 9)}\u0000never`] }).join("")).toBe(whole);
   });
 
+  test("ids that the tokenizer has no token for add nothing to the text", () => {
+    const padded = textModel(
+      new Gpt2({ vocab_size: 1000, n_positions: 60, n_embd: 8, n_layer: 1, n_head: 2 }, { seed: 5 }),
+      tokenizer,
+    );
+    const ids: number[] = [];
+    const onToken = (id: number) => ids.push(id);
+    const text = [
+      ...generateText(padded, "the sea", { maxTokens: 20, temperature: 2, seed: 1, onToken }),
+    ].join("");
+    expect(ids.some((id) => id >= tokenizer.size)).toBe(true);
+    expect(text).toBe(tokenizer.decode(Int32Array.from(ids.filter((id) => id < tokenizer.size))));
+  });
+
   test("an encoder, and stop texts that are none, are refused", () => {
     expect(() => [...generateText({ ...decoder, architecture: "encoder" }, "a")]).toThrow(/fillMask/);
     expect(() => write({ stopTexts: [""] })).toThrow(/stopTexts/);

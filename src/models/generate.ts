@@ -196,7 +196,8 @@ export function* generateText(
   let pending = "";
   for (const id of generate(model.model as unknown as CachedDecoder, ids, options)) {
     onToken?.(id);
-    pending += stream.push(id);
+    // Models have rows beyond the vocabulary (padding of the embedding), which stand for no text.
+    if (tokenizer.token(id) !== undefined) pending += stream.push(id);
     const end = firstOf(pending, stopTexts);
     if (end >= 0) {
       if (end > 0) yield pending.slice(0, end);
