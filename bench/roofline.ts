@@ -112,8 +112,8 @@ function moduleOf(fused: boolean): WebAssembly.Module {
     if (!fused && loop.startsWith("fma")) return;
     module.func(
       `loop${n}`,
-      ["i32", "i32", "i32", "i32"],
-      (f, times, scratch, at, bytes) => {
+      { times: "i32", scratch: "i32", at: "i32", bytes: "i32" },
+      (f, { times, scratch, at, bytes }) => {
         if (loop === "read") read(f, times, scratch, at, bytes);
         else if (loop === "fma wide") widened(f, times, scratch);
         else narrow(f, times, scratch, loop === "fma");

@@ -295,7 +295,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "light", label: "Light page", run: ({ theme }) => theme("light") },
   { name: "dark", label: "Dark page", run: ({ theme }) => theme("dark") },
   { name: "auto", label: "Page as the system has it", run: ({ theme }) => theme("auto") },
-]; // prettier-ignore
+];
 
 /** The action of a key, where one is meant. */
 export function actionOf(event: KeyboardEvent): Action | undefined {

@@ -57,7 +57,7 @@ export const METRICS: readonly Metric[] = [
     options: {},
   },
   { name: "rowSum", label: "row sum error", meaning: "worst difference of a row's sum from 1", options: {} },
-]; // prettier-ignore
+];
 
 export const metricOf = (name: string) => METRICS.find((metric) => metric.name === name);
 

@@ -53,7 +53,7 @@ it("the steps cover every cell once, row tiles outside, key tiles inside", () =>
         [8, 11],
       ].map((keys) => [...rows, ...keys]),
     ),
-  ); // prettier-ignore
+  );
 });
 
 it("a step's sums are the sums of the keys so far, seen from the maximum so far", () => {

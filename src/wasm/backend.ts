@@ -21,11 +21,12 @@ import {
   type Engine,
   getEngine,
   unavailableReason,
+  wideMatches,
 } from "./engine/engine.ts";
 import type { Kernel } from "./engine/kernel-cache.ts";
 import { AllocationScope } from "./engine/memory.ts";
 import { empty } from "./engine/resident.ts";
-import { agrees, productsAgree } from "./engine/self-test.ts";
+import { forwardAgrees, matmulAgrees } from "./engine/self-test.ts";
 import { WorkerLostError } from "./engine/worker-pool.ts";
 import { planOf } from "./explain.ts";
 import { type Placed, placeProblem, placeStages, type Stage } from "./forward/place.ts";
@@ -49,7 +50,9 @@ let current: { readonly engine: Engine; readonly level: SimdLevel; readonly sett
 /** The level calls run at now; the first time wide is asked for, it is tested against relaxed. */
 function levelNow(): SimdLevel {
   if (current && current.engine === currentEngine && current.settings === settings()) return current.level;
-  const level = currentLevel((engine) => agrees((problem, out, at) => run(engine, problem, out, at, true)));
+  const level = currentLevel((engine) =>
+    forwardAgrees((problem, out, at) => run(engine, problem, out, at, true)),
+  );
   const engine = getEngine();
   // `wide` is being tested as long as it is not what was asked for; only a settled level is kept.
   if (engine && level === settings().simd) current = { engine, level, settings: settings() };
@@ -175,16 +178,12 @@ function retryOnWorkerLoss(work: (engine: Engine, alone: boolean) => void): void
   }
 }
 
-let wideProducts: boolean | undefined;
-
-/** The level products run at. Their wide kernel is tested before the first of them, so that who has none need not hold it. */
+/** The level products run at. Their wide kernel is tested before the first of them, so that a program without products does not build it. */
 function productLevel(engine: Engine): SimdLevel {
   const level = levelNow();
   if (level !== "wide") return level;
-  wideProducts ??= productsAgree((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
-  if (wideProducts) return level;
-  warnOnce("wide products", 'simd: "wide" failed its self-test for matrix products, which run at "relaxed"');
-  return "relaxed";
+  const test = () => matmulAgrees((product, at) => multiply(engine, product, at, 1, { collected: 0 }));
+  return wideMatches("matmul", test) ? level : "relaxed";
 }
 
 /** Operations of a product, an addition and a multiplication counted as two. */

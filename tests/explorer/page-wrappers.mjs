@@ -274,7 +274,7 @@ async function notebook(browser) {
       both: true,
       gone: true,
       told: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
-    }; // prettier-ignore
+    };
     for (const [what, value] of Object.entries(wanted))
       tally.check(`notebook: ${what}`, found[what] === value ? "" : `${found[what]}`);
     tally.check("notebook: nothing on the console", errors.slice(0, 3).join("; "));

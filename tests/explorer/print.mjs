@@ -9,7 +9,7 @@ const VIEWS = [
   "#v1/head?m=text&i=5&j=3",
   "#v1/row?i=5&j=3",
   "#v1/model",
-]; // prettier-ignore
+];
 const LOOKS = /** @type {const} */ ([
   { look: "a light page", scheme: "light", theme: "auto", width: 1280 },
   { look: "a dark page", scheme: "dark", theme: "auto", width: 1280 },

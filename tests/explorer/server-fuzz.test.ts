@@ -81,7 +81,7 @@ const PIECES = [
   "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   "\u00ff",
   "\u0080",
-]; // prettier-ignore
+];
 
 /** A request, mutated a few times. `foreign`: it names another Host or Origin, and must be refused. */
 function mutant(draw: Random): { bytes: string; foreign: boolean } {

@@ -129,7 +129,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
     const before = engine();
     const trap = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
     // Nothing is exported: asking for `run` fails, as a trap would.
-    trap.func("nothing", [], () => {});
+    trap.func("nothing", {}, () => {});
     for (let n = 0; n < 20 && engine() === before; n++) {
       meddle((kernel) => ({ ...kernel, id: 1e9 + n, code: trap.encode() }));
       right();

@@ -35,7 +35,6 @@ const heed = await import("heed");
 
 /** True where the engine has relaxed SIMD: a module of one function, () → i32x4.relaxed_trunc_f32x4_s(v128.const 0). */
 const relaxed = WebAssembly.validate(
-  // prettier-ignore
   new Uint8Array([
     0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 25, 1, 23, 0, 253, 12, 0, 0, 0, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 253, 129, 2, 11,

@@ -52,7 +52,7 @@ const HIDE: Record<string, AttentionOptions> = {
     ),
   },
   "lengths and a bool tensor": { attnMask: [keyLengths([41, 41]), bool((_, j) => j !== 7)] },
-}; // prettier-ignore
+};
 
 /** Ways to hide everything from row 5. */
 const EMPTY: Record<string, AttentionOptions> = {
@@ -80,7 +80,7 @@ const EMPTY: Record<string, AttentionOptions> = {
       ),
     ),
   },
-}; // prettier-ignore
+};
 
 afterAll(restore);
 

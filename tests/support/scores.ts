@@ -83,4 +83,4 @@ export const CHANGES: Readonly<Record<string, Draw>> = {
     apply: (s, _, __, q, k) => ((q - k) % 2 === 0 ? s : -Infinity),
     error: (e) => e,
   }),
-}; // prettier-ignore
+};

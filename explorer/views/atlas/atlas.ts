@@ -156,7 +156,7 @@ export class Atlas {
       overviews.version,
       this.#size,
       devicePixelRatio,
-    ]); // prettier-ignore
+    ]);
     if (key === this.#drawn && this.#paints) return;
     this.#drawn = key;
     this.#arranged = arrange(session);

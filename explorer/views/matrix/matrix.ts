@@ -300,7 +300,7 @@ export class Matrix {
       renormalize,
       rowMax,
       runs,
-    ].join(" "); // prettier-ignore
+    ].join(" ");
   }
 
   /** Facts of the rows, gathered while nothing else is to be done. */

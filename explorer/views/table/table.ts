@@ -95,7 +95,7 @@ export class TablePane {
       state.querySegments,
       session.opened,
       state.view === "row" ? [session.shown.query, JSON.stringify(session.edits), state.temperature] : "",
-    ].join(" "); // prettier-ignore
+    ].join(" ");
     if (key !== this.#key) {
       if (this.#key.split(" ")[3] !== state.view) this.#sort = undefined;
       this.#key = key;

@@ -144,7 +144,7 @@ const masks: Record<string, BoolExpression> = {
       .abs()
       .le(h.lt(1).select(4, h.mul(10))),
   ),
-}; // prettier-ignore
+};
 
 describe("over 400 random boxes, no class disagrees with a cell:", () => {
   for (const [name, mask] of Object.entries(masks)) {
@@ -241,7 +241,7 @@ function randomNumber(r: Random, depth: number): NumberExpression {
           ? Int32Array.from({ length: 40 }, () => r.int(-5, 50))
           : Float64Array.from({ length: 300 }, () => r.next() * 10),
       ).at(whole());
-  } // prettier-ignore
+  }
 }
 
 function randomMask(r: Random, depth: number): BoolExpression {
@@ -263,7 +263,7 @@ function randomMask(r: Random, depth: number): BoolExpression {
       return randomMask(r, depth - 1).or(randomMask(r, depth - 1));
     default:
       return randomMask(r, depth - 1).not();
-  } // prettier-ignore
+  }
 }
 
 it("1,500 random statements: no class disagrees with a cell, NaN and ∞ included", () => {

@@ -47,17 +47,17 @@ describe("pieces", () => {
       [0, 1],
       [1, 3],
       [3, 4],
-    ]); // prettier-ignore
+    ]);
     expect(words(["<s>", "The", "Ġc", "at", "Ċ"])).toEqual([
       [0, 1],
       [1, 2],
       [2, 4],
       [4, 5],
-    ]); // prettier-ignore
+    ]);
     expect(words(["a", "b"])).toEqual([
       [0, 1],
       [1, 2],
-    ]); // prettier-ignore
+    ]);
   });
 
   it("give back the running text", () => {
@@ -68,7 +68,7 @@ describe("pieces", () => {
   it("of a model's own are known by their form", () => {
     expect(
       ["[CLS]", "<s>", "</s>", "<|endoftext|>", "<start_of_turn>", "[unused1]"].filter(isSpecial),
-    ).toEqual(["[CLS]", "<s>", "</s>", "<|endoftext|>", "<start_of_turn>"]); // prettier-ignore
+    ).toEqual(["[CLS]", "<s>", "</s>", "<|endoftext|>", "<start_of_turn>"]);
     expect(["a<b", "<", "[", "[a]"].filter(isSpecial)).toEqual([]);
   });
 });

@@ -113,4 +113,4 @@ const SPELT: Readonly<Record<string, string>> = {
   "”": '"',
   "‘": "'",
   "’": "'",
-}; // prettier-ignore
+};

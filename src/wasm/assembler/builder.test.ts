@@ -24,7 +24,10 @@ function run(write: (module: ModuleBuilder) => void) {
 /** A function of one i32 with an i32 result, run. */
 const of = (write: (f: FunctionBuilder, x: Parameters<Parameters<ModuleBuilder["func"]>[2]>[1]) => Value) => {
   const { call } = run((m) =>
-    m.func("f", ["i32"], (f, x) => f.result(write(f, x as never)), { result: "i32", exported: true }),
+    m.func("f", { x: "i32" }, (f, { x }) => f.result(write(f, x as never)), {
+      result: "i32",
+      exported: true,
+    }),
   );
   return (x: number) => call("f", x);
 };
@@ -119,12 +122,12 @@ describe("statements run as they read:", () => {
 
   it("functions call each other; only exported ones are seen; a result not wanted is dropped", () => {
     const { call, names } = run((m) => {
-      const twice = m.func("twice", ["i32"], (f, x) => f.result(i32.mul(x, 2)), { result: "i32" });
-      const keep = m.func("keep", ["i32", "f32"], (f, at, x) => f.store("f32.store", at, x, 4));
+      const twice = m.func("twice", { x: "i32" }, (f, { x }) => f.result(i32.mul(x, 2)), { result: "i32" });
+      const keep = m.func("keep", { at: "i32", x: "f32" }, (f, { at, x }) => f.store("f32.store", at, x, 4));
       m.func(
         "f",
-        ["i32"],
-        (f, x) => {
+        { x: "i32" },
+        (f, { x }) => {
           f.call(twice, x);
           f.call(keep, 0, 1.5);
           f.result(i32.add(callValue(twice as Func & { result: "i32" }, i32.add(x, 1)), i32.load(0, 4)));
@@ -142,8 +145,8 @@ it("vectors that end with a loop's body change nothing of what it computes", () 
     const module = new ModuleBuilder(limits, { scoped });
     module.func(
       "f",
-      ["i32"],
-      (f, n) => {
+      { n: "i32" },
+      (f, { n }) => {
         const sum = f.let(v128.load(0));
         const at = f.int(0);
         f.repeat(() => {
@@ -172,20 +175,24 @@ it("vectors that end with a loop's body change nothing of what it computes", () 
 describe("refused where the kernel is written:", () => {
   const quiet = (
     write: (f: FunctionBuilder, m: ModuleBuilder) => void,
-    params: readonly ValueType[] = [],
+    params: Readonly<Record<string, ValueType>> = {},
   ) => {
     const m = new ModuleBuilder(limits);
     return () => m.func("f", params, (f) => write(f, m));
   };
   it("a call with too few operands, or of the wrong type", () => {
     const m = new ModuleBuilder(limits);
-    const g = m.func("g", ["i32", "v128"], () => {});
-    expect(() => m.func("f", [], (f) => f.call(g, 1))).toThrow("g takes 2 operands, got 1");
-    expect(() => m.func("f", [], (f) => f.call(g, 1, i32.load(0)))).toThrow("expected v128, got i32");
+    const g = m.func("g", { a: "i32", x: "v128" }, () => {});
+    expect(() => m.func("f", {}, (f) => f.call(g, 1))).toThrow("g takes 2 operands, got 1");
+    expect(() => m.func("f", {}, (f) => f.call(g, { a: 1 }))).toThrow("g needs the operand x");
+    expect(() => m.func("f", {}, (f) => f.call(g, { a: 1, x: v128.load(0), y: 2 }))).toThrow(
+      "g has no operand y",
+    );
+    expect(() => m.func("f", {}, (f) => f.call(g, 1, i32.load(0)))).toThrow("expected v128, got i32");
   });
   it("the value of a function that has none", () => {
     const m = new ModuleBuilder(limits);
-    const g = m.func("g", [], () => {});
+    const g = m.func("g", {}, () => {});
     expect(() => callValue(g)).toThrow("g has no result");
   });
   it("a local set, or memory stored, with another type", () => {
@@ -199,8 +206,8 @@ it("a dot product, as text", () => {
   const module = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
   module.func(
     "dot",
-    ["i32", "i32", "i32"],
-    (f, a, b, end) => {
+    { a: "i32", b: "i32", end: "i32" },
+    (f, { a, b, end }) => {
       const sum = f.local("v128");
       f.repeat(() => {
         f.set(sum, f32x4.add(sum, f32x4.mul(v128.load(a), v128.load(b, 256))));

@@ -28,8 +28,13 @@ export interface Func {
   readonly name: string;
   readonly index: number;
   readonly params: readonly ValueType[];
+  /** Names of the parameters, in order. */
+  readonly names: readonly string[];
   readonly result?: ValueType;
 }
+
+/** Operands of a call by the names of the parameters. */
+export type NamedOperands = Readonly<Record<string, Value | number>>;
 
 /** The body of a function as it is being written. */
 export class FunctionBuilder {
@@ -196,9 +201,9 @@ export class FunctionBuilder {
     this.code.push(condition ? [condition.code, 0x0d, up] : [0x0c, up]);
   }
 
-  /** Calls a function without a result. */
-  call(func: Func, ...args: (Value | number)[]): void {
-    this.code.push(callCode(func, args));
+  /** Calls a function without a result, with operands in order or by name: `f.call(scores, { q, k, s })`. */
+  call(func: Func, ...args: (Value | number)[] | [NamedOperands]): void {
+    this.code.push(callCode(func, inOrder(func, args)));
     if (func.result) this.code.push(0x1a);
   }
 
@@ -224,10 +229,23 @@ export class FunctionBuilder {
 /** The value a function with a result gives. */
 export function callValue<T extends ValueType>(
   func: Func & { result?: T },
-  ...args: (Value | number)[]
+  ...args: (Value | number)[] | [NamedOperands]
 ): Value<T> {
   if (!func.result) throw new TypeError(`assembler: ${func.name} has no result`);
-  return new Value(func.result, callCode(func, args)) as Value<T>;
+  return new Value(func.result, callCode(func, inOrder(func, args))) as Value<T>;
+}
+
+/** Operands in the order of the parameters. */
+function inOrder(func: Func, args: (Value | number)[] | [NamedOperands]): readonly (Value | number)[] {
+  const [first] = args;
+  if (typeof first !== "object" || first instanceof Value) return args as (Value | number)[];
+  for (const name of Object.keys(first))
+    if (!func.names.includes(name)) throw new TypeError(`assembler: ${func.name} has no operand ${name}`);
+  return func.names.map((name) => {
+    const value = first[name];
+    if (value === undefined) throw new TypeError(`assembler: ${func.name} needs the operand ${name}`);
+    return value;
+  });
 }
 
 function callCode(func: Func, args: readonly (Value | number)[]): Code {
@@ -292,18 +310,25 @@ export class ModuleBuilder {
     this.scoped = options.scoped ?? false;
   }
 
-  /** Adds a function; `write` gets the builder and the parameters as locals. */
-  func<const P extends readonly ValueType[]>(
+  /**
+   * Adds a function. Its parameters have names, in order; `write` gets the builder and the parameters as locals by name:
+   *
+   *   module.func("scaled", { x: "f32", by: "f32" }, (f, { x, by }) => f.result(f32.mul(x, by)), { result: "f32" });
+   */
+  func<const P extends Readonly<Record<string, ValueType>>>(
     name: string,
-    params: P,
-    write: (f: FunctionBuilder, ...args: { [N in keyof P]: Local<P[N]> }) => void,
+    parameters: P,
+    write: (f: FunctionBuilder, locals: { readonly [N in keyof P]: Local<P[N]> }) => void,
     options: { result?: ValueType; exported?: boolean } = {},
   ): Func {
+    const params = Object.values(parameters);
     const f = new FunctionBuilder(params, this.scoped);
-    write(f, ...(params.map((type, n) => new Local(type, n)) as { [N in keyof P]: Local<P[N]> }));
+    const locals = Object.keys(parameters).map((key, n) => [key, new Local(params[n], n)]);
+    write(f, Object.fromEntries(locals) as { readonly [N in keyof P]: Local<P[N]> });
     const type = this.typeOf(params, options.result);
     this.functions.push({ type, body: f.encode(), name, exported: options.exported ?? false });
-    return { name, index: this.functions.length - 1, params, result: options.result };
+    const names = Object.keys(parameters);
+    return { name, index: this.functions.length - 1, params, names, result: options.result };
   }
 
   private typeOf(params: readonly ValueType[], result: ValueType | undefined): number {

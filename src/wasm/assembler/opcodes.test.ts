@@ -62,9 +62,9 @@ function written(
   const module = new ModuleBuilder(memory);
   module.func(
     "f",
-    params,
-    (f, ...args) => {
-      const value = write(args, f);
+    Object.fromEntries(params.map((type, n) => [`p${n}`, type])),
+    (f, locals) => {
+      const value = write(Object.values(locals), f);
       if (value) f.result(value);
     },
     { exported: true, result },
@@ -194,7 +194,7 @@ describe("each instruction is what its name says", () => {
       [-1.5, 0xbfc00000],
     ]) {
       const module = new ModuleBuilder(memory);
-      module.func("f", [], (f) => f.result(i32.reinterpret_f32(x)), { result: "i32", exported: true });
+      module.func("f", {}, (f) => f.result(i32.reinterpret_f32(x)), { result: "i32", exported: true });
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.encode()), {
         env: { memory: new WebAssembly.Memory(memory) },
       });

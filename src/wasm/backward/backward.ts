@@ -7,13 +7,12 @@
 import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { warnOnce } from "../../backend/settings.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import type { Storage } from "../codegen/spec.ts";
-import type { Engine } from "../engine/engine.ts";
+import { type Engine, wideMatches } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { AllocationScope } from "../engine/memory.ts";
-import { gradientsAgree } from "../engine/self-test.ts";
+import { backwardAgrees } from "../engine/self-test.ts";
 import type { Stage } from "../forward/place.ts";
 import type { Tasks } from "../forward/tasks.ts";
 import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
@@ -38,17 +37,14 @@ export function unsupportedBackward(engine: Engine, problem: Problem, level: Sim
   return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
 }
 
-let wideMatches: boolean | undefined;
-
 /** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
 function levelFor(engine: Engine, level: SimdLevel): SimdLevel {
   if (level !== "wide") return level;
-  wideMatches ??= gradientsAgree((problem, upstream, gradients, tried) =>
-    gradientsAt(engine, problem, upstream, gradients, tried, () => 1),
-  );
-  if (wideMatches) return level;
-  warnOnce("wide backward", 'simd: "wide" failed its self-test for gradients; they run at "relaxed"');
-  return "relaxed";
+  const test = () =>
+    backwardAgrees((problem, inputs, gradients, tried) =>
+      gradientsAt(engine, problem, inputs, gradients, tried, () => 1),
+    );
+  return wideMatches("backward", test) ? level : "relaxed";
 }
 
 /** Fills the gradients of a problem; `threadsFor` says how many threads so much work may have. */

@@ -25,8 +25,8 @@ function mapped(spec: { fused: boolean; wide: boolean }, map: Map) {
   const module = new ModuleBuilder({ initial: 1, maximum: 256, shared: false });
   module.func(
     "run",
-    ["i32", "i32"],
-    (f, at, end) => {
+    { at: "i32", end: "i32" },
+    (f, { at, end }) => {
       withConstants(f, spec, (m) => {
         f.repeat(() => {
           f.storeVector(at, map(f, m, v128.load(at)));
@@ -156,8 +156,8 @@ describe("16-bit formats", () => {
         const module = new ModuleBuilder({ initial: 1, maximum: 256, shared: false });
         module.func(
           "run",
-          ["i32", "i32", "i32"],
-          (f, from, to, end) =>
+          { from: "i32", to: "i32", end: "i32" },
+          (f, { from, to, end }) =>
             withConstants(f, { fused: false, wide: false }, (m) =>
               f.repeat(() => {
                 f.storeVector(to, load(f, m, storage, from, 64));
@@ -245,7 +245,7 @@ describe("16-bit formats", () => {
 it("a constant that is not in the table is refused where the kernel is written", () => {
   const module = new ModuleBuilder({ initial: 1, maximum: 1, shared: false });
   expect(() =>
-    module.func("f", [], (f) =>
+    module.func("f", {}, (f) =>
       withConstants(f, { fused: false, wide: false }, (m) => f.storeVector(0, f32x4.add(m.c(17.25), m.c(0)))),
     ),
   ).toThrow("kernel constant 17.25 is not in the table");

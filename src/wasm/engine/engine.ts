@@ -22,7 +22,6 @@ export { engine as currentEngine };
 
 let unavailable: string | undefined;
 let levels: { relaxed: boolean; shared: boolean } | undefined;
-let wide: boolean | undefined;
 
 /** The engine, made at first use; undefined where WebAssembly cannot run here, with the reason in `unavailableReason`. */
 export function getEngine(): Engine | undefined {
@@ -59,18 +58,34 @@ export function discardEngine(): void {
   engine = undefined;
 }
 
+/** Whether the wide kernels of an operation gave the bits of the relaxed ones, by operation. */
+const wideResults = new Map<"forward" | "backward" | "matmul", boolean>();
+
+/** Tests the wide kernels of an operation before their first use; remembers the result for this process. */
+export function wideMatches(operation: "forward" | "backward" | "matmul", test: () => boolean): boolean {
+  let matches = wideResults.get(operation);
+  if (matches === undefined) {
+    // Set before the test runs, because the test itself asks for a level.
+    wideResults.set(operation, false);
+    matches = test();
+    wideResults.set(operation, matches);
+    if (!matches && operation !== "forward")
+      warnOnce(
+        `wide ${operation}`,
+        `simd: "wide" failed its self-test for ${operation}, which runs at "relaxed"`,
+      );
+  }
+  return matches;
+}
+
 /** The level a call runs at: the one configured, or the nearest this engine has. */
 export function currentLevel(selfTest: (engine: Engine) => boolean): SimdLevel {
   const made = getEngine();
   const asked = settings().simd;
   if (!made || asked === "strict") return "strict";
   if (asked === "wide") {
-    if (wide === undefined) {
-      // Set before the test runs, because the test itself asks for a level.
-      wide = false;
-      wide = levels?.relaxed === true && enableRevectorizer() && selfTest(made);
-    }
-    if (wide) return "wide";
+    const matches = (): boolean => levels?.relaxed === true && enableRevectorizer() && selfTest(made);
+    if (wideMatches("forward", matches)) return "wide";
     warnOnce(
       "wide",
       'simd: "wide" needs V8 13 or later in Node (24 and up) and its self-test; running at the next level',

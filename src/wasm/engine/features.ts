@@ -17,7 +17,7 @@ function validates(write: (module: ModuleBuilder) => void, shared: boolean): boo
 /** Plain 128-bit SIMD. */
 export function hasSimd(): boolean {
   return validates(
-    (m) => m.func("f", [], (f) => f.storeVector(0, i32x4.add(v128.load(0), v128.load(0)))),
+    (m) => m.func("f", {}, (f) => f.storeVector(0, i32x4.add(v128.load(0), v128.load(0)))),
     false,
   );
 }
@@ -25,7 +25,7 @@ export function hasSimd(): boolean {
 /** Relaxed SIMD: every current engine; Node 20 behind a flag. */
 export function hasRelaxed(): boolean {
   const x = v128.load(0);
-  return validates((m) => m.func("f", [], (f) => f.storeVector(0, f32x4.relaxed_madd(x, x, x))), false);
+  return validates((m) => m.func("f", {}, (f) => f.storeVector(0, f32x4.relaxed_madd(x, x, x))), false);
 }
 
 /** Memory that threads can share: in a page only when it is cross-origin isolated. */
@@ -33,7 +33,7 @@ export function hasSharedMemory(): boolean {
   if (typeof SharedArrayBuffer !== "function" || typeof Atomics !== "object") return false;
   const page = globalThis as { crossOriginIsolated?: boolean; window?: unknown };
   if (page.crossOriginIsolated === false) return false;
-  return validates((m) => m.func("f", [], () => {}), true);
+  return validates((m) => m.func("f", {}, () => {}), true);
 }
 
 interface NodeProcess {

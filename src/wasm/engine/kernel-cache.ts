@@ -6,6 +6,7 @@ import { backward } from "../kernels/backward.ts";
 import { decode } from "../kernels/decode.ts";
 import { forward } from "../kernels/forward.ts";
 import { pack } from "../kernels/pack.ts";
+import { weights } from "../kernels/weights.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
 
@@ -22,8 +23,7 @@ let count = 0;
 
 /** The code of a kernel, as a module. */
 export function codeOf(spec: Spec): Uint8Array<ArrayBuffer> {
-  if (spec.kind === "backward") return backward(spec);
-  return spec.kind === "pack" ? pack(spec) : spec.kind === "decode" ? decode(spec) : forward(spec);
+  return { backward, decode, forward, pack, weights }[spec.kind](spec);
 }
 
 function workspaceBytes(spec: Spec): number {

@@ -4,13 +4,13 @@ import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { forward } from "../../reference/backend.ts";
 import { matmul } from "../../reference/matmul.ts";
-import { agrees, gradientsAgree, productsAgree } from "./self-test.ts";
+import { backwardAgrees, forwardAgrees, matmulAgrees } from "./self-test.ts";
 
 /** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
 function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
   let calls = 0;
   const known = new Map<boolean, Float32Array>();
-  const passed = agrees((problem: Problem, out: Result, level) => {
+  const passed = forwardAgrees((problem: Problem, out: Result, level) => {
     const output = out.output as Float32Array;
     const masked = problem.mask !== undefined;
     if (!known.has(masked)) {
@@ -50,7 +50,7 @@ it("NaN in place of a number, and −0 in place of 0, fail", () => {
 it("of the backward kernels too, any bit of any gradient in any call counts", () => {
   const run = (change: (n: number, gradient: Float32Array) => void) => {
     let calls = 0;
-    const passed = gradientsAgree((_, __, { dQuery, dKey, dValue }, level) => {
+    const passed = backwardAgrees((_, __, { dQuery, dKey, dValue }, level) => {
       [dQuery, dKey, dValue].forEach((x, n) => void x.fill(n + 1));
       if (level === "wide") change(calls++, [dQuery, dKey, dValue][calls % 3] as Float32Array);
     });
@@ -66,7 +66,7 @@ it("products pass where all bits agree, operands along K and across it; one last
   let calls = 0;
   const tested = (change: (n: number, output: Int32Array) => void) => {
     calls = 0;
-    return productsAgree((product, level) => {
+    return matmulAgrees((product, level) => {
       matmul(product);
       if (level === "wide") change(calls++, new Int32Array(product.out.buffer));
     });

@@ -22,7 +22,9 @@ const numbers = (salt: number, shape: readonly number[]): Tensor =>
   );
 
 /** True where wide and relaxed kernels of attention agree to the bit. */
-export function agrees(forward: (problem: Problem, out: Result, level: "wide" | "relaxed") => void): boolean {
+export function forwardAgrees(
+  forward: (problem: Problem, out: Result, level: "wide" | "relaxed") => void,
+): boolean {
   const [N, d] = [96, 64];
   const [q, k, v] = [1, 2, 3].map((salt) => numbers(salt, [N, d]));
   const outputOf = (problem: Problem, level: "wide" | "relaxed"): Int32Array => {
@@ -42,7 +44,7 @@ export function agrees(forward: (problem: Problem, out: Result, level: "wide" | 
 }
 
 /** True where wide and relaxed backward kernels agree to the bit, over a tile and a part of one. */
-export function gradientsAgree(
+export function backwardAgrees(
   backward: (
     problem: Problem,
     upstream: BackwardInputs,
@@ -76,7 +78,7 @@ export function gradientsAgree(
 }
 
 /** True where wide and relaxed products agree to the bit, operands along K and across it, over a block and a half of K. */
-export function productsAgree(multiply: (product: ProductInto, level: "wide" | "relaxed") => void): boolean {
+export function matmulAgrees(multiply: (product: ProductInto, level: "wide" | "relaxed") => void): boolean {
   const [M, N, K] = [50, 40, 384];
   for (const transposed of [false, true]) {
     const options = {

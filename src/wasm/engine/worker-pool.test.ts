@@ -29,8 +29,8 @@ function kernel(memory: EngineMemory, { spin = 0, trap = false } = {}): Runnable
     const module = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
     module.func(
       "run",
-      ["i32", "i32"],
-      (f, task, workspace) => {
+      { task: "i32", workspace: "i32" },
+      (f, { task, workspace }) => {
         const n = f.local("i32");
         if (spin) f.count(n, 0, spin, 1, () => {});
         const at = f.int(i32.add(i32.load(task, 4), i32.shl(i32.load(task), 2)));

@@ -2,9 +2,9 @@
  * The backward kernel (Dao 2023, FlashAttention-2, algorithm 2): weights are recomputed from lse, tile by tile. A task
  * is some rows against some keys of one key head; its letters are those of reference/backward.ts:
  *
- *   for each block of rows, each query head of the group:      δ = do·o
- *     for each tile of keys:   s = q·kᵀ      dp = do·vᵀ      p = e^(s − lse)      ds = p ∘ (dp − δ)
- *                              dv += pᵀ·do      dk += scale·dsᵀ·q      dq += scale·ds·k
+ *   for each tile of rows, each query head of the group:   1 q, do, lse copied in, δ = do·o
+ *     for each tile of keys:   2 s = q·kᵀ   3 dp = do·vᵀ   4 p = e^(s − lse), ds = p ∘ (dp − δ)
+ *                              5 dv += pᵀ·do   6 dk += scale·dsᵀ·q   7 dq += scale·ds·k
  *
  * Queries and dO are copied into the workspace; keys and values come packed (pack.ts), keys in rows as well. Gradients
  * are added to in memory. Tasks that touch the same rows or the same keys must not run at the same time, and the order
@@ -24,10 +24,9 @@ import {
 import { panelOf, type Spec, stripOf, targetsOf } from "../codegen/spec.ts";
 import { loadRows } from "./backward-rows.ts";
 import { targetWord } from "./bias-gradients.ts";
-import { memoryImport } from "./forward.ts";
 import { accumulateProduct, accumulateVisibleProduct, type ProductUpdate } from "./matmul-accumulate.ts";
 import { finite, scores } from "./products.ts";
-import { clear, eachTile, maskSpan, scanTensors } from "./row-tile.ts";
+import { clear, eachTile, maskSpan, memoryImport, scanTensors } from "./row-tile.ts";
 import { backwardSoftmax } from "./softmax-backward.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
@@ -44,10 +43,14 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
   const selective = spec.mask !== undefined || spec.tensors.length > 0;
 
   const product = scores(module, spec, { name: "scores", depth: spec.dk, row: 4 * keyColumns });
-  const valueProduct = scores(module, spec, { name: "weights", depth: spec.dv, row: 4 * valueColumns });
-  const plainSlopes = backwardSoftmax(module, spec, false);
+  const valueProduct = scores(module, spec, {
+    name: "weightGradients",
+    depth: spec.dv,
+    row: 4 * valueColumns,
+  });
+  const plainSoftmax = backwardSoftmax(module, spec, false);
   // A last tile that ends between strips is masked too, so every kernel has the masked path.
-  const maskedSlopes = backwardSoftmax(module, spec, true);
+  const maskedSoftmax = backwardSoftmax(module, spec, true);
   const sums: readonly ProductUpdate[] = [
     { name: "dValue", transposed: true, columns: valueColumns },
     { name: "dKey", transposed: true, columns: keyColumns, factor: CallStruct.unit },
@@ -63,8 +66,8 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    ["i32", "i32"],
-    (f, task, ws) => {
+    { task: "i32", ws: "i32" },
+    (f, { task, ws }) => {
       const word = (at: number): I32Value => i32.load(task, at);
       const call = f.int(word(BackwardStruct.call));
       const unit = f.int(i32.add(ws, space.task));
@@ -77,22 +80,23 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         space.stats,
         space.sums,
       ].map((at) => f.int(i32.add(ws, at)));
-      const [block, g, rows, dq, dirty] = Array.from({ length: 5 }, () => f.local("i32"));
+      const [tileRow, g, rows, dq, dirty] = Array.from({ length: 5 }, () => f.local("i32"));
       const set = (at: number, value: I32Value) => f.store("i32.store", unit, value, at);
 
       begin();
-      f.count(block, 0, word(BackwardStruct.rows), spec.rowTile, () => {
-        f.set(rows, i32.sub(word(BackwardStruct.rows), block));
+      f.count(tileRow, 0, word(BackwardStruct.rows), spec.rowTile, () => {
+        f.set(rows, i32.sub(word(BackwardStruct.rows), tileRow));
         f.when(i32.gt_s(rows, spec.rowTile), () => f.set(rows, spec.rowTile));
         f.count(g, 0, word(BackwardStruct.heads), 1, () => {
-          const down = i32.mul(i32.div_s(block, spec.rowTile), word(BackwardStruct.indexBlock));
+          const down = i32.mul(i32.div_s(tileRow, spec.rowTile), word(BackwardStruct.indexBlock));
           const across = i32.mul(g, word(BackwardStruct.indexHead));
           const entry = f.int(i32.add(word(BackwardStruct.index), i32.add(down, across)));
           f.when(i32.load(entry, 4), () => {
             describe(entry);
             f.set(dq, i32.add(word(BackwardStruct.dQuery), i32.mul(g, word(BackwardStruct.dQueryHead))));
-            f.set(dq, i32.add(dq, i32.mul(block, 4 * keyColumns)));
-            f.call(bring, task, ws, block, g, rows);
+            f.set(dq, i32.add(dq, i32.mul(tileRow, 4 * keyColumns)));
+            // 1 q, do, −lse, δ = do·o
+            f.call(bring, { task, ws, block: tileRow, g, rows });
             if (nanSafe) {
               const clean = i32.and(
                 callValue(nanSafe.keys, queries, 4 * keyColumns, rows),
@@ -127,10 +131,10 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         });
       }
 
-      /** The block and head at hand in the words of a forward task, which masks and score changes read. */
+      /** The tileRow and head at hand in the words of a forward task, which masks and score changes read. */
       function describe(entry: Local<"i32">): void {
         set(TaskStruct.rows, rows);
-        set(TaskStruct.row0, i32.add(word(BackwardStruct.row0), block));
+        set(TaskStruct.row0, i32.add(word(BackwardStruct.row0), tileRow));
         set(TaskStruct.head, i32.add(word(BackwardStruct.head), g));
         set(TaskStruct.runs, i32.load(entry));
         set(TaskStruct.runCount, i32.load(entry, 4));
@@ -138,11 +142,11 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
           set(TaskStruct.dropKey, i32.load(i32.add(word(BackwardStruct.dropKeys), i32.shl(g, 2))));
         for (let n = 0; spec.biasGradients && n < targetsOf(spec.biasGradients); n++) {
           const [at, head, row] = [0, 4, 8].map((byte) => i32.load(word(BackwardStruct.sums), 12 * n + byte));
-          set(targetWord(n), i32.add(at, i32.add(i32.mul(g, head), i32.mul(block, row))));
+          set(targetWord(n), i32.add(at, i32.add(i32.mul(g, head), i32.mul(tileRow, row))));
           set(targetWord(n) + 4, row);
         }
         spec.tensors.forEach((_, n) => {
-          const down = i32.mul(block, i32.load(call, CallStruct.tensorRow + 4 * n));
+          const down = i32.mul(tileRow, i32.load(call, CallStruct.tensorRow + 4 * n));
           const across = i32.mul(g, word(BackwardStruct.tensorHead + 4 * n));
           set(TaskStruct.tensor + 4 * n, i32.add(word(BackwardStruct.tensor + 4 * n), i32.add(down, across)));
         });
@@ -165,30 +169,37 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
             f.set(masked, i32.or(masked, i32.eqz(scan.all)));
           }
           const k = i32.add(word(BackwardStruct.key), i32.mul(from, 4 * spec.dk));
-          f.call(product, queries, k, s, panels, groups);
+          // 2 s = q·kᵀ
+          f.call(product, { q: queries, k, s, panels, groups });
           const v = i32.add(word(BackwardStruct.value), i32.mul(from, 4 * spec.dv));
-          f.call(valueProduct, dOutput, v, ds, panels, groups);
+          // 3 dp = do·vᵀ, in the place of ds
+          f.call(valueProduct, { q: dOutput, k: v, s: ds, panels, groups });
           const row0 = i32.load(unit, TaskStruct.row0);
-          const operands = [unit, s, ds, kept, stats, rows, row0, key, columns] as const;
+          // 4 p = e^(s − lse), ds = p ∘ (dp − δ), in place
+          const operands = { task: unit, s, ds, kept, stats, rows, row: row0, key, columns };
           f.when(
             masked,
             () => {
               const span = maskSpan(f, spec, run, key, width, columns);
-              f.call(maskedSlopes, ...operands, span.from, span.to);
+              f.call(maskedSoftmax, { ...operands, from: span.from, to: span.to });
             },
-            () => f.call(plainSlopes, ...operands, 0, 0),
+            () => f.call(plainSoftmax, { ...operands, from: 0, to: 0 }),
           );
           const keyRow = f.int(word(BackwardStruct.keyRow));
           const keyRows = f.int(i32.add(word(BackwardStruct.keyRows), i32.mul(from, keyRow)));
           const dv = f.int(i32.add(word(BackwardStruct.dValue), i32.mul(from, 4 * valueColumns)));
           const dk = f.int(i32.add(word(BackwardStruct.dKey), i32.mul(from, 4 * keyColumns)));
           const fast = () => {
-            f.call(dValue, s, dOutput, 4 * valueColumns, dv, call, rows, strips);
-            f.call(dKey, ds, queries, 4 * keyColumns, dk, call, rows, strips);
-            f.call(dQuery, ds, keyRows, keyRow, dq, call, width, groups);
+            const overRows = { factors: call, inner: rows, groups: strips };
+            // 5 dv += pᵀ·do
+            f.call(dValue, { a: s, b: dOutput, bRow: 4 * valueColumns, c: dv, ...overRows });
+            // 6 dk += scale·dsᵀ·q
+            f.call(dKey, { a: ds, b: queries, bRow: 4 * keyColumns, c: dk, ...overRows });
+            // 7 dq += scale·ds·k
+            f.call(dQuery, { a: ds, b: keyRows, bRow: keyRow, c: dq, factors: call, inner: width, groups });
           };
           if (!nanSafe) return fast();
-          // Only a masked tile whose operands are not all finite takes the slow road.
+          // Only a masked tile whose operands are not all finite takes the NaN-safe path: 5 to 7 over the visible cells.
           const slow = f.int(0);
           f.when(masked, () =>
             f.set(slow, i32.or(dirty, i32.eqz(callValue(nanSafe.keys, keyRows, keyRow, width)))),
@@ -197,9 +208,11 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
             slow,
             () => {
               const [kv, kk, kq] = nanSafe.sums;
-              f.call(kv, s, kept, dOutput, 4 * valueColumns, dv, call, rows, width, scratch);
-              f.call(kk, ds, kept, queries, 4 * keyColumns, dk, call, rows, width, scratch);
-              f.call(kq, ds, kept, keyRows, keyRow, dq, call, width, rows, scratch);
+              const overRows = { kept, factors: call, inner: rows, rows: width, sums: scratch };
+              f.call(kv, { a: s, b: dOutput, bRow: 4 * valueColumns, c: dv, ...overRows });
+              f.call(kk, { a: ds, b: queries, bRow: 4 * keyColumns, c: dk, ...overRows });
+              const overKeys = { kept, factors: call, inner: width, rows, sums: scratch };
+              f.call(kq, { a: ds, b: keyRows, bRow: keyRow, c: dq, ...overKeys });
             },
             fast,
           );

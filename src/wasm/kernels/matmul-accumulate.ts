@@ -58,8 +58,8 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
   const [down, along] = stepsOf(spec, of);
   return module.func(
     of.name,
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, a, b, bRow, c, factors, inner, groups) => {
+    { a: "i32", b: "i32", bRow: "i32", c: "i32", factors: "i32", inner: "i32", groups: "i32" },
+    (f, { a, b, bRow, c, factors, inner, groups }) => {
       if (panels === 0) return;
       const acc = tileOf(f, spec);
       const group = f.local("i32");
@@ -106,8 +106,18 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
   const madd = maddOf(spec.fused);
   return module.func(
     `${of.name}Kept`,
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, a, kept, b, bRow, c, factors, inner, rows, sums) => {
+    {
+      a: "i32",
+      kept: "i32",
+      b: "i32",
+      bRow: "i32",
+      c: "i32",
+      factors: "i32",
+      inner: "i32",
+      rows: "i32",
+      sums: "i32",
+    },
+    (f, { a, kept, b, bRow, c, factors, inner, rows, sums }) => {
       if (width === 0) return;
       const [n, e, row, at] = [0, 1, 2, 3].map(() => f.local("i32"));
       f.loop(

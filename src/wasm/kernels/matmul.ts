@@ -24,7 +24,7 @@ import {
 } from "../assembler/index.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
 import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../codegen/spec.ts";
-import { memoryImport } from "./forward.ts";
+import { memoryImport } from "./row-tile.ts";
 
 /** What a product's kernel is specialised on; sizes are not among it. */
 export interface ProductSpec {
@@ -98,8 +98,8 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    ["i32", "i32"],
-    (f, task, ws) => {
+    { task: "i32", ws: "i32" },
+    (f, { task, ws }) => {
       const word = (at: number): Local<"i32"> => f.int(i32.load(task, at));
       const depth = word(ProductStruct.depth);
       const columns = word(ProductStruct.columns);
@@ -191,8 +191,8 @@ function product(module: ModuleBuilder, spec: ProductSpec): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     "product",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, a, b, length, c, cRow, from, fromRow, strips) => {
+    { a: "i32", b: "i32", length: "i32", c: "i32", cRow: "i32", from: "i32", fromRow: "i32", strips: "i32" },
+    (f, { a, b, length, c, cRow, from, fromRow, strips }) => {
       const acc = Array.from({ length: rows }, () => Array.from({ length: vectors }, () => f.local("v128")));
       const columns = acc[0].map(() => f.local("v128"));
       const bAt = f.local("i32");
@@ -265,8 +265,8 @@ function packing(
 
   const across = module.func(
     `across ${name}`,
-    ["i32", "i32", "i32", "i32", "i32"],
-    (f, source, deep, count, length, target) =>
+    { source: "i32", deep: "i32", count: "i32", length: "i32", target: "i32" },
+    (f, { source, deep, count, length, target }) =>
       withConstants(f, spec, (m) =>
         strips(f, count, () => {
           const at = f.int(source);
@@ -289,8 +289,8 @@ function packing(
 
   const along = module.func(
     `along ${name}`,
-    ["i32", "i32", "i32", "i32", "i32"],
-    (f, source, line, count, length, target) =>
+    { source: "i32", line: "i32", count: "i32", length: "i32", target: "i32" },
+    (f, { source, line, count, length, target }) =>
       withConstants(f, spec, (m) => {
         const at = Array.from({ length: width }, () => f.local("i32"));
         const last = f.local("i32");

@@ -15,8 +15,7 @@ import {
 import { PackStruct, paddedValue } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
 import { panelOf, type Spec } from "../codegen/spec.ts";
-import { memoryImport } from "./forward.ts";
-import { copyRow } from "./row-tile.ts";
+import { copyRow, memoryImport } from "./row-tile.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
@@ -24,23 +23,27 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
   const columns = panelOf(spec.tile);
   const bytes = spec.key === "float32" ? 4 : 2;
 
-  const keys = module.func("keys", ["i32", "i32", "i32", "i32"], (f, source, row, count, target) => {
-    withConstants(f, spec, (m) => {
-      f.loop(
-        () => i32.gt_s(count, 0),
-        () => {
-          f.when(
-            i32.ge_s(count, columns),
-            () => wholePanel(f, m, source, row, target),
-            () => lastPanel(f, m, source, row, target, count),
-          );
-          f.step(source, i32.mul(row, columns));
-          f.step(target, 4 * columns * spec.dk);
-          f.step(count, -columns);
-        },
-      );
-    });
-  });
+  const keys = module.func(
+    "keys",
+    { source: "i32", row: "i32", count: "i32", target: "i32" },
+    (f, { source, row, count, target }) => {
+      withConstants(f, spec, (m) => {
+        f.loop(
+          () => i32.gt_s(count, 0),
+          () => {
+            f.when(
+              i32.ge_s(count, columns),
+              () => wholePanel(f, m, source, row, target),
+              () => lastPanel(f, m, source, row, target, count),
+            );
+            f.step(source, i32.mul(row, columns));
+            f.step(target, 4 * columns * spec.dk);
+            f.step(count, -columns);
+          },
+        );
+      });
+    },
+  );
 
   /** Four keys at a time: four vectors along d become four along the keys. */
   function wholePanel(
@@ -100,25 +103,29 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
   }
 
   const width = paddedValue(spec);
-  const rows = module.func("values", ["i32", "i32", "i32", "i32"], (f, source, row, count, target) => {
-    withConstants(f, spec, (m) => {
-      f.loop(
-        () => i32.gt_s(count, 0),
-        () => {
-          copyRow(f, m, spec.value, spec.dv, source, target);
-          for (let e = spec.dv; e < width; e++) f.store("i32.store", target, 0, 4 * e);
-          f.step(source, row);
-          f.step(target, 4 * width);
-          f.step(count, -1);
-        },
-      );
-    });
-  });
+  const rows = module.func(
+    "values",
+    { source: "i32", row: "i32", count: "i32", target: "i32" },
+    (f, { source, row, count, target }) => {
+      withConstants(f, spec, (m) => {
+        f.loop(
+          () => i32.gt_s(count, 0),
+          () => {
+            copyRow(f, m, spec.value, spec.dv, source, target);
+            for (let e = spec.dv; e < width; e++) f.store("i32.store", target, 0, 4 * e);
+            f.step(source, row);
+            f.step(target, 4 * width);
+            f.step(count, -1);
+          },
+        );
+      });
+    },
+  );
 
   module.func(
     "run",
-    ["i32", "i32"],
-    (f, task) => {
+    { task: "i32", workspace: "i32" },
+    (f, { task }) => {
       const word = (at: number): I32Value => i32.load(task, at);
       f.when(word(PackStruct.target), () =>
         f.call(

@@ -75,50 +75,54 @@ export function scores(
   const { tile } = spec;
   const { depth, row: rowBytes } = of;
   const panel = panelOf(tile);
-  return module.func(of.name, ["i32", "i32", "i32", "i32", "i32"], (f, q, k, s, panels, groups) => {
-    const acc = tileOf(f, spec);
-    const group = f.local("i32");
-    const a = f.local("i32");
-    const b = f.local("i32");
-    const qRow = f.local("i32");
-    const sRow = f.local("i32");
-    f.loop(
-      () => panels,
-      () => {
-        f.set(group, groups);
-        f.set(qRow, q);
-        f.set(sRow, s);
-        f.repeat(() => {
-          f.set(a, qRow);
-          f.set(b, k);
-          if (depth === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
-          else {
-            const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
-            const end = f.int(i32.add(a, 4 * depth));
-            accumulateTile(
-              f,
-              spec,
-              acc,
-              { at: a, row: rowBytes, step: 4 },
-              { at: b, step: 4 * panel },
-              end,
-              unroll,
+  return module.func(
+    of.name,
+    { q: "i32", k: "i32", s: "i32", panels: "i32", groups: "i32" },
+    (f, { q, k, s, panels, groups }) => {
+      const acc = tileOf(f, spec);
+      const group = f.local("i32");
+      const a = f.local("i32");
+      const b = f.local("i32");
+      const qRow = f.local("i32");
+      const sRow = f.local("i32");
+      f.loop(
+        () => panels,
+        () => {
+          f.set(group, groups);
+          f.set(qRow, q);
+          f.set(sRow, s);
+          f.repeat(() => {
+            f.set(a, qRow);
+            f.set(b, k);
+            if (depth === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
+            else {
+              const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
+              const end = f.int(i32.add(a, 4 * depth));
+              accumulateTile(
+                f,
+                spec,
+                acc,
+                { at: a, row: rowBytes, step: 4 },
+                { at: b, step: 4 * panel },
+                end,
+                unroll,
+              );
+            }
+            acc.forEach((row, r) =>
+              row.forEach((x, j) => f.storeVector(sRow, x, r * spec.keyTile * 4 + 16 * j)),
             );
-          }
-          acc.forEach((row, r) =>
-            row.forEach((x, j) => f.storeVector(sRow, x, r * spec.keyTile * 4 + 16 * j)),
-          );
-          f.step(qRow, tile.rows * rowBytes);
-          f.step(sRow, tile.rows * spec.keyTile * 4);
-          f.step(group, -1);
-          return group;
-        });
-        f.step(k, 4 * panel * depth);
-        f.step(s, 4 * panel);
-        f.step(panels, -1);
-      },
-    );
-  });
+            f.step(qRow, tile.rows * rowBytes);
+            f.step(sRow, tile.rows * spec.keyTile * 4);
+            f.step(group, -1);
+            return group;
+          });
+          f.step(k, 4 * panel * depth);
+          f.step(s, 4 * panel);
+          f.step(panels, -1);
+        },
+      );
+    },
+  );
 }
 
 /** values(p, v, vRow, o, alpha, keys, groups): O = α·O + P·V over `keys` ≥ 1 rows of V. */
@@ -129,8 +133,8 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     "values",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, p, v, vRow, o, alpha, keys, groups) => {
+    { p: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32", groups: "i32" },
+    (f, { p, v, vRow, o, alpha, keys, groups }) => {
       if (panels === 0) return;
       const acc = tileOf(f, spec);
       const group = f.local("i32");
@@ -190,8 +194,8 @@ export function finite(
 ): Func & { result: "i32" } {
   return module.func(
     name,
-    ["i32", "i32", "i32"],
-    (f, v, vRow, keys) => {
+    { v: "i32", vRow: "i32", keys: "i32" },
+    (f, { v, vRow, keys }) => {
       const bad = [0, 1].map(() => f.let(ZERO));
       const zero = f.let(ZERO);
       f.loop(
@@ -221,8 +225,18 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     "valuesKept",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, p, kept, v, vRow, o, alpha, keys, rows, sums) => {
+    {
+      p: "i32",
+      kept: "i32",
+      v: "i32",
+      vRow: "i32",
+      o: "i32",
+      alpha: "i32",
+      keys: "i32",
+      rows: "i32",
+      sums: "i32",
+    },
+    (f, { p, kept, v, vRow, o, alpha, keys, rows, sums }) => {
       const k = f.local("i32");
       const e = f.local("i32");
       const row = f.local("i32");

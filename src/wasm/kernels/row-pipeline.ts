@@ -14,7 +14,7 @@ import {
   v128,
 } from "../assembler/index.ts";
 import { type Arithmetic, withConstants } from "../codegen/math.ts";
-import { memoryImport } from "./forward.ts";
+import { memoryImport } from "./row-tile.ts";
 
 /** Words of a task: how many rows, numbers of a row, and where each array's first row lies. */
 export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
@@ -41,8 +41,8 @@ export function pipelineKernel(
   const module = new ModuleBuilder(memoryImport(spec));
   module.func(
     "run",
-    ["i32", "i32"],
-    (f, task) => {
+    { task: "i32", workspace: "i32" },
+    (f, { task }) => {
       const rows = f.int(i32.load(task, PipelineStruct.rows));
       const count = f.int(i32.load(task, PipelineStruct.count));
       const at = Array.from({ length: arrays }, (_, n) =>

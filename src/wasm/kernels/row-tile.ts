@@ -3,6 +3,7 @@
  * resuming the state, finishing it, and walking the runs of keys that the planner left.
  */
 import {
+  type Func,
   type FunctionBuilder,
   f32,
   f32x4,
@@ -25,8 +26,120 @@ import {
   type Workspace,
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../codegen/math.ts";
-import type { Spec, Storage } from "../codegen/spec.ts";
+import { panelOf, type Spec, type Storage } from "../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
+
+/** The memory every kernel imports: at least one page, at most 4 GiB. */
+export const memoryImport = (spec: { shared: boolean }) => ({
+  initial: 1,
+  maximum: 65536,
+  shared: spec.shared,
+});
+
+/** A task's query rows, and where a kernel has what belongs to them. */
+export interface TaskRows {
+  readonly call: Local<"i32">;
+  /** Number of rows, and of strips of the register tile. */
+  readonly count: Local<"i32">;
+  readonly groups: Local<"i32">;
+  readonly head: Local<"i32">;
+  readonly row0: Local<"i32">;
+  readonly keyBase: Local<"i32">;
+  /** Addresses in the workspace: queries, scores, m and l and α, eight numbers of scratch. */
+  readonly q: Local<"i32">;
+  readonly s: Local<"i32">;
+  readonly stats: Local<"i32">;
+  readonly scratch: Local<"i32">;
+  /** Bytes from value row to value row. */
+  readonly vRow: Local<"i32">;
+}
+
+/** Reads a task and copies its queries, times the scale, into the workspace; rows that fill the last strip are zero. */
+export function beginRows(
+  f: FunctionBuilder,
+  spec: Spec,
+  space: Workspace,
+  task: Local<"i32">,
+  ws: Local<"i32">,
+): TaskRows {
+  const call = f.int(i32.load(task, TaskStruct.call));
+  const count = f.int(i32.load(task, TaskStruct.rows));
+  const groups = f.int(i32.div_s(i32.add(count, spec.tile.rows - 1), spec.tile.rows));
+  const head = f.int(i32.load(task, TaskStruct.head));
+  const row0 = f.int(i32.load(task, TaskStruct.row0));
+  const keyBase = f.int(i32.load(task, TaskStruct.keyBase));
+  const q = f.int(i32.add(ws, space.queries));
+  const s = f.int(i32.add(ws, space.scores));
+  const stats = f.int(i32.add(ws, space.stats));
+  const scratch = f.int(i32.add(ws, space.scratch));
+  const vRow = f.int(i32.load(call, CallStruct.valueRow));
+  const target = f.int(q);
+  loadQueries(f, spec, call, f.int(i32.load(task, TaskStruct.query)), target, count);
+  const padding = f.int(i32.sub(i32.mul(groups, spec.tile.rows), count));
+  // Rows of dk numbers, perhaps not a multiple of four: the workspace has padding after them.
+  f.when(padding, () => clear(f, target, i32.mul(padding, queryRowBytes(spec))));
+  return { call, count, groups, head, row0, keyBase, q, s, stats, scratch, vRow };
+}
+
+/** A tile of keys whose scores are computed. */
+export interface ScoreTile {
+  /** First key, number of keys, and number of columns: keys rounded up to whole panels. */
+  readonly key: Local<"i32">;
+  readonly width: Local<"i32">;
+  readonly columns: Local<"i32">;
+  /** 1 where a cell of the tile may be hidden. */
+  readonly masked: Local<"i32">;
+}
+
+/** Functions of the first two passes; a full tile is left as it is where `rowMax` is not given. */
+export interface ScorePasses {
+  readonly scoreProduct: Func;
+  readonly rowMax?: Func;
+  readonly maskedRowMax: Func;
+}
+
+/** Passes 1 and 2 of every visible tile of keys, then `rest` of it: s = q·kᵀ, then scores changed and masked, m and α. */
+export function eachScoreTile(
+  f: FunctionBuilder,
+  spec: Spec,
+  task: Local<"i32">,
+  rows: TaskRows,
+  { scoreProduct, rowMax, maskedRowMax }: ScorePasses,
+  rest: (tile: ScoreTile) => void,
+): void {
+  const panel = panelOf(spec.tile);
+  const { call, count, groups, head, row0, keyBase, q, s, stats, scratch } = rows;
+  eachTile(f, spec, task, (key, end, partial, run) => {
+    const width = f.int(i32.sub(end, key));
+    const panels = f.int(i32.div_s(i32.add(width, panel - 1), panel));
+    const columns = f.int(i32.mul(panels, panel));
+    const masked = f.int(i32.or(i32.ne(partial, 0), i32.ne(columns, width)));
+    f.block((leave) => {
+      if (spec.tensors.length > 0) {
+        const scan = scanTensors(f, spec, task, call, count, key, end);
+        leave(i32.eqz(scan.some));
+        f.set(masked, i32.or(masked, i32.eqz(scan.all)));
+      }
+      // 1 s = q·kᵀ
+      const k = i32.add(i32.load(task, TaskStruct.key), i32.mul(i32.sub(key, keyBase), 4 * spec.dk));
+      f.call(scoreProduct, { q, k, s, panels, groups });
+      // 2 m, α from max s
+      const first = f.int(0);
+      const tile = { task, scratch, s, stats, rows: count, head, row: row0, key, columns, first };
+      f.when(
+        masked,
+        () => {
+          const { from, to } = maskSpan(f, spec, run, key, width, columns);
+          f.call(maskedRowMax, { ...tile, from, to });
+        },
+        () => {
+          if (rowMax) f.call(rowMax, { ...tile, from: 0, to: 0 });
+        },
+      );
+      rest({ key, width, columns, masked });
+    });
+  });
+}
 
 /** Copies `rows` queries, times the call's scale, into the workspace; rows up to the register tile are zero. */
 export function loadQueries(

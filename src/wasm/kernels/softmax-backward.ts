@@ -37,8 +37,20 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
   const rowBytes = 4 * spec.keyTile;
   return module.func(
     masked ? "slopesMasked" : "slopes",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, s, ds, kept, stats, rows, row, key, columns, from, to) => {
+    {
+      task: "i32",
+      s: "i32",
+      ds: "i32",
+      kept: "i32",
+      stats: "i32",
+      rows: "i32",
+      row: "i32",
+      key: "i32",
+      columns: "i32",
+      from: "i32",
+      to: "i32",
+    },
+    (f, { task, s, ds, kept, stats, rows, row, key, columns, from, to }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
       const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
       const cells = new ScoreRow(f, spec, task, call, masked);

@@ -71,8 +71,21 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
   const stride = statStride(spec);
   return module.func(
     masked ? "maximaMasked" : "maxima",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, scratch, s, stats, rows, head, row, key, columns, first, from, to) => {
+    {
+      task: "i32",
+      scratch: "i32",
+      s: "i32",
+      stats: "i32",
+      rows: "i32",
+      head: "i32",
+      row: "i32",
+      key: "i32",
+      columns: "i32",
+      first: "i32",
+      from: "i32",
+      to: "i32",
+    },
+    (f, { task, scratch, s, stats, rows, head, row, key, columns, first, from, to }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
       const at = f.local("i32");
       const highest = [f.local("v128"), f.local("v128")];
@@ -172,8 +185,8 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
     "exponentials",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, s, stats, rows, row, key, columns) => {
+    { task: "i32", s: "i32", stats: "i32", rows: "i32", row: "i32", key: "i32", columns: "i32" },
+    (f, { task, s, stats, rows, row, key, columns }) => {
       const at = f.local("i32");
       const end = f.local("i32");
       const sums = [f.local("v128"), f.local("v128")];
@@ -243,83 +256,91 @@ export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const rowBytes = spec.keyTile * 4;
   const madd = maddOf(spec.fused);
-  return module.func("totals", ["i32", "i32", "i32", "i32"], (f, s, stats, rows, columns) => {
-    const at = f.local("i32");
-    const end = f.local("i32");
-    const sums = Array.from({ length: GROUPS }, () => f.local("v128"));
-    const groups = Math.min(GROUPS, Math.ceil(paddedRows(spec) / 4));
-    const some = (count: number): void => {
-      f.set(at, s);
-      f.set(end, i32.add(s, i32.shl(columns, 2)));
-      for (const x of sums) f.set(x, ZERO);
-      f.repeat(() => {
-        for (let g = 0; g < count; g++) {
-          const [a, b, c, d] = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
-          const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-          const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
-          for (const [x, y, lanes] of [
-            [ab0, cd0, [0, 1, 4, 5]],
-            [ab0, cd0, [2, 3, 6, 7]],
-            [ab1, cd1, [0, 1, 4, 5]],
-            [ab1, cd1, [2, 3, 6, 7]],
-          ] as const)
-            f.set(sums[g], f32x4.add(sums[g], shuffle32(x, y, lanes)));
-        }
-        f.step(at, 16);
-        return i32.ne(at, end);
-      });
-      for (let g = 0; g < count; g++)
-        f.storeVector(
-          stats,
-          madd(v128.load(stats, stride + 16 * g), v128.load(stats, 2 * stride + 16 * g), sums[g]),
-          stride + 16 * g,
-        );
-      f.step(s, 4 * count * rowBytes);
-      f.step(stats, 16 * count);
-      f.step(rows, -4 * count);
-    };
-    f.loop(
-      () => i32.gt_s(rows, 4 * (groups - 1)),
-      () => some(groups),
-    );
-    if (groups > 1)
+  return module.func(
+    "totals",
+    { s: "i32", stats: "i32", rows: "i32", columns: "i32" },
+    (f, { s, stats, rows, columns }) => {
+      const at = f.local("i32");
+      const end = f.local("i32");
+      const sums = Array.from({ length: GROUPS }, () => f.local("v128"));
+      const groups = Math.min(GROUPS, Math.ceil(paddedRows(spec) / 4));
+      const some = (count: number): void => {
+        f.set(at, s);
+        f.set(end, i32.add(s, i32.shl(columns, 2)));
+        for (const x of sums) f.set(x, ZERO);
+        f.repeat(() => {
+          for (let g = 0; g < count; g++) {
+            const [a, b, c, d] = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
+            const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
+            const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
+            for (const [x, y, lanes] of [
+              [ab0, cd0, [0, 1, 4, 5]],
+              [ab0, cd0, [2, 3, 6, 7]],
+              [ab1, cd1, [0, 1, 4, 5]],
+              [ab1, cd1, [2, 3, 6, 7]],
+            ] as const)
+              f.set(sums[g], f32x4.add(sums[g], shuffle32(x, y, lanes)));
+          }
+          f.step(at, 16);
+          return i32.ne(at, end);
+        });
+        for (let g = 0; g < count; g++)
+          f.storeVector(
+            stats,
+            madd(v128.load(stats, stride + 16 * g), v128.load(stats, 2 * stride + 16 * g), sums[g]),
+            stride + 16 * g,
+          );
+        f.step(s, 4 * count * rowBytes);
+        f.step(stats, 16 * count);
+        f.step(rows, -4 * count);
+      };
       f.loop(
-        () => i32.gt_s(rows, 0),
-        () => some(1),
+        () => i32.gt_s(rows, 4 * (groups - 1)),
+        () => some(groups),
       );
-  });
+      if (groups > 1)
+        f.loop(
+          () => i32.gt_s(rows, 0),
+          () => some(1),
+        );
+    },
+  );
 }
 
 /** totalsByRow(s, stats, rows, width): the same for few rows, one after another. */
 export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const madd = maddOf(spec.fused);
-  return module.func("totalsByRow", ["i32", "i32", "i32", "i32"], (f, s, stats, rows, width) => {
-    const at = f.local("i32");
-    const sum = f.local("f32");
-    f.loop(
-      () => rows,
-      () => {
-        f.set(sum, 0);
-        f.set(at, s);
-        const end = f.int(i32.add(s, i32.shl(width, 2)));
-        f.repeat(() => {
-          f.set(sum, f32.add(sum, f32.load(at)));
-          f.step(at, 4);
-          return i32.ne(at, end);
-        });
-        const l = madd(
-          v128.load32_splat(stats, stride),
-          v128.load32_splat(stats, 2 * stride),
-          f32x4.splat(sum),
-        );
-        f.store("f32.store", stats, f32x4.extract_lane(l, 0), stride);
-        f.step(s, spec.keyTile * 4);
-        f.step(stats, 4);
-        f.step(rows, -1);
-      },
-    );
-  });
+  return module.func(
+    "totalsByRow",
+    { s: "i32", stats: "i32", rows: "i32", width: "i32" },
+    (f, { s, stats, rows, width }) => {
+      const at = f.local("i32");
+      const sum = f.local("f32");
+      f.loop(
+        () => rows,
+        () => {
+          f.set(sum, 0);
+          f.set(at, s);
+          const end = f.int(i32.add(s, i32.shl(width, 2)));
+          f.repeat(() => {
+            f.set(sum, f32.add(sum, f32.load(at)));
+            f.step(at, 4);
+            return i32.ne(at, end);
+          });
+          const l = madd(
+            v128.load32_splat(stats, stride),
+            v128.load32_splat(stats, 2 * stride),
+            f32x4.splat(sum),
+          );
+          f.store("f32.store", stats, f32x4.extract_lane(l, 0), stride);
+          f.step(s, spec.keyTile * 4);
+          f.step(stats, 4);
+          f.step(rows, -1);
+        },
+      );
+    },
+  );
 }
 
 /**
@@ -329,8 +350,18 @@ export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
 export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
   return module.func(
     "finishedWeights",
-    ["i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32", "i32"],
-    (f, task, s, lse, rows, row, key, columns, out, outRow) => {
+    {
+      task: "i32",
+      s: "i32",
+      lse: "i32",
+      rows: "i32",
+      row: "i32",
+      key: "i32",
+      columns: "i32",
+      out: "i32",
+      outRow: "i32",
+    },
+    (f, { task, s, lse, rows, row, key, columns, out, outRow }) => {
       const at = f.local("i32");
       const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
       const unit = f.let(v128.load32_splat(i32.load(task, TaskStruct.call), CallStruct.unit));
