@@ -416,7 +416,7 @@ describe("JSON", () => {
       ["[[[1],2]]", /a number where a list should be/],
       [{ hello: 1 }, /no attention in it: expected nested lists .* got an object with "hello"/],
       ["[]", /no attention in it: .* got a list of 0/],
-      ["[[1,2]", /expected "," or "\]" \(byte 6\)/],
+      ["[[1,2]", /it is cut off \(byte 6\)/],
       ['{"attention": [[1]], "attention": 1}', /the key "attention" comes twice/],
       ["[[01]]", /not a JSON number/],
       ["[[1.]]", /not a JSON number/],
