@@ -1,7 +1,7 @@
 /**
  * What several ranks on one machine reach of the ideal, one thread each: attention over a sequence in parts, forwards and
  * with the backward pass, against the time of one rank that computes everything (taken in the same turns, while the others
- * wait asleep), with the unbalanced plan as a control; and how much of an exchange computing hides.
+ * wait asleep), with the unbalanced plan as a control; how much of an exchange computing hides; and training steps.
  *
  *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
  *
@@ -19,6 +19,7 @@ import {
   shardSequence,
 } from "../src/cluster/index.ts";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../src/index.ts";
+import { languageModel, nextTokenBatch, train } from "../src/train/index.ts";
 
 const { values } = parseArgs({
   options: {
@@ -171,5 +172,32 @@ for (let turn = 0; turn < turns; turn++) {
 if (lead)
   process.stdout.write(
     `64 MiB exchange ${median(moved).toFixed(1)} ms; with as much work beside it, ${median(hidden).toFixed(2)} of the ideal (${spread(hidden)})\n`,
+  );
+
+// Training steps of a decoder of 4 layers, width 128, 32 sequences of 128 tokens in 8 micro-batches: one rank against all.
+const sequence = (n: number) => Int32Array.from({ length: 129 }, (_, i) => (n * 31 + i * i * 7) % 2048);
+const microBatch = (n: number) => nextTokenBatch([0, 1, 2, 3].map((row) => sequence(4 * n + row)));
+async function step(together: boolean): Promise<number> {
+  const marks: number[] = [];
+  if (together || lead)
+    await train({
+      model: languageModel("decoder", { vocabulary: 2048, context: 128, layers: 4, heads: 4, width: 128 }),
+      data: (n) => Array.from({ length: 8 }, (_, m) => microBatch(8 * n + m)),
+      steps: 4,
+      ...(together && { comm }),
+      onStep: () => marks.push(processor()),
+    });
+  else await sleep(3000);
+  // The last two steps: the first ones compile.
+  const own = Float64Array.of(marks.length > 0 ? (marks[3] - marks[1]) / 2 : 0);
+  const all = new Float64Array(size);
+  await comm.allGather(own, all);
+  return Math.max(...all);
+}
+const speedups: number[] = [];
+for (let turn = 0; turn < Math.min(turns, 3); turn++) speedups.push((await step(false)) / (await step(true)));
+if (lead)
+  process.stdout.write(
+    `training: ${size} ranks have ${median(speedups).toFixed(2)} × the tokens of one in the same processor time (${spread(speedups)})\n`,
   );
 await comm.close();
