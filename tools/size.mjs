@@ -43,7 +43,7 @@ export const LIMITS = {
   "heed/nn": 87_000,
   "heed/models: tokenizer.json": 10_000,
   "heed/models": 98_000,
-  "heed/view": 84_000,
+  "heed/view": 92_000,
   "heed/train": 103_000,
   "heed/cluster": 92_000,
   "attention-view: the element, lit and its worker": 45_000,
