@@ -14,4 +14,5 @@ export const COMPUTATIONS: Readonly<Record<string, () => Promise<Computation>>> 
   before: () => of(import("./before/compute.ts")),
   scorers: () => of(import("./scorers/compute.ts")),
   explanation: () => of(import("./explanation/compute.ts")),
+  heads: () => of(import("./heads/compute.ts")),
 };

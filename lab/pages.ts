@@ -68,6 +68,15 @@ export const PAGES: readonly Listed[] = [
     load: () => of(import("./masks/page.ts")),
   },
   {
+    name: "heads",
+    title: "Many heads",
+    point:
+      "A layer looks in many ways at once. Each head has its own shares and its own output, and an average of the shares belongs to none of them.",
+    minutes: 7,
+    needs: ["words", "steps"],
+    load: () => of(import("./heads/page.ts")),
+  },
+  {
     name: "scorers",
     title: "Dot, scaled, additive",
     point:

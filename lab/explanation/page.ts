@@ -1,7 +1,7 @@
 /** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named } from "../frame/svg.ts";
+import { label, line, mark, named, pressable } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
@@ -41,28 +41,22 @@ function picture({ numbers: n, state, wide }: Seen): string {
     const off = j === state.out;
     const width = Math.max(1, n.weights[j] * scaleW);
     weights.push(
-      mark(
-        "g",
-        {
-          "data-act": `out:${j}`,
-          "data-key": `out:${j}`,
-          tabindex: "0",
-          role: "button",
-          class: "press",
-          "aria-label": `Take away ${n.words[j]}: weight ${percent(n.weights[j])}, effect ${percent(n.effects[j])}`,
-          "aria-pressed": String(off),
-        },
-        mark("rect", { x: 0, y: y(place) - g.row / 2, width: g.left + g.bar, height: g.row, class: "hit" }) +
-          label(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }) +
-          (off ? line(g.left - 12 - n.words[j].length * 7, y(place), g.left - 6, y(place), "lb") : "") +
-          mark("rect", {
-            x: g.left,
-            y: y(place) - g.row * 0.32,
-            width,
-            height: g.row * 0.64,
-            class: off ? "fw soft" : "fw",
-          }) +
-          label(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
+      label(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
+      off ? line(g.left - 12 - n.words[j].length * 7, y(place), g.left - 6, y(place), "lb") : "",
+      mark("rect", {
+        x: g.left,
+        y: y(place) - g.row * 0.32,
+        width,
+        height: g.row * 0.64,
+        class: off ? "fw soft" : "fw",
+      }),
+      label(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
+      // On top of what it names, so that its name is all that is read.
+      pressable(
+        `out:${j}`,
+        `Take away ${n.words[j]}: weight ${percent(n.weights[j])}, effect ${percent(n.effects[j])}`,
+        off,
+        mark("rect", { x: 0, y: y(place) - g.row / 2, width: g.left + g.bar, height: g.row, class: "hit" }),
       ),
     );
     const widthE = Math.max(1, n.effects[j] * scaleE);

@@ -1,0 +1,329 @@
+/** Many heads: twelve habits looking from one word at once; what their average hides. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+import { literal, number, percent } from "../frame/words.ts";
+import type { Heads, HeadsNumbers } from "./compute.ts";
+
+type Seen = View<Heads, HeadsNumbers>;
+
+const HEADS = 12;
+const CAT = 2;
+const FINDER = 11;
+const ALL = Array<number>(HEADS).fill(1);
+const only = (head: number) => ALL.map((_, h) => (h === head ? 1 : 0));
+
+export const initial: Heads = { on: ALL, groups: HEADS, hide: true, guess1: -1 };
+
+const heard = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
+const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
+
+function picture({ numbers: n, state, wide }: Seen): string {
+  const g = wide ? { x: 78, y: 64, w: 44, h: 29, bar: 640 } : { x: 34, y: 34, w: 25, h: 17, bar: 340 };
+  const parts: string[] = [];
+  for (const [j, word] of n.words.entries())
+    parts.push(
+      wide
+        ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
+            class: `mid s12 ${word === "it" ? "tq bold" : ""}`,
+          })
+        : label(g.x + (j + 0.5) * g.w, g.y - 6, word.slice(0, 3), { class: "mid s11" }),
+    );
+  parts.push(
+    label(
+      wide ? g.x - 8 : 2,
+      wide ? g.y - 34 : 10,
+      wide ? "“it” looks: each row is a head, press it to mute it" : "“it” looks; rows are heads",
+      { class: `second s12 ${wide ? "" : ""}` },
+    ),
+  );
+  if (wide) parts.push(label(g.bar, g.y - 8, "length of its output", { class: "second s12" }));
+  const cells: string[] = [];
+  const outputs: string[] = [];
+  const longest = 4.6;
+  for (const [h, row] of n.weights.entries()) {
+    const y = g.y + h * g.h;
+    const on = state.on[h] === 1;
+    const inside = row
+      .map(
+        (weight, j) =>
+          mark("rect", {
+            x: g.x + j * g.w + 0.5,
+            y: y + 0.5,
+            width: g.w - 1,
+            height: g.h - 1,
+            class: on ? weightClass(weight) : "fhover",
+          }) +
+          (wide && on && weight >= 0.1
+            ? label(g.x + (j + 0.5) * g.w, y + g.h / 2 + 4, (100 * weight).toFixed(0), {
+                class: `mid s11 mono ${textClass(weight)}`,
+              })
+            : ""),
+      )
+      .join("");
+    cells.push(
+      inside,
+      label(g.x - 6, y + g.h / 2 + 4, wide ? `head ${h}` : String(h), {
+        class: `end ${wide ? "s12" : "s11"} ${on ? "" : "third"}`,
+      }),
+      // On top of what it names, so that its name is all that is read.
+      pressable(
+        `head:${h}`,
+        `Head ${h}: most, ${percent(Math.max(...row))}, at ${n.words[top(row)]}`,
+        on,
+        mark("rect", { x: 0, y, width: g.x + 12 * g.w, height: g.h, class: "hit" }),
+      ),
+    );
+    if (wide)
+      outputs.push(
+        mark("rect", {
+          x: g.bar,
+          y: y + 6,
+          width: (on ? n.lengths[h] / longest : 0) * 190,
+          height: g.h - 12,
+          class: "fv",
+        }),
+        label(
+          g.bar + (on ? n.lengths[h] / longest : 0) * 190 + 5,
+          y + g.h / 2 + 4,
+          on ? number(n.lengths[h]) : "muted",
+          { class: `s11 mono ${on ? "" : "third"}` },
+        ),
+      );
+  }
+  parts.push(named("weights", cells.join("")), named("outputs", outputs.join("")));
+  if (state.hide) return parts.join("");
+  const y = g.y + HEADS * g.h + (wide ? 12 : 6);
+  parts.push(
+    label(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", { class: `end bold ${wide ? "s12" : "s11"}` }),
+  );
+  parts.push(
+    named(
+      "average",
+      n.average
+        .map(
+          (weight, j) =>
+            mark("rect", {
+              x: g.x + j * g.w + 0.5,
+              y: y + 0.5,
+              width: g.w - 1,
+              height: g.h - 1,
+              class: weightClass(weight),
+            }) +
+            label(g.x + (j + 0.5) * g.w, y + g.h / 2 + 4, (100 * weight).toFixed(0), {
+              class: `mid s11 mono ${textClass(weight)}`,
+            }),
+        )
+        .join(""),
+    ),
+  );
+  if (wide) {
+    const [bx, by] = [g.x, y + 62];
+    const scale = 250 / Math.max(n.averageOfOutputs, n.outputOfAverages, 0.01);
+    parts.push(
+      line(bx, by - 18, 840, by - 18, "lline"),
+      label(bx, by + 4, "average of the outputs", { class: "s12" }),
+      mark("rect", { x: bx + 260, y: by - 8, width: n.averageOfOutputs * scale, height: 14, class: "fv" }),
+      label(bx + 266 + n.averageOfOutputs * scale, by + 4, `length ${number(n.averageOfOutputs)}`, {
+        class: "s12 mono",
+      }),
+      label(bx, by + 28, "average weights × average values", { class: "s12" }),
+      mark("rect", {
+        x: bx + 260,
+        y: by + 16,
+        width: n.outputOfAverages * scale,
+        height: 14,
+        class: "fv soft",
+      }),
+      label(bx + 266 + n.outputOfAverages * scale, by + 28, `length ${number(n.outputOfAverages)}`, {
+        class: "s12 mono",
+      }),
+    );
+  }
+  return parts.join("");
+}
+
+export const page: Page<Heads, HeadsNumbers> = {
+  name: "heads",
+  title: "Many heads",
+  point:
+    "A layer looks in many ways at once. Each head has its own shares and its own output, and an average of the shares belongs to none of them.",
+  initial,
+  check: (state) => ({
+    ...state,
+    on: state.on.length === HEADS ? state.on.map((one) => (one === 1 ? 1 : 0)) : ALL,
+    groups: [12, 4, 1].includes(state.groups) ? state.groups : HEADS,
+  }),
+  steps: [
+    {
+      title: "Twelve at once",
+      state: {},
+      text: ({
+        numbers: n,
+      }) => html`<p>One head has one query for each word, so it can ask one thing. Language needs many: what does “it” mean? What does it do? Where does the sentence begin?</p>
+<p>So a layer has several heads side by side, each with its own queries, keys and values. These are the twelve of the last layer of a trained model, all looking from “it”. Head ${FINDER} gives “cat” <b>${percent(n.weights[FINDER][CAT])}</b>. Head 9 looks at “tired”, head 3 at “mat”.</p>
+<p><b>Press a row</b> to mute a head.</p>`,
+    },
+    {
+      title: "The average",
+      state: {},
+      text: () =>
+        html`<p>It is tempting to average the twelve rows and call that “the attention” of the layer. Many pictures do.</p>`,
+      predict: {
+        ask: "Head 11 gives “cat” 68 %. What does the average of all twelve give it?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 40,
+        unit: " %",
+        show: { hide: false },
+        say: (guess, { numbers: n }) =>
+          html`You said ${guess} %. It is <b>${percent(n.average[CAT])}</b>, less than the ${percent(n.average[0])} of the start mark. The one head that found the cat is one of twelve, and the average says that nobody did.`,
+      },
+    },
+    {
+      title: "Outputs are what is passed on",
+      state: { hide: false },
+      text: ({
+        numbers: n,
+      }) => html`<p>What leaves the layer are the heads’ <em>outputs</em>: weights times values, one list of 32 numbers each. Average those, and the result has length ${number(n.averageOfOutputs)}. Average the weights and the values first and multiply then: ${number(n.outputOfAverages)}. The two are apart by <b>${percent(n.apart)}</b> of the first.</p>
+<p>A product of averages is not an average of products. A head with sharp weights usually has much to say about just those words, and that is what averaging first throws away.</p>`,
+    },
+    {
+      title: "Side by side, then mixed",
+      state: { on: only(FINDER), hide: false },
+      text: ({
+        state,
+      }) => html`<p>A layer does not average outputs either. It writes them one after another, 12 × 32 = 384 numbers, and a learned matrix W<sup>o</sup> mixes them: how much of which head goes where.</p>
+<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
+<p>Twelve heads of 32 cost what one head of 384 costs: the same matrices, cut into pieces. What is bought is twelve rows of shares in place of one. ${heard(state.on).length === 1 ? html`Now you hear head ${heard(state.on)[0]} alone.` : ""}</p>`,
+    },
+    {
+      title: "Sharing keys and values",
+      state: { groups: 4, hide: false },
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>A model that writes keeps the keys and values of all words so far. With twelve heads that is ${(HEADS * 32 * 2 * 2).toLocaleString("en-US")} bytes a word and layer in float16. Newer models let several queries read the same keys: <em>grouped-query</em> attention. With ${state.groups} key ${state.groups === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
+<p>This model was not trained for it, so its heads now ask questions whose labels belong to another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
+    },
+  ],
+  picture,
+  label: ({ numbers: n, state }) =>
+    `Twelve heads looking from “it” at twelve words; ${heard(state.on).length} are heard. Their average gives “cat” ${percent(n.average[CAT])}.`,
+  caption: ({ numbers: n, state }) => {
+    const list = heard(state.on);
+    if (state.hide)
+      return html`${list
+        .map((h) => [h, Math.max(...n.weights[h])] as const)
+        .sort((a, b) => b[1] - a[1])
+        .slice(0, 3)
+        .map(
+          ([h, share], i) =>
+            html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[top(n.weights[h])]}”`,
+        )}. What is their average?`;
+    if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[top(n.average)]}”, ${percent(n.average[CAT])} to “cat”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
+  },
+  control: ({
+    state,
+    used,
+  }) => html`<button type="button" data-act="solo">Head 11 alone</button><button type="button" data-act="all">All</button>
+${used && html`<span class="choice roomy">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${groups} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`}`,
+  actions: {
+    head: ({ state }, h) => ({
+      hide: false,
+      on: state.on.map((one, i) => (i === Number(h) ? 1 - one : one)),
+    }),
+    solo: () => ({ on: only(FINDER), hide: false }),
+    all: () => ({ on: ALL, hide: false }),
+    groups: (_, groups) => ({ groups: Number(groups) }),
+  },
+  drags: {},
+  code: {
+    typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+// What each head gives to "cat"; which are heard.
+const cat = Float64Array.of(
+${rows(
+  n.weights.map((row) => literal(row[CAT])),
+  "  ",
+)});
+const on = Uint8Array.of(
+${rows(state.on.map(String), "  ")});
+
+// An average is attention with equal scores.
+const zeros = tensor(new Float64Array(12), [12, 1]);
+const one = tensor(Float64Array.of(1), [1, 1]);
+const { output } = scaledDotProductAttention(
+  one, zeros, tensor(cat, [12, 1]),
+  { attnMask: tensor(on, [1, 12], "bool") });
+console.log(output.at(0, 0).toFixed(3));`,
+    python: ({ numbers: n, state }) => `import numpy as np
+
+# What each head gives to "cat"; which are heard.
+cat = np.array([
+${rows(
+  n.weights.map((row) => literal(row[CAT])),
+  "    ",
+)}])
+on = np.array([
+${rows(state.on.map(String), "    ")}]) == 1
+
+average = cat[on].mean() if on.any() else 0
+print(f"{average:.3f}")`,
+    printed: ({ numbers: n }) => n.listed.toFixed(3),
+    lit: () => "mean()",
+    names: { cat: "weights", average: "average", output: "average" },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `Shares of “it” by head, ${state.groups} key heads`,
+    columns: ["head", ...n.words, "output"],
+    rows: [
+      ...n.weights.map((row, h) => [
+        `${h}${state.on[h] === 1 ? "" : " (muted)"}`,
+        ...row.map((weight) => Number(weight.toPrecision(3))),
+        Number(n.lengths[h].toPrecision(3)),
+      ]),
+      [
+        "average",
+        ...n.average.map((weight) => Number(weight.toPrecision(3))),
+        Number(n.averageOfOutputs.toPrecision(3)),
+      ],
+    ],
+  }),
+  tasks: [
+    {
+      text: "Mute heads until the average gives “cat” more than the start mark, with at least three heads heard.",
+      done: ({ numbers: n, state }) =>
+        state.groups === HEADS && heard(state.on).length >= 3 && n.average[CAT] > n.average[0],
+    },
+    {
+      text: "Find a pair of heads whose average of outputs and output of averages are more than 60 % apart.",
+      done: ({ numbers: n, state }) =>
+        state.groups === HEADS && heard(state.on).length === 2 && n.apart > 0.6,
+    },
+  ],
+  recall: [
+    [
+      "Why is the average of twelve rows of weights not “the attention of the layer”?",
+      "What is passed on are outputs, weights times values of each head. A product of averages is not an average of products.",
+    ],
+    [
+      "What do twelve small heads cost, compared with one large one?",
+      "The same parameters and the same products. They are the same matrices cut into twelve, with twelve softmaxes.",
+    ],
+  ],
+  limits:
+    "A head that looks sharply at one word is easy to name and to admire. Whether the model needs it is another question: in many models most heads can be removed, one at a time, with little loss.",
+  trained: {
+    text: "See these twelve heads in the explorer",
+    address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
+  },
+};
+
+/** Twelve items in lines of six. */
+function rows(items: readonly string[], indent: string): string {
+  return `${indent}${items.slice(0, 6).join(", ")},\n${indent}${items.slice(6).join(", ")}`;
+}
