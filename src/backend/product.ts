@@ -21,7 +21,7 @@ export interface MatmulOptions {
   readonly accumulate?: Tensor;
 }
 
-/** Rows of a tile that may be written behind the last one of a new result: room is left for as many. */
+/** Rows of a tile that may be written after the last one of a new result, which has as much padding. */
 export const STRIP_ROWS = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */

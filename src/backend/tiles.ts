@@ -11,7 +11,7 @@ export interface KeyRun {
   from: number;
   to: number;
   partial: boolean;
-  /** Of a partial run: the keys between which cells may be hidden; before and behind them all may be seen. Multiples of the panel, or `to`. */
+  /** Of a partial run: the keys between which cells may be hidden; before and after them all are visible. Multiples of the panel, or `to`. */
   masked?: [number, number];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Random bits by key, not by sequence: dropout asks for the bits of a cell (seed, b, h, q, k), so that forward,
- * backward and any tiling draw the same ones. The mixer is MurmurHash3's 32-bit finaliser (Appleby 2011, public
+ * backward and any tiling draw the same ones. The mixer is MurmurHash3's 32-bit finalizer (Appleby 2011, public
  * domain), which a kernel runs on four keys at a time.
  */
 

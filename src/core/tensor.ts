@@ -397,7 +397,7 @@ export function zeros<D extends DType>(
     if (!(cause instanceof RangeError)) throw cause;
     const error = new UnsupportedError(
       "memory",
-      `${what}: there is no room for [${shape.join(", ")}], ${size} numbers of ${dtype}`,
+      `${what}: cannot allocate [${shape.join(", ")}], ${size} elements of ${dtype}`,
       { shape, dtype },
     );
     throw Object.assign(error, { cause });
@@ -423,7 +423,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (typeof value.data === "function")
     throw new UnsupportedError(
       "lazy-tensor",
-      `${what}: its data is behind a function; pass { data: await t.data(), shape: t.shape }`,
+      `${what}: its data is a function; pass { data: await t.data(), shape: t.shape }`,
     );
   const shape = value.shape ?? value.dims;
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))

@@ -15,7 +15,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
         { got: x },
       );
   if (list.length === 0) return boolConst(false);
-  // One flag for each position up to the last global one, and a 0 behind it that every later position reads.
+  // One flag for each position up to the last global one, and a 0 after it that every later position reads.
   const flags = new Int32Array(Math.max(...list) + 2);
   for (const x of list) flags[x] = 1;
   // A 0 in front as well: positions before the first (a negative offset) are not global.

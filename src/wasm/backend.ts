@@ -41,7 +41,7 @@ import { pipelineOf, unsupportedRowwise } from "./ops/rowwise.ts";
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const MIN_PARALLEL_FLOPS = 4e6;
 
-/** Rows and keys that 32-bit integers count, with room for a tile behind the last. */
+/** Rows and keys that 32-bit integers count, with space for a tile after the last. */
 const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
 /** The engine and the level of the last call, and the settings they were chosen for. */

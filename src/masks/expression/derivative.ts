@@ -1,6 +1,6 @@
 /**
  * The derivative of a score expression, as expressions: of the score that comes in, and of every look-up in a table of
- * floats (bias, slopes, one's own). Reverse mode on the tree: the root's adjoint is 1, and each node hands its
+ * floats (bias, slopes, custom tables). Reverse mode on the tree: the root's adjoint is 1, and each node hands its
  * arguments theirs by the chain rule, written in the same language, so that every backend compiles derivatives with
  * what it has for scores.
  *

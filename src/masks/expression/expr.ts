@@ -202,7 +202,7 @@ export type MaskVars = Omit<typeof VARS, "score">;
 /** What a score change may speak of. */
 export type ScoreVars = typeof VARS;
 
-/** A mask of one's own: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
+/** A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
 export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   if (typeof build !== "function")
     throw new OptionError(
@@ -223,7 +223,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   return mask;
 }
 
-/** A score change of one's own: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`. */
+/** A custom score mod: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`. */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
   if (typeof build !== "function")
     throw new OptionError(
@@ -428,7 +428,7 @@ export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
 
 /**
  * The expression as text, for kernel keys and `explain`: constants as `c`, so that two windows share a kernel. `mark`
- * says more of a hidden constant or a table, behind its name.
+ * says more of a hidden constant or a table, after its name.
  */
 export function textOf(
   expr: Expression,

@@ -141,7 +141,7 @@ export class FunctionBuilder {
 
   /**
    * Ends the life of the vectors made since local `first`: what a loop's body leaves in a local looks, to the compiler,
-   * as if the next turn might read it, which V8's revectoriser counts as a use of its own.
+   * as if the next turn might read it, which V8's revectorizer counts as a use of its own.
    */
   private endScope(first: number): void {
     if (!this.locals.slice(first).includes("v128")) return;
@@ -304,7 +304,7 @@ export class ModuleBuilder {
   private readonly memory: MemoryImport;
   private readonly scoped: boolean;
 
-  /** `scoped`: vectors made in a loop's body end with it (for V8's revectoriser). */
+  /** `scoped`: vectors made in a loop's body end with it (for V8's revectorizer). */
   constructor(memory: MemoryImport, options: { scoped?: boolean } = {}) {
     this.memory = memory;
     this.scoped = options.scoped ?? false;

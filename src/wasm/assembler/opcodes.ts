@@ -1,7 +1,7 @@
 /**
  * WebAssembly's instructions as tables: a row an instruction, with its operand types, result type and opcode.
  * Only those the kernels use. Names and opcodes are the specification's (WebAssembly 3.0; relaxed SIMD, threads).
- * 0xfd opens the SIMD instructions, 0xfe the atomic ones; the number behind is the instruction's own.
+ * 0xfd opens the SIMD instructions, 0xfe the atomic ones; the number after it is the instruction.
  */
 
 export type ValueType = "i32" | "f32" | "f64" | "v128";
@@ -187,7 +187,7 @@ export const MEMORY = {
   "v128.store": { type: v128, code: [0xfd, 0x0b], align: 4 },
 } as const;
 
-/** Instructions with a lane number behind them. */
+/** Instructions followed by a lane number. */
 export const LANE = {
   "i32x4.extract_lane": { in: [v128], out: i32, code: [0xfd, 0x1b] },
   "i32x4.replace_lane": { in: [v128, i32], out: v128, code: [0xfd, 0x1c] },

@@ -20,7 +20,7 @@ const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.001340
 const MAGIC = 12582912;
 const LOG2E = Math.fround(Math.LOG2E);
 const LN2 = Math.fround(Math.LN2);
-/** ln 2 in two parts, the first with zeros behind: Cody & Waite 1980. */
+/** ln 2 in two parts, the first followed by zeros: Cody & Waite 1980. */
 const LN2_HIGH = 0.693359375;
 const LN2_LOW = -2.1219444e-4;
 /** Cephes logf (Moshier 1989). */
@@ -67,7 +67,7 @@ const BITS: readonly number[] = [
   0x7fffffff, 0x007fffff, 0x3f800000, 0x8000, 0x7fff, 0x7c00, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b,
   0xc2b2ae35, 0x27d4eb2f, 1, 0,
 ];
-/** Lanes 0 to 7, behind the other constants. */
+/** Lanes 0 to 7, after the other constants. */
 const LANES_AT =
   CONSTANTS_AT + 4 * (FLOATS.length + BITS.length) + ((4 - ((FLOATS.length + BITS.length) % 4)) % 4) * 4;
 
@@ -84,7 +84,7 @@ export interface Arithmetic {
   readonly c: (x: number) => V128Value;
   /** A bit pattern in all lanes. */
   readonly bits: (x: number) => V128Value;
-  /** Lanes 0, 1, 2, 3 as integers; of the vector behind it 4, 5, 6, 7. */
+  /** Lanes 0, 1, 2, 3 as integers; of the vector after it 4, 5, 6, 7. */
   readonly lanes: (vector?: 0 | 1) => V128Value;
   /** a·b + c, in one rounding where the spec is fused. */
   readonly madd: (a: V128Value, b: V128Value, c: V128Value) => V128Value;
@@ -149,7 +149,7 @@ export function exp2(f: FunctionBuilder, m: Arithmetic, x: V128Value): V128Value
 
 /**
  * 2^x of several vectors, step by step for all of them: each step of a pair is then next to its twin and reads the same
- * constant, which is what V8's revectoriser asks for.
+ * constant, which is what V8's revectorizer asks for.
  */
 export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
   const each = (values: readonly V128Value[], step: (x: V128Value, n: number) => V128Value) =>

@@ -151,7 +151,7 @@ export class RowCompiler {
     return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
   }
 
-  /** Word of a table in the pool: its address; its lengths stand behind it. */
+  /** Word of a table in the pool: its address; followed by its lengths. */
   private wordOf(t: Table): number {
     let word = this.pool.constants.length;
     for (const other of this.pool.tables) {
@@ -241,7 +241,7 @@ export class RowCompiler {
   private lookUp(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
     const { f, vars } = this;
     const base = i32.load(vars.call, CallStruct.pool + 4 * this.wordOf(x.value as Table));
-    // Columns behind the last key are computed too (and masked): a gather there must not leave the table, a whole vector
+    // Columns after the last key are computed too (and masked): a gather there must not leave the table, a whole vector
     // may, by a few numbers.
     const last = x.args.length - 1;
     const inside = this.inside.has(x);

@@ -1,5 +1,5 @@
 /**
- * What a kernel is specialised on, and its readable key. Two calls with equal keys share a kernel: constants and
+ * What a kernel is specialized on, and its readable key. Two calls with equal keys share a kernel: constants and
  * tables of mask expressions are read from memory, so a window of 256 and one of 512 have the same one.
  */
 import {

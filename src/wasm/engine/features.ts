@@ -56,7 +56,7 @@ const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
 export let revectorizerEnabled = false;
 
 /**
- * Switches V8's 128 → 256-bit revectoriser on, for this process and from now on: an experimental flag, in V8 since
+ * Switches V8's 128 → 256-bit revectorizer on, for this process and from now on: an experimental flag, in V8 since
  * 12.x and of use from 13 (Node 24). Returns false where it cannot be set.
  */
 export function enableRevectorizer(): boolean {

@@ -7,9 +7,9 @@ import { CONSTANTS_AT } from "../codegen/layout.ts";
 import { writeConstants } from "../codegen/math.ts";
 
 const PAGE = 65536;
-/** Control words live below the constants; the heap begins behind them. */
+/** Control words live below the constants; the heap begins after them. */
 const HEAP_START = CONSTANTS_AT + 4096;
-/** Kernels may read a few vectors behind a table or a row. */
+/** Kernels may read a few vectors past a table or a row. */
 const READ_PADDING = 256;
 
 /** Linear memory with an allocator. Addresses and sizes are multiples of 64 bytes. */

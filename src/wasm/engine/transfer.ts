@@ -48,7 +48,7 @@ export function registerBuffer(buffer: ArrayBufferLike, memory: EngineMemory): v
 const isSameMemory = (buffer: ArrayBufferLike, memory: EngineMemory): boolean =>
   engineBuffers.get(buffer) === memory;
 
-/** Elements from the first to behind the last that an operand touches, or undefined where they lie too far apart to copy as they are. */
+/** Elements from the first to the end of the last that an operand touches; undefined where they are too far apart to copy as one range. */
 export function extentOf(
   x: Operand,
   heads: number,

@@ -100,7 +100,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
         const outputRow = f.int(word(BackwardStruct.outputRow));
         const last = f.int(i32.sub(rows, 1));
         f.count(r, 0, rows, 4, () => {
-          // Four rows at a time; behind the last, the last once more.
+          // Four rows at a time; past the last, the last is repeated.
           const each = [0, 1, 2, 3].map((n) => {
             const row = f.int(i32.add(r, n));
             f.set(row, select(last as I32Value, row, i32.gt_s(row, last)));

@@ -5,7 +5,7 @@
  *   tables            Σ ds·∂score/∂entry, of a whole row where the entry is one for the row, else cell by cell
  *
  * Cells and sums over one axis are float32, sums into a table float64: an entry may have a term for every cell. Where
- * they go stands behind the words of the task: for each target an address and the bytes from row to row.
+ * they go is stored after the words of the task: for each target an address and the bytes from row to row.
  */
 import {
   type FunctionBuilder,

@@ -267,7 +267,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             f.call(dots, { q, k, kRow, s: i32.add(s, i32.mul(r, rowBytes)), keys: width });
           });
           const span = maskSpan(f, spec, run, key, width, columns);
-          // Columns behind the last key hold what was there before; they are masked, and never reach V.
+          // Columns after the last key hold what was there before; they are masked, and never reach V.
           f.count(g, 0, heads, 1, () => {
             const first = f.int(i32.mul(g, headRows));
             const at = i32.add(s, i32.mul(first, rowBytes));

@@ -31,7 +31,7 @@ import { each, loads, type PipelineSpec, pipelineKernel, stores } from "./row-pi
 export const MAPS = ["gelu", "gelu-tanh", "silu", "sigmoid", "tanh"] as const;
 export type MapName = (typeof MAPS)[number];
 
-/** Two vectors of numbers, worked on step by step together: what V8's revectoriser asks for. */
+/** Two vectors of numbers, worked on step by step together: what V8's revectorizer asks for. */
 type Pair = readonly Local<"v128">[];
 const HALVES = [0, 16];
 /** Writes one step for both. */
@@ -163,7 +163,7 @@ const KNOWN: Readonly<Record<MapName, Known>> = {
   },
 };
 
-/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written, so up to seven numbers behind the last. */
+/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written, so up to seven numbers past the last. */
 export function mapKernel(spec: PipelineSpec, name: MapName, backward: boolean): Uint8Array<ArrayBuffer> {
   return pipelineKernel(spec, backward ? 3 : 2, (f, m, rows, _, at) => {
     const kit: Kit = { f, m, each: (xs, step) => each(f, xs, step) };

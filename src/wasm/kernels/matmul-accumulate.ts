@@ -50,7 +50,7 @@ function joined(
   return sums.map((x, j) => madd(x, factor, old[j]));
 }
 
-/** increase(a, b, bRow, c, factors, inner, groups): `groups` strips of rows of C, sums over `inner` ≥ 1 rows of B. */
+/** accumulateProduct(a, b, bRow, c, factors, inner, groups): `groups` strips of rows of C, sums over `inner` ≥ 1 rows of B. */
 export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: ProductUpdate): Func {
   const { tile } = spec;
   const width = 4 * of.columns;
@@ -96,7 +96,7 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
 }
 
 /**
- * The same over the cells that may be seen alone: increaseKept(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
+ * The same over the cells that may be seen alone: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
  * lies as A and holds 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
  * same bits.
  */

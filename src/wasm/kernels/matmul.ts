@@ -6,7 +6,7 @@
  *     for each panel of B [k][columns of a register tile]:                        packed before, or here
  *       for each strip: a register tile of sums, from 0 in order of k; C = C + sums
  *
- * Both operands are read strictly in order, A broadcast number by number. C has whole tiles: rows and columns behind its
+ * Both operands are read strictly in order, A broadcast number by number. C has whole tiles: rows and columns past its
  * last are written too, and nobody reads them. Operands may lie along K or across it, so no transpose is ever made.
  */
 import {
@@ -26,7 +26,7 @@ import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../
 import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../codegen/spec.ts";
 import { memoryImport } from "./row-tile.ts";
 
-/** What a product's kernel is specialised on; sizes are not among it. */
+/** What a product's kernel is specialized on; sizes are not among it. */
 export interface ProductSpec {
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;
@@ -48,7 +48,7 @@ export const taskRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % ti
 export const ProductStruct = {
   /** 0: a product; 1: pack B. */
   kind: 0,
-  /** First element of A, bytes from row to row and from k to k; not 0 where rows are neighbours and not k. */
+  /** First element of A, bytes from row to row and from k to k; not 0 where rows are neighbors and not k. */
   a: 4,
   aRow: 8,
   aDeep: 12,
@@ -240,7 +240,7 @@ function product(module: ModuleBuilder, spec: ProductSpec): Func {
 
 /**
  * Packing of `count` lines into strips of `width`: [strip][k][width]. `along(source, line, count, length, target)` reads
- * lines whose k are neighbours, `line` bytes apart; `across(source, deep, count, length, target)` reads neighbouring
+ * lines whose k are neighbors, `line` bytes apart; `across(source, deep, count, length, target)` reads neighboring
  * lines, k for k, `deep` bytes apart. The lines that a last strip lacks hold what happens to be there.
  */
 function packing(
@@ -253,7 +253,7 @@ function packing(
   const groups = Math.ceil(width / 4);
   const name = `${width} ${storage}`;
 
-  /** Whole strips and the last: `body` packs one and leaves `target` behind it. */
+  /** Whole strips and the last: `body` packs one and leaves `target` after it. */
   const strips = (f: FunctionBuilder, count: Local<"i32">, body: () => void) =>
     f.loop(
       () => i32.gt_s(count, 0),
@@ -296,7 +296,7 @@ function packing(
         const last = f.local("i32");
         const end = f.local("i32");
         strips(f, count, () => {
-          // Lines behind the last one read that one.
+          // Lines past the last one read that one.
           f.set(last, i32.add(source, i32.mul(line, i32.sub(count, 1))));
           at.forEach((x, n) => {
             f.set(x, n === 0 ? source : i32.add(at[n - 1], line));
@@ -329,7 +329,7 @@ function packing(
   return { along, across };
 }
 
-/** Four k of each line, turned: four vectors along k become four along the lines. Leaves the lines behind them. */
+/** Four k of each line, turned: four vectors along k become four along the lines. Leaves the pointers after them. */
 function transposed(
   f: FunctionBuilder,
   m: Arithmetic,

@@ -1,5 +1,5 @@
 /**
- * Layer norm and RMS norm of rows, and their gradients (nn/ops/normalise.ts has the formulas):
+ * Layer norm and RMS norm of rows, and their gradients (reference/rowwise.ts has the formulas):
  *
  *   forward   x̂ = (x − mean)·r, r = 1/√(mean of squares + eps)        y = x̂·weight + bias
  *   backward  g = dy·weight      dx = r·(g − mean(g) − x̂·mean(g·x̂))    dWeight += dy·x̂, dBias += dy, summed over a task's rows

@@ -217,7 +217,7 @@ export function finite(
 }
 
 /**
- * valuesKept(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, reading a row of V only for the
+ * visibleValues(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, reading a row of V only for the
  * scores that are not −∞: masked means not read, even where V holds NaN. Same order of sums, so the same bits.
  */
 export function visibleValues(module: ModuleBuilder, spec: Spec): Func {

@@ -1,5 +1,5 @@
 /**
- * What the kernels share that go through arrays once (functions of one number, norms, the loss, the optimiser): the
+ * What the kernels share that go through arrays once (functions of one number, norms, the loss, the optimizer): the
  * words of their tasks, and the vectors of a row.
  */
 import {
@@ -19,7 +19,7 @@ import { memoryImport } from "./row-tile.ts";
 /** Words of a task: how many rows, numbers of a row, and where each array's first row lies. */
 export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
 
-/** What such a kernel is specialised on beside its name. */
+/** What such a kernel is specialized on beside its name. */
 export interface PipelineSpec {
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;

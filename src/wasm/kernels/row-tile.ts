@@ -374,7 +374,7 @@ export function maskSpan(
     f.set(from, i32.sub(i32.load(run, RunStruct.maskFrom), key));
     f.set(to, i32.sub(i32.load(run, RunStruct.maskTo), key));
     f.when(i32.eq(i32.load(run, RunStruct.kind), RunStruct.full), () => f.set(from, columns));
-    // Columns behind the last key are hidden by no mask but by the number of keys.
+    // Columns after the last key are hidden by no mask but by the number of keys.
     f.when(i32.ne(width, columns), () => {
       const last = f.int(i32.and(width, -8));
       f.when(i32.gt_s(from, last), () => f.set(from, last));

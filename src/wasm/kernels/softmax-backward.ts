@@ -28,7 +28,7 @@ import { ScoreRow } from "./score-row.ts";
 import { beginDropout } from "./softmax.ts";
 
 /**
- * slopes(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
+ * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
  * holds −lse and δ of each row. The masked variant asks the mask of columns `from` … `to` and leaves in `kept` which
  * cells may be seen.
  */
@@ -36,7 +36,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
   const pool = poolOf(expressionsOf(spec));
   const rowBytes = 4 * spec.keyTile;
   return module.func(
-    masked ? "slopesMasked" : "slopes",
+    masked ? "backwardSoftmaxMasked" : "backwardSoftmax",
     {
       task: "i32",
       s: "i32",
@@ -149,7 +149,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
             if (!masked) span(compiler, zero, columns, false);
             else if (dropout) span(compiler, zero, columns, true);
             else {
-              // Before the columns in question and behind them: one loop, run twice.
+              // Before the columns in question and after them: one loop, run twice.
               const turn = f.local("i32");
               f.count(turn, 0, 2, 1, () =>
                 span(

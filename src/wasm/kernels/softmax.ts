@@ -44,7 +44,7 @@ function reduceLanes(
 const SPREAD_Q = 0xc2b2ae3d | 0;
 const SPREAD_K = 0x27d4eb2f;
 
-/** Murmur's finaliser on one number; core/random.ts `mix`. */
+/** Murmur's finalizer on one number; core/random.ts `mix`. */
 function mixScalar(f: FunctionBuilder, value: I32Value): I32Value {
   const x = f.int(value);
   f.set(x, i32.mul(i32.xor(x, i32.shr_u(x, 16)), 0x85ebca6b | 0));
@@ -52,7 +52,7 @@ function mixScalar(f: FunctionBuilder, value: I32Value): I32Value {
   return i32.xor(x, i32.shr_u(x, 16));
 }
 
-/** Murmur's finaliser on four numbers. */
+/** Murmur's finalizer on four numbers. */
 function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
   const x = f.let(value);
   f.set(x, i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), m.bits(0x85ebca6b)));
@@ -61,7 +61,7 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
 }
 
 /**
- * maxima(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): the scores of a tile changed and
+ * updateRowMax(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): the scores of a tile changed and
  * masked in place, and m and α of its rows brought up to date. `head` and `row` are those of the first row, `key` that
  * of the first column, `columns` a multiple of 8; `first` is the number of the first row within the task. The masked
  * variant asks the mask of columns `from` … `to` alone.
@@ -70,7 +70,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
   const pool = poolOf(expressionsOf(spec));
   const stride = statStride(spec);
   return module.func(
-    masked ? "maximaMasked" : "maxima",
+    masked ? "updateRowMaxMasked" : "updateRowMax",
     {
       task: "i32",
       scratch: "i32",
@@ -138,7 +138,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
             const zero = f.int(0);
             if (!masked) span(m, compiler, zero, columns, false);
             else {
-              // Before the span and behind it: one loop, run twice.
+              // Before the span and after it: one loop, run twice.
               const turn = f.local("i32");
               f.count(turn, 0, 2, 1, () =>
                 span(
@@ -180,11 +180,11 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
   );
 }
 
-/** exponentials(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout l as well, before it. */
+/** exponentiate(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout l as well, before it. */
 export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
-    "exponentials",
+    "exponentiate",
     { task: "i32", s: "i32", stats: "i32", rows: "i32", row: "i32", key: "i32", columns: "i32" },
     (f, { task, s, stats, rows, row, key, columns }) => {
       const at = f.local("i32");
@@ -249,7 +249,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
 const GROUPS = 3;
 
 /**
- * totals(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key in the order of the value product and with its
+ * updateRowSum(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key in the order of the value product and with its
  * operations. Four rows lie across a vector: their weights are transposed four by four.
  */
 export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
@@ -257,7 +257,7 @@ export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   const rowBytes = spec.keyTile * 4;
   const madd = maddOf(spec.fused);
   return module.func(
-    "totals",
+    "updateRowSum",
     { s: "i32", stats: "i32", rows: "i32", columns: "i32" },
     (f, { s, stats, rows, columns }) => {
       const at = f.local("i32");
@@ -307,12 +307,12 @@ export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
-/** totalsByRow(s, stats, rows, width): the same for few rows, one after another. */
+/** updateRowSumByRow(s, stats, rows, width): the same for few rows, one after another. */
 export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const madd = maddOf(spec.fused);
   return module.func(
-    "totalsByRow",
+    "updateRowSumByRow",
     { s: "i32", stats: "i32", rows: "i32", width: "i32" },
     (f, { s, stats, rows, width }) => {
       const at = f.local("i32");

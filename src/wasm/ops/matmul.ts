@@ -65,7 +65,7 @@ interface ProductTiling {
 
 /** An operand as the kernel reads it: lines (rows of A, columns of B) by k. */
 interface Lines {
-  /** Rows of what is copied: lines, or k where lines are neighbours and k are not. */
+  /** Rows of what is copied: lines, or k where lines are neighbors and k are not. */
   readonly operand: Operand;
   readonly across: boolean;
   readonly bytes: number;
@@ -153,7 +153,7 @@ export function planProduct(engine: Engine, product: Product, level: SimdLevel, 
 export const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
   engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
 
-/** What the kernel of a product is specialised on. */
+/** What the kernel of a product is specialized on. */
 function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {
   const storage = (x: Operand) => x.tensor.dtype as Storage;
   return {
@@ -288,7 +288,7 @@ class ProductBuffers {
     );
   }
 
-  /** The address of C, where tiles may be written there: not over another entry, and behind the last there is room for a strip (core/product.ts). */
+  /** The address of C, where tiles may be written there: not over another entry, and the last is followed by padding for a strip (backend/product.ts). */
   private inPlace({ out, start, accumulate, batch, M, N }: ProductInto): number | undefined {
     const wholeTiles =
       N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP_ROWS));

@@ -1,5 +1,5 @@
 /**
- * Work that goes through arrays once, row by row: functions of one number, norms, the loss, the optimiser. Chunks of rows are
+ * Work that goes through arrays once, row by row: functions of one number, norms, the loss, the optimizer. Chunks of rows are
  * copied into the engine's memory, worked on by the threads, and copied out; the copies of one chunk run beside the work of
  * another. Tasks have a fixed number of rows, and what they sum up is added in their order: the same bits on any threads.
  */
