@@ -106,6 +106,11 @@ export class Sheets {
         save(new Blob([(await figureOf(session, this.#options)).svg], { type: "image/svg+xml" }), "svg");
       else if (kind === "png") save(await pngOf(session, this.#options), "png");
       else if (kind === "html") save(new Blob([await htmlOf(session)], { type: "text/html" }), "html");
+      else if (kind === "bundle")
+        save(
+          new Blob([(await session.store!.bundle()) as BlobPart], { type: "application/octet-stream" }),
+          "safetensors",
+        );
       else if (kind === "csv" || kind === "json") save(await tableOf(session, kind), kind);
       else if (kind === "link") await copy(this.#link());
       else await copy(kind === "alt" ? (drawn?.alt ?? "") : (drawn?.latex ?? ""));

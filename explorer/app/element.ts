@@ -68,6 +68,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     src: {},
     theme: { reflect: true },
     keys: {},
+    controls: { reflect: true },
     address: { type: Boolean },
   };
   static override get observedAttributes(): string[] {
@@ -81,6 +82,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   declare theme: string | undefined;
   /** "off": single letters do nothing. */
   declare keys: string | undefined;
+  /** How much is around the picture: "all", "few" (the caption alone), or "none". */
+  declare controls: string | undefined;
   /** The state is kept in the page's address, after #. One element of a page at most. */
   declare address: boolean;
 
@@ -492,7 +495,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   readonly #restyle = () => {
     const session = this.#session;
-    const dark = this.theme === "dark" || (this.theme !== "light" && this.#dark.matches);
+    // "auto" is as the page around it: the color scheme that the element inherits.
+    const schemes = this.isConnected ? getComputedStyle(this).colorScheme.split(" ") : [];
+    const follows = schemes.includes("dark") && (this.#dark.matches || !schemes.includes("light"));
+    const dark = this.theme === "dark" || (this.theme !== "light" && follows);
     session.dark = dark && this.#surface?.printing !== true;
     session.still = this.#still.matches;
     this.#surface?.restyle();

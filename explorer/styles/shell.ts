@@ -130,6 +130,11 @@ export const shell = css`
   .compared { position: sticky; inset-block-end: 0; background: var(--paper); }
 }
 .root.without-heads.without-side, .root.compare { grid-template-columns: minmax(0, 1fr) 0 0; grid-template-areas: "top top top" "main main main" "status status status"; }
+:host([controls="none"]) :is(.masthead, .toolbar, .left, .side, .status, .foot, .line),
+:host([controls="few"]) :is(.masthead, .toolbar, .left, .side, .status, .line) { display: none; }
+:host(:is([controls="none"], [controls="few"])) .root { display: flex; overflow: hidden; }
+:host(:is([controls="none"], [controls="few"])) .main { flex: 1; padding: 4px; }
+:host(:is([controls="none"], [controls="few"])) .pane { flex: 1 1 0; block-size: auto; min-block-size: 0; }
 .pane.scrolls { overflow: auto; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
 .alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }

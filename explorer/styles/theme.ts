@@ -28,7 +28,6 @@ const list = COLORS.map(
 
 export const theme = css`
 :host {
-  color-scheme: light dark;
   ${unsafeCSS(list)}
   --mono: var(--heed-mono, "JetBrains Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace);
   display: block;
@@ -44,6 +43,7 @@ export const theme = css`
 }
 :host([theme="light"]) { color-scheme: light; }
 :host([theme="dark"]) { color-scheme: dark; }
+:host([controls="none"]), :host([controls="few"]) { block-size: var(--heed-height, 350px); }
 :host([hidden]) { display: none; }
 *, *::before, *::after { box-sizing: border-box; }
 h2, h3, p, ul, ol, dl, dd, figure { margin: 0; padding: 0; }

@@ -128,6 +128,8 @@ export interface AttentionViewElement extends HTMLElement {
   src: string | undefined;
   /** light, dark, or auto: as the system has it. */
   theme: string | undefined;
+  /** How much is around the picture: "all" (default), "few" (the caption and the legend), "none". Then it is 350 px high. */
+  controls: string | undefined;
   /** "off": single letters do nothing. */
   keys: string | undefined;
   /** The state is kept in the page's address, after #. One element of a page at most. */

@@ -20,6 +20,14 @@ export async function embedding(browser, base, tally) {
     "100 times removed and put back, nothing is left",
     await visit(browser, base, { heads: {} }, leaks),
   );
+  tally.check(
+    "without controls the picture fits 390 × 350 pixels",
+    await visit(browser, base, { heads: { Nq: 13 } }, small),
+  );
+  tally.check(
+    "it is as light or dark as the page around it",
+    await visit(browser, base, { heads: {}, scheme: "dark" }, scheme),
+  );
   tally.check("an address that cannot be read is said", await visit(browser, base, {}, missing));
 }
 
@@ -165,6 +173,49 @@ async function leaks(page) {
     });
   for (let tries = 0; grown().length > 0 && tries < 8; tries++) after = await counts();
   if (grown().length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+}
+
+/** @param {import("playwright-core").Page} page */
+async function small(page) {
+  const found = await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    view.style.setProperty("--heed-height", "350px");
+    view.style.width = "390px";
+    view.controls = "none";
+    await view.updateComplete;
+    for (let n = 0; n < 12; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+    const inside = view.shadowRoot;
+    const seen = (/** @type {string} */ selector) =>
+      [...inside.querySelectorAll(selector)].some((one) => one.getClientRects().length > 0);
+    const box = view.getBoundingClientRect();
+    const area = inside.querySelector(".matrix .area").getBoundingClientRect();
+    return {
+      size: [box.width, box.height],
+      shown: [".masthead", ".toolbar", ".left", ".side", ".status", ".foot"].filter(seen),
+      inside: area.right <= box.right && area.bottom <= box.bottom && area.width > 150,
+      names: [...inside.querySelectorAll(".matrix .labels.rows span:not([hidden])")].length,
+    };
+  });
+  if (JSON.stringify(found) !== JSON.stringify({ size: [390, 350], shown: [], inside: true, names: 13 }))
+    throw new Error(JSON.stringify(found));
+}
+
+/** @param {import("playwright-core").Page} page */
+async function scheme(page) {
+  const grounds = await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    const ground = async (/** @type {string} */ name) => {
+      document.documentElement.style.colorScheme = name;
+      view.remove();
+      document.querySelector("main")?.append(view);
+      await view.updateComplete;
+      return getComputedStyle(view).backgroundColor;
+    };
+    // The system is dark. A light page, a page of either kind, a dark page.
+    return [await ground("light"), await ground("light dark"), await ground("dark")];
+  });
+  const want = ["rgb(251, 250, 247)", "rgb(20, 21, 26)", "rgb(20, 21, 26)"];
+  if (grounds.join() !== want.join()) throw new Error(grounds.join("; "));
 }
 
 /** @param {import("playwright-core").Page} page */

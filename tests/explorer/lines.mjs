@@ -438,6 +438,9 @@ export async function lines(browser, base, tally) {
     { heads: { Nq: 200, layers: 1, heads: 1 }, hash: "#v1/head?m=lines" },
     async (page) => {
       await kept(page);
+      // From afar all tokens are on screen; close up each has its name, and the columns scroll.
+      for (let n = 0; n < 10; n++) await page.keyboard.press("-");
+      await settled(page);
       const { lines: count, time } = await page.evaluate(async () => {
         const { view } = /** @type {any} */ (globalThis);
         const began = performance.now();
@@ -452,6 +455,9 @@ export async function lines(browser, base, tally) {
       process.stdout.write(`  ${count} lines are on screen after ${time.toFixed(0)} ms\n`);
       same(count, 200 * 16, "all are drawn");
       await set(page, { keep: "mass", mass: 0.99 });
+      // The longer caption takes a line of the picture's height.
+      await page.keyboard.press("-");
+      await settled(page);
       const [edges, of, share, most] = await kept(page);
       same(
         [edges, of, most],

@@ -16,7 +16,7 @@ export interface ExportState {
   readonly told: string;
 }
 
-export type ExportKind = "svg" | "png" | "csv" | "json" | "html" | "link" | "alt" | "latex";
+export type ExportKind = "svg" | "png" | "csv" | "json" | "html" | "bundle" | "link" | "alt" | "latex";
 
 export interface Exporter {
   readonly state: ExportState;
@@ -30,6 +30,7 @@ const KINDS: readonly (readonly [ExportKind, string])[] = [
   ["csv", "CSV"],
   ["json", "JSON"],
   ["html", "HTML"],
+  ["bundle", "data (.safetensors)"],
 ];
 const COPIES: readonly (readonly [ExportKind, string])[] = [
   ["link", "link"],

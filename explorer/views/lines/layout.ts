@@ -35,8 +35,10 @@ export interface Layout {
 }
 
 /** A token is at most so high where all fit, and as high where they scroll. */
-const LARGEST = 26;
+const LARGEST = 40;
 const SCROLLED = 18;
+/** Pixels that a name takes. */
+const NAMED = 14;
 /** More tokens than this scroll. */
 export const FITS = 200;
 
@@ -70,7 +72,8 @@ export function layoutOf(laid: Laid): Layout {
   const { width, height, rows, columns, names, arcs, ahead, scroll } = laid;
   const most = Math.max(1, rows, columns);
   const [least, largest] = pitches(laid);
-  const wanted = laid.pitch ?? (most > FITS ? SCROLLED : least);
+  // All tokens at once where each has room for its name; else all names, and the columns scroll.
+  const wanted = laid.pitch ?? (least < NAMED ? SCROLLED : least);
   const pitch = Math.max(least, Math.min(largest, wanted));
   const scrolls = pitch * most > height + 0.5;
   const column = (count: number, at: number): Column => {

@@ -143,8 +143,16 @@ const LAID: Laid = {
 };
 
 describe("the layout of lines", () => {
-  it("fits up to 200 tokens and scrolls more", () => {
-    expect(layoutOf({ ...LAID, rows: 200, columns: 200 })).toMatchObject({ scrolls: false, pitch: 2.5 });
+  it("shows all tokens where each has room for its name, and scrolls more", () => {
+    expect(layoutOf({ ...LAID, rows: 25, columns: 25 })).toMatchObject({ scrolls: false, pitch: 20 });
+    const sixty = layoutOf({ ...LAID, rows: 60, columns: 60 });
+    expect(sixty.scrolls).toBe(true);
+    expect(sixty.pitch).toBeGreaterThan(14);
+    // Looked at from afar, all fit.
+    expect(layoutOf({ ...LAID, rows: 200, columns: 200, pitch: 2.5 })).toMatchObject({
+      scrolls: false,
+      pitch: 2.5,
+    });
     const long = layoutOf({ ...LAID, rows: 201, columns: 900, scroll: [500, 30.5] });
     expect(long.scrolls).toBe(true);
     // Never scrolled beyond the last token.
