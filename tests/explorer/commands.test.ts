@@ -178,6 +178,9 @@ describe.skipIf(!built || !unix)("heed view", () => {
     const { code, err } = await view(["run.safetensors"], async (url) => {
       const port = Number(url.port);
       expect((await send(port, get(port, "/"))).body).toContain("<attention-view");
+      // Everything the page asks for is there, with the Lab beside it or not.
+      for (const path of ["/page.js", "/page.css", "/attention-view.js"])
+        expect([path, (await send(port, get(port, path))).status]).toEqual([path, 200]);
       const same = "Sec-Fetch-Site: same-origin";
       const session = await send(port, get(port, `/data/session${url.search}`, same));
       const { files } = JSON.parse(session.body);

@@ -68,8 +68,8 @@ export async function startExplorer(
 function pagesWithLab(): { pages: Map<string, Page>; lab: string | undefined } {
   const explorer = explorerPages();
   try {
-    const pages = labPages();
-    pages.set("/", explorer.get("/")!);
+    // The explorer's pages win: the Lab has a first page of its own, and none of the explorer's script.
+    const pages = new Map([...labPages(), ...explorer]);
     return { pages, lab: "/index.html" };
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
