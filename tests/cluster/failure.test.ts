@@ -54,7 +54,7 @@ for (const [at, mpi] of found.entries())
       ]);
       expect(ended.stderr).toBe("");
       undisturbed = ended.stdout;
-    });
+    }, 60_000);
 
     // The first runs every phase; launchers differ in how they notice a rank that is gone.
     const killed = at === 0 ? KILLED : KILLED.slice(1, 2);
