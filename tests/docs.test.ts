@@ -105,10 +105,10 @@ describe("the blocks of a page", () => {
   });
 
   it("are of a language the tests know what to do with", () => {
-    // html, tsx and python are shown: other tests run what they show (tests/explorer), or nobody has Python here.
+    // html, tsx, python and yaml are shown, not run.
     for (const page of pages)
       for (const { language, first } of blocksOf(page))
-        expect(["ts", "sh", "text", "html", "tsx", "python"], `${page}:${first}`).toContain(language);
+        expect(["ts", "sh", "text", "html", "tsx", "python", "yaml"], `${page}:${first}`).toContain(language);
   });
 
   it.skipIf(process.env.TEST_BUILT === "1")("are correctly typed", () => {
