@@ -99,13 +99,13 @@ function middle(selector) {
 /** The next painting of the matrix that meets a condition. @param {(done: any) => boolean} met @returns {Promise<void>} */
 function painting(met) {
   return new Promise((resolve) => {
-    const told = (/** @type {any} */ event) => {
+    const reported = (/** @type {any} */ event) => {
       if (!event.target.classList.contains("matrix") || !met(event.detail)) return;
-      inside.removeEventListener("painted", told, true);
+      inside.removeEventListener("painted", reported, true);
       resolve();
     };
     // Not bubbling, so it is heard on its way down.
-    inside.addEventListener("painted", told, true);
+    inside.addEventListener("painted", reported, true);
   });
 }
 
@@ -234,7 +234,7 @@ export const situations = {
 
   async P4() {
     const given = page.made({ layers: 1, heads: 1, Nq: 4096, d: 64, recipe: { mask: "causal" } });
-    const told = new Promise((resolve) =>
+    const reported = new Promise((resolve) =>
       view.addEventListener("progress", (/** @type {any} */ event) => {
         if (event.detail.what === "heads" && event.detail.done === 1) resolve(undefined);
       }),
@@ -244,7 +244,7 @@ export const situations = {
     const opening = view.open(given);
     await visible.then(painted);
     const first = now() - began;
-    await Promise.all([opening, told]);
+    await Promise.all([opening, reported]);
     await until(() => !find(".matrix.waiting"), "the whole matrix");
     return [first, now() - began];
   },

@@ -136,7 +136,7 @@ async function provide(names) {
 }
 
 /** MiB the page's own thread holds, arrays included, less what it was given. @param {import("playwright-core").Page} page */
-async function held(page) {
+async function memoryOf(page) {
   const session = await page.context().newCDPSession(page);
   for (let n = 0; n < 3; n++) await session.send("HeapProfiler.collectGarbage");
   const { usedSize, backingStorageSize = 0 } = /** @type {any} */ (
@@ -163,7 +163,7 @@ async function run(browser, base, name) {
   const problem = await visit(browser, base, { path: "/bench.html", still: false }, async (page) => {
     await pace(page);
     figures = await page.evaluate((which) => /** @type {any} */ (globalThis).situations[which](), name);
-    if (name === "P9") figures = [await held(page)];
+    if (name === "P9") figures = [await memoryOf(page)];
     await pace(page);
   });
   if (problem !== "") throw new Error(`${name}: ${problem}`);

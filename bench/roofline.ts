@@ -235,8 +235,8 @@ export class Rig {
   private fill(bytes: number): void {
     const end = DATA + bytes;
     if (end <= this.filled) return;
-    const held = this.memory.buffer.byteLength;
-    if (end > held) this.memory.grow(Math.ceil((end - held) / PAGE));
+    const size = this.memory.buffer.byteLength;
+    if (end > size) this.memory.grow(Math.ceil((end - size) / PAGE));
     new Float32Array(this.memory.buffer, this.filled, Math.floor((end - this.filled) / 4)).fill(0.5);
     this.filled = end;
   }

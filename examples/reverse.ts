@@ -33,9 +33,9 @@ const optimiser = new AdamW(parameters, { lr: 1e-2, weightDecay: 0 });
 /** Sequences [B, length], what the decoder has before each letter, and what it should write. */
 function lesson(sequences: readonly number[][]) {
   const backwards = sequences.map((word) => word.toReversed());
-  const behind = backwards.map((word) => [letters.length, ...word.slice(0, -1)]);
+  const previous = backwards.map((word) => [letters.length, ...word.slice(0, -1)]);
   const ids = (rows: readonly number[][]) => tensor(Int32Array.from(rows.flat()), [rows.length, length]);
-  return { source: ids(sequences), before: ids(behind), target: ids(backwards) };
+  return { source: ids(sequences), before: ids(previous), target: ids(backwards) };
 }
 
 const losses: number[] = [];

@@ -39,11 +39,11 @@ const before = configure();
 afterAll(() => configure(before));
 
 /** Same numbers under other axes. */
-function expectNumbers(got: Tensor, want: Tensor, room = 2e-6) {
+function expectNumbers(got: Tensor, want: Tensor, tolerance = 2e-6) {
   const [a, b] = [got.toFloat64(), want.toFloat64()];
   expect(a.length).toBe(b.length);
   a.forEach((x, i) => {
-    if (!(Math.abs(x - b[i]) <= room || Object.is(x, b[i])))
+    if (!(Math.abs(x - b[i]) <= tolerance || Object.is(x, b[i])))
       expect.fail(`element ${i}: ${x}, expected ${b[i]}`);
   });
 }

@@ -202,8 +202,8 @@ for (const level of LEVELS.filter(has))
         const lead = r.pick([[], [], [3], [2, 2]]);
         const operand = (rows: number, columns: number, own: number[]) => {
           // A view into something larger: rows longer than they seem, perhaps columns apart or backwards.
-          const [room, step] = [r.pick([0, 0, 3]), r.pick([1, 1, 1, 2])];
-          const strides = [(columns * step + room) * rows, columns * step + room, step];
+          const [padding, step] = [r.pick([0, 0, 3]), r.pick([1, 1, 1, 2])];
+          const strides = [(columns * step + padding) * rows, columns * step + padding, step];
           const all = own.length > 1 ? [strides[0] * own[1], ...strides] : own.length ? strides : strides.slice(1);
           const size = sizeOf(own) * strides[0] + 5;
           const dtype = r.pick(["float32", "float32", "float32", "float16", "bfloat16"] as const);

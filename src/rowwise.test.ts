@@ -79,8 +79,8 @@ for (const level of LEVELS)
           const want = f(x[n]);
           if (Object.is(want, y[n]) || want === y[n]) continue;
           const slope = Math.abs(terms(x[n]).reduce((a, b) => a + b, 0) * x[n]);
-          const room = 2 * U * (places * Math.abs(want) + (Number.isFinite(slope) ? slope : 0)) + Math.max(1, Math.abs(x[n])) * 2 ** -126;
-          const ratio = Math.abs(y[n] - want) / room;
+          const tolerance = 2 * U * (places * Math.abs(want) + (Number.isFinite(slope) ? slope : 0)) + Math.max(1, Math.abs(x[n])) * 2 ** -126;
+          const ratio = Math.abs(y[n] - want) / tolerance;
           if (!(ratio <= most)) most = ratio;
         }
         expect(most).toBeLessThanOrEqual(1);
@@ -97,9 +97,9 @@ for (const level of LEVELS)
         for (let n = 0; n < x.length; n++) {
           const parts = terms(x[n]).map((t) => (Number.isFinite(t) ? t : 0) * dy[n]);
           const want = parts.reduce((a, b) => a + b, 0);
-          const room =
+          const tolerance =
             U * (8 + 2 * Math.abs(exponent(x[n]))) * parts.reduce((a, b) => a + Math.abs(b), 0) + 2 ** -117;
-          const ratio = Math.abs(dx[n] - want) / room;
+          const ratio = Math.abs(dx[n] - want) / tolerance;
           if (!(ratio <= most)) [most, at] = [ratio, n];
         }
         expect(most, `at ${x[at]}`).toBeLessThanOrEqual(1);
@@ -154,8 +154,8 @@ for (const level of LEVELS)
         const sums = new Float64Array(C).fill(1); // overwritten
         columnSumsKernel(x, sums);
         // Worst case of a float32 sum over the rows of a task.
-        const room = U * Math.min(rows, Math.max(4, 32768 / C));
-        sums.forEach((sum, n) => expect(Math.abs(sum - want[n])).toBeLessThanOrEqual(room * sizes[n]));
+        const tolerance = U * Math.min(rows, Math.max(4, 32768 / C));
+        sums.forEach((sum, n) => expect(Math.abs(sum - want[n])).toBeLessThanOrEqual(tolerance * sizes[n]));
       }
     }); // biome-ignore format: rows of sizes
 

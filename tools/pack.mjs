@@ -98,10 +98,10 @@ async function check() {
     pack: { tarball: /** @type {ArrayBuffer} */ (Uint8Array.from(readFileSync(file)).buffer) },
     strict: true,
   });
-  const told = messages.filter((message) => message.type !== "suggestion");
+  const reported = messages.filter((message) => message.type !== "suggestion");
   tally.check(
     "publint",
-    told.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
+    reported.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
   );
 
   // A program without the DOM's types, whose compiler reads every declaration of the package.

@@ -99,9 +99,9 @@ export function moveCell({ session, follow }: Doer, rows: number, columns: numbe
 
 /** Pins the cursor's cell, or releases it. */
 function pinCell({ session }: Doer): void {
-  const { held, query, key, view } = session.state;
+  const { held: heldCell, query, key, view } = session.state;
   if (view === "model") session.set({ view: "head" });
-  else session.set({ held: held?.[0] === query && held[1] === key ? null : [query, key] });
+  else session.set({ held: heldCell?.[0] === query && heldCell[1] === key ? null : [query, key] });
 }
 
 function back(doer: Doer): void {

@@ -86,18 +86,18 @@ export class Sheets {
   }
 
   async #give(kind: ExportKind): Promise<void> {
-    const told = (text: string) => {
+    const reported = (text: string) => {
       this.#export = { ...this.#export, told: text };
       this.#changed();
     };
     const { download, figureOf, htmlOf, pngOf, tableOf } = await import("./export.ts");
     const copy = async (text: string) => {
       await navigator.clipboard.writeText(text);
-      told("Copied.");
+      reported("Copied.");
     };
     const save = (content: Blob, ending: string) => {
       download(content, `${this.#name}.${ending}`);
-      told(`Saved as ${this.#name}.${ending}.`);
+      reported(`Saved as ${this.#name}.${ending}.`);
     };
     const session = this.#session;
     const { drawn } = this.#export;
@@ -115,7 +115,7 @@ export class Sheets {
       else if (kind === "link") await copy(this.#link());
       else await copy(kind === "alt" ? (drawn?.alt ?? "") : (drawn?.latex ?? ""));
     } catch (error) {
-      told(`That did not work: ${(error as Error).message}`);
+      reported(`That did not work: ${(error as Error).message}`);
     }
   }
 }

@@ -466,8 +466,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
     void this.#load().then(() => {
-      const { query, key, held } = this.#session.state;
-      const first = query + key === 0 && held === null && !named;
+      const { query, key, held: heldCell } = this.#session.state;
+      const first = query + key === 0 && heldCell === null && !named;
       const cell = first ? interestingCell(this.#session) : undefined;
       if (cell) this.#session.set(cell, "replace");
     });

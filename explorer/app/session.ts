@@ -149,10 +149,10 @@ export class Session {
     const { rows, columns } = axesOf(block, state);
     const query = nearest(rows, within(state.query, block.Nq));
     const key = nearest(columns, within(state.key, block.Nk));
-    const held =
+    const heldCell =
       state.held !== null && state.held[0] < block.Nq && state.held[1] < block.Nk ? state.held : null;
     const head = within(state.head, block.heads);
-    return { ...state, block: block.name, layer, head, stage, query, key, held };
+    return { ...state, block: block.name, layer, head, stage, query, key, held: heldCell };
   }
 
   get block(): Block | undefined {
@@ -176,8 +176,8 @@ export class Session {
 
   /** The cell that is explained: the held one, or the one the pointer is on, or the cursor's. */
   get shown(): Cell {
-    const { held, query, key } = this.state;
-    return held === null ? (this.hover ?? { query, key }) : { query: held[0], key: held[1] };
+    const { held: heldCell, query, key } = this.state;
+    return heldCell === null ? (this.hover ?? { query, key }) : { query: heldCell[0], key: heldCell[1] };
   }
 
   /** The cell that is pointed at, whatever is held. */

@@ -54,10 +54,10 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   view.addEventListener("keydown", stay);
   ended.push(() => view.removeEventListener("keydown", stay));
 
-  let told = "";
+  let reported = "";
   const moved = (event: Event) => {
     const { detail } = event as AttentionViewEvents["cursorchange"];
-    told = JSON.stringify(detail);
+    reported = JSON.stringify(detail);
     model.set("cursor", detail);
     model.save_changes();
   };
@@ -72,7 +72,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
     if (bytes) view.open(bytes, typeof name === "string" && name !== "" ? name : "attention").catch(() => {});
   });
   follow("cursor", (value) => {
-    if (value === null || typeof value !== "object" || JSON.stringify(value) === told) return;
+    if (value === null || typeof value !== "object" || JSON.stringify(value) === reported) return;
     const given = value as Record<string, unknown>;
     const cell = CURSOR.filter((part) => typeof given[part] === (part === "block" ? "string" : "number"));
     view.setCursor(Object.fromEntries(cell.map((part) => [part, given[part]])));

@@ -44,7 +44,7 @@ const found = <T extends HTMLElement>(id: string) => document.getElementById(id)
 const view = document.querySelector("attention-view") as Element;
 const notice = found("notice");
 const ways = found("ways");
-const told = found("told");
+const reported = found("told");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
@@ -77,10 +77,10 @@ function greet({ welcome = false, model, lab }: Session): void {
     const text = words.value.trim();
     if (text === "" || button.disabled) return;
     button.disabled = true;
-    told.textContent = `Reading it with ${model} …`;
+    reported.textContent = `Reading it with ${model} …`;
     void read(text).then((problem) => {
       button.disabled = false;
-      told.textContent = problem;
+      reported.textContent = problem;
     });
   });
 }

@@ -20,11 +20,11 @@ export interface RowFacts {
 
 /** The facts of a row of weights. */
 export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []): RowFacts {
-  let [entropy, max, sum, left, strange] = [0, 0, 0, 0, 0];
+  let [entropy, max, sum, left, nonFinite] = [0, 0, 0, 0, 0];
   for (let j = 0; j < row.length; j++) {
     const weight = row[j];
     if (!Number.isFinite(weight)) {
-      strange++;
+      nonFinite++;
       continue;
     }
     sum += weight;
@@ -32,7 +32,7 @@ export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []):
     if (weight > 0) entropy -= weight * Math.log(weight);
   }
   for (const key of hidden) if (Number.isFinite(row[key])) left += row[key];
-  return { entropy: Math.max(0, entropy), max, sum, hidden: left, strange };
+  return { entropy: Math.max(0, entropy), max, sum, hidden: left, strange: nonFinite };
 }
 
 /** Facts of a head, row by row as they come. */

@@ -27,8 +27,8 @@ export function clickCell(state: State, query: number, key: number, { add, range
     const columns = state.columns.length > 0 ? state.columns : [state.key];
     return { rows: indexSet([...rows, query]), columns: indexSet([...columns, key]), query, key };
   }
-  const { held } = state;
-  const again = held !== null && held[0] === query && held[1] === key;
+  const { held: heldCell } = state;
+  const again = heldCell !== null && heldCell[0] === query && heldCell[1] === key;
   return { query, key, held: again ? null : [query, key], rows: [], columns: [] };
 }
 

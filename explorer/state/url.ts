@@ -109,7 +109,7 @@ const camera: Codec<Camera | null> = {
   },
 };
 
-const held: Codec<State["held"]> = {
+const heldCell: Codec<State["held"]> = {
   write: (value) => (value === null ? "" : value.join(".")),
   read(text) {
     const [, query, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
@@ -168,7 +168,7 @@ const PARTS: readonly Entry[] = [
   ["h", "head", index],
   ["i", "query", index],
   ["j", "key", index],
-  ["at", "held", held],
+  ["at", "held", heldCell],
   ["m", "mode", choice(DRAWINGS.map(({ name }) => name as State["mode"]))],
   ["s", "stage", choice(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
   ["x", "transfer", choice(TRANSFERS, { linear: "lin" })],

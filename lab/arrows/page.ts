@@ -86,7 +86,7 @@ function picture(view: Seen): string {
           label(X(n.output[0]) + 8, Y(n.output[1]) - 8, "output", { class: "tv bold halo" }),
       ),
     );
-  const held = mark(
+  const stored = mark(
     "g",
     {
       "data-drag": "query:",
@@ -109,7 +109,7 @@ function picture(view: Seen): string {
         { class: "tq bold halo mid" },
       ),
   );
-  parts.push(state.mode === "same" ? held.replace(/ data-drag="query:"/, "") : named("query", held));
+  parts.push(state.mode === "same" ? stored.replace(/ data-drag="query:"/, "") : named("query", stored));
   parts.push(bars(view));
   return parts.join("");
 }

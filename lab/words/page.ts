@@ -207,7 +207,7 @@ function picture(view: Seen): string {
 /** The keys in the order of their shares. */
 const ranked = (line: Line) => line.shares.map((_, j) => j).sort((a, b) => line.shares[b] - line.shares[a]);
 
-function told(line: Line, query: number): string {
+function sentenceOf(line: Line, query: number): string {
   const q = Math.min(query, line.tokens.length - 1);
   const [a, b, c] = ranked(line);
   return `${name(line, q)} gives ${percent(line.shares[a])} of its attention to ${a === q ? "itself" : name(line, a)}, ${percent(line.shares[b])} to ${b === q ? "itself" : name(line, b)} and ${percent(line.shares[c])} to ${c === q ? "itself" : name(line, c)}`;
@@ -300,12 +300,14 @@ ${state.line === "own" && html`<p>This model is small. It cuts rare words into p
   picture,
   label: ({ numbers: { lines }, state }) =>
     lines
-      .map((line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : told(line, state.query)}`)
+      .map(
+        (line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : sentenceOf(line, state.query)}`,
+      )
       .join(". "),
   caption: ({ numbers: { lines }, state }) =>
     state.hide
       ? html`Where will “it” look? Press words to pour beads, then press Show.`
-      : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${told(line, state.query).replace(/^t/, "T")}.`)}`,
+      : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}`,
   control: ({ state, numbers: { lines }, used }) =>
     state.hide
       ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`

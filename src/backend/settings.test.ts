@@ -37,12 +37,12 @@ describe("configure", () => {
       [{ threads: 2, bytesPerThread: 1000 }, /at least 1 MiB, got 1000/],
       [{ threads: 2, onWarning: "loud" }, /onWarning must be a function, got "loud"/],
     ];
-    const held = { ...settings() };
+    const saved = { ...settings() };
     for (const [change, text] of bad) {
       expect(() => configure(change)).toThrow(OptionError);
       expect(() => configure(change)).toThrow(text);
     }
-    expect(settings()).toEqual(held);
+    expect(settings()).toEqual(saved);
   });
   it("a warning is given once for each cause", () => {
     const heard: string[] = [];

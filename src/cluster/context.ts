@@ -265,7 +265,7 @@ function describe(
   const { layout = "bhsd", via = "auto", queries = "sharded", isCausal = false } = options;
   const { rank } = comm;
   const replicated = queries === "replicated";
-  const bring = (name: string, like: TensorLike): Tensor => {
+  const copyIn = (name: string, like: TensorLike): Tensor => {
     const t = asTensor(`${what}: ${name}`, like);
     if (!isFloat(t.dtype) || t.shape.length < 2 || (layout === "bshd" && t.shape.length < 3))
       throw new ShapeError(
@@ -277,7 +277,11 @@ function describe(
       );
     return layout === "bshd" ? transposed(t, -3, -2).dense() : t.dense();
   };
-  const [query, key, value] = [bring("query", queryLike), bring("key", keyLike), bring("value", valueLike)];
+  const [query, key, value] = [
+    copyIn("query", queryLike),
+    copyIn("key", keyLike),
+    copyIn("value", valueLike),
+  ];
   const rows = plan.size(rank);
   for (const [name, t] of [
     ["query", query],

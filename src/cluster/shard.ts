@@ -256,12 +256,12 @@ function dealt(
     return { range, cost: tiles(...range) };
   });
   const order = blocks.map((_, n) => n).sort((a, b) => blocks[b].cost - blocks[a].cost || a - b);
-  const room = Math.ceil(blocks.length / ranks);
+  const capacity = Math.ceil(blocks.length / ranks);
   const shares = Array.from({ length: ranks }, () => ({ cost: 0, ranges: [] as PositionRange[] }));
   for (const n of order) {
     let best: (typeof shares)[number] | undefined;
     for (const share of shares)
-      if (share.ranges.length < room && (best === undefined || share.cost < best.cost)) best = share;
+      if (share.ranges.length < capacity && (best === undefined || share.cost < best.cost)) best = share;
     if (best === undefined) throw new RangeError("shardSequence: no rank has room for a block");
     best.ranges.push(blocks[n].range);
     best.cost += blocks[n].cost;

@@ -39,8 +39,8 @@ it("shares below a threshold are p, along rows, columns and diagonals", () => {
         diagonal += Number(cell((a + c) % n, c));
       }
       // Five standard deviations of a binomial.
-      const room = 5 * Math.sqrt(n * p * (1 - p));
-      for (const count of [row, column, diagonal]) expect(Math.abs(count - n * p)).toBeLessThan(room);
+      const tolerance = 5 * Math.sqrt(n * p * (1 - p));
+      for (const count of [row, column, diagonal]) expect(Math.abs(count - n * p)).toBeLessThan(tolerance);
       total += row;
     }
     expect(Math.abs(total / n ** 2 - p)).toBeLessThan(0.01);

@@ -80,8 +80,8 @@ interface Dict {
 function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict {
   const text = utf8(bytes) ?? "";
   // Only ASCII may appear, and then characters and bytes are the same.
-  const strange = bytes.findIndex((b) => b >= 0x7f);
-  if (strange >= 0) refuse("npy-header", base + strange, "a byte that is not ASCII in the header");
+  const nonFinite = bytes.findIndex((b) => b >= 0x7f);
+  if (nonFinite >= 0) refuse("npy-header", base + nonFinite, "a byte that is not ASCII in the header");
   let at = 0;
   const bad = (expected: string): never =>
     refuse("npy-header", base + at, `expected ${expected}, got ${quote(text.slice(at, at + 12))}`);

@@ -12,15 +12,15 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
     : Array.isArray(slopes)
       ? fromNested("alibi", slopes, "float64")
       : slopes;
-  const held = table(source as TensorLike, { name: "alibi slopes", strict: true, exact: [true, true] });
-  const rank = held.table.shape.length;
+  const slopeTable = table(source as TensorLike, { name: "alibi slopes", strict: true, exact: [true, true] });
+  const rank = slopeTable.table.shape.length;
   if (rank !== 1 && rank !== 2)
     throw new ShapeError(
       "slopes",
-      `alibi: slopes must be [Hq] or [B, Hq], got [${held.table.shape.join(", ")}]`,
+      `alibi: slopes must be [Hq] or [B, Hq], got [${slopeTable.table.shape.join(", ")}]`,
     );
   return scoreMod(({ score, b, h, q, k }) =>
-    score.sub((rank === 1 ? held.at(h) : held.at(b, h)).toFloat().mul(q.sub(k).abs())),
+    score.sub((rank === 1 ? slopeTable.at(h) : slopeTable.at(b, h)).toFloat().mul(q.sub(k).abs())),
   );
 }
 

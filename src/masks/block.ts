@@ -32,12 +32,12 @@ export function blockSparse(
       `blockSparse: expected blocks [query blocks, key blocks] or [Hq, query blocks, key blocks], got [${source.shape.join(", ")}]`,
     );
   const flags = Int32Array.from(source.toFloat64(), (x) => (x !== 0 ? 1 : 0));
-  const held = table(
+  const blockTable = table(
     { data: flags, shape: source.shape },
     { name: "blockSparse", strict: true, exact: [true, true, true] },
   );
   return maskMod(({ h, q, k }) => {
     const at = [q.floorDiv(size), k.floorDiv(size)] as const;
-    return (rank === 2 ? held.at(...at) : held.at(h, ...at)).ne(0);
+    return (rank === 2 ? blockTable.at(...at) : blockTable.at(h, ...at)).ne(0);
   });
 }

@@ -14,19 +14,19 @@ type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
  */
 export function documents(queryIds: Ids, keyIds?: Ids): Mask {
   const read = (name: string, ids: Ids, at: typeof VARS.q) => {
-    const held = integers(name, ids);
-    const rank = held.table.shape.length;
+    const idTable = integers(name, ids);
+    const rank = idTable.table.shape.length;
     if (rank !== 1 && rank !== 2)
       throw new OptionError("documents", `${name}: expected ids [N] or [B, N], got ${rank} axes`);
-    return rank === 1 ? held.at(at) : held.at(VARS.b, at);
+    return rank === 1 ? idTable.at(at) : idTable.at(VARS.b, at);
   };
   if (keyIds === undefined) {
-    const held = integers("documents", queryIds);
-    const rank = held.table.shape.length;
+    const idTable = integers("documents", queryIds);
+    const rank = idTable.table.shape.length;
     if (rank !== 1 && rank !== 2)
       throw new OptionError("documents", `documents: expected ids [N] or [B, N], got ${rank} axes`);
     return maskMod(({ b, q, k }) =>
-      rank === 1 ? held.at(q).eq(held.at(k)) : held.at(b, q).eq(held.at(b, k)),
+      rank === 1 ? idTable.at(q).eq(idTable.at(k)) : idTable.at(b, q).eq(idTable.at(b, k)),
     );
   }
   return maskMod(({ i, k }) =>

@@ -19,15 +19,15 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
   const flags = new Int32Array(Math.max(...list) + 2);
   for (const x of list) flags[x] = 1;
   // A 0 in front as well: positions before the first (a negative offset) are not global.
-  const held = table(
+  const globalTable = table(
     { data: Int32Array.from([0, ...flags]), shape: [flags.length + 1] },
     { name: "globalTokens", highest: flags.length - 2 },
   );
   return maskMod(({ q, k }) =>
-    held
+    globalTable
       .at(q.add(1))
       .ne(0)
-      .or(held.at(k.add(1)).ne(0)),
+      .or(globalTable.at(k.add(1)).ne(0)),
   );
 }
 

@@ -17,9 +17,9 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
     );
   };
   if (typeof n === "number") return Number.isInteger(n) && n >= 0 && n < 2 ** 31 ? n : refuse(n);
-  const held = integers(what, n);
-  for (const length of held.table.data) if (length < 0) refuse(length);
-  return held.at(VARS.b);
+  const lengths = integers(what, n);
+  for (const length of lengths.table.data) if (length < 0) refuse(length);
+  return lengths.at(VARS.b);
 }
 
 /** Keys before `n`; the rest is padding and is not read. */

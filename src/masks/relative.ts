@@ -47,9 +47,9 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
     relativeBucket(n - maxDistance, numBuckets, maxDistance, bidirectional),
   );
   const bucket = table({ data: buckets, shape: [buckets.length] }, { name: "relativeBias buckets" });
-  const held = table(source, { name: "relativeBias", strict: true, exact: [false, true] });
+  const biasTable = table(source, { name: "relativeBias", strict: true, exact: [false, true] });
   return scoreMod(({ score, h, q, k }) =>
-    score.add(held.at(bucket.at(k.sub(q).add(maxDistance)), h).toFloat()),
+    score.add(biasTable.at(bucket.at(k.sub(q).add(maxDistance)), h).toFloat()),
   );
 }
 

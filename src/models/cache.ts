@@ -19,9 +19,9 @@ export class KeyValueCache {
   constructor(size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision }) {
     const { layers, heads, d, capacity, dtype } = size;
     this.capacity = capacity;
-    const room = () => Array.from({ length: layers }, () => empty([heads, capacity, d], dtype));
-    this.#keys = room();
-    this.#values = room();
+    const allocate = () => Array.from({ length: layers }, () => empty([heads, capacity, d], dtype));
+    this.#keys = allocate();
+    this.#values = allocate();
   }
 
   /**

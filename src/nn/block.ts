@@ -179,8 +179,8 @@ export class DecoderBlock extends Block {
   }
 }
 
-function checkMemory(has: boolean, came: boolean): void {
-  if (has !== came)
+function checkMemory(has: boolean, given: boolean): void {
+  if (has !== given)
     throw new OptionError(
       "memory",
       has

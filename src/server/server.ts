@@ -132,7 +132,7 @@ export async function startServer(content: ServerContent, options: ServerOptions
     if (route.kind === "text") {
       if (content.text === undefined) return refuse(response, { status: 404, why: "there is no model here" });
       run(content.text, route.text).then(
-        (told) => answerJson(response, told, method === "HEAD"),
+        (reported) => answerJson(response, reported, method === "HEAD"),
         () => socket.destroy(),
       );
       return;

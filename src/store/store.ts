@@ -149,8 +149,8 @@ export function createStore(source: HeadSource, report: LoadReport, compute: Com
   const pass = async (ref: HeadRef, size: number | undefined, asking: Asking = {}): Promise<PassAnswer> => {
     const key = check(ref);
     const known = passes.get(key) ?? new Map<number, PassAnswer>();
-    const held = size === undefined ? known.values().next().value : known.get(size);
-    if (held) return held;
+    const cached = size === undefined ? known.values().next().value : known.get(size);
+    if (cached) return cached;
     const wanted = size ?? SIZE;
     const under = size === undefined ? shared.any(key) : undefined;
     const name = under ?? `${key} ${wanted}`;

@@ -94,9 +94,9 @@ describe("Corpus", () => {
 
   test("no training sequence reads what is held out", () => {
     const data = corpus(bytes, { kind: "decoder" });
-    const held = data.split.heldOut;
+    const ranges = data.split.heldOut;
     const marked = Int32Array.from(data.ids, (_, i) =>
-      held.some(({ start, end }) => i >= start && i < end) ? 1 : 0,
+      ranges.some(({ start, end }) => i >= start && i < end) ? 1 : 0,
     );
     expect(marked.some((mark) => mark === 1)).toBe(true);
     expect(

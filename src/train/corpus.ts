@@ -135,8 +135,8 @@ export class Corpus {
       const text = readParagraphs(texts, idsOf);
       this.ids = text.ids;
       this.split = splitParagraphs(text, heldOut);
-      const held = new Set(this.split.heldOut.map(({ start }) => start));
-      const part = (which: boolean) => text.paragraphs.filter(([{ start }]) => held.has(start) === which);
+      const ranges = new Set(this.split.heldOut.map(({ start }) => start));
+      const part = (which: boolean) => text.paragraphs.filter(([{ start }]) => ranges.has(start) === which);
       const tokens = Math.floor((batch / accumulate) * context);
       const window = context - 2;
       const all = new SentenceBatches(text.ids, part(false), { window, tokens, repeats, seed });
@@ -154,7 +154,7 @@ export class Corpus {
           return [(step < short ? first : all).batch(n), n * tokens] as const;
         });
       const measured =
-        held.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
+        ranges.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
       const count = Math.min(measured?.perEpoch ?? 0, Math.max(1, Math.floor(heldOutTokens / tokens)));
       this.#held = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
     } else {
@@ -180,10 +180,13 @@ export class Corpus {
       const all = windowsInOrder(this.ids, this.split.heldOut, window, overlap);
       const count = Math.max(1, Math.floor(heldOutTokens / context));
       const stride = Math.max(1, all.length / count);
-      const held = Array.from({ length: Math.min(all.length, count) }, (_, i) => all[Math.floor(i * stride)]);
+      const ranges = Array.from(
+        { length: Math.min(all.length, count) },
+        (_, i) => all[Math.floor(i * stride)],
+      );
       const rows = batch / accumulate;
-      this.#held = Array.from({ length: Math.ceil(held.length / rows) }, (_, i) =>
-        held.slice(i * rows, (i + 1) * rows),
+      this.#held = Array.from({ length: Math.ceil(ranges.length / rows) }, (_, i) =>
+        ranges.slice(i * rows, (i + 1) * rows),
       );
     }
     let number = 0;
@@ -206,10 +209,10 @@ export class Corpus {
    */
   baseline(order: number): number {
     const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
-    const held = this.#held.flat();
-    if (this.#kind === "decoder") return model.loss(held);
+    const heldOut = this.#held.flat();
+    if (this.#kind === "decoder") return model.loss(heldOut);
     const rows = this.#held.flatMap((sequences, batch) => sequences.map((_, row) => [batch, row] as const));
-    return model.loss(held, (sequence, i) => {
+    return model.loss(heldOut, (sequence, i) => {
       const [batch, row] = rows[sequence];
       const { targets } = this.heldOut[batch];
       return targets.data[row * targets.shape[1] + i + 1] !== IGNORE_INDEX;

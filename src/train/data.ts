@@ -65,9 +65,9 @@ export function splitBlocks(length: number, options: SplitOptions): Split {
   const train: Span[] = [];
   const heldOut: Span[] = [];
   // The last block of each group is held out, and the very last one where the text is shorter than a group.
-  const held = (i: number) => i % period === period - 1 || (blocks <= period && i === blocks - 1);
+  const isHeldOut = (i: number) => i % period === period - 1 || (blocks <= period && i === blocks - 1);
   for (let i = 0; i < blocks; i++) {
-    const parts = held(i) ? heldOut : train;
+    const parts = isHeldOut(i) ? heldOut : train;
     const [start, end] = [i * block, i === blocks - 1 ? length : (i + 1) * block];
     const last = parts[parts.length - 1];
     if (last?.end === start) parts[parts.length - 1] = { start: last.start, end };

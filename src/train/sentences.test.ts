@@ -136,10 +136,10 @@ describe("a corpus of sentences", () => {
 
   test("held-out sentences are in no training batch, and the n-gram baseline is judged on the masked ones", () => {
     const data = make();
-    const held = new Set(data.split.heldOut.map(({ start, end }) => data.ids.slice(start, end).join(" ")));
+    const heldOut = new Set(data.split.heldOut.map(({ start, end }) => data.ids.slice(start, end).join(" ")));
     const others = new Set(data.split.train.map(({ start, end }) => data.ids.slice(start, end).join(" ")));
     expect(data.heldOut.reduce((sum, { inputs }) => sum + inputs.shape[0], 0)).toBe(12);
-    expect([...held].filter((sentence) => !others.has(sentence)).length).toBeGreaterThan(0);
+    expect([...heldOut].filter((sentence) => !others.has(sentence)).length).toBeGreaterThan(0);
     const loss = data.baseline(2);
     expect(loss).toBeGreaterThan(0);
     expect(loss).toBeLessThan(Math.log(tokenizer.size));

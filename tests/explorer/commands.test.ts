@@ -163,11 +163,11 @@ describe.skipIf(!built || !unix)("heed view", () => {
   /** Starts `heed view`, hands the address over, and ends it with Ctrl-C. */
   async function view(args: string[], during: (url: URL) => Promise<void>) {
     return heed(["view", "--no-open", ...args], {}, (child) => {
-      let told = "";
+      let reported = "";
       child.stdout!.on("data", async (text) => {
-        if (/http:\/\/\S+/.test(told)) return;
-        told += String(text);
-        const url = /http:\/\/[^\s"]+/.exec(told);
+        if (/http:\/\/\S+/.test(reported)) return;
+        reported += String(text);
+        const url = /http:\/\/[^\s"]+/.exec(reported);
         if (url) await during(new URL(url[0])).finally(() => child.kill("SIGINT"));
       });
     });

@@ -68,10 +68,10 @@ async function words(page) {
   const found = await page.evaluate(async () => {
     const { view, made } = /** @type {any} */ (globalThis);
     /** @type {string[]} */
-    const told = [];
+    const reported = [];
     for (const name of ["cursorchange", "pin", "viewchange", "load", "error", "progress"])
       view.addEventListener(name, (/** @type {CustomEvent} */ event) =>
-        told.push(`${name} ${Object.keys(event.detail).join()}`),
+        reported.push(`${name} ${Object.keys(event.detail).join()}`),
       );
     view.setAttribute("layer", "1");
     view.setAttribute("stage", "masked");
@@ -80,7 +80,7 @@ async function words(page) {
     await view.open(made({ Nq: 5 }), "another");
     const measures = await view.metrics({ layer: 0, head: 1 });
     return {
-      told: [...new Set(told)],
+      told: [...new Set(reported)],
       attributes: ["view", "mode", "layer", "head", "stage"].map((name) => view.getAttribute(name)),
       entropy: measures.entropy > 0,
       name: view.store.report.name,
@@ -167,9 +167,9 @@ async function leaks(page) {
   const most = { nodes: 400, listeners: 45, heap: 3e6, workers: 0 };
   let after = await counts();
   const grown = () =>
-    Object.entries(most).filter(([name, room]) => {
+    Object.entries(most).filter(([name, limit]) => {
       const key = /** @type {keyof typeof most} */ (name);
-      return after[key] > before[key] + room;
+      return after[key] > before[key] + limit;
     });
   for (let tries = 0; grown().length > 0 && tries < 8; tries++) after = await counts();
   if (grown().length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);

@@ -87,15 +87,15 @@ function block(wanted) {
 
 /**
  * Rows that sum to 1, with some weights that are no numbers.
- * @param {number} heads @param {number} Nq @param {number} Nk @param {() => number} draw @param {number} strange
+ * @param {number} heads @param {number} Nq @param {number} Nk @param {() => number} draw @param {number} nonFinite
  */
-function weights(heads, Nq, Nk, draw, strange) {
+function weights(heads, Nq, Nk, draw, nonFinite) {
   const data = new Float32Array(heads * Nq * Nk);
   for (let row = 0; row < heads * Nq; row++) {
     let sum = 0;
     for (let j = 0; j < Nk; j++) sum += data[row * Nk + j] = Math.exp(1.5 * draw());
     for (let j = 0; j < Nk; j++) data[row * Nk + j] /= sum;
   }
-  for (let n = 0; n < strange; n++) data[n * (Nk + 1)] = n % 2 ? Number.POSITIVE_INFINITY : Number.NaN;
+  for (let n = 0; n < nonFinite; n++) data[n * (Nk + 1)] = n % 2 ? Number.POSITIVE_INFINITY : Number.NaN;
   return { data, shape: [heads, Nq, Nk] };
 }

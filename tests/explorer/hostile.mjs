@@ -81,7 +81,7 @@ export async function hostile(browser, base, tally) {
   tally.check("hostile tokens are only ever text", said);
 
   const files = await visit(browser, base, {}, async (page) => {
-    const told = await page.evaluate(async () => {
+    const reported = await page.evaluate(async () => {
       const { view } = /** @type {any} */ (globalThis);
       /** @type {string[]} */
       const said = [];
@@ -100,9 +100,10 @@ export async function hostile(browser, base, tally) {
       const alert = view.shadowRoot.querySelector("[role=alert]");
       return { said, shown: alert?.textContent ?? "", markup: alert?.querySelector("b") !== null };
     });
-    if (told.said.includes("opened") || told.said.length !== 5) throw new Error(JSON.stringify(told));
-    if (!told.shown.includes("bad <b>file</b>") || told.markup)
-      throw new Error(`the page says ${told.shown}`);
+    if (reported.said.includes("opened") || reported.said.length !== 5)
+      throw new Error(JSON.stringify(reported));
+    if (!reported.shown.includes("bad <b>file</b>") || reported.markup)
+      throw new Error(`the page says ${reported.shown}`);
     // And it still opens what is good.
     await page.evaluate(() =>
       /** @type {any} */ (globalThis).view.open(/** @type {any} */ (globalThis).made({})),

@@ -79,12 +79,12 @@ const links = (page, keep) =>
         const row = [...view.store.row({ block: 0, layer, head }, i, "weights")];
         const order = row.filter((weight) => weight > 0).sort((a, b) => b - a);
         const sum = order.reduce((a, b) => a + b, 0);
-        let [count, held] = [0, 0];
-        while (count < order.length && (top === undefined ? held < mass * sum * (1 - 1e-12) : count < top))
-          held += order[count++];
+        let [count, total] = [0, 0];
+        while (count < order.length && (top === undefined ? total < mass * sum * (1 - 1e-12) : count < top))
+          total += order[count++];
         edges += count;
         of += order.length;
-        shown += held;
+        shown += total;
         all += sum;
       }
       return { share: shown / all, edges, of };
@@ -445,8 +445,8 @@ export async function lines(browser, base, tally) {
         const { view } = /** @type {any} */ (globalThis);
         const began = performance.now();
         const lines = await new Promise((resolve) => {
-          const told = (/** @type {any} */ event) => resolve(event.detail.lines);
-          view.shadowRoot.querySelector(".lines").addEventListener("painted", told, { once: true });
+          const reported = (/** @type {any} */ event) => resolve(event.detail.lines);
+          view.shadowRoot.querySelector(".lines").addEventListener("painted", reported, { once: true });
           view.state = { top: 16 };
         });
         for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));

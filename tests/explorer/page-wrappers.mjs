@@ -285,17 +285,17 @@ async function notebook(browser) {
 }
 
 /** The beginning of an error: what stands in it may be a bundle. @param {Error} error */
-const told = (error) => `${error.stack}`.slice(0, 800);
+const reported = (error) => `${error.stack}`.slice(0, 800);
 
 const browser = await launchChromium(["--disable-gpu"]);
 for (const suffix of ["-18", ""])
-  await reactOnServer(suffix).catch((error) => tally.check(`React${suffix} on a server`, told(error)));
+  await reactOnServer(suffix).catch((error) => tally.check(`React${suffix} on a server`, reported(error)));
 if (browser === undefined) tally.skip("the wrappers in a browser", NO_CHROMIUM);
 else
   try {
     for (const suffix of ["-18", ""])
-      await react(browser, suffix).catch((error) => tally.check(`React${suffix || "-19"}`, told(error)));
-    await notebook(browser).catch((error) => tally.check("notebook", told(error)));
+      await react(browser, suffix).catch((error) => tally.check(`React${suffix || "-19"}`, reported(error)));
+    await notebook(browser).catch((error) => tally.check("notebook", reported(error)));
   } finally {
     await browser.close();
   }

@@ -56,19 +56,19 @@ async function watched(browser, origin, options) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
   /** @type {string[]} */
-  const told = [];
-  page.on("console", (message) => message.type() !== "log" && told.push(message.text()));
-  page.on("pageerror", (error) => told.push(`${error.stack}`));
+  const reported = [];
+  page.on("console", (message) => message.type() !== "log" && reported.push(message.text()));
+  page.on("pageerror", (error) => reported.push(`${error.stack}`));
   page.on("request", (request) => {
     if (!request.url().startsWith(origin) && !/^(?:data|blob):/.test(request.url()))
-      told.push(`a request to ${request.url()}`);
+      reported.push(`a request to ${request.url()}`);
   });
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) =>
       console.error(`violates ${event.violatedDirective}: ${event.blockedURI || event.sample}`),
     );
   });
-  return { page, told, close: () => context.close() };
+  return { page, told: reported, close: () => context.close() };
 }
 
 /** Waits until the element has a head in memory and its pictures stay as they are. @param {Page} page */
@@ -113,10 +113,10 @@ function picture(page) {
 function cursorCell(page) {
   return page.evaluate(() => {
     const view = /** @type {any} */ (document.querySelector("attention-view"));
-    const { block, layer, head, query, key, held } = view.state;
+    const { block, layer, head, query, key, held: heldCell } = view.state;
     const index = view.store.blocks.findIndex((/** @type {any} */ b) => b.name === block);
     const ref = { block: index, layer, head };
-    return { ref, cell: [query, key], held, weight: view.store.cell(ref, query, key, "weights") };
+    return { ref, cell: [query, key], held: heldCell, weight: view.store.cell(ref, query, key, "weights") };
   });
 }
 
@@ -142,7 +142,7 @@ async function served(browser) {
     "heed view prints an address of the loopback with a token",
     /^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}#v1\/head\?/.test(line) ? "" : line,
   );
-  const { page, told, close } = await watched(browser, url.origin);
+  const { page, told: reported, close } = await watched(browser, url.origin);
   /** @type {string[]} */
   const wrong = [];
   /** @type {Set<number>} */
@@ -167,14 +167,14 @@ async function served(browser) {
     (await page.title()) === "run.safetensors · heed" ? "" : await page.title(),
   );
   const store = await openStore(join(folder, "run.safetensors"));
-  const { ref, cell, held, weight } = await cursorCell(page);
+  const { ref, cell, held: heldCell, weight } = await cursorCell(page);
   await store.load(ref);
   const here = store.cell(ref, cell[0], cell[1], "weights");
   tally.check(
     "it opens at a link that follows the pointer, with Node's weight",
-    held === null && weight === here && weight > 0.05
+    heldCell === null && weight === here && weight > 0.05
       ? ""
-      : `${JSON.stringify(held)}: ${weight}, in Node ${here}`,
+      : `${JSON.stringify(heldCell)}: ${weight}, in Node ${here}`,
   );
   store.dispose();
   const tabs = page.locator("attention-view .sources button");
@@ -190,7 +190,7 @@ async function served(browser) {
     (await tabs.nth(1).getAttribute("aria-current")) === "page" ? "" : "its tab is not the current one",
   );
   await accessible("the served page", page);
-  tally.check("no violation, no error, no request elsewhere", told.slice(0, 5).join("; "));
+  tally.check("no violation, no error, no request elsewhere", reported.slice(0, 5).join("; "));
   await page.screenshot({
     path: process.env.HEED_SHOTS ? join(process.env.HEED_SHOTS, "served.png") : undefined,
   });
@@ -303,7 +303,7 @@ async function figuresInPages(browser) {
   for (const name of ["inputs.mjs"])
     pages.set(`/${name}`, { type, body: readFileSync(join(root, "tests/explorer", name)) });
   const server = await startServer({ pages });
-  const { page, told, close } = await watched(browser, new URL(server.url).origin);
+  const { page, told: reported, close } = await watched(browser, new URL(server.url).origin);
   await page.goto(server.url);
   const drawn = await page.evaluate(async () => {
     const { renderFigure, storeFrom } = await import(/** @type {string} */ ("/dist/view/index.js"));
@@ -327,7 +327,7 @@ async function figuresInPages(browser) {
     }, svg);
     tally.check(`figure ${name} is well-formed`, parsed);
   }
-  tally.check("figures in a page: nothing on the console", told.slice(0, 3).join("; "));
+  tally.check("figures in a page: nothing on the console", reported.slice(0, 3).join("; "));
   await close();
   await server.close();
 }

@@ -311,9 +311,9 @@ async function model(page) {
     for (const [j, weight] of row.entries())
       if (weight > 0.02) {
         // Thumbnails hold 255·√w, and take the chosen scale from there.
-        const held = (Math.round(255 * Math.sqrt(weight)) / 255) ** 2;
+        const quantized = (Math.round(255 * Math.sqrt(weight)) / 255) ** 2;
         const near = [-1, 0, 1].some((by) => {
-          const code = codeOf(held, found.state.transfer, 1) + by;
+          const code = codeOf(quantized, found.state.transfer, 1) + by;
           return code >= 0 && code < 256 && seen.has(table[code].join());
         });
         cells.push({ name: `row ${n}, key ${j} (${weight})`, shown: String(near), want: "true" });

@@ -8,15 +8,15 @@ import { createElement, createRef, StrictMode, version } from "react";
 import { createRoot } from "react-dom/client";
 import { inputs } from "./inputs.mjs";
 
-const told = [];
+const reported = [];
 const ref = createRef();
 const EVENTS = ["onLoad", "onError", "onProgress", "onCursorChange", "onPin", "onViewChange"];
-const listeners = Object.fromEntries(EVENTS.map((name) => [name, (detail) => told.push([name, detail])]));
+const listeners = Object.fromEntries(EVENTS.map((name) => [name, (detail) => reported.push([name, detail])]));
 const root = createRoot(document.getElementById("root"));
 
 globalThis.app = {
   version,
-  told,
+  told: reported,
   inputs,
   get element() {
     return ref.current;

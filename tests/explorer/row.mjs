@@ -82,10 +82,10 @@ async function words(page) {
   const found = await page.evaluate(async () => {
     const one = /** @type {any} */ (document.querySelector("attention-row"));
     /** @type {string[]} */
-    const told = [];
+    const reported = [];
     for (const name of ["cursorchange", "pin", "viewchange", "load"])
       one.addEventListener(name, (/** @type {CustomEvent} */ event) =>
-        told.push(`${name} ${JSON.stringify(event.detail)}`.slice(0, 80)),
+        reported.push(`${name} ${JSON.stringify(event.detail)}`.slice(0, 80)),
       );
     one.setAttribute("query", "7");
     one.setCursor({ key: 2, head: 0 });
@@ -93,7 +93,7 @@ async function words(page) {
     await one.updateComplete;
     const svg = await one.toSVG();
     return {
-      told,
+      told: reported,
       shown: [
         one.state.view,
         one.state.table,

@@ -143,19 +143,19 @@ it(`${COUNT} mutated requests see nothing outside the map (HEED_SEED=${seed})`, 
     );
     const answers = await Promise.all(batch.map(({ bytes }) => exchange(bytes)));
     answers.forEach((all, i) => {
-      const told = `request ${first + i}: ${JSON.stringify(batch[i].bytes.slice(0, 300))}`;
-      expect(all.includes(SECRET) || all.includes(HELD), told).toBe(false);
+      const reported = `request ${first + i}: ${JSON.stringify(batch[i].bytes.slice(0, 300))}`;
+      expect(all.includes(SECRET) || all.includes(HELD), reported).toBe(false);
       const heads = [...all.matchAll(/HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/g)];
       for (const [head, status] of heads) {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         for (const [name, value] of Object.entries(HEADERS))
-          expect(head, told).toContain(`\r\n${name}: ${value}\r\n`);
-        expect(head, told).not.toMatch(/\r\nAccess-Control/i);
+          expect(head, reported).toContain(`\r\n${name}: ${value}\r\n`);
+        expect(head, reported).not.toMatch(/\r\nAccess-Control/i);
       }
       if (batch[i].foreign)
         expect(
           heads.map(([, status]) => status),
-          told,
+          reported,
         ).toEqual(["403"]);
     });
   }

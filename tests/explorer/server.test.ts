@@ -323,7 +323,7 @@ describe("limits", () => {
   it("a connection too many is closed, and there is room again when one ends", async () => {
     const small = await startServer({ pages }, { connections: 3 });
     try {
-      const held = await Promise.all(
+      const sockets = await Promise.all(
         [1, 2, 3].map(
           () =>
             new Promise<ReturnType<typeof connect>>((resolve) => {
@@ -333,7 +333,7 @@ describe("limits", () => {
         ),
       );
       expect((await send(small.port, get(small.port, "/"))).all).toBe("");
-      held[0].destroy();
+      sockets[0].destroy();
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect((await send(small.port, get(small.port, "/"))).status).toBe(200);
     } finally {

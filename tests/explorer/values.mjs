@@ -48,7 +48,7 @@ export async function values(browser, base, tally) {
     tally.check(`values drawn, ${name}`, [said, ...wrong.slice(0, 3)].filter(Boolean).join("\n    "));
   }
   await masked(browser, base, tally);
-  await strange(browser, base, tally);
+  await nonFinite(browser, base, tally);
   await thin(browser, base, tally);
 }
 
@@ -165,7 +165,7 @@ async function masked(browser, base, tally) {
 }
 
 /** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
-async function strange(browser, base, tally) {
+async function nonFinite(browser, base, tally) {
   let problem = "";
   const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
   const said = await visit(browser, base, asked, async (page) => {

@@ -23,9 +23,9 @@ function engineBelow(address: number, below: number): EngineMemory {
   const next = memory.alloc(64);
   memory.free(next);
   memory.alloc(address - below - next - 256);
-  const room = Math.min(below + 2 ** 18, 2 ** 32 - address + below) - 256;
-  const used = memory.alloc(Math.floor(room / 64) * 64);
-  memory.u8.fill(0xff, used, used + room);
+  const filler = Math.min(below + 2 ** 18, 2 ** 32 - address + below) - 256;
+  const used = memory.alloc(Math.floor(filler / 64) * 64);
+  memory.u8.fill(0xff, used, used + filler);
   memory.free(used);
   return memory;
 }
@@ -94,7 +94,7 @@ it("at the end of memory a call fits, or is refused before it touches anything; 
   const bytes = taken(one);
   for (const below of [64 * 1024, bytes >> 1, bytes - 64, bytes, bytes + 4096]) {
     const memory = engineBelow(2 ** 32, Math.floor(below / 64) * 64);
-    const held = memory.resetPeak();
+    const used = memory.resetPeak();
     let got: Float64Array[] | undefined;
     try {
       got = one.run();
@@ -104,7 +104,7 @@ it("at the end of memory a call fits, or is refused before it touches anything; 
     }
     expect(got !== undefined, `${below} of ${bytes} bytes left`).toBe(below >= bytes);
     if (got) expect(unlike(got, want)).toBeUndefined();
-    else expect(memory.resetPeak() - held).toBeLessThan(bytes);
+    else expect(memory.resetPeak() - used).toBeLessThan(bytes);
   }
   discardEngine();
   expect(unlike(one.run(), want)).toBeUndefined();

@@ -162,7 +162,7 @@ it("an error on the calling thread comes through, its memory is given back, and 
   await prepare();
   right();
   const { memory } = engine();
-  const held = memory.resetPeak();
+  const used = memory.resetPeak();
   // On a busy machine the others may have taken all tasks before this thread gets to one.
   let thrown = 0;
   for (let n = 0; n < 10; n++) {
@@ -181,7 +181,7 @@ it("an error on the calling thread comes through, its memory is given back, and 
       expect(error).toBeInstanceOf(RangeError);
     }
     vi.restoreAllMocks();
-    expect(memory.resetPeak()).toBe(held);
+    expect(memory.resetPeak()).toBe(used);
     right();
   }
   expect(thrown).toBeGreaterThan(0);

@@ -43,12 +43,12 @@ function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | 
     const want = turned && ["dq", "dk", "dv"].includes(name) ? stored.transpose(1, 2) : stored;
     expect([name, tensor.shape, tensor.dtype]).toEqual([name, want.shape, dtype]);
     const b = want.toFloat64();
-    const room = (x: number) =>
+    const tolerance = (x: number) =>
       dtype === "float64"
         ? c.tolerance * (1 + Math.abs(x))
         : 3 * c.float32ReferenceError[name] + 1e-6 * (1 + Math.abs(x));
     const zero = c.tags.length > 0; // cases with rows or keys that nobody sees
-    const wrong = difference(tensor.toFloat64(), b, (i) => (b[i] === 0 && zero ? 0 : room(b[i])));
+    const wrong = difference(tensor.toFloat64(), b, (i) => (b[i] === 0 && zero ? 0 : tolerance(b[i])));
     if (wrong) expect.fail(`${name}: ${wrong}`);
   }
 }

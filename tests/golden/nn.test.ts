@@ -17,11 +17,11 @@ const as = (dtype: Dtype) => (t: Tensor) =>
   tensor(dtype === "float64" ? t.toFloat64() : Float32Array.from(t.toFloat64()), t.shape) as nn.FloatTensor;
 
 /** What differs by more than room·(1 + |want|), or undefined. */
-function off(got: Tensor | undefined, want: Tensor, room: number): string | undefined {
+function off(got: Tensor | undefined, want: Tensor, tolerance: number): string | undefined {
   const numbers = want.toFloat64();
   const found = got?.toFloat64() ?? new Float64Array(numbers.length);
   if (got && got.shape.join() !== want.shape.join()) return `shape [${got.shape}], expected [${want.shape}]`;
-  return difference(found, numbers, (i) => room * (1 + Math.abs(numbers[i])));
+  return difference(found, numbers, (i) => tolerance * (1 + Math.abs(numbers[i])));
 }
 
 /** bool, true = ignore, turned into true = attend. */
@@ -51,7 +51,7 @@ interface MhaCase {
 describe("PyTorch's modules", () => {
   const { cases } = readGolden<{ cases: MhaCase[] }>("mha-module/manifest.json");
   for (const c of cases)
-    for (const [dtype, room] of [
+    for (const [dtype, tolerance] of [
       ["float64", 1e-11],
       ["float32", 2e-5],
     ] as const)
@@ -104,10 +104,10 @@ describe("PyTorch's modules", () => {
           },
           () => float(file.get("d_out")!),
         );
-        expect(off(outputs[0], file.get("out")!, room)).toBeUndefined();
-        if (file.has("weights")) expect(off(weights, file.get("weights")!, room)).toBeUndefined();
+        expect(off(outputs[0], file.get("out")!, tolerance)).toBeUndefined();
+        if (file.has("weights")) expect(off(weights, file.get("weights")!, tolerance)).toBeUndefined();
         for (const [name, want] of starting("grad."))
-          expect(off(gradients[name], want, room), name).toBeUndefined();
+          expect(off(gradients[name], want, tolerance), name).toBeUndefined();
       });
 });
 
@@ -196,7 +196,7 @@ class Decoder extends nn.Module {
 describe("a decoder made of these layers", () => {
   const manifest = () =>
     readGolden<{ config: Config; parameters: string[]; losses: number[] }>("train-curve/manifest.json");
-  for (const [dtype, room] of [
+  for (const [dtype, tolerance] of [
     ["float64", 1e-11],
     ["float32", 1e-5],
   ] as const)
@@ -235,10 +235,10 @@ describe("a decoder made of these layers", () => {
           );
         },
       );
-      expect(off(outputs[0], file.get("first_logits")!, room)).toBeUndefined();
+      expect(off(outputs[0], file.get("first_logits")!, tolerance)).toBeUndefined();
       expect(Math.abs(loss - losses[0])).toBeLessThan(dtype === "float64" ? 1e-10 : 1e-5);
       for (const name of parameters)
-        expect(off(gradients[name], file.get(`first_grad.${name}`)!, room), name).toBeUndefined();
+        expect(off(gradients[name], file.get(`first_grad.${name}`)!, tolerance), name).toBeUndefined();
     });
 });
 
@@ -288,7 +288,7 @@ function other(
 describe("the other kinds of attention", () => {
   const { cases } = readGolden<{ cases: OtherCase[] }>("additive-and-linear/manifest.json");
   for (const c of cases)
-    for (const [dtype, room] of [
+    for (const [dtype, tolerance] of [
       ["float64", 1e-11],
       ["float32", 1e-5],
     ] as const)
@@ -309,10 +309,10 @@ describe("the other kinds of attention", () => {
           },
           () => as(dtype)(file.get("d_out")!),
         );
-        expect(off(outputs[0], file.get("out")!, room)).toBeUndefined();
-        expect(off(weights, file.get("weights")!, room)).toBeUndefined();
+        expect(off(outputs[0], file.get("out")!, tolerance)).toBeUndefined();
+        expect(off(weights, file.get("weights")!, tolerance)).toBeUndefined();
         for (const [name, want] of file)
           if (name.startsWith("d_") && name !== "d_out")
-            expect(off(gradients[name.slice(2)], want, room), name).toBeUndefined();
+            expect(off(gradients[name.slice(2)], want, tolerance), name).toBeUndefined();
       });
 });

@@ -10,11 +10,11 @@ import { difference } from "../support/tolerance.ts";
 import { asFloat32, cases, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 /** Within `room`, and exact for −∞ and for weights of 0. */
-function compare(what: string, got: Tensor, want: Tensor, room: (x: number) => number) {
+function compare(what: string, got: Tensor, want: Tensor, tolerance: (x: number) => number) {
   expect([what, got.shape]).toEqual([what, want.shape]);
   const b = want.toFloat64();
   const exact = (x: number) => x === -Infinity || (x === 0 && what === "weights");
-  const wrong = difference(got.toFloat64(), b, (i) => (exact(b[i]) ? 0 : room(b[i])));
+  const wrong = difference(got.toFloat64(), b, (i) => (exact(b[i]) ? 0 : tolerance(b[i])));
   if (wrong) expect.fail(`${what}: ${wrong}`);
 }
 

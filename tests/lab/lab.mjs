@@ -54,14 +54,14 @@ if (launched === undefined) {
     });
     const page = await context.newPage();
     /** @type {string[]} */
-    const told = [];
-    page.on("pageerror", (error) => told.push(String(error)));
+    const reported = [];
+    page.on("pageerror", (error) => reported.push(String(error)));
     page.on("console", (message) => {
-      if (!/^(?:log|debug|info)$/.test(message.type())) told.push(message.text());
+      if (!/^(?:log|debug|info)$/.test(message.type())) reported.push(message.text());
     });
     page.on("request", (request) => {
       if (!request.url().startsWith(origin) && !/^(?:data|blob):/.test(request.url()))
-        told.push(`a request to ${request.url()}`);
+        reported.push(`a request to ${request.url()}`);
     });
     if (!wasm)
       await context.route("**/*", async (route) => {
@@ -78,11 +78,11 @@ if (launched === undefined) {
       if (script) await ready(page);
       await drive(page);
     } catch (error) {
-      told.push(`${/** @type {Error} */ (error).stack ?? error}`);
+      reported.push(`${/** @type {Error} */ (error).stack ?? error}`);
     } finally {
       await context.close();
     }
-    return told.join("\n    ");
+    return reported.join("\n    ");
   }
 
   /** Everything that holds for each page. @param {string} name */

@@ -158,30 +158,30 @@ async function main() {
   const base = `http://127.0.0.1:${port}`;
   try {
     const levels = "simd=relaxed,strict,reference";
-    let told = await visit(browser, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
+    let reported = await visit(browser, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
     tally.check(
       "isolated page: is isolated",
-      told.found.isolated === true ? "" : "crossOriginIsolated is false",
+      reported.found.isolated === true ? "" : "crossOriginIsolated is false",
     );
-    judge("isolated page", told.found);
-    warned("isolated page", told, null);
+    judge("isolated page", reported.found);
+    warned("isolated page", reported, null);
 
-    told = await visit(browser, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
-    judge("worker of an isolated page", told.found);
-    warned("worker of an isolated page", told, null);
+    reported = await visit(browser, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
+    judge("worker of an isolated page", reported.found);
+    warned("worker of an isolated page", reported, null);
 
-    told = await visit(browser, `${base}/plain/index.html?${levels}&threads=2`);
+    reported = await visit(browser, `${base}/plain/index.html?${levels}&threads=2`);
     tally.check(
       "plain page: is not isolated",
-      told.found.isolated === false ? "" : "crossOriginIsolated is true",
+      reported.found.isolated === false ? "" : "crossOriginIsolated is true",
     );
-    judge("plain page", told.found, { threads: 1 });
-    warned("plain page", told, /isolat|SharedArrayBuffer/i);
+    judge("plain page", reported.found, { threads: 1 });
+    warned("plain page", reported, /isolat|SharedArrayBuffer/i);
 
-    told = await visit(browser, `${base}/strict/index.html?threads=1,2`);
-    judge("page without 'wasm-unsafe-eval'", told.found, { level: "reference" });
+    reported = await visit(browser, `${base}/strict/index.html?threads=1,2`);
+    judge("page without 'wasm-unsafe-eval'", reported.found, { level: "reference" });
     // Chromium itself reports each refused compilation.
-    warned("page without 'wasm-unsafe-eval'", told, /wasm-unsafe-eval/, /Content Security Policy/i);
+    warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
   } finally {
     await browser.close();
     server.close();

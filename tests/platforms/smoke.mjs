@@ -70,8 +70,8 @@ for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wid
 
 // Warnings are shown a turn later; none is expected but Node's own about experiments.
 await new Promise((resolve) => setTimeout(resolve, 0));
-const told = warnings.filter((text) => !/^(ExperimentalWarning|SecurityWarning)/.test(text));
-tally.check("no warnings", told.join("; "));
+const reported = warnings.filter((text) => !/^(ExperimentalWarning|SecurityWarning)/.test(text));
+tally.check("no warnings", reported.join("; "));
 tally.check("no connections", connections.join("; "));
 
 process.stdout.write(`${tally}\n`);

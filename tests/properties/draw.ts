@@ -195,12 +195,13 @@ function maskTensor(
     return n;
   };
   name.push(`${dtype} mask [${shape}]`);
-  const held =
+  const tensorKept =
     dtype === "bool"
       ? new Tensor(Uint8Array.from(numbers), shape, "bool")
       : arranged(numbers, [1, 1, 1, size], dtype, r.pick(["dense", "offset"]), "bhsd", 2);
   return {
-    tensor: dtype === "bool" ? held : new Tensor(held.data, shape, dtype, undefined, held.offset),
+    tensor:
+      dtype === "bool" ? tensorKept : new Tensor(tensorKept.data, shape, dtype, undefined, tensorKept.offset),
     at: (...at) => numbers[index(...at)],
     index,
   };

@@ -56,7 +56,7 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
   const cM = constants(1, Nk, c.structured).cM;
   const cR = constants(1, Nq * G, c.structured).cM;
   const scale = Math.abs(c.scale);
-  const room: Room = {
+  const tolerance: Room = {
     dQuery: new Float64Array(B * Hq * Nq * dk),
     dKey: new Float64Array(B * Hkv * Nk * dk),
     dValue: new Float64Array(B * Hkv * Nk * dv),
@@ -85,7 +85,7 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
         const x = dO[row * dv + e] * c.exact.v[(kv + j) * dv + e];
         dP += x;
         a += Math.abs(x);
-        room.dValue[(kv + j) * dv + e] +=
+        tolerance.dValue[(kv + j) * dv + e] +=
           ((epsilon + cR * u) * p + 2 ** -120) * Math.abs(dO[row * dv + e]) + 2 ** -148;
       }
       for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
@@ -95,19 +95,20 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
       const error = p * ((epsilon + 4 * u) * Math.abs(dP - delta) + cE * u * a + deltaError);
       const under = 2 ** -120 * (a + Math.abs(delta)) + (dv + 4) * 2 ** -148;
       const size = p * Math.abs(dP - delta) + error;
-      room.cells[row * Nk + j] = error + under + cM * u * size;
+      tolerance.cells[row * Nk + j] = error + under + cM * u * size;
       const after = Math.abs(change.slope);
       const e = (error + under) * after + size * change.error;
       for (let d = 0; d < dk; d++) {
         const [q, k] = [Math.abs(c.exact.q[row * dk + d]), Math.abs(c.exact.k[(kv + j) * dk + d])];
-        room.dQuery[row * dk + d] += scale * (e + (cM + 3) * u * size * after) * k + 2 ** -148 * (1 + k);
-        room.dKey[(kv + j) * dk + d] += scale * (e + (cR + 3) * u * size * after) * q + 2 ** -148 * (1 + q);
+        tolerance.dQuery[row * dk + d] += scale * (e + (cM + 3) * u * size * after) * k + 2 ** -148 * (1 + k);
+        tolerance.dKey[(kv + j) * dk + d] +=
+          scale * (e + (cR + 3) * u * size * after) * q + 2 ** -148 * (1 + q);
         largest = Math.max(largest, (a + Math.abs(delta)) * (q + k) * scale * after);
       }
     }
   }
   // Sums that come near the largest float32 may overflow on the way.
-  return largest * Nk * Nq * G < 1e36 ? room : undefined;
+  return largest * Nk * Nq * G < 1e36 ? tolerance : undefined;
 }
 
 /** Slope of all score changes at a score, and what an error of the score does to it; undefined where the cell is masked by a change. */
@@ -192,15 +193,15 @@ export function checkBackward(c: Case): BackwardMeasure {
   const state = scaledDotProductAttention(c.query, c.key, c.value, c.options);
   const { tensor: dOutput, exact: dO } = upstream(c, state.output.shape);
   const got = attentionBackward(dOutput, c.query, c.key, c.value, state, c.options);
-  const room = roomOf(c, dO);
-  if (!room) return { use: 0, bounded: false, ratios: [] };
+  const tolerance = roomOf(c, dO);
+  if (!tolerance) return { use: 0, bounded: false, ratios: [] };
   const want = inFloat64(c, dOutput);
   let use = 0;
   const ratios: number[] = [];
   const plain = c.dtype === "float32" && !c.options.dropoutP ? textbookBackward32(c, dO, state) : undefined;
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   for (const name of ["dQuery", "dKey", "dValue"] as const) {
-    const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), room[name]];
+    const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), tolerance[name]];
     // Keys that serve several batch entries have one gradient, the sum.
     const entries = around.length / x.length;
     const narrow = OUTPUT_ROUNDING[got[name].dtype];

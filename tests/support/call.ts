@@ -38,10 +38,10 @@ export function expectBits(got: Tensor, want: Tensor, what = ""): void {
 }
 
 /** Fails unless two tensors have one shape and lie within `room` of each other, relative to the larger of 1 and the value. */
-export function expectNear(got: Tensor, want: Tensor, room: number, what = ""): void {
+export function expectNear(got: Tensor, want: Tensor, tolerance: number, what = ""): void {
   expect([what, got.shape]).toEqual([what, want.shape]);
   const b = want.toFloat64();
-  const wrong = difference(got.toFloat64(), b, (i) => room * Math.max(1, Math.abs(b[i])));
+  const wrong = difference(got.toFloat64(), b, (i) => tolerance * Math.max(1, Math.abs(b[i])));
   if (wrong) expect.fail(`${what} ${wrong}`);
 }
 

@@ -102,13 +102,13 @@ export function truth(c: Case): Truth {
           }
           const R = share * one.output[i * dv + e];
           out.output[row * dv + e] = R;
-          let room = out.hull[row] ? 0 : (d + cM * u) * spread;
-          if (seen.length) room += floorOf(largest, Nk);
+          let tolerance = out.hull[row] ? 0 : (d + cM * u) * spread;
+          if (seen.length) tolerance += floorOf(largest, Nk);
           const narrow = OUTPUT_ROUNDING[c.dtype];
-          if (narrow && seen.length) room += narrow.u * (Math.abs(R) + room) + narrow.least;
+          if (narrow && seen.length) tolerance += narrow.u * (Math.abs(R) + tolerance) + narrow.least;
           // Only the hull: half of it is the middle, so all of it is the room around R.
-          if (out.hull[row]) room += Math.abs(R) + largest * (1 + cM * u);
-          out.room[row * dv + e] = room;
+          if (out.hull[row]) tolerance += Math.abs(R) + largest * (1 + cM * u);
+          out.room[row * dv + e] = tolerance;
         }
       }
     }

@@ -73,7 +73,7 @@ export const ONNX_TOLERANCE: Readonly<Record<string, number>> = { F32: 2e-6, F64
 export function difference(
   got: ArrayLike<number>,
   want: ArrayLike<number>,
-  room: (i: number) => number,
+  tolerance: (i: number) => number,
 ): string | undefined {
   let first = -1;
   let [worst, worstAt] = [0, -1];
@@ -81,11 +81,11 @@ export function difference(
   for (let i = 0; i < want.length; i++) {
     if (Object.is(got[i], want[i]) || (got[i] === 0 && want[i] === 0)) continue;
     const error = Math.abs(got[i] - want[i]);
-    if (error <= room(i)) continue;
+    if (error <= tolerance(i)) continue;
     if (first < 0) first = i;
     const ulps = error / Math.max(Math.abs(want[i]) * 2 ** -23, 2 ** -149);
     if (!(ulps <= worst)) [worst, worstAt] = [ulps, i];
   }
   if (first < 0) return undefined;
-  return `element ${first}: got ${got[first]}, expected ${want[first]} ± ${room(first)}; worst ${worst.toPrecision(3)} ulp at ${worstAt} (got ${got[worstAt]}, expected ${want[worstAt]} ± ${room(worstAt)})`;
+  return `element ${first}: got ${got[first]}, expected ${want[first]} ± ${tolerance(first)}; worst ${worst.toPrecision(3)} ulp at ${worstAt} (got ${got[worstAt]}, expected ${want[worstAt]} ± ${tolerance(worstAt)})`;
 }

@@ -40,14 +40,14 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const row = shownWeights(session, query, edits);
-  const { entropy, strange } = factsOf(
+  const { entropy, strange: nonFinite } = factsOf(
     edits ? session.store!.row(session.ref, query, "weights", edits) : session.row(query, "weights"),
   );
   const best = largest(row, count).filter((j) => row[j] > 0);
   let together = 0;
   return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
     <p class="quiet">spread as if over ${figure(Math.exp(entropy), "e^entropy of row")} of ${figure(row.length, "keys")} tokens${
-      strange > 0 ? html`, ${figure(strange, "not numbers")} not a number` : nothing
+      nonFinite > 0 ? html`, ${figure(nonFinite, "not numbers")} not a number` : nothing
     }</p>
     <table class="keys"><thead><tr><th scope="col">key</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th><th scope="col" class="num">together</th></tr></thead>
     <tbody>${best.map((j) => {

@@ -11,7 +11,7 @@ import type { HeadName, TransferName } from "../../state/state.ts";
 
 /** Bytes of colored pictures kept. */
 const MOST = 8 * 2 ** 20;
-const strange = wordOf(STRANGE);
+const nonFinite = wordOf(STRANGE);
 /** Ranges a side of an overview that is looked at in full size. */
 const FINE = 512;
 
@@ -198,7 +198,7 @@ function colored(
           if (marks[at] === 2) mark = 2;
           else if (marks[at] === 0 && mark === 1) mark = 0;
         }
-      if (mark !== 1) words[y * width + x] = mark === 2 ? strange : colors[best];
+      if (mark !== 1) words[y * width + x] = mark === 2 ? nonFinite : colors[best];
     }
   context.putImageData(image, 0, 0);
   return canvas;

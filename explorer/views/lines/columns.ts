@@ -75,8 +75,8 @@ export class Columns {
     return this.#lists[side].root.matches(":has(:focus-visible)");
   }
 
-  update(told: Told): void {
-    const { layout, picture, width, over } = told;
+  update(change: Told): void {
+    const { layout, picture, width, over } = change;
     const { arcs, top, height, pitch } = layout;
     const column = [layout.left + 6, layout.right - 6] as const;
     const boxes = {
@@ -95,9 +95,9 @@ export class Columns {
       const [left, right] = boxes[side];
       const scroller = this.scrollers[side];
       const { count, from } = side === "query" ? layout.rows : layout.columns;
-      const room = Math.max(0, right - left);
-      put(scroller, { left, width: room, top, height });
-      put(this.#headings[side], arcs ? { left: 0, width } : { left, width: room });
+      const space = Math.max(0, right - left);
+      put(scroller, { left, width: space, top, height });
+      put(this.#headings[side], arcs ? { left: 0, width } : { left, width: space });
       // Beside arcs the keys' column only has their list: it lies over the queries'.
       const bare = arcs && side === "key";
       const scrolls = layout.scrolls && !bare;
@@ -106,9 +106,9 @@ export class Columns {
       scroller.classList.toggle("bare", bare);
       this.#labels[side].root.hidden = bare;
       if (scrolls && Math.abs(scroller.scrollTop - from * pitch) > 1) scroller.scrollTop = from * pitch;
-      put(this.#labels[side].root, { height, width: room });
-      if (!bare) this.#name(side, told, arcs ? [...named.key, ...named.query] : named[side]);
-      this.#list(side, told, room);
+      put(this.#labels[side].root, { height, width: space });
+      if (!bare) this.#name(side, change, arcs ? [...named.key, ...named.query] : named[side]);
+      this.#list(side, change, space);
     }
   }
 
@@ -134,8 +134,8 @@ export class Columns {
     );
   }
 
-  #list(side: Side, told: Told, width: number): void {
-    const { session, layout, picture, active, said } = told;
+  #list(side: Side, update: Told, width: number): void {
+    const { session, layout, picture, active, said } = update;
     const { state } = session;
     const of = side === "query";
     const axis: Axis = of ? picture.rows : picture.columns;

@@ -61,9 +61,9 @@ export function linksOf(
   renormalize: boolean,
   only: Axis = columns,
 ): RowLinks {
-  let [mass, of, strange, gone, goneOf] = [0, 0, 0, 0, 0];
+  let [mass, of, nonFinite, gone, goneOf] = [0, 0, 0, 0, 0];
   for (let j = 0; j < row.length; j++)
-    if (!Number.isFinite(row[j])) strange++;
+    if (!Number.isFinite(row[j])) nonFinite++;
     else if (row[j] > 0) {
       mass += row[j];
       of++;
@@ -97,16 +97,16 @@ export function linksOf(
     mass,
     of: renormalize ? of - goneOf : of,
     hidden: gone,
-    strange,
+    strange: nonFinite,
   };
 }
 
 /** How many of a row's strongest keys are shown. */
 export function keptOf({ weights, sum }: RowLinks, { keep, top, mass }: Keep): number {
   if (keep === "top") return Math.min(top, weights.length);
-  let [count, held] = [0, 0];
+  let [count, total] = [0, 0];
   // A hair of tolerance: 0.9 of ten equal keys is nine of them.
-  while (count < weights.length && held < mass * sum * (1 - 1e-12)) held += weights[count++];
+  while (count < weights.length && total < mass * sum * (1 - 1e-12)) total += weights[count++];
   return count;
 }
 
@@ -243,20 +243,20 @@ export class Links {
   }
 
   #count(keep: Keep): Kept {
-    let [edges, of, shown, mass, cut, max, strange] = [0, 0, 0, 0, 0, 0, 0];
+    let [edges, of, shown, mass, cut, max, nonFinite] = [0, 0, 0, 0, 0, 0, 0];
     for (const row of this.#rows) {
       if (row === undefined) continue;
       const count = keptOf(row, keep);
-      let held = 0;
-      for (let n = 0; n < count; n++) held += row.weights[n];
+      let total = 0;
+      for (let n = 0; n < count; n++) total += row.weights[n];
       edges += count;
-      shown += held;
+      shown += total;
       of += row.of;
       mass += row.mass;
-      strange += row.strange;
-      if (keep.keep === "mass" && count === MOST_KEYS && held < keep.mass * row.sum * (1 - 1e-12)) cut++;
+      nonFinite += row.strange;
+      if (keep.keep === "mass" && count === MOST_KEYS && total < keep.mass * row.sum * (1 - 1e-12)) cut++;
       max = Math.max(max, row.weights[0] ?? 0);
     }
-    return { edges, of, shown, mass, cut, rows: this.done, max, strange };
+    return { edges, of, shown, mass, cut, rows: this.done, max, strange: nonFinite };
   }
 }

@@ -119,8 +119,8 @@ export function outside(layout: Layout, column: Column, place: number): -1 | 0 |
 
 /** How far an arc over `height` pixels reaches out: more for longer ones, never beyond the room. */
 function bulge({ x, width, left, right }: Layout, height: number, ahead: boolean): number {
-  const room = ahead ? left - x : x + width - right;
-  const most = Math.max(8, room - 8);
+  const space = ahead ? left - x : x + width - right;
+  const most = Math.max(8, space - 8);
   return most * (1 - Math.exp(-(height * 0.75 + 8) / most));
 }
 

@@ -299,9 +299,9 @@ export class Lines {
 
   /** Where numbers stand of what is chosen. */
   #chosenKind(): Focus["kind"] | undefined {
-    const { rows, columns, held } = this.host.session.state;
+    const { rows, columns, held: heldCell } = this.host.session.state;
     if (rows.length === 0 && columns.length > 0) return "key";
-    return rows.length > 0 || held !== null ? "query" : undefined;
+    return rows.length > 0 || heldCell !== null ? "query" : undefined;
   }
 
   #lay(block: Block, rows: Axis, columns: Axis, arcs: boolean, width: number, height: number): Layout {

@@ -150,11 +150,11 @@ export function drawCursor(
   context: Context,
   { layout, stroke, paints }: Brush,
   link: Link,
-  held: boolean,
+  heldCell: boolean,
 ): void {
   inside(context, layout, () => {
     const { width } = strokeOf(link, stroke);
-    const core = Math.max(held ? 2.5 : 1.5, width);
+    const core = Math.max(heldCell ? 2.5 : 1.5, width);
     for (const [color, line] of [
       [paints.paper, core + 3],
       [paints.query, core],

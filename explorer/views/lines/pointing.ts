@@ -133,10 +133,10 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
         // Between the columns both are meant. At their ends the page scrolls on.
         const before = [layout.rows.from, layout.columns.from];
         const by = (event.deltaY * unit) / layout.pitch;
-        const room = (count: number) => Math.max(0, count - layout.height / layout.pitch);
+        const space = (count: number) => Math.max(0, count - layout.height / layout.pitch);
         const next = [
-          Math.max(0, Math.min(room(layout.rows.count), before[0] + by)),
-          Math.max(0, Math.min(room(layout.columns.count), before[1] + by)),
+          Math.max(0, Math.min(space(layout.rows.count), before[0] + by)),
+          Math.max(0, Math.min(space(layout.columns.count), before[1] + by)),
         ];
         if (next[0] === before[0] && next[1] === before[1]) return;
         event.preventDefault();

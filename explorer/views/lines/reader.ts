@@ -86,12 +86,12 @@ export class LinksReader {
     while (more && links.preferring && performance.now() < end) more = links.step();
     if (links.done > before) this.version++;
     if (this.#reading !== undefined || links.whole) return;
-    let told = performance.now();
+    let reportedAt = performance.now();
     this.#reading = () => {
       if (links !== this.#links) return false;
       const left = links.step();
-      if (!left || performance.now() - told > NEWS) {
-        told = performance.now();
+      if (!left || performance.now() - reportedAt > NEWS) {
+        reportedAt = performance.now();
         this.version++;
         this.#news();
       }

@@ -58,7 +58,7 @@ export function blit(
   rows: Axis,
   columns: Axis,
   view: Window,
-  behind?: Behind,
+  backdrop?: Behind,
 ): { missing: number; bare: number; domain: number | undefined } {
   const { Nq, Nk } = plan.store.blocks[plan.ref.block];
   const top = topLevel(Nq, Nk);
@@ -69,9 +69,9 @@ export function blit(
   context.clip();
   context.imageSmoothingEnabled = false;
   // The coarsest square is asked for first: it stands in for all others. An overview does the same, and is there.
-  const last = top > level && behind === undefined ? tiles.get(plan, top, 0, 0) : undefined;
+  const last = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
   // What the pass under way brings is not asked for: that would be a second pass, and it would go first.
-  const wait = behind?.held === true && level >= FROM_MAP;
+  const wait = backdrop?.held === true && level >= FROM_MAP;
   const side = TILE * 2 ** level;
   let [missing, bare] = [0, 0];
   let domain = last?.domain;
@@ -86,7 +86,7 @@ export function blit(
       if (found === undefined) missing++;
       const [shown, at] = found ? [found, level] : standIn(tiles, plan, level, top, i, j);
       if (shown === undefined) {
-        if (behind?.picture) stretch(context, behind.picture, [Nq, Nk], vertical, horizontal);
+        if (backdrop?.picture) stretch(context, backdrop.picture, [Nq, Nk], vertical, horizontal);
         else bare++;
         continue;
       }

@@ -209,7 +209,7 @@ export class Matrix {
     ].join(" ");
     if (key !== this.#painted) {
       if (this.#look !== "" && look !== this.#look) this.#fade();
-      const behind = this.#behind(ratio);
+      const backdrop = this.#behind(ratio);
       const done = paint(this.#canvas.getContext("2d")!, this.#tiles, {
         size: [Math.round(width * ratio), Math.round(height * ratio)],
         frame: this.#frame,
@@ -220,11 +220,11 @@ export class Matrix {
         paints: this.#paints,
         facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
-        behind,
+        behind: backdrop,
         squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
-      if (behind?.held !== true)
+      if (backdrop?.held !== true)
         this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
       this.#tiles.settle();
       this.#missing = done.missing;
@@ -314,14 +314,14 @@ export class Matrix {
       this.#factsKey = key;
       const facts = new HeadFacts(store, ref, hidden);
       this.#facts = facts;
-      let told = 0;
+      let reportedAt = 0;
       this.#host.slices.add(() => {
         // Another store may have been opened since, and this one closed.
         const current = facts === this.#facts && facts.store === this.#host.session.store;
         if (!current || !this.root.isConnected) return false;
         const more = facts.step();
-        if (!more || facts.rows - told >= 512) {
-          told = facts.rows;
+        if (!more || facts.rows - reportedAt >= 512) {
+          reportedAt = facts.rows;
           this.schedule();
         }
         return more;

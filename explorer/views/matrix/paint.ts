@@ -39,7 +39,7 @@ export function paint(
   tiles: Tiles,
   painting: Painting,
 ): { shown: boolean; missing: number; domain: number | undefined } {
-  const { frame, ratio, plan, rows, columns, paints, behind } = painting;
+  const { frame, ratio, plan, rows, columns, paints, behind: backdrop } = painting;
   const view: Window = {
     left: Math.round(frame.left * ratio),
     top: Math.round(frame.top * ratio),
@@ -53,9 +53,9 @@ export function paint(
   const layer = scratch(context.canvas, painting.size);
   layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
   hatch(layer, view, paints.hatch, ratio);
-  if (!painting.squares && behind?.picture) stretch(layer, view, behind.picture, painting);
+  if (!painting.squares && backdrop?.picture) stretch(layer, view, backdrop.picture, painting);
   const { missing, bare, domain } = painting.squares
-    ? blit(layer, tiles, plan, rows, columns, view, behind)
+    ? blit(layer, tiles, plan, rows, columns, view, backdrop)
     : { missing: 0, bare: 0, domain: 1 };
   const all = rows.runs.length > 0 && columns.runs.length > 0;
   if (all && bare > 0 && domain === undefined) return { shown: false, missing, domain };
@@ -174,9 +174,9 @@ function cellMarks(
 ): void {
   const { plan, rows, columns, ratio, paints, value, facts, readRow } = painting;
   const domain = plan.domain ?? drawn ?? 1;
-  const room = Math.min(view.cellWidth, view.cellHeight) / ratio;
-  const strange = facts !== undefined && facts.strange > 0 && room >= 8;
-  if (!strange && (value === undefined || room < 14)) return;
+  const space = Math.min(view.cellWidth, view.cellHeight) / ratio;
+  const nonFinite = facts !== undefined && facts.strange > 0 && space >= 8;
+  if (!nonFinite && (value === undefined || space < 14)) return;
   const [dark, light] = ["#1b1a17", "#fbfaf7"];
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -192,13 +192,13 @@ function cellMarks(
           const place = across.at + key - across.start;
           const x = (xOf(view, place) + xOf(view, place + 1)) / 2;
           if (!Number.isFinite(row[key])) {
-            if (room >= 8) cross(context, x, y, room * ratio * 0.22, ratio);
+            if (space >= 8) cross(context, x, y, space * ratio * 0.22, ratio);
             continue;
           }
-          if (value === undefined || room < 14) continue;
+          if (value === undefined || space < 14) continue;
           const shown = value(query, key);
-          const text = written(shown, plan.stage, room);
-          const size = Math.min(11, (room - 4) / (0.62 * Math.max(3, text.length)));
+          const text = written(shown, plan.stage, space);
+          const size = Math.min(11, (space - 4) / (0.62 * Math.max(3, text.length)));
           if (text === "" || size < 5) continue;
           context.font = `${(size * ratio).toFixed(1)}px ${paints.mono}`;
           context.fillStyle = inkOn(plan, shown, domain) === "dark" ? dark : light;
@@ -208,13 +208,13 @@ function cellMarks(
 }
 
 /** A value as a cell has room for it: two places of a weight, three digits where cells are large, nothing for next to nothing. */
-function written(value: number, stage: Plan["stage"], room: number): string {
+function written(value: number, stage: Plan["stage"], space: number): string {
   const source = `row ${stage}`;
-  if (stage !== "weights") return num(value, source, { digits: room >= 36 ? 3 : 2 }).text;
+  if (stage !== "weights") return num(value, source, { digits: space >= 36 ? 3 : 2 }).text;
   // Two places, three where there is room: .93, .004; what rounds to 0 is left empty where cells are small.
-  const places = room >= 40 ? 3 : 2;
+  const places = space >= 40 ? 3 : 2;
   const text = value.toFixed(places);
-  if (Number(text) === 0) return room >= 28 ? ".".padEnd(places + 1, "0") : "";
+  if (Number(text) === 0) return space >= 28 ? ".".padEnd(places + 1, "0") : "";
   return text.replace(/^0\./, ".");
 }
 

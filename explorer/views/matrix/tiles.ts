@@ -42,7 +42,7 @@ export interface Plan {
 const MOST = 16 * 2 ** 20;
 const MOST_CODES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
-const strange = wordOf(STRANGE);
+const nonFinite = wordOf(STRANGE);
 
 /** A square's canvas, and how many of its cells are inside the head. */
 export interface Drawn {
@@ -187,7 +187,7 @@ function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement
   const words = new Uint32Array(image.data.buffer);
   for (let c = 0; c < words.length; c++)
     if (marks[c] === 0) words[c] = colors[codes[c]];
-    else if (marks[c] === 2) words[c] = strange;
+    else if (marks[c] === 2) words[c] = nonFinite;
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -87,14 +87,14 @@ export function flow(
     first = end;
   };
   units.forEach((unit, n) => {
-    const room = Math.min(width, measure(unit.text) + 2 * PADDING);
+    const space = Math.min(width, measure(unit.text) + 2 * PADDING);
     const gap = unit.apart && n > first ? GAP : 0;
     if (unit.apart || n === first) {
       word = n;
       wordAt = x + gap;
     }
-    if (x + gap + room > width && n > first) {
-      if (!unit.apart && word > first && x - wordAt + room <= width) {
+    if (x + gap + space > width && n > first) {
+      if (!unit.apart && word > first && x - wordAt + space <= width) {
         close(word);
         x -= wordAt;
       } else {
@@ -103,8 +103,8 @@ export function flow(
         word = n;
       }
       wordAt = 0;
-      x += room;
-    } else x += gap + room;
+      x += space;
+    } else x += gap + space;
     if (unit.breaks) {
       close(n + 1);
       x = 0;

@@ -222,10 +222,10 @@ export class TextPane {
     if (found === undefined && this.values?.values.length !== units[target].length) this.values = undefined;
     else if (found !== undefined) this.values = found;
     this.root.classList.toggle("waiting", found === undefined);
-    const told = this.domain;
+    const domain = this.domain;
     this.domain = this.#domainOf(state);
     // The legend follows what is drawn.
-    if (told !== this.domain) session.changed();
+    if (domain !== this.domain) session.changed();
     const shown = this.#show(reading);
     if (this.#follow) {
       this.#follow = false;

@@ -13,17 +13,17 @@ const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const told = { out: "", err: "" };
+  const reported = { out: "", err: "" };
   const code = await dispatch(args, {
-    stdout: { write: (text: string) => (told.out += text) },
-    stderr: { write: (text: string) => (told.err += text) },
+    stdout: { write: (text: string) => (reported.out += text) },
+    stderr: { write: (text: string) => (reported.err += text) },
     env: {},
     isTTY: false,
     color: 0,
     progress: false,
     signal: new AbortController().signal,
   });
-  return { code, ...told };
+  return { code, ...reported };
 }
 
 describe("heed capture", () => {

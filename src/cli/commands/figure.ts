@@ -203,16 +203,16 @@ async function saveLines(path: string, lines: Iterable<string>): Promise<number>
   const encoder = new TextEncoder();
   let bytes = 0;
   const pieces = function* (): Generator<Uint8Array> {
-    let held = "";
+    let written = "";
     for (const line of lines) {
-      held += line;
-      if (held.length < PIECE) continue;
-      const piece = encoder.encode(held);
+      written += line;
+      if (written.length < PIECE) continue;
+      const piece = encoder.encode(written);
       bytes += piece.length;
-      held = "";
+      written = "";
       yield piece;
     }
-    const last = encoder.encode(held);
+    const last = encoder.encode(written);
     bytes += last.length;
     yield last;
   };

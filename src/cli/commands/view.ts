@@ -85,11 +85,11 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
     const reports = stores.map(({ report }) => report);
     for (const store of stores.splice(0)) store.dispose();
-    const told = json
+    const reported = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
     const model = pageModel(values.model as string | undefined, io);
-    return await explore(files, { ...options, hash, model, welcome: nothing }, io, told);
+    return await explore(files, { ...options, hash, model, welcome: nothing }, io, reported);
   } finally {
     for (const store of stores) store.dispose();
   }

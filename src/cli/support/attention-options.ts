@@ -191,9 +191,9 @@ function namedMask(text: string): Mask {
 /** Document ids as integers, whatever dtype the file holds them in. */
 function idsOf(t: Tensor): Tensor {
   const ids = t.toFloat64();
-  const strange = ids.find((id) => !(Number.isInteger(id) && Math.abs(id) < 2 ** 31));
-  if (strange !== undefined)
-    throw new OptionError("documents", `--documents holds ${strange}; ids are 32-bit integers`);
+  const nonFinite = ids.find((id) => !(Number.isInteger(id) && Math.abs(id) < 2 ** 31));
+  if (nonFinite !== undefined)
+    throw new OptionError("documents", `--documents holds ${nonFinite}; ids are 32-bit integers`);
   return new Tensor(Int32Array.from(ids), t.shape, "int32");
 }
 

@@ -27,16 +27,15 @@ test("a browser is opened where somebody can see it, and nowhere else", () => {
 test.skipIf(process.platform === "win32")(
   "the address reaches the opener as it is, without a shell",
   async () => {
-    const told = join(folder, "told.txt");
+    const log = join(folder, "told.txt");
     const opener = join(folder, "xdg-open");
-    writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$*" > '${told}.part'\nmv '${told}.part' '${told}'\n`);
+    writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$*" > '${log}.part'\nmv '${log}.part' '${log}'\n`);
     chmodSync(opener, 0o755);
     process.env.PATH = `${folder}:${path}`;
     const url = "http://127.0.0.1:1/?token=a-b_c#v1/head?b=$(touch%20x)&l=0";
     expect(await openBrowser(url, "linux")).toBe(true);
-    for (let n = 0; n < 200 && !existsSync(told); n++)
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    expect(readFileSync(told, "utf8")).toBe(url);
+    for (let n = 0; n < 200 && !existsSync(log); n++) await new Promise((resolve) => setTimeout(resolve, 25));
+    expect(readFileSync(log, "utf8")).toBe(url);
   },
 );
 

@@ -83,24 +83,27 @@ describe("dispatch", () => {
 });
 
 describe("tell", () => {
-  const told = (error: unknown, json = false, env: Io["env"] = {}) => {
+  const reported = (error: unknown, json = false, env: Io["env"] = {}) => {
     const { io, text } = world(env);
     return { code: tell(error, "heed run", json, io), err: text.err };
   };
 
   it("is one line, with the command in front once", () => {
-    expect(told(new OptionError("x", "bad thing\nmore"))).toEqual({ code: 1, err: "heed run: bad thing\n" });
-    expect(told(new OptionError("x", "heed run: bad")).err).toBe("heed run: bad\n");
-    expect(told(new UsageError("wrong"))).toEqual({
+    expect(reported(new OptionError("x", "bad thing\nmore"))).toEqual({
+      code: 1,
+      err: "heed run: bad thing\n",
+    });
+    expect(reported(new OptionError("x", "heed run: bad")).err).toBe("heed run: bad\n");
+    expect(reported(new UsageError("wrong"))).toEqual({
       code: 2,
       err: "heed run: wrong (see heed run --help)\n",
     });
-    expect(told(new Interrupted())).toEqual({ code: 130, err: "heed run: interrupted\n" });
-    expect(told("text")).toEqual({ code: 1, err: "heed run: text\n" });
+    expect(reported(new Interrupted())).toEqual({ code: 130, err: "heed run: interrupted\n" });
+    expect(reported("text")).toEqual({ code: 1, err: "heed run: text\n" });
   });
 
   it("is an object with kind, code and fields where JSON is asked for", () => {
-    const { code, err } = told(new FormatError("npy-magic", "bad", { offset: 3, tensor: "q" }), true);
+    const { code, err } = reported(new FormatError("npy-magic", "bad", { offset: 3, tensor: "q" }), true);
     expect(code).toBe(1);
     expect(JSON.parse(err)).toEqual({
       error: {
@@ -114,8 +117,8 @@ describe("tell", () => {
   });
 
   it("shows the stack only with HEED_DEBUG", () => {
-    expect(told(new Error("boom")).err).toBe("heed run: boom\n");
-    expect(told(new Error("boom"), false, { HEED_DEBUG: "1" }).err).toContain("dispatch.test.ts");
+    expect(reported(new Error("boom")).err).toBe("heed run: boom\n");
+    expect(reported(new Error("boom"), false, { HEED_DEBUG: "1" }).err).toContain("dispatch.test.ts");
   });
 });
 

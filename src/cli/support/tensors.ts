@@ -61,13 +61,13 @@ export async function openContainer(path: string): Promise<Container> {
     bytes = await source.read(0, source.size);
     if (zip || (!npy && /z$/i.test(path))) return await naming(path, () => npzContainer(path, bytes));
     const array = await naming(path, async () => readNpy(bytes));
-    return held(path, "npy", new Map([[basename(path).replace(/\.npy$/i, ""), array]]));
+    return containerOf(path, "npy", new Map([[basename(path).replace(/\.npy$/i, ""), array]]));
   } finally {
     await source.close();
   }
 }
 
-function held(path: string, kind: FileKind, tensors: Map<string, FileTensor>): Container {
+function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTensor>): Container {
   return {
     path,
     kind,

@@ -50,7 +50,7 @@ export interface Deflater {
 /** A new compressor. */
 export function deflater(): Deflater {
   const out = bitWriter();
-  const held = new Uint8Array(HELD);
+  const window = new Uint8Array(HELD);
   /** Last place of each hash of three bytes, plus 1; and of each place the one before it. Places count in `held`. */
   const head = new Int32Array(1 << HASH_BITS);
   const before = new Int32Array(HELD);
@@ -59,7 +59,8 @@ export function deflater(): Deflater {
   let [at, end] = [0, 0];
 
   const hash = (p: number) =>
-    (Math.imul((held[p] << 16) | (held[p + 1] << 8) | held[p + 2], 0x9e3779b1) >>> (32 - HASH_BITS)) | 0;
+    (Math.imul((window[p] << 16) | (window[p + 1] << 8) | window[p + 2], 0x9e3779b1) >>> (32 - HASH_BITS)) |
+    0;
   const note = (p: number) => {
     if (p + SHORTEST > end) return;
     const h = hash(p);
@@ -70,7 +71,7 @@ export function deflater(): Deflater {
   const slide = () => {
     const drop = at - WINDOW;
     if (drop <= 0) return;
-    held.copyWithin(0, drop, end);
+    window.copyWithin(0, drop, end);
     before.copyWithin(0, drop, end);
     for (let i = 0; i < head.length; i++) head[i] = Math.max(0, head[i] - drop);
     for (let i = 0; i < end - drop; i++) before[i] = Math.max(0, before[i] - drop);
@@ -85,14 +86,14 @@ export function deflater(): Deflater {
       if (most >= SHORTEST) {
         let p = head[hash(at)] - 1;
         for (let n = 0; n < CHAIN && p >= 0 && at - p <= WINDOW && length < most; n++, p = before[p] - 1) {
-          if (held[p + length] !== held[at + length]) continue;
+          if (window[p + length] !== window[at + length]) continue;
           let same = 0;
-          while (same < most && held[p + same] === held[at + same]) same++;
+          while (same < most && window[p + same] === window[at + same]) same++;
           if (same > length) [length, distance] = [same, at - p];
         }
       }
       if (length < SHORTEST) [length, distance] = [1, 0];
-      symbols[count++] = distance === 0 ? held[at] : ((distance - 1) << 9) | length | 0x8000_0000;
+      symbols[count++] = distance === 0 ? window[at] : ((distance - 1) << 9) | length | 0x8000_0000;
       for (const last = at + length; at < last; at++) note(at);
       if (count === SYMBOLS) {
         writeBlock(out, symbols, count, false);
@@ -109,7 +110,7 @@ export function deflater(): Deflater {
           slide();
         }
         const piece = bytes.subarray(from, from + HELD - end);
-        held.set(piece, end);
+        window.set(piece, end);
         end += piece.length;
         from += piece.length;
       }
@@ -206,9 +207,9 @@ function huffman(counts: Uint32Array, limit: number): { lengths: Uint8Array; cod
   const perLength = new Uint32Array(limit + 2);
   for (const depth of depthsOf(used.map((i) => counts[i]))) perLength[Math.min(depth, limit)]++;
   // Codes cut to the limit take more room than there is: pairs of the longest make room by lengthening a shorter one.
-  let room = 0;
-  for (let n = 1; n <= limit; n++) room += perLength[n] << (limit - n);
-  while (room > 1 << limit) {
+  let capacity = 0;
+  for (let n = 1; n <= limit; n++) capacity += perLength[n] << (limit - n);
+  while (capacity > 1 << limit) {
     perLength[limit]--;
     for (let n = limit - 1; n > 0; n--)
       if (perLength[n] > 0) {
@@ -216,7 +217,7 @@ function huffman(counts: Uint32Array, limit: number): { lengths: Uint8Array; cod
         perLength[n + 1] += 2;
         break;
       }
-    room--;
+    capacity--;
   }
   // The rarest symbols get the longest codes.
   let next = 0;

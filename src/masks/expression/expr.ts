@@ -280,7 +280,7 @@ export function table(
     for (const x of numbers)
       if (Math.abs(x) >= 2 ** 31)
         throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
-  const held: Table = {
+  const stored: Table = {
     data: type === "int" ? Int32Array.from(numbers) : numbers,
     type,
     shape: source.shape,
@@ -292,17 +292,17 @@ export function table(
     source,
   };
   return {
-    table: held,
+    table: stored,
     at(...index) {
-      if (index.length !== held.shape.length)
+      if (index.length !== stored.shape.length)
         throw new ShapeError(
           "table",
-          `${name}: ${index.length} indices for a table of ${held.shape.length} axes`,
+          `${name}: ${index.length} indices for a table of ${stored.shape.length} axes`,
         );
       const args = index.map(lift);
       if (args.some((x) => x.type !== "int"))
         throw new OptionError("table", `${name}: an index must be an integer expression`);
-      return new NumberExpression("table", type, args, held);
+      return new NumberExpression("table", type, args, stored);
     },
   };
 }
@@ -456,10 +456,10 @@ export function integers(
   what: string,
   values: TensorLike | ArrayLike<number> | NestedNumbers,
 ): ReturnType<typeof table> {
-  const held = table(values, { name: what, strict: true, exact: [true, true] });
-  if (held.table.type !== "int")
-    throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(held.table.shape)} floats`);
-  return held;
+  const stored = table(values, { name: what, strict: true, exact: [true, true] });
+  if (stored.table.type !== "int")
+    throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(stored.table.shape)} floats`);
+  return stored;
 }
 
 /** Reads a table as float64 numbers through its dtype; for gradients and printing. */

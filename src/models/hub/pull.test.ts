@@ -145,11 +145,11 @@ describe("connections that break", () => {
   };
   const wholeAfter = async (fault: Fault, options: PullOptions = {}) => {
     hub.fault = fault;
-    const told: string[] = [];
-    const { directory, files } = await pull({ onRetry: (message) => told.push(message), ...options });
+    const reported: string[] = [];
+    const { directory, files } = await pull({ onRetry: (message) => reported.push(message), ...options });
     expect(readFileSync(join(directory, "model.safetensors")).equals(weights)).toBe(true);
     expect(blobs().some((name) => name.endsWith(".incomplete"))).toBe(false);
-    return { told, downloaded: files.find(({ name }) => name === "model.safetensors")?.downloaded };
+    return { told: reported, downloaded: files.find(({ name }) => name === "model.safetensors")?.downloaded };
   };
   const destroy: Fault = (_, response) => {
     response.destroy();
@@ -165,8 +165,8 @@ describe("connections that break", () => {
         return true;
       },
     );
-    const { told, downloaded } = await wholeAfter(fault);
-    expect(told.length).toBe(1);
+    const { told: reported, downloaded } = await wholeAfter(fault);
+    expect(reported.length).toBe(1);
     const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
     expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
     expect(downloaded).toBe(count === 0 ? weights.length : weights.length - count);
@@ -232,8 +232,8 @@ describe("connections that break", () => {
         return true;
       },
     );
-    const { told } = await wholeAfter(fault, { stallSeconds: 0.2 });
-    expect(told[0]).toMatch(/nothing came for 0\.2 s/);
+    const { told: reported } = await wholeAfter(fault, { stallSeconds: 0.2 });
+    expect(reported[0]).toMatch(/nothing came for 0\.2 s/);
   });
 
   test("given up after five times without a byte; what came is kept for the next pull", async () => {

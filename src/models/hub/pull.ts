@@ -229,7 +229,7 @@ class Download {
     const length = async () => (await fs.stat(part).catch(() => undefined))?.size ?? 0;
     if ((await length()) > place.size) await fs.rm(part, { force: true });
     let done = await length();
-    let came = 0;
+    let received = 0;
     // Bytes of an earlier attempt that turn out wrong are thrown away, once.
     for (let again = done > 0; ; again = false) {
       await this.#client.retry(
@@ -237,7 +237,7 @@ class Download {
         async () => {
           done = await length();
           if (done === place.size) return;
-          came += await this.#stream(part, place, done, (now) => {
+          received += await this.#stream(part, place, done, (now) => {
             done = now;
           });
         },
@@ -255,7 +255,7 @@ class Download {
         );
     }
     await fs.rename(part, blob);
-    return came;
+    return received;
   }
 
   /** One connection: appends what comes to `part`. Throws `Broken` where it ends early. */
@@ -263,7 +263,7 @@ class Download {
     part: string,
     { url, size }: Place,
     from: number,
-    told: (done: number) => void,
+    onProgress: (done: number) => void,
   ): Promise<number> {
     const fs = fileSystem(WHAT);
     const { signal, stallSeconds = 30 } = this.#client.options;
@@ -304,7 +304,7 @@ class Download {
           throw fileError(WHAT, "write", part, error);
         });
         at += value.length;
-        told(at);
+        onProgress(at);
         this.#onBytes(at, size);
       }
       await file.sync();

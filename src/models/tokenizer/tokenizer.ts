@@ -285,8 +285,8 @@ export class Tokenizer {
       let before: number[] = [];
       let waiting: number[] = [];
       const rest = () => {
-        const told = this.#decodePipeline(before, false);
-        return this.#decodePipeline([...before, ...waiting], false).slice(told.length);
+        const decoded = this.#decodePipeline(before, false);
+        return this.#decodePipeline([...before, ...waiting], false).slice(decoded.length);
       };
       return {
         push: (id) => {

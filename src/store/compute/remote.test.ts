@@ -240,13 +240,13 @@ describe("questions", () => {
     };
     for (const options of [{ kernel: slow }, { worker: () => worker(slow), workers: 1 }]) {
       const store = storeFrom(randomInput(8, { Nq: 400, Nk: 20, heads: 1, keyHeads: 1 }), options);
-      const told: [number, number | undefined][] = [];
+      const reported: [number, number | undefined][] = [];
       await store.overview({ block: 0, layer: 0, head: 0 }, 16, {
-        onProgress: (done, overview) => told.push([done, overview?.done]),
+        onProgress: (done, overview) => reported.push([done, overview?.done]),
       });
-      expect(told.length).toBeGreaterThan(1);
-      for (const [done, shown] of told) expect(shown).toBeCloseTo(done, 12);
-      expect(told.map(([done]) => done)).toEqual(told.map(([done]) => done).sort((a, b) => a - b));
+      expect(reported.length).toBeGreaterThan(1);
+      for (const [done, shown] of reported) expect(shown).toBeCloseTo(done, 12);
+      expect(reported.map(([done]) => done)).toEqual(reported.map(([done]) => done).sort((a, b) => a - b));
       store.dispose();
     }
   });

@@ -39,7 +39,7 @@ export interface RemoteOptions {
 
 /** Computes in the workers behind `ports`, each of which runs `serveStore`. */
 export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {}): Compute {
-  const { held = HELD } = options;
+  const { held: capacity = HELD } = options;
   let nextId = 1;
   let disposed = false;
   let local: Compute | undefined;
@@ -95,7 +95,7 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
     for (const size of worker.heads.values()) bytes += size;
     const busy = new Set([...worker.pending.values()].map(({ head }) => head.key));
     for (const [key, size] of worker.heads) {
-      if (bytes <= held) return;
+      if (bytes <= capacity) return;
       if (busy.has(key)) continue;
       worker.heads.delete(key);
       tell(worker, { type: "drop", key });

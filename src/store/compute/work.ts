@@ -340,9 +340,9 @@ function cellsOf(
 ): (i: number, j0: number, j1: number, visit: (values: Float64Array) => void) => void {
   const { head } = subject;
   const { Nk, recipe, valueNorm, weights } = head.data;
-  const held = new Float64Array(Nk);
+  const sums = new Float64Array(Nk);
   return (i, j0, j1, visit) => {
-    const out = held.subarray(0, j1 - j0);
+    const out = sums.subarray(0, j1 - j0);
     if (stage === "scores" || stage === "scaled")
       head.products(i, stage === "scores" ? 1 : recipe.scale, out, j0, j1);
     else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.given(i, j);

@@ -101,18 +101,18 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
       speak(`lang.${side.block}.keys`, value.get(`${side.key}_lang`));
     }
     if (sides.length > 0) return;
-    const held = ATTENTION.map((key) => value.get(key)).find((x) => x !== undefined);
-    if (held === undefined) unknown(name, value);
+    const nested = ATTENTION.map((key) => value.get(key)).find((x) => x !== undefined);
+    if (nested === undefined) unknown(name, value);
     const tokens = TOKENS.map((key) => texts(value.get(key))).find((x) => x !== undefined);
     if (
-      isList(held) &&
-      held.some((x) => x instanceof Map && ATTENTION.some((key) => x.has(key)) && !x.has("shape"))
+      isList(nested) &&
+      nested.some((x) => x instanceof Map && ATTENTION.some((key) => x.has(key)) && !x.has("shape"))
     ) {
       // BertViz's parameters: a list of views, each with its own attention and texts.
-      held.forEach((view, n) => read(view, blockName(view, n)));
+      nested.forEach((view, n) => read(view, blockName(view, n)));
       return;
     }
-    const weights = weightsOf(held, name);
+    const weights = weightsOf(nested, name);
     const keys = texts(value.get("right_text")) ?? texts(value.get("key_tokens"));
     if (value !== root) speak(`lang.${fallback}`, value.get("lang"));
     speak(`lang.${fallback}.keys`, value.get("key_lang") ?? (value === root ? undefined : value.get("lang")));

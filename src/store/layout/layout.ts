@@ -249,9 +249,9 @@ function resolve(
     shapes: readonly (readonly number[])[],
     floats: boolean,
   ): string | undefined => {
-    const held = [`${name}.${layer}`, name].find((one) => bag.tensors.has(one));
-    if (held === undefined) return fail(`its recipe reads the tensor \`${name}\`, which is not in the file`);
-    const t = bag.tensors.get(held)!;
+    const match = [`${name}.${layer}`, name].find((one) => bag.tensors.has(one));
+    if (match === undefined) return fail(`its recipe reads the tensor \`${name}\`, which is not in the file`);
+    const t = bag.tensors.get(match)!;
     const fits = shapes.some(
       (shape) =>
         shape.length === t.shape.length &&
@@ -259,10 +259,10 @@ function resolve(
     );
     if (!fits)
       return fail(
-        `\`${held}\` is ${shown(t)}, expected ${shapes.map((s) => `[${s.map((n) => (n < 0 ? "buckets" : n)).join(", ")}]`).join(" or ")}`,
+        `\`${match}\` is ${shown(t)}, expected ${shapes.map((s) => `[${s.map((n) => (n < 0 ? "buckets" : n)).join(", ")}]`).join(" or ")}`,
       );
-    if (floats && !isFloatFile(t.dtype)) return fail(`\`${held}\` is ${shown(t)}, expected floats`);
-    return held;
+    if (floats && !isFloatFile(t.dtype)) return fail(`\`${match}\` is ${shown(t)}, expected floats`);
+    return match;
   };
   const cells = [
     [Nq, Nk],

@@ -73,9 +73,9 @@ export function parseRecipe(value: unknown, where = "recipe"): ScoreRecipe {
   for (const [layer, change] of Object.entries(record(given.layerOverrides, `${where}: layerOverrides`))) {
     const here = `${where}: layerOverrides.${layer}`;
     if (!/^(0|[1-9]\d*)$/.test(layer)) refuse(here, "a layer's number", layer);
-    const held = record(change, here);
-    known(held, FIELDS, here);
-    overrides[layer] = fields(held, here);
+    const entry = record(change, here);
+    known(entry, FIELDS, here);
+    overrides[layer] = fields(entry, here);
   }
   return { ...recipe, layerOverrides: overrides };
 }

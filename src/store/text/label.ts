@@ -82,14 +82,14 @@ function isWide(code: number): boolean {
 /** The text cut to `columns`, with … in the last one where something was cut. */
 export function truncate(text: string, columns: number, ellipsis = "…"): string {
   if (widthOf(text) <= columns) return text;
-  const room = columns - widthOf(ellipsis);
+  const space = columns - widthOf(ellipsis);
   let [out, used] = ["", 0];
   for (const grapheme of graphemes(text)) {
     used += graphemeWidth(grapheme);
-    if (used > room) break;
+    if (used > space) break;
     out += grapheme;
   }
-  return room < 0 ? "" : out + ellipsis;
+  return space < 0 ? "" : out + ellipsis;
 }
 
 /** The text followed (or, with `side` "start", preceded) by spaces up to `columns`. */

@@ -52,12 +52,12 @@ export function drawLines(
   width: number,
 ): Part & { readonly kept: Kept } {
   const { edges, kept } = keptEdges(figure, shown);
-  const room = (names: readonly string[], which: readonly number[]) =>
+  const space = (names: readonly string[], which: readonly number[]) =>
     Math.min(
       LABEL,
       which.reduce((most, i) => Math.max(most, textWidth(names[i], FONT)), 0),
     ) + 5;
-  const [left, right] = [room(shown.queryLabels, shown.queries), room(shown.keyLabels, shown.keys)];
+  const [left, right] = [space(shown.queryLabels, shown.queries), space(shown.keyLabels, shown.keys)];
   const span = Math.min(width - left - right, 260);
   const most = Math.floor(LABEL / (MONO_EM * FONT));
   const full = shown.domain ?? edges.reduce((most, { weight }) => Math.max(most, weight), 0);

@@ -192,7 +192,7 @@ export interface ExplorerState extends Omit<FigureOptions, "view" | "block" | "w
 
 /** The figure of what the explorer shows; `more` says what a state does not: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
-  const { view, mode, block, held, query, key, ...rest } = state;
+  const { view, mode, block, held: heldCell, query, key, ...rest } = state;
   const picked = Object.entries(rest).filter(
     ([name]) => name in DEFAULTS || name === "layer" || name === "head",
   );
@@ -200,8 +200,8 @@ export function figureOptions(state: ExplorerState, more: FigureOptions = {}): F
     ...(Object.fromEntries(picked) as FigureOptions),
     view: view === "model" ? "atlas" : view === "row" ? "row" : mode,
     block: block === "" ? 0 : block,
-    query: held?.[0] ?? query,
-    key: held?.[1] ?? key,
+    query: heldCell?.[0] ?? query,
+    key: heldCell?.[1] ?? key,
     ...more,
   };
 }

@@ -52,10 +52,10 @@ function ledgerTable(ledger: Ledger, theme: Theme, width: number, top: number): 
     y += LEADING;
     lines.push(text(0, y, name, { "font-size": FONT }));
     const said = formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
-    const room = Math.floor((width - names - values - 8) / (MONO_EM * 6));
-    if (room > 4)
+    const space = Math.floor((width - names - values - 8) / (MONO_EM * 6));
+    if (space > 4)
       lines.push(
-        text(names, y, truncate(said, room), { "font-family": MONO, "font-size": 6, fill: theme.second }),
+        text(names, y, truncate(said, space), { "font-family": MONO, "font-size": 6, fill: theme.second }),
       );
     lines.push(text(width, y, value.text, { "font-family": MONO, "font-size": FONT, "text-anchor": "end" }));
     lines.push(

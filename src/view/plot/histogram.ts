@@ -67,7 +67,7 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
   const text = () =>
     String(
       bars(
-        counts.map((count, n) => [names[n], count]),
+        counts.map((count, n) => [names[n], count] as const),
         { title },
       ),
     );

@@ -48,8 +48,8 @@ export function renderSimilarity(
 }
 
 function heading(name: string, note: string, columns: number, paint: Paint): string {
-  const room = columns - widthOf(name) - 2;
-  return `${bold(name, paint)}  ${dim(truncate(plain(note, paint), room, plain("…", paint)), paint)}`;
+  const space = columns - widthOf(name) - 2;
+  return `${bold(name, paint)}  ${dim(truncate(plain(note, paint), space, plain("…", paint)), paint)}`;
 }
 
 /** A number with a fixed number of digits after the point and a true minus sign. */

@@ -52,10 +52,10 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
   const margin = Math.min(Math.max(1, ...rows.map(widthOf)), Math.max(6, Math.floor(columns / 5)));
   const page: Page = { rows, tops, margin, columns, paint };
   const labelled = Math.max(queries, keys) <= MOST_LABELLED;
-  const room = columns - margin - 1;
-  if (labelled && maps.length === 1 && 4 * keys <= room) return withValues(maps[0], page);
+  const space = columns - margin - 1;
+  if (labelled && maps.length === 1 && 4 * keys <= space) return withValues(maps[0], page);
   // Larger maps one below the other would fill screen after screen: half blocks put them side by side again.
-  const roomy = 2 * keys <= room && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= room);
+  const roomy = 2 * keys <= space && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= space);
   if (labelled && roomy) return withLabels(maps, page);
   return withHalfBlocks(maps, page);
 }
@@ -181,12 +181,12 @@ const BAR: Rgb = colorAt(0.55, "magma");
 /** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
 function inBands<M>(
   maps: readonly M[],
-  room: number,
+  space: number,
   inner: number,
   draw: (band: readonly M[], width: number) => string[],
 ): string[] {
   const width = Math.max(inner, 6);
-  const fit = Math.max(1, Math.min(maps.length, Math.floor((room + GAP) / (width + GAP))));
+  const fit = Math.max(1, Math.min(maps.length, Math.floor((space + GAP) / (width + GAP))));
   const across = Math.ceil(maps.length / Math.ceil(maps.length / fit));
   const lines: string[] = [];
   for (let first = 0; first < maps.length; first += across) {

@@ -185,8 +185,8 @@ function labelOf(token: string, pieces: Pieces): string {
 
 /** A heading and, dimmed, what it means; cut to the columns there are. */
 function heading(name: string, note: string, { columns, paint }: Page): string {
-  const room = columns - widthOf(name) - 2;
-  return `${bold(plain(name, paint), paint)}  ${dim(truncate(plain(note, paint), Math.max(0, room), plain("…", paint)), paint)}`;
+  const space = columns - widthOf(name) - 2;
+  return `${bold(plain(name, paint), paint)}  ${dim(truncate(plain(note, paint), Math.max(0, space), plain("…", paint)), paint)}`;
 }
 
 /** How many tokens there are, how their pieces are marked, and the tokens. */

@@ -102,7 +102,7 @@ describe("statements run as they read:", () => {
 
   it("locals of many types and more than 127 keep apart", () => {
     const f = of((f, x) => {
-      const held = Array.from({ length: 200 }, (_, n) =>
+      const locals = Array.from({ length: 200 }, (_, n) =>
         n % 3 === 0
           ? f.let(f32.convert_i32_s(i32.add(x as never, n)))
           : n % 3 === 1
@@ -110,7 +110,7 @@ describe("statements run as they read:", () => {
             : f.let(i32.add(x as never, n)),
       );
       const s = f.local("i32");
-      held.forEach((v, n) => {
+      locals.forEach((v, n) => {
         if (n % 3 === 2) f.step(s, v as never);
         if (n % 3 === 1) f.step(s, i32x4.extract_lane(v as never, 3));
       });

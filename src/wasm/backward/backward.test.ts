@@ -81,7 +81,7 @@ const CASES: Record<string, [Sizes, BackwardOptions]> = {
 /** A head that goes in pieces where threads have little memory, and its gradients. */
 const long = inputs({ Hq: 1, Nq: 400, Nk: 450, dk: 100, dv: 90 });
 const LONG: readonly BackwardOptions[] = [{}, { isCausal: "lower-right", sinks: [1] }];
-const held = new Map<BackwardOptions, AttentionGradients>();
+const results = new Map<BackwardOptions, AttentionGradients>();
 
 for (const level of ["wide", "relaxed", "strict"] as const)
   describe.runIf(has(level))(level, () => {
@@ -114,8 +114,8 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       const given = long;
       for (const options of LONG) {
         use("reference", 1);
-        let want = held.get(options);
-        if (!want) held.set(options, (want = gradients(given, options)));
+        let want = results.get(options);
+        if (!want) results.set(options, (want = gradients(given, options)));
         use(level, 1);
         configure({ bytesPerThread: 2 ** 20 });
         const memory = getEngine()?.memory;

@@ -122,8 +122,8 @@ function gradientsAt(
   function inPieces(head: Stage["heads"][number]): void {
     for (let key = 0; key < Nk; key += staging.keys) {
       const piece: Stage = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + staging.keys)] };
-      const held = open();
-      const keys = stageKeys(pass, held, piece);
+      const scope = open();
+      const keys = stageKeys(pass, scope, piece);
       pack(keys);
       for (let row = 0; row < Nq; row += staging.rows) {
         const heldRows = open();
@@ -134,34 +134,34 @@ function gradientsAt(
         heldRows.free();
       }
       keys.collect();
-      held.free();
+      scope.free();
     }
   }
 
   /** Some heads at a time. While threads compute them, the calling thread collects the last ones and brings the next in. */
   function inStages(): void {
-    const bring = (n: number) => {
+    const copyIn = (n: number) => {
       const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };
       const regions = open();
       const keys = stageKeys(pass, regions, piece);
       return { regions, keys, rows: stageRows(pass, regions, piece, keys.placed) };
     };
-    const collect = ({ regions, keys, rows }: ReturnType<typeof bring>) => {
+    const collect = ({ regions, keys, rows }: ReturnType<typeof copyIn>) => {
       rows.collect();
       keys.collect();
       regions.free();
     };
-    let next: ReturnType<typeof bring> | undefined;
+    let next: ReturnType<typeof copyIn> | undefined;
     let last: typeof next;
     for (let n = 0; n < heads.length; n += staging.heads) {
-      const now = next ?? bring(n);
+      const now = next ?? copyIn(n);
       next = undefined;
       const after = n + staging.heads;
       pack(now.keys);
       now.rows.waves.forEach((tasks, wave, { length }) =>
         run(kernel, tasks, () => {
           if (wave === 0 && last) collect(last);
-          if (plan.overlaps && wave === length - 1 && after < heads.length) next = bring(after);
+          if (plan.overlaps && wave === length - 1 && after < heads.length) next = copyIn(after);
         }),
       );
       last = now;

@@ -93,9 +93,10 @@ function named(g: AttentionGradients): [string, Tensor][] {
 /** Fails unless two tensors lie within 10⁻⁵ of the larger of 1 and the largest number. */
 function expectClose(got: Tensor, want: Tensor, name: string): void {
   const [a, b] = [got.toFloat64(), want.toFloat64()];
-  const room = 1e-5 * b.reduce((most, x) => Math.max(most, Math.abs(x)), 1);
+  const tolerance = 1e-5 * b.reduce((most, x) => Math.max(most, Math.abs(x)), 1);
   a.forEach((x, n) => {
-    if (!(Math.abs(x - b[n]) <= room)) expect.fail(`${name}, number ${n}: ${x}, expected ${b[n]} ± ${room}`);
+    if (!(Math.abs(x - b[n]) <= tolerance))
+      expect.fail(`${name}, number ${n}: ${x}, expected ${b[n]} ± ${tolerance}`);
   });
 }
 

@@ -110,15 +110,15 @@ export function withConstants(
   spec: { fused: boolean; wide: boolean },
   body: (m: Arithmetic) => void,
 ): void {
-  const held = new Map<number, V128Value>();
+  const loaded = new Map<number, V128Value>();
   f.prepared((before) => {
     const from = (address: number): V128Value => {
       const load = v128.load32_splat(0, address);
       if (spec.wide) return load;
-      const known = held.get(address);
+      const known = loaded.get(address);
       if (known) return known;
       const local = before(load);
-      held.set(address, local);
+      loaded.set(address, local);
       return local;
     };
     body({

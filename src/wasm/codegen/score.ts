@@ -227,10 +227,10 @@ export class RowCompiler {
     const shift = Math.log2(n);
     if (Number.isInteger(shift))
       return op === "floorDiv" ? i32x4.shr_s(x, shift) : v128.and(x, i32x4.splat(n - 1));
-    const held = f.let(x);
-    const out = f.let(held as V128Value);
+    const local = f.let(x);
+    const out = f.let(local as V128Value);
     for (let lane = 0; lane < 4; lane++) {
-      const value = f.let(i32x4.extract_lane(held, lane));
+      const value = f.let(i32x4.extract_lane(local, lane));
       const rest = f.let(i32.rem_s(value, n));
       f.set(rest, i32.add(rest, i32.and(i32.shr_s(rest, 31), n)));
       f.set(out, i32x4.replace_lane(out, op === "mod" ? rest : i32.div_s(i32.sub(value, rest), n), lane));

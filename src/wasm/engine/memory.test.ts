@@ -14,15 +14,15 @@ for (const shared of [false, true])
     it("regions are aligned to 64 bytes, apart from each other, and keep what is written while memory grows", () => {
       const r = random(7);
       const memory = new EngineMemory(shared);
-      const held: { at: number; bytes: number; mark: number }[] = [];
-      const check = ({ at, bytes, mark }: (typeof held)[number]) => {
+      const allocated: { at: number; bytes: number; mark: number }[] = [];
+      const check = ({ at, bytes, mark }: (typeof allocated)[number]) => {
         const { u8 } = memory;
         for (const n of [0, bytes >> 1, bytes - 1])
           if (u8[at + n] !== mark) expect.fail(`byte ${n} of ${at}`);
       };
       for (let n = 0; n < 3000; n++)
-        if (held.length > 0 && r.chance(0.48)) {
-          const [one] = held.splice(r.int(0, held.length - 1), 1);
+        if (allocated.length > 0 && r.chance(0.48)) {
+          const [one] = allocated.splice(r.int(0, allocated.length - 1), 1);
           check(one);
           memory.free(one.at);
         } else {
@@ -32,17 +32,17 @@ for (const shared of [false, true])
           expect(one.at).toBeGreaterThanOrEqual(8192);
           expect(one.at + bytes).toBeLessThanOrEqual(memory.memory.buffer.byteLength);
           memory.u8.fill(one.mark, one.at, one.at + bytes);
-          held.push(one);
+          allocated.push(one);
           if (n % 50 === 0) {
-            held.forEach(check);
-            const inOrder = [...held].sort((a, b) => a.at - b.at);
+            allocated.forEach(check);
+            const inOrder = [...allocated].sort((a, b) => a.at - b.at);
             inOrder.forEach((x, i) => {
               if (i > 0) expect(x.at).toBeGreaterThanOrEqual(inOrder[i - 1].at + inOrder[i - 1].bytes);
             });
           }
         }
-      held.forEach(check);
-      for (const { at } of held) memory.free(at);
+      allocated.forEach(check);
+      for (const { at } of allocated) memory.free(at);
       expect(used(memory)).toBe(0);
       // All gaps are one again: a region as large as the whole heap needs no growth.
       const { byteLength } = memory.memory.buffer;

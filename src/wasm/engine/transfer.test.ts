@@ -71,11 +71,11 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   const across = options.layout === "bshd";
   const [size, rows] = [B * Hq * Nq * dv, B * Hq * Nq];
   const Class = (q.dtype === "float32" ? Float32Array : Uint16Array) as typeof Float32Array;
-  const room = new Class(size + 64);
+  const buffer = new Class(size + 64);
   const lseRoom = new Float32Array(rows + 64);
-  const bytes = [room, lseRoom].map((x) => new Uint8Array(x.buffer));
+  const bytes = [buffer, lseRoom].map((x) => new Uint8Array(x.buffer));
   for (const x of bytes) x.fill(CANARY);
-  const output = room.subarray(32, 32 + size).fill(0);
+  const output = buffer.subarray(32, 32 + size).fill(0);
   const lse = lseRoom.subarray(32, 32 + rows);
   // The budget changes behind the back of the plans that are kept.
   forwardPlans.clear();
@@ -93,7 +93,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
         expect.fail(`${name}: a neighbour of the result was written`);
   }
   return [
-    new Uint8Array(room.buffer, output.byteOffset, output.byteLength),
+    new Uint8Array(buffer.buffer, output.byteOffset, output.byteLength),
     new Uint8Array(lseRoom.buffer, lse.byteOffset, lse.byteLength),
   ];
 }
@@ -211,7 +211,7 @@ describe("regions of a call", () => {
     configure({ simd: levels[0], threads: 1 });
     const alloc = EngineMemory.prototype.alloc;
     const free = EngineMemory.prototype.free;
-    const held = new Map<number, number>();
+    const contents = new Map<number, number>();
     const EDGE = 256;
     let fill = 0;
     vi.spyOn(EngineMemory.prototype, "alloc").mockImplementation(function (
@@ -223,25 +223,25 @@ describe("regions of a call", () => {
       this.u8.fill(fill, at, at + bytes + 2 * EDGE);
       this.u8.fill(CANARY, at, at + EDGE);
       this.u8.fill(CANARY, at + EDGE + bytes, at + 2 * EDGE + bytes);
-      held.set(at + EDGE, bytes);
+      contents.set(at + EDGE, bytes);
       return at + EDGE;
     });
     const check = (memory: EngineMemory, at: number) => {
-      const bytes = held.get(at) as number;
+      const bytes = contents.get(at) as number;
       for (let n = 0; n < EDGE; n++)
         if (memory.u8[at - 1 - n] !== CANARY || memory.u8[at + bytes + n] !== CANARY)
           expect.fail(`written ${n} bytes outside a region of ${bytes} bytes`);
     };
     vi.spyOn(EngineMemory.prototype, "free").mockImplementation(function (this: EngineMemory, at: number) {
-      if (!held.has(at)) return free.call(this, at);
+      if (!contents.has(at)) return free.call(this, at);
       check(this, at);
-      held.delete(at);
+      contents.delete(at);
       free.call(this, at - EDGE);
     });
     for (let seed = 0; seed < 120; seed++) {
       const one = drawn(seed);
       // A fresh engine: its workspaces are regions of the size that this call asks for.
-      held.clear();
+      contents.clear();
       discardEngine();
       for (const budget of [2 ** 40, 2 ** 14]) {
         cutting.budget = budget;
@@ -251,7 +251,7 @@ describe("regions of a call", () => {
         });
         same(results[1], results[0], `${one.name}, memory full of NaN before`);
         const { memory } = getEngine() as NonNullable<ReturnType<typeof getEngine>>;
-        for (const at of held.keys()) check(memory, at);
+        for (const at of contents.keys()) check(memory, at);
       }
     }
     discardEngine();

@@ -163,8 +163,8 @@ export function placeProblem(
     },
     contiguous: true,
     splitBytes: splitOut,
-    copyKeysIn: () => early.forEach((bring) => bring()),
-    copyRestIn: () => late.forEach((bring) => bring()),
+    copyKeysIn: () => early.forEach((copyIn) => copyIn()),
+    copyRestIn: () => late.forEach((copyIn) => copyIn()),
   };
 }
 

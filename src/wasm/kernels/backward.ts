@@ -62,7 +62,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
     keys: finite(module, spec, "finiteKeys", keyColumns),
     values: finite(module, spec, "finiteValues", valueColumns),
   };
-  const bring = loadRows(module, spec);
+  const copyIn = loadRows(module, spec);
 
   module.func(
     "run",
@@ -96,7 +96,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
             f.set(dq, i32.add(word(BackwardStruct.dQuery), i32.mul(g, word(BackwardStruct.dQueryHead))));
             f.set(dq, i32.add(dq, i32.mul(tileRow, 4 * keyColumns)));
             // 1 q, do, −lse, δ = do·o
-            f.call(bring, { task, ws, block: tileRow, g, rows });
+            f.call(copyIn, { task, ws, block: tileRow, g, rows });
             if (nanSafe) {
               const clean = i32.and(
                 callValue(nanSafe.keys, queries, 4 * keyColumns, rows),

@@ -123,22 +123,24 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
       const at = f.local("i32");
       withConstants(f, spec, (m) => {
         for (let first = 0; first < vectors; first += OUTPUT_VECTORS) {
-          const held = Array.from({ length: Math.min(OUTPUT_VECTORS, vectors - first) }, () =>
+          const accumulators = Array.from({ length: Math.min(OUTPUT_VECTORS, vectors - first) }, () =>
             f.local("v128"),
           );
-          for (const x of held) f.set(x, ZERO);
+          for (const x of accumulators) f.set(x, ZERO);
           f.set(at, i32.add(v, 4 * first * bytes));
           f.count(k, 0, i32.shl(keys, 2), 4, () => {
             const step = () => {
               const one = f.let(v128.load32_splat(i32.add(p, k)));
-              held.forEach((x, n) => f.set(x, madd(one, valueVector(f, m, spec, at, first + n, n), x)));
+              accumulators.forEach((x, n) =>
+                f.set(x, madd(one, valueVector(f, m, spec, at, first + n, n), x)),
+              );
             };
             if (nanSafe) f.when(i32.ne(i32.load(i32.add(kept, k)), 0xff800000 | 0), step);
             else step();
             f.step(at, vRow);
           });
           const factor = f.let(v128.load32_splat(alpha));
-          held.forEach((x, n) => {
+          accumulators.forEach((x, n) => {
             const there = 16 * (first + n);
             f.storeVector(o, madd(v128.load(o, there), factor, x), there);
           });

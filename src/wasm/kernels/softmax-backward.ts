@@ -58,8 +58,9 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
       const sums = spec.biasGradients && new RowSums(f, task, spec.biasGradients);
       f.set(first, 0);
       withConstants(f, spec, (m) => {
-        const held = (offset: number) => (spec.wide ? undefined : f.let(v128.load32_splat(call, offset)));
-        const unit = held(CallStruct.unit);
+        const inRegister = (offset: number) =>
+          spec.wide ? undefined : f.let(v128.load32_splat(call, offset));
+        const unit = inRegister(CallStruct.unit);
 
         /** Columns `start` … `stop` of one row, if there are any. */
         const span = (compiler: RowCompiler, start: I32Value, stop: I32Value, ask: boolean): void => {

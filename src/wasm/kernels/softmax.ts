@@ -194,7 +194,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
       const exponent = i32.load(task, TaskStruct.call);
       const factorAt = f.int(exponent);
       withConstants(f, spec, (m) => {
-        const held = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CallStruct.exponent));
+        const inRegister = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CallStruct.exponent));
         f.loop(
           () => rows,
           () => {
@@ -205,7 +205,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
             if (dropout) for (const x of sums) f.set(x, m.bits(0));
             dropout?.row(m, row, key);
             f.repeat(() => {
-              const factor = held ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
+              const factor = inRegister ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
               const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
               const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
               const p = exp2Each(

@@ -80,7 +80,7 @@ describe("after the loss of a thread", () => {
 
   it("all memory is given back, whatever happened", () => {
     const engine = getEngine() as Engine;
-    const held = engine.memory.resetPeak();
+    const used = engine.memory.resetPeak();
     const { product } = allocateResult(
       resolveProduct("test", numbers(1, [400, 300]), numbers(2, [300, 200]), {}),
     );
@@ -93,7 +93,7 @@ describe("after the loss of a thread", () => {
       if (lost === 0) expect(flow).toThrow(WorkerLostError);
       else flow();
     }
-    expect(engine.memory.resetPeak()).toBe(held);
+    expect(engine.memory.resetPeak()).toBe(used);
   });
 });
 
@@ -112,8 +112,8 @@ it("memory beyond the operands stays bounded, for thin products and many small o
     expect(engine.memory.peak - before).toBeLessThan(24 * 2 ** 20);
     const want = allocateResult(resolveProduct("test", x, y, {}));
     plain(want.product);
-    const room = 1e-4 * Math.sqrt(product.K);
-    expect(result.data.findIndex((value, n) => !(Math.abs(value - want.result.data[n]) <= room))).toBe(-1);
+    const tolerance = 1e-4 * Math.sqrt(product.K);
+    expect(result.data.findIndex((value, n) => !(Math.abs(value - want.result.data[n]) <= tolerance))).toBe(-1);
   }
 }); // biome-ignore format: rows of sizes
 

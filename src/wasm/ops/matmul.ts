@@ -110,13 +110,13 @@ export function matmul(
     let waiting: number | undefined;
     steps.forEach((step, n) => {
       const output = outputs[step.output];
-      const bring = (n: number) => steps[n] && frame.copyIn(outputs[steps[n].output], steps[n].k, n % 2);
-      if (n === 0) bring(0);
+      const copyIn = (n: number) => steps[n] && frame.copyIn(outputs[steps[n].output], steps[n].k, n % 2);
+      if (n === 0) copyIn(0);
       if (tiling.packed && frame.freshB(output, step.k)) go(frame.packTasks(output, step.k, n % 2));
       go(frame.productTasks(output, step.k, n % 2, step.output % 2), () => {
         if (waiting !== undefined) collect(waiting);
         waiting = undefined;
-        bring(n + 1);
+        copyIn(n + 1);
       });
       if (step.k[1] === product.K) waiting = step.output;
     });
