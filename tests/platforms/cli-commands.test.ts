@@ -23,7 +23,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
       query: { shape: [1, 8, 1, 64], dtype: "float16" },
       key: { shape: [1, 2, 500, 64] },
       flops: 4 * 8 * 500 * 64,
-      plan: { backend: expect.any(String), level: expect.any(String), tasks: expect.any(Number) },
+      plan: { backend: expect.any(String), simd: expect.any(String), tasks: expect.any(Number) },
     });
     const text = await heed(["explain", "qkv.npz", "--causal=upper-left", "--window", "4,0"]);
     expect(text).toMatchObject({
