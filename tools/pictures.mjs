@@ -1,14 +1,15 @@
 /**
  * `npm run pictures`: the pictures of README and docs, in docs/images/. Figures are made by `heed figure` and have the same
- * bytes on every machine (tests/docs.test.ts makes them again); the screenshot of the explorer is made by Chromium
- * (tests/explorer/pictures.mjs makes it again and compares the pixels).
+ * bytes on every machine (tests/docs.test.ts makes them again); the screenshot of the explorer is made by Chromium.
+ * `--check` writes nothing: it takes the screenshot again and fails where more than a tenth of its pixels differ (fonts do).
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
+import { Tally } from "./tally.mjs";
 
 const CAT = "models/captures/tired-cat.safetensors";
 /** The head in which "it" attends to "cat", and that cell. */
@@ -52,7 +53,7 @@ export async function screenshot() {
     const file = join(folder, "explorer.html");
     heed(["html", at(CAT), "-o", file]);
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
-    await page.goto(`${pathToFileURL(file).href}#v1/head?l=5&h=11&q=9&k=2`);
+    await page.goto(`${pathToFileURL(file).href}#v1/head?l=5&h=11&i=8&j=2`);
     await page.waitForSelector("attention-view");
     await page.waitForTimeout(1500);
     return await page.screenshot();
@@ -62,9 +63,65 @@ export async function screenshot() {
   }
 }
 
+/**
+ * The share of pixels that differ between two PNG files of one size, computed by Chromium.
+ * @param {Buffer} one
+ * @param {Buffer} other
+ */
+async function difference(one, other) {
+  const browser = await launchChromium();
+  if (browser === undefined) return 0;
+  try {
+    const page = await browser.newPage();
+    return await page.evaluate(
+      async (sources) => {
+        const pixels = [];
+        for (const source of sources) {
+          const image = new Image();
+          image.src = `data:image/png;base64,${source}`;
+          await image.decode();
+          const canvas = new OffscreenCanvas(image.width, image.height);
+          const context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
+          context.drawImage(image, 0, 0);
+          pixels.push(context.getImageData(0, 0, image.width, image.height).data);
+        }
+        const [a, b] = pixels;
+        if (a.length !== b.length) return 1;
+        let count = 0;
+        for (let i = 0; i < a.length; i += 4)
+          if ([0, 1, 2].some((c) => Math.abs(a[i + c] - b[i + c]) > 32)) count++;
+        return count / (a.length / 4);
+      },
+      [one.toString("base64"), other.toString("base64")],
+    );
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Whether the screenshot in docs/images is what the explorer shows now. */
+async function check() {
+  const tally = new Tally((line) => process.stdout.write(`${line}\n`));
+  const picture = await screenshot();
+  if (picture === undefined) tally.skip("the README's picture", NO_CHROMIUM);
+  else {
+    const share = await difference(picture, readFileSync(at("docs/images/explorer.png")));
+    tally.check(
+      "the README's picture",
+      share < 0.1 ? "" : `${(100 * share).toFixed(1)} % of its pixels differ`,
+    );
+  }
+  process.stdout.write(`${tally}\n`);
+  process.exitCode = tally.failed > 0 ? 1 : 0;
+}
+
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   install();
   build();
+  if (process.argv.includes("--check")) {
+    await check();
+    process.exit();
+  }
   mkdirSync(at("docs/images"), { recursive: true });
   for (const [name, args] of FIGURES) heed(["figure", ...args, "-o", at(`docs/images/${name}`)]);
   for (const [name, args] of PLANS) heed(["explain", ...args, "-o", at(`docs/images/${name}`)]);

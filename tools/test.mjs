@@ -154,6 +154,7 @@ if (parts.includes("browser")) {
   heading("the built package in Chromium");
   if (built) await script("Chromium", node, [at("tests/platforms/browser.mjs")], 300);
   else tally.skip("the built package in Chromium", "the build failed");
+  if (built) await script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], 120);
   // The explorer: the element itself, the page that is served and the one-file page, React and notebooks.
   for (const name of ["element", "page", "page-wrappers"]) {
     heading(`the explorer in Chromium: ${name}`);
