@@ -445,8 +445,14 @@ export async function lines(browser, base, tally) {
         const { view } = /** @type {any} */ (globalThis);
         const began = performance.now();
         const lines = await new Promise((resolve) => {
-          const reported = (/** @type {any} */ event) => resolve(event.detail.lines);
-          view.shadowRoot.querySelector(".lines").addEventListener("painted", reported, { once: true });
+          // Rows are read in slices; a busy machine paints some of the lines before all.
+          const all = 200 * 16;
+          const late = setTimeout(() => resolve(-1), 20_000);
+          view.shadowRoot.querySelector(".lines").addEventListener("painted", (/** @type {any} */ event) => {
+            if (event.detail.lines < all) return;
+            clearTimeout(late);
+            resolve(event.detail.lines);
+          });
           view.state = { top: 16 };
         });
         for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
