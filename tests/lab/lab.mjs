@@ -372,6 +372,10 @@ if (launched === undefined) {
               ?.textContent ?? "",
           ),
         );
+        // The picture is there before the script: a click counts once the page is ready.
+        await page.waitForFunction(() =>
+          document.querySelector("attention-lab")?.shadowRoot?.querySelector("[data-state='drawn']"),
+        );
         await page.locator('attention-lab [data-act="at:1"]').click();
         await page.waitForFunction(() =>
           /takes 28/.test(
