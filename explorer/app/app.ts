@@ -120,7 +120,7 @@ export class Surface {
     // A picture that took the place of another one takes its focus too.
     if (this.#focused && !root.contains(this.#focused) && root.activeElement === null) this.focusMain();
     this.#focused = null;
-    // With a picture on screen the rest can come: whoever asks for it then need not wait.
+    // With a picture on screen the rest is loaded, so that a later request need not wait.
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
   }
 

@@ -79,7 +79,7 @@ function opened({ store }: Session) {
   return store;
 }
 
-/** Hands a file to whoever sits there. */
+/** Downloads a file to the user. */
 export function download(content: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

@@ -1,6 +1,6 @@
 /**
  * One element's session: the state, the store it looks at, and what lasts only as long as the pointer stays (hover) or
- * until it is put back (edited numbers). Views read it and ask it for changes; it tells whoever subscribed.
+ * until it is put back (edited numbers). Views read it and ask it for changes; it notifies subscribers.
  *
  * A change is told how it got there: `push` makes a step that Back undoes, `replace` does not (drags, hovers).
  */
@@ -117,7 +117,7 @@ export class Session {
   }
 
   /**
-   * Another store, or none; whoever opened the one before disposes of it.
+   * Another store, or none; the caller that opened the previous one disposes of it.
    *
    * @param carry the cursor goes to the same tokens of the new text
    */

@@ -79,7 +79,7 @@ export class Labels {
     const first = Math.max(0, Math.ceil(Math.floor(from) / step) * step);
     for (let place = first; place < Math.min(axis.count, from + length / pixels); place += step)
       places.set(place, false);
-    // What is pointed at is always named; whoever stands too near it steps back.
+    // What is pointed at is always named; labels that overlap it are hidden.
     for (const index of [marks.cursor, marks.pointed]) {
       const place = index === undefined ? undefined : placeOf(axis, index);
       if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;

@@ -73,7 +73,7 @@ export function stepAnswer(session: Session, by: 1 | -1): void {
   if (answers === undefined || answers.length === 0) return;
   const now = asked.get(session)!;
   const isAt = (place: number) => answers[place]?.ref.layer === layer && answers[place].ref.head === head;
-  // Whoever looks at a head that the ranking did not lead to begins at its top.
+  // A head outside the ranking starts at its top.
   const place = isAt(now.at) ? Math.max(0, Math.min(answers.length - 1, now.at + by)) : 0;
   now.at = place;
   const { ref } = answers[place];

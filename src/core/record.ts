@@ -46,7 +46,7 @@ export interface AttentionCall {
 }
 
 /**
- * Derivatives that live in other modules. Whoever starts a recording supplies them, so that a program that only
+ * Derivatives that live in other modules. The caller that starts a recording supplies them, so that a program that only
  * computes does not bundle the backward pass.
  */
 export interface Derivatives {

@@ -185,6 +185,6 @@ function checkMemory(has: boolean, given: boolean): void {
       "memory",
       has
         ? "DecoderBlock: a memory [..., M, memoryDim] is missing; this block was built with crossAttention"
-        : "DecoderBlock: a memory came, but this block was built without crossAttention",
+        : "DecoderBlock: got a memory, but this block was built without crossAttention",
     );
 }

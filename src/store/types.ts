@@ -1,5 +1,5 @@
 /**
- * The words of the store: what stands between a file of queries and keys (or weights) and whoever draws them. A store
+ * The words of the store: what stands between a file of queries and keys (or weights) and the code that draws them. A store
  * never holds a matrix of weights: it keeps q, k and one log-sum-exp a row, and computes rows, tiles and overviews when
  * they are asked for. What these words mean is decided in the files beside this one.
  */

@@ -78,7 +78,7 @@ export function layoutOf(laid: Laid): Layout {
   const scrolls = pitch * most > height + 0.5;
   const column = (count: number, at: number): Column => {
     const over = count - height / pitch;
-    // Whoever is short stands in the middle of the room of the other.
+    // The shorter column is centered in the height of the other.
     if (over <= 1e-6) return { count, from: scrolls ? 0 : (count - most) / 2 };
     return { count, from: Math.max(0, Math.min(over, at)) };
   };

@@ -33,27 +33,27 @@ const KEPT = 64;
 
 /** Heads under work, the latest used last; the oldest are forgotten. */
 export class Subjects {
-  private readonly held = new Map<string, Subject>();
+  private readonly subjects = new Map<string, Subject>();
 
   get(key: string): Subject | undefined {
-    const subject = this.held.get(key);
+    const subject = this.subjects.get(key);
     if (subject) {
-      this.held.delete(key);
-      this.held.set(key, subject);
+      this.subjects.delete(key);
+      this.subjects.set(key, subject);
     }
     return subject;
   }
 
   set(key: string, subject: Subject, most = KEPT): void {
-    this.held.set(key, subject);
-    for (const oldest of this.held.keys()) {
-      if (this.held.size <= most) break;
-      this.held.delete(oldest);
+    this.subjects.set(key, subject);
+    for (const oldest of this.subjects.keys()) {
+      if (this.subjects.size <= most) break;
+      this.subjects.delete(oldest);
     }
   }
 
   delete(key: string): void {
-    this.held.delete(key);
+    this.subjects.delete(key);
   }
 }
 

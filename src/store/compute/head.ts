@@ -56,7 +56,7 @@ export class Head {
   private readonly visibility: Visibility;
   private readonly mods: readonly { step: NamedMod["step"]; apply: (cell: Cell) => number }[];
   private readonly at: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
-  private readonly held: number[] = [];
+  private readonly visible: number[] = [];
   private readonly read: ((at: number) => number) | undefined;
 
   constructor(data: HeadData) {
@@ -79,11 +79,11 @@ export class Head {
   /** Keys query i may see, as from, to, from, to … The array is used again by the next call. */
   runs(i: number): readonly number[] {
     const { Nk, keep, bias } = this.data;
-    this.visibility.runs(i, Nk, this.held);
-    if (!keep && !bias) return this.held;
+    this.visibility.runs(i, Nk, this.visible);
+    if (!keep && !bias) return this.visible;
     const runs: number[] = [];
-    for (let n = 0; n < this.held.length; n += 2)
-      for (let j = this.held[n]; j < this.held[n + 1]; j++)
+    for (let n = 0; n < this.visible.length; n += 2)
+      for (let j = this.visible[n]; j < this.visible[n + 1]; j++)
         if (this.open(i, j)) {
           if (runs.length > 0 && runs[runs.length - 1] === j) runs[runs.length - 1] = j + 1;
           else runs.push(j, j + 1);

@@ -1,6 +1,6 @@
 /**
  * The long answers, cut into steps of about a millisecond: generators that hand over a share now and then and return
- * their answer, so that whoever runs them (`runner.ts`) can stop in between for a frame, a message or a more urgent one.
+ * their answer, so that the scheduler (`scheduler.ts`) can stop in between for a frame, a message or a more urgent one.
  */
 
 import { Measurer, outside, type Places } from "../measures/measures.ts";

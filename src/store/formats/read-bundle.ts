@@ -12,7 +12,7 @@ export async function readBundle(
   tokens: readonly string[] | undefined,
   problems: Problems,
 ): Promise<Bag> {
-  // As a source of a caller's own, so that whoever reads it does not close it.
+  // As a source of a caller's own, so that its reader does not close it.
   const file = await openSafetensors({
     size: source.size,
     read: (offset: number, length: number) => source.read(offset, length),

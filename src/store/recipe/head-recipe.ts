@@ -1,6 +1,6 @@
 /**
  * What a recipe means for one head: plain data that can be sent to a worker, and heed's own mask and score mods built from
- * it (`src/masks`). Whoever computes the head, the engine or plain loops, takes the same expressions.
+ * it (`src/masks`). Every computation of the head takes the same expressions.
  */
 import type { BoolExpression, ScoreMod } from "../../masks/expression/expr.ts";
 import { alibi, and, keyLengths, relativeBias, softcap } from "../../masks/index.ts";

@@ -256,14 +256,14 @@ function callCode(func: Func, args: readonly (Value | number)[]): Code {
 
 /** Bytes as they are collected. */
 class Bytes {
-  private held = new Uint8Array(4096);
+  private buffer = new Uint8Array(4096);
   private length = 0;
 
   private room(count: number): void {
-    if (this.length + count <= this.held.length) return;
+    if (this.length + count <= this.buffer.length) return;
     const more = new Uint8Array(2 * (this.length + count));
-    more.set(this.held);
-    this.held = more;
+    more.set(this.buffer);
+    this.buffer = more;
   }
 
   /** Appends a tree of code. */
@@ -271,8 +271,8 @@ class Bytes {
     for (let n = 0; n < tree.length; n++) {
       const part = tree[n];
       if (typeof part === "number") {
-        if (this.length === this.held.length) this.room(1);
-        this.held[this.length++] = part;
+        if (this.length === this.buffer.length) this.room(1);
+        this.buffer[this.length++] = part;
       } else this.code(part);
     }
   }
@@ -280,12 +280,12 @@ class Bytes {
   /** Appends finished bytes. */
   bytes(more: Uint8Array): void {
     this.room(more.length);
-    this.held.set(more, this.length);
+    this.buffer.set(more, this.length);
     this.length += more.length;
   }
 
   done(): Uint8Array<ArrayBuffer> {
-    return this.held.slice(0, this.length);
+    return this.buffer.slice(0, this.length);
   }
 }
 

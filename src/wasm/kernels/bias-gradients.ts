@@ -33,7 +33,7 @@ export class RowSums {
   private readonly rowAt: readonly Local<"i32">[];
   private readonly cellAt: Local<"i32">;
   private readonly columnAt: Local<"i32">;
-  private readonly held: readonly (readonly Local<"v128">[])[];
+  private readonly accumulators: readonly (readonly Local<"v128">[])[];
 
   constructor(f: FunctionBuilder, task: I32Value, sums: BiasGradients) {
     this.f = f;
@@ -42,7 +42,7 @@ export class RowSums {
     this.rowAt = Array.from({ length: targetsOf(sums) }, (_, n) => f.int(i32.load(task, targetWord(n))));
     this.cellAt = f.local("i32");
     this.columnAt = f.local("i32");
-    this.held = sums.rows.map(() => [f.local("v128"), f.local("v128")]);
+    this.accumulators = sums.rows.map(() => [f.local("v128"), f.local("v128")]);
   }
 
   private get columnsTarget(): number {
@@ -54,7 +54,7 @@ export class RowSums {
 
   /** Sums of the row start at 0. */
   beginRow(m: Arithmetic): void {
-    for (const pair of this.held) for (const x of pair) this.f.set(x, m.bits(0));
+    for (const pair of this.accumulators) for (const x of pair) this.f.set(x, m.bits(0));
   }
 
   /** Starts at column `begin` of the tile of first key `key`. */
@@ -87,7 +87,7 @@ export class RowSums {
       const next = ds.map((x, half) => f.let(f32x4.add(old[half], x)));
       next.forEach((x, half) => f.storeVector(this.columnAt, x, 16 * half));
     }
-    this.held.forEach((pair, n) => {
+    this.accumulators.forEach((pair, n) => {
       const values = times(slopes[n]);
       pair.forEach((sum, half) => f.set(sum, f32x4.add(sum, values[half])));
     });
@@ -117,7 +117,7 @@ export class RowSums {
   /** Adds the sums of the row to what other tiles left, and steps to the next row. */
   endRow(): void {
     const { f, task } = this;
-    this.held.forEach(([a, b], n) => {
+    this.accumulators.forEach(([a, b], n) => {
       const four = f.let(f32x4.add(a, b));
       const two = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
       const sum = f32x4.extract_lane(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])), 0);

@@ -110,7 +110,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
         word(ProductStruct.bAcross),
       ];
       const packed = word(ProductStruct.b);
-      const bringB = (from: Local<"i32">, count: Local<"i32">, length: Local<"i32">, to: Local<"i32">) =>
+      const copyLinesOfB = (from: Local<"i32">, count: Local<"i32">, length: Local<"i32">, to: Local<"i32">) =>
         f.when(
           bAcross,
           () => f.call(packB.across, from, bDeep, count, length, to),
@@ -118,7 +118,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
         );
       f.when(
         i32.load(task, ProductStruct.kind),
-        () => bringB(source, columns, depth, packed),
+        () => copyLinesOfB(source, columns, depth, packed),
         () => {
           const rows = word(ProductStruct.rows);
           const [a, aRow, aDeep, aAcross] = [
@@ -157,7 +157,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
                     const count = f.int(left);
                     f.when(i32.gt_s(count, panel), () => f.set(count, panel));
                     f.set(panelB, i32.add(ws, space.b));
-                    bringB(sourceAt, count, length, panelB);
+                    copyLinesOfB(sourceAt, count, length, panelB);
                     f.step(sourceAt, i32.mul(bColumn, panel));
                   });
                   f.call(multiply, ws, panelB, length, cAt, cRow, fromAt, fromRow, strips);

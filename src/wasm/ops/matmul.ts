@@ -302,12 +302,12 @@ class ProductBuffers {
     const [t0, t1] = output.t;
     if (!this.a.resident)
       for (let t = t0; t < t1; t++)
-        bringLines(memory, this.a, t, output.rows, k, this.aAt[parity] + (t - t0) * this.aSize);
+        copyLinesIn(memory, this.a, t, output.rows, k, this.aAt[parity] + (t - t0) * this.aSize);
     if (this.b.resident) return;
     const name = this.nameB(output, k);
     if (this.copiedIn[parity] === name || (this.tiling.packed && this.packed === name)) return;
     for (let t = t0; t < (sharedB ? t0 + 1 : t1); t++)
-      bringLines(memory, this.b, t, output.columns, k, this.bAt[parity] + (t - t0) * this.bSize);
+      copyLinesIn(memory, this.b, t, output.columns, k, this.bAt[parity] + (t - t0) * this.bSize);
     this.copiedIn[parity] = name;
   }
 
@@ -444,7 +444,7 @@ function put(
   else out.set(from.subarray(at, at + count), to);
 }
 
-function bringLines(
+function copyLinesIn(
   memory: EngineMemory,
   { operand, across }: Lines,
   t: number,
