@@ -110,7 +110,12 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
         word(ProductStruct.bAcross),
       ];
       const packed = word(ProductStruct.b);
-      const copyLinesOfB = (from: Local<"i32">, count: Local<"i32">, length: Local<"i32">, to: Local<"i32">) =>
+      const copyLinesOfB = (
+        from: Local<"i32">,
+        count: Local<"i32">,
+        length: Local<"i32">,
+        to: Local<"i32">,
+      ) =>
         f.when(
           bAcross,
           () => f.call(packB.across, from, bDeep, count, length, to),
