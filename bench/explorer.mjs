@@ -135,7 +135,7 @@ async function provide(names) {
   files.set("/weights.safetensors", ["application/octet-stream", Buffer.from(bytes.buffer)]);
 }
 
-/** MiB the page's own thread holds, arrays included, less what it was given. @param {import("playwright-core").Page} page */
+/** MiB the page's own thread holds, arrays included, less what it was given. @param {import("@playwright/test").Page} page */
 async function memoryOf(page) {
   const session = await page.context().newCDPSession(page);
   for (let n = 0; n < 3; n++) await session.send("HeapProfiler.collectGarbage");
@@ -147,13 +147,13 @@ async function memoryOf(page) {
 
 /**
  * One run of a situation: its figures, and the slower of a fixed loop before it and after it.
- * @param {import("playwright-core").Browser} browser @param {string} base @param {string} name
+ * @param {import("@playwright/test").Browser} browser @param {string} base @param {string} name
  */
 async function run(browser, base, name) {
   /** @type {number[]} */
   let figures = [];
   let slowest = 0;
-  const pace = async (/** @type {import("playwright-core").Page} */ page) => {
+  const pace = async (/** @type {import("@playwright/test").Page} */ page) => {
     const loop = await page.evaluate(() => {
       const { pace: once } = /** @type {any} */ (globalThis);
       return Math.min(once(), once(), once());

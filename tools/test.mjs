@@ -3,7 +3,7 @@
  * runs the built package on Node 20, 22, 24 and 26 and in Chromium, and reads the packed tarball. Runs on
  * Node 20.19 with nothing installed. What cannot be had (a Node, a Chromium) is said and counted as skipped.
  *
- * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest: `npm test -- --only source window`.
+ * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * The last line is `N passed, N failed, N skipped`, over all parts; the exit status is 1 where anything failed.
  */
 import { spawn } from "node:child_process";
@@ -88,6 +88,31 @@ function vitest(name, env) {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** Runs Playwright on the browser tests and adds what its JSON report counts. */
+async function playwright() {
+  const { chromiumPath, NO_CHROMIUM } = await import("../tests/platforms/chromium.mjs");
+  if (chromiumPath() === undefined) {
+    tally.skip("the browser tests", NO_CHROMIUM);
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
+  const report = join(folder, "report.json");
+  const argv = [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json"];
+  const status = run(pinned(), [...argv, "--pass-with-no-tests", ...args], {
+    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
+  });
+  if (existsSync(report)) {
+    const { stats } = JSON.parse(readFileSync(report, "utf8"));
+    tally.passed += stats.expected;
+    tally.failed += stats.unexpected + stats.flaky;
+    tally.skipped += stats.skipped;
+    // A file that does not load fails no test of its own.
+    if (status !== 0 && stats.unexpected === 0)
+      tally.check("the browser tests", `Playwright ended with status ${status} (see above)`);
+  } else tally.check("the browser tests", `Playwright ended with status ${status} and wrote no report`);
+  rmSync(folder, { recursive: true, force: true });
+}
+
 heading("install and build");
 install();
 const node = pinned();
@@ -151,6 +176,9 @@ if (parts.includes("platforms")) {
 }
 
 if (parts.includes("browser")) {
+  heading("the browser tests in Chromium");
+  if (built) await playwright();
+  else tally.skip("the browser tests", "the build failed");
   heading("the built package in Chromium");
   if (built) await script("Chromium", node, [at("tests/platforms/browser.mjs")], 300);
   else tally.skip("the built package in Chromium", "the build failed");

@@ -40,7 +40,7 @@ const LOOKS = /** @type {const} */ ([
   { look: "forced colors, narrow", scheme: "light", forced: true, width: 360 },
 ]);
 
-/** @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
+/** @param {import("@playwright/test").Page} page @returns {Promise<string[]>} */
 export async function violations(page) {
   await page.addScriptTag({ url: "/axe.js" });
   return page.evaluate(async () => {
@@ -60,7 +60,7 @@ export async function violations(page) {
   });
 }
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function accessibility(browser, base, tally) {
   for (const { look, ...asked } of LOOKS) {
     /** @type {string[]} */
@@ -103,7 +103,7 @@ export async function accessibility(browser, base, tally) {
   );
 }
 
-/** What assistive technology is told of the grid and its cell. @param {import("playwright-core").Page} page */
+/** What assistive technology is told of the grid and its cell. @param {import("@playwright/test").Page} page */
 async function tree(page) {
   await page.evaluate(() =>
     /** @type {any} */ (globalThis).view.shadowRoot

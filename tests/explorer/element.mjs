@@ -11,7 +11,6 @@ import { embedding } from "./embedding.mjs";
 import { hostile } from "./hostile.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { language } from "./language.mjs";
-import { lines } from "./lines.mjs";
 import { pictures } from "./pictures.mjs";
 import { print } from "./print.mjs";
 import { row } from "./row.mjs";
@@ -25,7 +24,6 @@ const all = {
   values,
   pictures,
   use,
-  lines,
   text,
   keyboard,
   accessibility,

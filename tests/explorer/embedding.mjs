@@ -8,7 +8,7 @@ files.set("/three.html", [
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>three</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><attention-view theme="dark"></attention-view><attention-view layer="1" head="1" stage="scores"></attention-view><div id="host"></div></body></html>',
 ]);
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function embedding(browser, base, tally) {
   tally.check(
     "three on a page, one of them inside another shadow root",
@@ -31,7 +31,7 @@ export async function embedding(browser, base, tally) {
   tally.check("an address that cannot be read is said", await visit(browser, base, {}, missing));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function three(page) {
   const found = await page.evaluate(async () => {
     const { made } = /** @type {any} */ (globalThis);
@@ -63,7 +63,7 @@ async function three(page) {
   if (JSON.stringify(found) !== JSON.stringify(want)) throw new Error(JSON.stringify(found));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function words(page) {
   const found = await page.evaluate(async () => {
     const { view, made } = /** @type {any} */ (globalThis);
@@ -98,7 +98,7 @@ async function words(page) {
     throw new Error(JSON.stringify(found));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function figures(page) {
   const found = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
@@ -120,7 +120,7 @@ async function figures(page) {
     throw new Error(JSON.stringify(found));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function leaks(page) {
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable");
@@ -175,7 +175,7 @@ async function leaks(page) {
   if (grown().length > 0) throw new Error(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function small(page) {
   const found = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
@@ -200,7 +200,7 @@ async function small(page) {
     throw new Error(JSON.stringify(found));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function scheme(page) {
   const grounds = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
@@ -218,7 +218,7 @@ async function scheme(page) {
   if (grounds.join() !== want.join()) throw new Error(grounds.join("; "));
 }
 
-/** @param {import("playwright-core").Page} page */
+/** @param {import("@playwright/test").Page} page */
 async function missing(page) {
   const said = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);

@@ -32,7 +32,7 @@ const VIEWS = [
   "row?t=1",
 ];
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function hostile(browser, base, tally) {
   // A lone surrogate does not survive an address, so it is put in by the page.
   const said = await visit(browser, base, {}, async (page) => {

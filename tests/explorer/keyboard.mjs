@@ -2,7 +2,7 @@
 /** The keyboard alone: in each view one named weight is reached and read, and every step can be taken back. */
 import { settled, visit } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 
 /** The state, as the element tells it. @param {Page} page @returns {Promise<any>} */
 const state = (page) => page.evaluate(() => ({ .../** @type {any} */ (globalThis).view.state }));
@@ -248,7 +248,7 @@ const JOURNEYS = {
   },
 };
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function keyboard(browser, base, tally) {
   for (const [name, journey] of Object.entries(JOURNEYS))
     tally.check(`by keyboard alone: ${name}`, await visit(browser, base, { heads: HEADS }, journey));

@@ -12,7 +12,7 @@ const VIEWS = [
   "#v1/model?i=3&j=0",
 ];
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function language(browser, base, tally) {
   const heads = { tokens: TOKENS, recipe: { mask: "causal" } };
   tally.check(
@@ -51,7 +51,7 @@ export async function language(browser, base, tally) {
   );
 }
 
-/** @param {import("playwright-core").Page} page @param {string | undefined} lang */
+/** @param {import("@playwright/test").Page} page @param {string | undefined} lang */
 async function everyView(page, lang) {
   for (const hash of VIEWS) {
     await page.evaluate((to) => {
@@ -64,7 +64,7 @@ async function everyView(page, lang) {
 }
 
 /** What stands in the element: tokens that are seen or said, with the language they are in; and what has one and is none. */
-function tokens(/** @type {import("playwright-core").Page} */ page) {
+function tokens(/** @type {import("@playwright/test").Page} */ page) {
   return page.evaluate(() => {
     const inside = /** @type {ShadowRoot} */ (document.querySelector("attention-view")?.shadowRoot);
     const named = [

@@ -14,7 +14,7 @@ import { Tally } from "../../tools/tally.mjs";
 import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 import { inputs } from "./inputs.mjs";
 
-/** @typedef {import("playwright-core").Browser} Browser */
+/** @typedef {import("@playwright/test").Browser} Browser */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));

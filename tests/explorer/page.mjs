@@ -15,8 +15,8 @@ import { Tally } from "../../tools/tally.mjs";
 import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 import { figures, inputs } from "./inputs.mjs";
 
-/** @typedef {import("playwright-core").Browser} Browser */
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Browser} Browser */
+/** @typedef {import("@playwright/test").Page} Page */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);

@@ -6,7 +6,7 @@
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
 import { settled, visit } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 
 /** What a view shows: each cell's drawn color or written number, and what it has to be. @typedef {{ name: string, shown: string, want: string }} Cell */
 
@@ -54,7 +54,7 @@ const VIEWS = [
   ["row", { view: "row", table: false }, row],
 ];
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function pictures(browser, base, tally) {
   for (const [view, state, read] of VIEWS) {
     /** @type {string[]} */

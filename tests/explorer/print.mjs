@@ -17,7 +17,7 @@ const LOOKS = /** @type {const} */ ([
   { look: "a dark phone", scheme: "dark", theme: "auto", width: 360 },
 ]);
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function print(browser, base, tally) {
   for (const { look, theme, ...asked } of LOOKS)
     for (const hash of look === "a dark page" ? VIEWS : VIEWS.slice(0, 1))
@@ -27,7 +27,7 @@ export async function print(browser, base, tally) {
       );
 }
 
-/** @param {import("playwright-core").Page} page @param {string} theme */
+/** @param {import("@playwright/test").Page} page @param {string} theme */
 async function onPaper(page, theme) {
   await page.evaluate((name) => {
     /** @type {any} */ (globalThis).view.theme = name;
@@ -56,7 +56,7 @@ async function onPaper(page, theme) {
     throw new Error(`${sheets} sheets of ${width} × ${height}`);
 }
 
-/** What is to be seen of the element. @param {import("playwright-core").Page} page */
+/** What is to be seen of the element. @param {import("@playwright/test").Page} page */
 function seen(page) {
   return page.evaluate(() => {
     const { view } = /** @type {any} */ (globalThis);

@@ -4,14 +4,14 @@
 import { violations } from "./accessibility.mjs";
 import { files, visit } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 
 files.set("/rows.html", [
   "text/html; charset=utf-8",
   '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>rows</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><main><h1>rows</h1><attention-row layer="1" head="1" query="5" key="3"></attention-row><p>Between two.</p><attention-row query="0" key="0"></attention-row><attention-row></attention-row></main></body></html>',
 ]);
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function row(browser, base, tally) {
   const at = { path: "/rows.html" };
   tally.check(

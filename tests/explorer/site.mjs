@@ -12,8 +12,8 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 
-/** @typedef {import("playwright-core").Page} Page */
-/** @typedef {import("playwright-core").Browser} Browser */
+/** @typedef {import("@playwright/test").Page} Page */
+/** @typedef {import("@playwright/test").Browser} Browser */
 
 const STYLE =
   "html{color-scheme:light dark}body{margin:0;h1{position:absolute;clip-path:inset(50%);margin:0}font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
@@ -92,12 +92,10 @@ export async function serve() {
  */
 
 /**
- * Opens a page, waits for its picture, hands it over, and gives what it said that it should not have.
+ * A page in a browser context of its own, and the list of what it reports that it should not: errors, warnings, requests elsewhere.
  * @param {Browser} browser @param {string} base @param {Asked} asked
- * @param {(page: Page) => Promise<void>} drive
- * @returns {Promise<string>} "" where all is well
  */
-export async function visit(browser, base, asked, drive) {
+export async function newPage(browser, base, asked) {
   const { width = 1280, height = 800, scheme = "light", ratio = 1 } = asked;
   const context = await browser.newContext({
     viewport: { width, height },
@@ -108,33 +106,49 @@ export async function visit(browser, base, asked, drive) {
   });
   const page = await context.newPage();
   /** @type {string[]} */
-  const said = [];
-  page.on("pageerror", (error) => said.push(`${error.stack ?? error}`));
+  const reported = [];
+  page.on("pageerror", (error) => reported.push(`${error.stack ?? error}`));
   page.on("console", (message) => {
     // Chromium's advice about reading pixels is for the tests themselves.
     const advice = /willReadFrequently/.test(message.text());
-    if (message.type() !== "log" && message.type() !== "debug" && !advice) said.push(message.text());
+    if (message.type() !== "log" && message.type() !== "debug" && !advice) reported.push(message.text());
   });
   page.on("request", (request) => {
     if (!request.url().startsWith(base) && !/^(?:data|blob):/.test(request.url()))
-      said.push(`a request to ${request.url()}`);
+      reported.push(`a request to ${request.url()}`);
   });
+  return { context, page, reported };
+}
+
+/** Opens the address that was asked for and waits for its picture. @param {Page} page @param {string} base @param {Asked} asked */
+export async function opened(page, base, asked) {
+  const search = new URLSearchParams();
+  if (asked.heads !== undefined) search.set("o", JSON.stringify(asked.heads));
+  if (asked.whole) search.set("whole", "");
+  await page.goto(`${base}${asked.path ?? "/"}?${search}${asked.hash ?? ""}`);
+  await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
+    timeout: 30_000,
+  });
+  if (asked.heads !== undefined) await settled(page);
+}
+
+/**
+ * Opens a page, waits for its picture, hands it over, and gives what it reported that it should not have.
+ * @param {Browser} browser @param {string} base @param {Asked} asked
+ * @param {(page: Page) => Promise<void>} drive
+ * @returns {Promise<string>} "" where all is well
+ */
+export async function visit(browser, base, asked, drive) {
+  const { context, page, reported } = await newPage(browser, base, asked);
   try {
-    const search = new URLSearchParams();
-    if (asked.heads !== undefined) search.set("o", JSON.stringify(asked.heads));
-    if (asked.whole) search.set("whole", "");
-    await page.goto(`${base}${asked.path ?? "/"}?${search}${asked.hash ?? ""}`);
-    await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
-      timeout: 30_000,
-    });
-    if (asked.heads !== undefined) await settled(page);
+    await opened(page, base, asked);
     await drive(page);
   } catch (error) {
-    said.push(`${/** @type {Error} */ (error).stack ?? error}`);
+    reported.push(`${/** @type {Error} */ (error).stack ?? error}`);
   } finally {
     await context.close();
   }
-  return said.join("\n    ");
+  return reported.join("\n    ");
 }
 
 /** Waits until nothing is waited for, and for frames after that: no square of a matrix, no sentence. @param {Page} page */

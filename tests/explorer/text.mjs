@@ -4,10 +4,11 @@
  * pointing and keys reach every number; long prose is elements only where it is seen.
  */
 import { codeOf, colorTable } from "heed/view";
-import { gaps, same } from "./lines.mjs";
+import { same } from "./fixtures.ts";
+import { gaps } from "./frames.mjs";
 import { settled, visit } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 /** @typedef {import("../../tools/tally.mjs").Tally} Tally */
 
 /** @param {Page} page @param {object} patch */
@@ -311,7 +312,7 @@ const CASES = {
   },
 };
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
 export async function text(browser, base, tally) {
   for (const [name, { heads, hash, scheme, run }] of Object.entries(CASES))
     tally.check(`text: ${name}`, await visit(browser, base, { heads, hash, scheme }, run));

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
 import { cellAt, files, settled, visit } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 
 /** @param {unknown} got @param {unknown} want @param {string} what */
 function same(got, want, what) {
@@ -471,7 +471,7 @@ async function unchanged(page, query, key, selector) {
   same([found.shown, found.badge], [found.want, ""], `${selector} of ${query} and ${key}`);
 }
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
 export async function use(browser, base, tally) {
   for (const [name, drive] of Object.entries(CASES))
     tally.check(

@@ -37,7 +37,7 @@ const CASES = [
   { name: "colored by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
 ];
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
 export async function values(browser, base, tally) {
   for (const { name, ...asked } of CASES) {
     /** @type {string[]} */
@@ -54,7 +54,7 @@ export async function values(browser, base, tally) {
 
 /**
  * What is still wrong once squares have had time to come: a busy machine draws them some frames later.
- * @param {import("playwright-core").Page} page @returns {Promise<string[]>}
+ * @param {import("@playwright/test").Page} page @returns {Promise<string[]>}
  */
 async function onceDrawn(page) {
   let wrong = await compared(page);
@@ -67,7 +67,7 @@ async function onceDrawn(page) {
 
 /**
  * Compares 40 cells with the table; gives those that differ. Two cells say where all others are.
- * @param {import("playwright-core").Page} page @returns {Promise<string[]>}
+ * @param {import("@playwright/test").Page} page @returns {Promise<string[]>}
  */
 async function compared(page) {
   const shown = await page.evaluate(() => {
@@ -143,7 +143,7 @@ async function sample({ cells, points }) {
   return { drawn, numbers, range: Math.max(Math.abs(low), Math.abs(high)) };
 }
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
 async function masked(browser, base, tally) {
   let problem = "";
   const asked = { heads: { Nq: 24, recipe: { mask: "causal" } } };
@@ -164,7 +164,7 @@ async function masked(browser, base, tally) {
   tally.check("a masked cell is hatched, not colored", [said, problem].filter(Boolean).join("; "));
 }
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
 async function nonFinite(browser, base, tally) {
   let problem = "";
   const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
@@ -187,7 +187,7 @@ async function nonFinite(browser, base, tally) {
   tally.check("what is no number is marked and counted", [said, problem].filter(Boolean).join("; "));
 }
 
-/** A pattern one cell wide survives being made 20 times smaller. @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
+/** A pattern one cell wide survives being made 20 times smaller. @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
 async function thin(browser, base, tally) {
   let problem = "";
   const asked = {

@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Tally } from "../../tools/tally.mjs";
 import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("@playwright/test").Page} Page */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
@@ -41,7 +41,7 @@ if (launched === undefined) {
   /**
    * Opens a page, waits for it, hands it over; gives what went wrong.
    * @param {string} path
-   * @param {import("playwright-core").BrowserContextOptions & { wasm?: boolean, script?: boolean }} options
+   * @param {import("@playwright/test").BrowserContextOptions & { wasm?: boolean, script?: boolean }} options
    * @param {(page: Page) => Promise<void>} drive
    */
   async function visit(path, { wasm = true, script = true, ...options }, drive) {

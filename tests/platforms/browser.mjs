@@ -62,7 +62,7 @@ const server = createServer((request, response) => {
 
 /**
  * Opens a page and gives what it logged.
- * @param {import("playwright-core").Browser} browser
+ * @param {import("@playwright/test").Browser} browser
  * @param {string} address
  */
 async function visit(browser, address) {

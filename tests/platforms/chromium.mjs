@@ -1,15 +1,15 @@
 // @ts-check
 /**
- * A Chromium for the tests that need a browser: CHROME_PATH, or what the usual places hold; as root on Debian it is
- * installed where missing. Nothing is downloaded otherwise.
+ * A Chromium for the tests that need a browser: CHROME_PATH, or one in the usual places; as root on Debian it is
+ * installed where missing. Nothing is downloaded otherwise. Imports Node's own modules only, so that `npm test` can ask
+ * for it before anything is installed.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import { chromium } from "playwright-core";
 
 /** A Chromium's path, or undefined. */
-function find() {
+function findChromium() {
   const places = [
     process.env.CHROME_PATH,
     "/usr/bin/chromium",
@@ -35,30 +35,46 @@ function install() {
   }
 }
 
+/** The path of a Chromium, which is installed first where that is possible; undefined where none can be had. */
+export function chromiumPath() {
+  if (findChromium() === undefined) install();
+  return findChromium();
+}
+
+/** The error where there is none. */
+export const NO_CHROMIUM = "no Chromium found; set CHROME_PATH to one";
+
+/** Switches of every Chromium that is started: no sandbox (root in a container), no traffic of its own. */
+const SWITCHES = [
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/**
+ * How Playwright launches it.
+ * @param {string[]} [args] further switches
+ */
+export function chromiumOptions(args = []) {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error(NO_CHROMIUM);
+  return { executablePath, headless: true, args: [...SWITCHES, ...args] };
+}
+
 /**
  * Starts a headless Chromium, or gives undefined where none can be had.
  * @param {string[]} [args] further switches
  */
 export async function launchChromium(args = []) {
-  if (find() === undefined) install();
-  const path = find();
-  if (path === undefined) return undefined;
-  const browser = await chromium.launch({
-    executablePath: path,
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      ...args,
-    ],
-  });
-  process.stderr.write(`Chromium ${browser.version()} (${relative(process.cwd(), path)})\n`);
+  if (chromiumPath() === undefined) return undefined;
+  const { chromium } = await import("@playwright/test");
+  const options = chromiumOptions(args);
+  const browser = await chromium.launch(options);
+  process.stderr.write(
+    `Chromium ${browser.version()} (${relative(process.cwd(), options.executablePath)})\n`,
+  );
   return browser;
 }
-
-/** What is said where there is none. */
-export const NO_CHROMIUM = "no Chromium found; set CHROME_PATH to one";

@@ -3,16 +3,11 @@
  * The lines of a head: what is drawn is what the caption says, pointing and keys reach every number of it, and long texts
  * scroll. Times are printed; what fails is only what no machine should need.
  */
-import { settled, visit } from "./site.mjs";
+import { same, test } from "./fixtures.ts";
+import { gaps } from "./frames.mjs";
+import { settled } from "./site.mjs";
 
-/** @typedef {import("playwright-core").Page} Page */
-/** @typedef {import("../../tools/tally.mjs").Tally} Tally */
-
-/** @param {unknown} got @param {unknown} want @param {string} what */
-export function same(got, want, what) {
-  if (JSON.stringify(got) !== JSON.stringify(want))
-    throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
+/** @typedef {import("@playwright/test").Page} Page */
 
 /** @param {Page} page @param {object} patch */
 async function set(page, patch) {
@@ -375,103 +370,62 @@ const CASES = {
   },
 };
 
-/**
- * Hovers along the queries and gives the gaps between frames, in milliseconds: the best of three rounds.
- * @param {Page} page @param {() => Promise<readonly (readonly [number, number])[]>} along
- */
-export async function gaps(page, along) {
-  let best = { p95: Number.POSITIVE_INFINITY, most: 0 };
-  for (let round = 0; round < 3; round++) {
-    await page.evaluate(() => {
-      const times = /** @type {number[]} */ ([]);
-      const tick = (/** @type {number} */ now) => {
-        times.push(now);
-        /** @type {any} */ (globalThis).ticking = requestAnimationFrame(tick);
-      };
-      /** @type {any} */ (globalThis).times = times;
-      /** @type {any} */ (globalThis).ticking = requestAnimationFrame(tick);
-    });
-    for (const [x, y] of await along()) await page.mouse.move(x, y);
-    const found = await page.evaluate(() => {
-      cancelAnimationFrame(/** @type {any} */ (globalThis).ticking);
-      const { times } = /** @type {any} */ (globalThis);
-      const all = times
-        .slice(1)
-        .map((/** @type {number} */ time, /** @type {number} */ n) => time - times[n]);
-      all.sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
-      return { p95: all[Math.floor(all.length * 0.95)], most: all[all.length - 1] };
-    });
-    if (found.p95 < best.p95) best = found;
-  }
-  return best;
-}
+for (const [name, { heads, hash, run }] of Object.entries(CASES))
+  test(name, ({ visit }) => visit({ heads, hash }, run));
 
-/** @param {import("playwright-core").Browser} browser @param {string} base @param {Tally} tally */
-export async function lines(browser, base, tally) {
-  for (const [name, { heads, hash, run }] of Object.entries(CASES))
-    tally.check(`lines: ${name}`, await visit(browser, base, { heads, hash }, run));
-  const said = await visit(
-    browser,
-    base,
-    {
-      heads: { Nq: 512, layers: 1, heads: 1, d: 32, recipe: { mask: "causal" } },
-      hash: "#v1/head?m=lines&n=4",
-    },
-    async (page) => {
-      await kept(page);
-      const found = await gaps(page, async () => {
-        const [x, first] = await over(page, "queries", "w1");
-        const [, last] = await over(page, "queries", "w26");
-        const ends = [first, last];
-        return Array.from({ length: 120 }, (_, n) => [x, ends[0] + ((ends[1] - ends[0]) * n) / 119]);
-      });
-      process.stdout.write(
-        `  hover over lines of 512 tokens: frame gaps p95 ${found.p95.toFixed(1)} ms, longest ${found.most.toFixed(1)} ms\n`,
-      );
-      if (found.p95 > 600) throw new Error(`p95 of the frame gaps is ${found.p95} ms`);
-    },
-  );
-  tally.check("lines: hovering over 512 tokens is fluent", said);
-  const drawn = await visit(
-    browser,
-    base,
-    { heads: { Nq: 200, layers: 1, heads: 1 }, hash: "#v1/head?m=lines" },
-    async (page) => {
-      await kept(page);
-      // From afar all tokens are on screen; close up each has its name, and the columns scroll.
-      for (let n = 0; n < 10; n++) await page.keyboard.press("-");
-      await settled(page);
-      const { lines: count, time } = await page.evaluate(async () => {
-        const { view } = /** @type {any} */ (globalThis);
-        const began = performance.now();
-        const lines = await new Promise((resolve) => {
-          // Rows are read in slices; a busy machine paints some of the lines before all.
-          const all = 200 * 16;
-          const late = setTimeout(() => resolve(-1), 20_000);
-          view.shadowRoot.querySelector(".lines").addEventListener("painted", (/** @type {any} */ event) => {
-            if (event.detail.lines < all) return;
-            clearTimeout(late);
-            resolve(event.detail.lines);
-          });
-          view.state = { top: 16 };
+test("hovering over 512 tokens is fluent", async ({ visit }) => {
+  const heads = { Nq: 512, layers: 1, heads: 1, d: 32, recipe: { mask: "causal" } };
+  await visit({ heads, hash: "#v1/head?m=lines&n=4" }, async (page) => {
+    await kept(page);
+    const found = await gaps(page, async () => {
+      const [x, first] = await over(page, "queries", "w1");
+      const [, last] = await over(page, "queries", "w26");
+      const ends = [first, last];
+      return Array.from({ length: 120 }, (_, n) => [x, ends[0] + ((ends[1] - ends[0]) * n) / 119]);
+    });
+    process.stdout.write(
+      `  hover over lines of 512 tokens: frame gaps p95 ${found.p95.toFixed(1)} ms, longest ${found.most.toFixed(1)} ms\n`,
+    );
+    if (found.p95 > 600) throw new Error(`p95 of the frame gaps is ${found.p95} ms`);
+  });
+});
+
+test("thousands of lines are drawn at once, and no more", async ({ visit }) => {
+  const heads = { Nq: 200, layers: 1, heads: 1 };
+  await visit({ heads, hash: "#v1/head?m=lines" }, async (page) => {
+    await kept(page);
+    // From afar all tokens are on screen; close up each has its name, and the columns scroll.
+    for (let n = 0; n < 10; n++) await page.keyboard.press("-");
+    await settled(page);
+    const { lines: count, time } = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      const began = performance.now();
+      const lines = await new Promise((resolve) => {
+        // Rows are read in slices; a busy machine paints some of the lines before all.
+        const all = 200 * 16;
+        const late = setTimeout(() => resolve(-1), 20_000);
+        view.shadowRoot.querySelector(".lines").addEventListener("painted", (/** @type {any} */ event) => {
+          if (event.detail.lines < all) return;
+          clearTimeout(late);
+          resolve(event.detail.lines);
         });
-        for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
-        return { lines, time: performance.now() - began };
+        view.state = { top: 16 };
       });
-      process.stdout.write(`  ${count} lines are on screen after ${time.toFixed(0)} ms\n`);
-      same(count, 200 * 16, "all are drawn");
-      await set(page, { keep: "mass", mass: 0.99 });
-      // The longer caption takes a line of the picture's height.
-      await page.keyboard.press("-");
-      await settled(page);
-      const [edges, of, share, most] = await kept(page);
-      same(
-        [edges, of, most],
-        [4000, 200 * 200, 4000],
-        "of too many the strongest are drawn, and the caption says so",
-      );
-      if (!(share < 0.99)) throw new Error(`${edges} lines are said to show ${share}`);
-    },
-  );
-  tally.check("lines: thousands are drawn at once, and no more", drawn);
-}
+      for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+      return { lines, time: performance.now() - began };
+    });
+    process.stdout.write(`  ${count} lines are on screen after ${time.toFixed(0)} ms\n`);
+    same(count, 200 * 16, "all are drawn");
+    await set(page, { keep: "mass", mass: 0.99 });
+    // The longer caption takes a line of the picture's height.
+    await page.keyboard.press("-");
+    await settled(page);
+    const [edges, of, share, most] = await kept(page);
+    same(
+      [edges, of, most],
+      [4000, 200 * 200, 4000],
+      "of too many the strongest are drawn, and the caption says so",
+    );
+    if (!(share < 0.99)) throw new Error(`${edges} lines are said to show ${share}`);
+  });
+});
