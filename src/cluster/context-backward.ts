@@ -11,6 +11,7 @@
  */
 import type { AttentionOptions } from "../backend/problem.ts";
 import { type AttentionGradients, attentionBackward, type Extra } from "../backward.ts";
+import { arrayFor } from "../core/dtype.ts";
 import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
@@ -28,19 +29,33 @@ import {
   wholeOf,
   widened,
 } from "./context.ts";
-import { addInto, formOf, gatherRows, messageBytes, pack, sumRows, unpack, zeroRows } from "./messages.ts";
+import {
+  addInto,
+  addMaskPart,
+  formOf,
+  gatherRows,
+  messageBytes,
+  pack,
+  sumRows,
+  unpack,
+  zeroRows,
+} from "./messages.ts";
 
 /** Options of `contextAttentionBackward`: those of the forward call, and what is wanted. */
 export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
-  /** Gradients beside dQuery, dKey and dValue: of `sinks`, and of the `tables` of score mods. Default: all that the call has. */
-  readonly wanted?: readonly Exclude<Extra, "mask">[];
+  /**
+   * Gradients beside dQuery, dKey and dValue: of a float `mask`, of `sinks`, and of the `tables` of score mods. Default: all
+   * that the call has. The gradient of a mask of [..., N, N] takes as much memory as the mask on every rank, and as much
+   * traffic as a sum of so many numbers over ranks: leave `"mask"` out where the mask is a constant.
+   */
+  readonly wanted?: readonly Extra[];
 }
 
-/** Gradients of this rank's rows; those of sinks and tables are summed over ranks and equal on all. */
-export type ContextGradients = Pick<
-  AttentionGradients,
-  "dQuery" | "dKey" | "dValue" | "dSinks" | "dSlopes" | "dTable" | "dTables"
->;
+/**
+ * Gradients of this rank's rows of query, key and value. Those of masks, sinks and tables have the shape of the whole input,
+ * are summed over ranks and are equal on all ranks.
+ */
+export type ContextGradients = AttentionGradients;
 
 /** A backward call: the forward call, and what came back from it. */
 interface BackwardCall extends ContextCall {
@@ -56,7 +71,7 @@ interface BackwardCall extends ContextCall {
  *
  * @param dOutput gradient of this rank's output, in its shape
  * @param state what `contextAttention` returned on this rank for the same inputs and options
- * @param options the same options; `via` may differ. Float mask tensors get no gradient
+ * @param options the same options; `via` may differ
  * @throws on every rank, before any work, where ranks disagree or one's arguments are wrong
  */
 export async function contextAttentionBackward(
@@ -70,7 +85,7 @@ export async function contextAttentionBackward(
   options: ContextBackwardOptions = {},
 ): Promise<ContextGradients> {
   const what = "contextAttentionBackward";
-  const { wanted = ["sinks", "tables"], ...forward } = options;
+  const { wanted = ["mask", "sinks", "tables"], ...forward } = options;
   let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
   const call = await prepare(what, comm, plan, query, key, value, forward, (call) => {
     backward = upstreamOf(call, dOutput, state, wanted);
@@ -78,7 +93,12 @@ export async function contextAttentionBackward(
   });
   if (backward === undefined) throw new RangeError(what);
   const parts = await { gather, ring, resident }[call.via]({ ...call, ...backward });
-  const { dSinks, dTables, names } = await summed(call, parts.extras, wanted.includes("sinks"));
+  const { dSinks, dTables, names } = await summed(
+    call,
+    parts.extras.map(({ found }) => found),
+    wanted.includes("sinks"),
+  );
+  const masks = wanted.includes("mask") ? await maskGradients(call, parts.extras) : [];
   const like = (t: Tensor, input: Tensor) => {
     const rounded = likeInput(t, input);
     return call.layout === "bshd" ? transposed(rounded, -3, -2).dense() : rounded;
@@ -89,6 +109,7 @@ export async function contextAttentionBackward(
     dQuery: like(parts.dQuery, call.queryLike),
     dKey: like(parts.dKey, call.key),
     dValue: like(parts.dValue, call.value),
+    ...(call.isMaskList ? masks.some(Boolean) && { dMasks: masks } : masks[0] && { dMask: masks[0] }),
     ...(dSinks && { dSinks }),
     ...(dSlopes && { dSlopes }),
     ...(dTable && { dTable }),
@@ -105,10 +126,10 @@ function upstreamOf(
   if (replicated)
     throw new OptionError("queries", `${what}: replicated queries have no backward pass; shard them`);
   for (const name of wanted)
-    if (name !== "sinks" && name !== "tables")
+    if (name !== "mask" && name !== "sinks" && name !== "tables")
       throw new OptionError(
         "wanted",
-        `${what}: wanted takes a list of "sinks", "tables", got ${wanted.join(", ")}; float mask tensors get no gradient over ranks`,
+        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${wanted.join(", ")}`,
         { got: wanted },
       );
   const exact = exactDtype(query.dtype);
@@ -143,8 +164,14 @@ interface Parts {
   readonly dQuery: Tensor;
   readonly dKey: Tensor;
   readonly dValue: Tensor;
-  /** One for each local call: what it found beside the three. */
-  readonly extras: readonly AttentionGradients[];
+  /** One for each local call: its gradients, and the rows and keys that it computed. */
+  readonly extras: readonly LocalGradients[];
+}
+
+interface LocalGradients {
+  readonly found: AttentionGradients;
+  readonly queries: Local;
+  readonly keys: Local;
 }
 
 /** One local backward call. Sinks are taken where `sinks` says, so that each row counts them once. */
@@ -155,10 +182,10 @@ function local(
   queries: Local,
   keys: Local,
   sinks: boolean,
-): AttentionGradients {
+): LocalGradients {
   const { wanted } = call;
   const options: AttentionOptions = call.local(queries, keys);
-  return attentionBackward(
+  const found = attentionBackward(
     dOutput,
     query,
     widened(key),
@@ -170,6 +197,7 @@ function local(
       wanted: wanted.filter((name) => name !== "sinks" || sinks),
     },
   );
+  return { found, queries, keys };
 }
 
 const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
@@ -178,9 +206,10 @@ const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
 async function gather(call: BackwardCall): Promise<Parts> {
   const { comm, plan } = call;
   const all = await gatherRows(comm, plan, [call.key, call.value]);
-  const found = local(call, ownQueries(call), all, ownRows(call), wholeOf(plan), true);
+  const extra = local(call, ownQueries(call), all, ownRows(call), wholeOf(plan), true);
+  const { found } = extra;
   const [dKey, dValue] = await sumRows(comm, plan, [found.dKey, found.dValue]);
-  return { dQuery: found.dQuery, dKey, dValue, extras: [found] };
+  return { dQuery: found.dQuery, dKey, dValue, extras: [extra] };
 }
 
 async function resident(call: BackwardCall): Promise<Parts> {
@@ -192,9 +221,10 @@ async function resident(call: BackwardCall): Promise<Parts> {
     column(call.state.lse),
   ]);
   const queries = [dOutput, query, output, flat(lse)] as const;
-  const found = local(call, queries, [call.key, call.value], wholeOf(plan), ownRows(call), comm.rank === 0);
+  const extra = local(call, queries, [call.key, call.value], wholeOf(plan), ownRows(call), comm.rank === 0);
+  const { found } = extra;
   const [dQuery] = await sumRows(comm, plan, [found.dQuery]);
-  return { dQuery, dKey: found.dKey, dValue: found.dValue, extras: [found] };
+  return { dQuery, dKey: found.dKey, dValue: found.dValue, extras: [extra] };
 }
 
 async function ring(call: BackwardCall): Promise<Parts> {
@@ -208,16 +238,17 @@ async function ring(call: BackwardCall): Promise<Parts> {
     zeroRows(exact, vForm.lead, rows, vForm.width),
   ];
   const forms = zeros(0).map(formOf);
-  const extras: AttentionGradients[] = [];
+  const extras: LocalGradients[] = [];
   let home: Tensor[] = [];
   /** Sums that arrive for the shard of the next step. */
   let arriving: { readonly ended: Promise<void>; readonly message: Uint8Array } | undefined;
   const [next, previous] = [(rank + 1) % size, (rank - 1 + size) % size];
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
     const theirs = { ranges: plan.ranges(owner), positions: plan.positions(owner) };
-    const found = local(call, ownQueries(call), tensors, mine, theirs, step === 0);
+    const extra = local(call, ownQueries(call), tensors, mine, theirs, step === 0);
+    const { found } = extra;
     addInto(dQuery, found.dQuery);
-    extras.push(found);
+    extras.push(extra);
     // The sum of the ranks that had this shard before, then this rank's part: the order of the ring on every run.
     const sums = [found.dKey, found.dValue];
     if (arriving) {
@@ -239,6 +270,32 @@ async function ring(call: BackwardCall): Promise<Parts> {
     home = unpack(arriving.message, forms, plan.size(rank));
   }
   return { dQuery, dKey: home[0], dValue: home[1], extras };
+}
+
+/**
+ * The gradient of each float mask, over the whole sequence: every local call found the part of its queries and keys. Parts
+ * are added in the order of a rank's calls, then ranks in the fixed order. Undefined for other members.
+ */
+async function maskGradients(
+  call: ContextCall,
+  extras: readonly LocalGradients[],
+): Promise<(Tensor | undefined)[]> {
+  const gradients: (Tensor | undefined)[] = [];
+  const exact = exactDtype(call.query.dtype);
+  for (const [n, mask] of call.masks.entries()) {
+    if (!(mask instanceof Tensor) || mask.dtype === "bool") {
+      gradients.push(undefined);
+      continue;
+    }
+    const whole = new Tensor(arrayFor(exact, mask.size), mask.shape, exact);
+    for (const { found, queries, keys } of extras) {
+      const part = found.dMasks?.[n];
+      if (part) addMaskPart(whole, part, queries.ranges, keys.ranges);
+    }
+    await call.comm.reduce(whole.data as Float32Array | Float64Array);
+    gradients.push(likeInput(whole, mask));
+  }
+  return gradients;
 }
 
 /** Gradients of sinks and tables, summed over a rank's calls and then over ranks, in float64. */

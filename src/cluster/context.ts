@@ -10,7 +10,13 @@
  * results are float32 or float64, also of 16-bit inputs.
  */
 import { scaledDotProductAttention } from "../attention.ts";
-import { type AttentionOptions, maskMembers, type Problem, resolve } from "../backend/problem.ts";
+import {
+  type AttentionOptions,
+  addedScores,
+  maskMembers,
+  type Problem,
+  resolve,
+} from "../backend/problem.ts";
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { mergeStates, type State } from "../core/state.ts";
@@ -68,8 +74,10 @@ export interface ContextCall {
   /** Positions of this rank's queries. */
   readonly positions: ArrayLike<number>;
   readonly sinks: AttentionOptions["sinks"];
-  /** Mask members, expressions over positions and tensors over the whole sequence. */
+  /** Mask members as the caller gave them: expressions over positions, and tensors over the whole sequence. */
   readonly masks: readonly (BoolExpression | Tensor)[];
+  /** True where `attnMask` is a list: gradients are a list too. */
+  readonly isMaskList: boolean;
   /** What every local call shares. */
   readonly base: AttentionOptions;
   /** Options of a local call: queries and keys at these positions; undefined: all positions of the plan. */
@@ -307,7 +315,7 @@ function describe(
       t.shape.map(() => 0),
     );
   const toPositions = new Map([[VARS.i, VARS.q]]);
-  const { members: given } = maskMembers(what, options.attnMask);
+  const { members: given, isList } = maskMembers(what, options.attnMask);
   const members = given.map((member) =>
     member instanceof BoolExpression ? substitute(member, toPositions) : member,
   );
@@ -343,6 +351,9 @@ function describe(
     const at = t.shape.length + axis;
     return ranges === undefined || at < 0 || t.shape[at] === 1 ? t : takeRanges(t, at, ranges);
   };
+  // 16-bit masks are widened as queries are. A part of a float mask may hold only zeros and ones: the whole was checked.
+  const part = (t: Tensor, rows: Local, columns: Local): Tensor =>
+    addedScores(widened(cut(cut(t, -2, rows), -1, columns)));
   const call: ContextCall = {
     what,
     comm,
@@ -357,10 +368,11 @@ function describe(
     positions,
     sinks,
     masks: members,
+    isMaskList: isList,
     base,
     local: (queries, keys) => ({
       ...base,
-      attnMask: members.map((m) => (m instanceof BoolExpression ? m : cut(cut(m, -2, queries), -1, keys))),
+      attnMask: members.map((m) => (m instanceof BoolExpression ? m : part(m, queries, keys))),
       queryPositions: queries.positions,
       keyPositions: keys.positions,
     }),

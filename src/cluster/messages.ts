@@ -1,5 +1,5 @@
 /** Tensors as messages: several in one, gathered from all ranks, or sent to the ranks that their rows belong to. */
-import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
+import { arrayFor, BYTES, type DType, readerOf } from "../core/dtype.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
 import { bytesOf, type Communicator } from "./communicator.ts";
 import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
@@ -85,6 +85,32 @@ export function placeRows(whole: Tensor, shard: Tensor, ranges: readonly Positio
       at += count;
     }
   }
+}
+
+/**
+ * Adds a part of a mask's gradient to the gradient of the whole mask. `rows` and `columns` say where the part's last two
+ * axes belong; an axis of length 1 in the whole was broadcast and is only added. Undefined ranges: the whole axis.
+ */
+export function addMaskPart(
+  whole: Tensor,
+  part: Tensor,
+  rows: readonly PositionRange[] | undefined,
+  columns: readonly PositionRange[] | undefined,
+): void {
+  const [N, M] = [whole.shape.at(-2) ?? 1, whole.shape.at(-1) ?? 1];
+  const places = (length: number, ranges: readonly PositionRange[] | undefined): readonly PositionRange[] =>
+    length === 1 || ranges === undefined ? [[0, length]] : ranges;
+  const [down, across] = [places(N, rows), places(M, columns)];
+  const lead = sizeOf(whole.shape.slice(0, -2));
+  const into = whole.data as Float32Array | Float64Array;
+  const dense = part.dense();
+  const read = readerOf(dense.dtype, dense.data);
+  let at = dense.offset;
+  for (let h = 0; h < lead; h++)
+    for (const [firstRow, lastRow] of down)
+      for (let row = firstRow; row < lastRow; row++)
+        for (const [from, to] of across)
+          for (let column = from; column < to; column++) into[(h * N + row) * M + column] += read(at++);
 }
 
 /** Every rank's rows of tensors [lead…, n, width], in the order of the sequence: [lead…, N, width]. One message a rank. */

@@ -74,6 +74,14 @@ function close(got: Float64Array, want: Tensor, tolerance: number, what: string)
       expect.fail(`${what}: ${got[n]} instead of ${b[n]} at ${n}`);
 }
 
+/** The same numbers, and every seventh of them minus infinity. */
+function infinities(t: Tensor): Tensor {
+  (t.data as Float32Array).forEach((_, n) => {
+    if (n % 7 === 3) (t.data as Float32Array)[n] = Number.NEGATIVE_INFINITY;
+  });
+  return t;
+}
+
 interface Case {
   readonly name: string;
   readonly options: (N: number, H: number, dtype: Precision) => AttentionOptions & ContextOptions;
@@ -93,6 +101,8 @@ const CASES: readonly Case[] = [
   { name: "relative bias and soft cap", options: (_, H, dtype) => ({ scoreMod: [relativeBias(normal([8, H], 3, dtype), { maxDistance: 16 }), softcap(4)] }) },
   { name: "a bool tensor", options: (N) => ({ attnMask: new Tensor(Uint8Array.from({ length: N * N }, (_, n) => (n * 7919) % 3 > 0 ? 1 : 0), [N, N], "bool") }) },
   { name: "a float tensor and causal", options: (N, H, dtype) => ({ attnMask: [normal([H, 1, N], 8, dtype), causal()] }) },
+  { name: "one float tensor", options: (N, H, dtype) => ({ attnMask: normal([2, H, N, N], 8, dtype) }) },
+  { name: "float tensors, of which one is by row and one has minus infinity, and sinks", options: (N, H, dtype) => ({ sinks: new Float64Array(H), attnMask: [normal([N, 1], 8, dtype), causal(), infinities(normal([1, N, N], 9, dtype))] }) },
   { name: "a mask of one's own by head, and query lengths", options: (N) => ({ attnMask: [maskMod(({ q, k, h }) => q.add(k).add(h).mod(4).ne(1)), queryLengths(N - 3)] }) },
 ]; // biome-ignore format: a row a case
 
@@ -120,8 +130,7 @@ describe("contextAttention", () => {
           const [v, dOut] = [normal([2, Hkv, N, dv], 3, dtype), normal([2, H, N, dv], 4, dtype)];
           const whole = options(N, H, dtype);
           const want = scaledDotProductAttention(q, k, v, whole);
-          const wanted = ["sinks", "tables"] as const;
-          const gradients = attentionBackward(dOut, q, k, v, want, { ...whole, wanted });
+          const gradients = attentionBackward(dOut, q, k, v, want, whole);
           const call = toContext(whole);
           const plan = shardSequence({
             length: N,
@@ -158,6 +167,19 @@ describe("contextAttention", () => {
                 gradientTolerance,
                 `${name}, ${what}`,
               );
+            const masks = [gradients.dMask, ...(gradients.dMasks ?? [])];
+            for (const one of got)
+              for (const [n, mask] of [one.dMask, ...(one.dMasks ?? [])].entries()) {
+                expect(mask?.shape, `gradient of mask ${n}, ${what}`).toEqual(masks[n]?.shape);
+                expect(mask?.dtype, `gradient of mask ${n}, ${what}`).toBe(masks[n]?.dtype);
+                if (mask)
+                  close(
+                    mask.toFloat64(),
+                    masks[n] as Tensor,
+                    8 * gradientTolerance,
+                    `gradient of mask ${n}, ${what}`,
+                  );
+              }
             for (const name of ["dSinks", "dSlopes", "dTable"] as const)
               for (const one of got) {
                 expect(one[name] !== undefined, `${name}, ${what}`).toBe(gradients[name] !== undefined);
@@ -261,6 +283,39 @@ describe("contextAttention", () => {
       // One rounding to bfloat16, and what float32 adds: merging 16-bit states would round four times.
       for (let n = 0; n < out.length; n++)
         expect(Math.abs(out[n] - exact[n])).toBeLessThanOrEqual(2 ** -8 * Math.abs(exact[n]) + 1e-6);
+    }
+  });
+
+  it("a float mask in 16 bits, and one whose part on a rank holds only 0 and 1, are added as in one call", async () => {
+    const [ranks, N] = [2, 16];
+    const bfloat16 = (t: Tensor) =>
+      new Tensor(
+        Uint16Array.from(new Uint32Array((t.data as Float32Array).buffer), (x) => (x + 0x8000) >>> 16),
+        t.shape,
+        "bfloat16",
+      );
+    const [q, k, v, mask] = [
+      ...[1, 2, 3].map((seed) => bfloat16(normal([2, N, 8], seed, "float32"))),
+      bfloat16(normal([N, N], 4, "float32")),
+    ];
+    const steps = new Tensor(
+      Float32Array.from({ length: N * N }, (_, n) => (n < 4 ? 2 : n % 2)),
+      [N, N],
+      "float32",
+    );
+    const plan = shardSequence({ length: N, ranks });
+    for (const attnMask of [mask, steps]) {
+      const want = scaledDotProductAttention(q, k, v, { attnMask });
+      const { dMask } = attentionBackward(want.output, q, k, v, want, { attnMask });
+      for (const via of VIAS) {
+        const [got] = await localCluster(ranks, async (comm) => {
+          const [qr, kr, vr] = [q, k, v].map((t) => plan.take(comm.rank, t));
+          const state = await contextAttention(comm, plan, qr, kr, vr, { attnMask, via });
+          return contextAttentionBackward(comm, plan, state.output, qr, kr, vr, state, { attnMask, via });
+        });
+        expect(got.dMask?.dtype).toBe(attnMask.dtype);
+        close((got.dMask as Tensor).toFloat64(), dMask as Tensor, 2 ** -6, `dMask, ${via}`);
+      }
     }
   });
 
