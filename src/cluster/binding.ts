@@ -1,28 +1,31 @@
 /**
- * The MPI library of this machine, called through koffi. This is the one file that knows how implementations differ: a
+ * The MPI library of this machine, called through koffi or node:ffi (`foreign.ts`). This is the one file that knows how implementations differ: a
  * handle (communicator, datatype, operation) is an address of a symbol in Open MPI, a small integer in MPICH and its
  * relatives, and a fixed number in the standard ABI of MPI 5 (`libmpi_abi`, mpi-forum/mpi-abi-stubs `mpi.h`).
  */
 import { HeedError, UnsupportedError } from "../core/errors.ts";
+import {
+  type ForeignFunction,
+  type ForeignInterface,
+  type ForeignLibrary,
+  loadForeign,
+  type Parameter,
+} from "./foreign.ts";
 
 /** Which kind of library: how its handles look. */
 export type MpiFamily = "mpi-abi" | "openmpi" | "mpich";
 
-/** A C function, called on this thread or on another one. */
-export interface CFunction {
-  (...args: unknown[]): number;
-  async(...args: unknown[]): void;
-}
-
 /** What `mpi.ts` calls, and the constants that it passes. */
 export interface MpiBinding {
   readonly family: MpiFamily;
+  /** What calls its functions. */
+  readonly ffi: ForeignInterface["name"];
   /** File name the library was loaded by. */
   readonly library: string;
   /** First line of what `MPI_Get_library_version` says. */
   readonly version: string;
   readonly constants: MpiConstants;
-  readonly functions: Readonly<Record<MpiName, CFunction>>;
+  readonly functions: Readonly<Record<MpiName, ForeignFunction>>;
 }
 
 type Handle = number | bigint;
@@ -40,36 +43,28 @@ export interface MpiConstants {
   readonly threadMultiple: number;
 }
 
-/** Parameters of the functions, `H` for a handle. */
+/** Parameters of the functions; a handle is an integer or an address, depending on the family. */
 const SIGNATURES = {
-  MPI_Initialized: ["_Out_ int *"],
-  MPI_Finalized: ["_Out_ int *"],
-  MPI_Init_thread: ["void *", "void *", "int", "_Out_ int *"],
+  MPI_Initialized: ["int-out"],
+  MPI_Finalized: ["int-out"],
+  MPI_Init_thread: ["pointer", "pointer", "int", "int-out"],
   MPI_Finalize: [],
-  MPI_Abort: ["H", "int"],
-  MPI_Comm_rank: ["H", "_Out_ int *"],
-  MPI_Comm_size: ["H", "_Out_ int *"],
-  MPI_Comm_set_errhandler: ["H", "H"],
-  MPI_Error_string: ["int", "void *", "_Out_ int *"],
-  MPI_Barrier: ["H"],
-  MPI_Sendrecv: ["void *", "int", "H", "int", "int", "void *", "int", "H", "int", "int", "H", "void *"],
-  MPI_Get_count: ["void *", "H", "_Out_ int *"],
-  MPI_Allgatherv: ["void *", "int", "H", "void *", "void *", "void *", "H", "H"],
-  MPI_Allreduce: ["void *", "void *", "int", "H", "H", "H"],
-} as const;
+  MPI_Abort: ["handle", "int"],
+  MPI_Comm_rank: ["handle", "int-out"],
+  MPI_Comm_size: ["handle", "int-out"],
+  MPI_Comm_set_errhandler: ["handle", "handle"],
+  MPI_Error_string: ["int", "pointer", "int-out"],
+  MPI_Barrier: ["handle"],
+  MPI_Sendrecv: [
+    ...["pointer", "int", "handle", "int", "int"],
+    ...["pointer", "int", "handle", "int", "int", "handle", "pointer"],
+  ],
+  MPI_Get_count: ["pointer", "handle", "int-out"],
+  MPI_Allgatherv: ["pointer", "int", "handle", "pointer", "pointer", "pointer", "handle", "handle"],
+  MPI_Allreduce: ["pointer", "pointer", "int", "handle", "handle", "handle"],
+} as const satisfies Readonly<Record<string, readonly (Parameter | "handle")[]>>;
 
 export type MpiName = keyof typeof SIGNATURES;
-
-/** The part of koffi that is used. */
-interface Koffi {
-  load(path: string, options?: { global?: boolean }): KoffiLibrary;
-  address(pointer: unknown): bigint;
-  config(change: { async_stack_size: number }): unknown;
-}
-interface KoffiLibrary {
-  func(name: string, result: string, parameters: readonly string[]): CFunction;
-  symbol(name: string, type: string): unknown;
-}
 
 /** File names tried, in order, for each family. The first is Linux's; the others are macOS's. */
 const NAMES: Readonly<Record<MpiFamily, readonly string[]>> = {
@@ -84,21 +79,23 @@ const NAMES: Readonly<Record<MpiFamily, readonly string[]>> = {
   mpich: ["libmpi.so.12", "libmpich.so.12", "libmpi.12.dylib", "libmpich.12.dylib"],
 };
 
-/** What installs an MPI library and koffi. */
+/** The command that installs an MPI library and koffi. */
 export const INSTALL = "apt-get install openmpi-bin libopenmpi3 && npm install koffi";
 
 /**
- * Loads koffi and an MPI library.
+ * Loads an MPI library, called through koffi or node:ffi.
  *
  * @param wanted the file name or path that `HEED_MPI` gives, or `openmpi`, `mpich`, `mpi-abi`; undefined: the first found
  * @param launcher the family whose launcher started this process, which is tried first
+ * @param foreign what HEED_FFI says, `koffi` or `node:ffi`; undefined: koffi where it is installed
  * @throws UnsupportedError `mpi-library` or `mpi-koffi`, with the command that installs what is missing
  */
 export async function loadMpi(
   wanted: string | undefined,
   launcher: MpiFamily | undefined,
+  foreign?: string,
 ): Promise<MpiBinding> {
-  const koffi = await loadKoffi();
+  const ffi = await loadForeign(foreign);
   const families: readonly MpiFamily[] =
     launcher === "mpich" ? ["mpich", "mpi-abi"] : launcher ? [launcher] : ["mpi-abi", "openmpi", "mpich"];
   const names =
@@ -109,15 +106,14 @@ export async function loadMpi(
         : [wanted];
   const failures: string[] = [];
   for (const name of names) {
-    let library: KoffiLibrary;
+    let library: ForeignLibrary;
     try {
-      // Global: Open MPI's components look their symbols up in the process.
-      library = koffi.load(name, { global: true });
+      library = ffi.load(name);
     } catch (error) {
       failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
       continue;
     }
-    return bind(koffi, library, name);
+    return bind(ffi, library, name);
   }
   throw new UnsupportedError(
     "mpi-library",
@@ -126,51 +122,29 @@ export async function loadMpi(
   );
 }
 
-/** Stack of a call on another thread. koffi's own 128 KiB are too few: MPI_Allreduce of MPICH 4.0 overflows them (measured). */
-const STACK = 8 * 2 ** 20;
-
 /** What `heed doctor` says of MPI: the library that a program would use here, or why there is none. */
 export async function describeMpi(
   wanted: string | undefined,
   launcher: MpiFamily | undefined,
+  foreign?: string,
 ): Promise<{ readonly found: boolean; readonly text: string }> {
   try {
-    const { version, library } = await loadMpi(wanted, launcher);
-    return { found: true, text: `${version}, ${library}` };
+    const { version, library, ffi } = await loadMpi(wanted, launcher, foreign);
+    return { found: true, text: `${version}, ${library}, called through ${ffi}` };
   } catch (error) {
     return { found: false, text: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function loadKoffi(): Promise<Koffi> {
-  // A name in a variable: bundlers must not look for an optional dependency.
-  const name = "koffi";
-  try {
-    const module = (await import(name)) as { default?: Koffi } & Koffi;
-    const koffi = module.default ?? module;
-    koffi.config({ async_stack_size: STACK });
-    return koffi;
-  } catch (cause) {
-    const error = new UnsupportedError(
-      "mpi-koffi",
-      `heed/cluster: MPI is called through the package koffi, which is not installed or does not run here; install it: npm install koffi`,
-    );
-    throw Object.assign(error, { cause });
-  }
-}
-
 /** Recognizes the family by the symbols a library has and makes its functions. */
-function bind(koffi: Koffi, library: KoffiLibrary, name: string): MpiBinding {
-  const address = (symbol: string): bigint | undefined => {
-    try {
-      return koffi.address(library.symbol(symbol, "char"));
-    } catch {
-      return undefined;
-    }
-  };
-  const ompi = address("ompi_mpi_comm_world");
+function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): MpiBinding {
+  const ompi = library.address("ompi_mpi_comm_world");
   const family: MpiFamily =
-    ompi !== undefined ? "openmpi" : address("MPI_Abi_get_version") && isAbi(name) ? "mpi-abi" : "mpich";
+    ompi !== undefined
+      ? "openmpi"
+      : library.address("MPI_Abi_get_version") && isAbi(name)
+        ? "mpi-abi"
+        : "mpich";
   const version = versionOf(library, name);
   if (family === "mpich" && !/MPICH|Intel|MVAPICH|Cray/i.test(version))
     throw new UnsupportedError(
@@ -178,21 +152,24 @@ function bind(koffi: Koffi, library: KoffiLibrary, name: string): MpiBinding {
       `heed/cluster: ${name} is an MPI library of a kind that heed does not know ("${version}"); known are Open MPI, MPICH and its relatives, and the standard ABI of MPI 5 (libmpi_abi)`,
       { library: name, version },
     );
-  const handle = family === "mpich" ? "int" : "intptr_t";
-  const functions = {} as Record<MpiName, CFunction>;
-  for (const [symbol, parameters] of Object.entries(SIGNATURES) as [MpiName, readonly string[]][])
+  const handle: Parameter = family === "mpich" ? "int" : "address";
+  const functions = {} as Record<MpiName, ForeignFunction>;
+  for (const [symbol, parameters] of Object.entries(SIGNATURES) as [
+    MpiName,
+    readonly (Parameter | "handle")[],
+  ][])
     functions[symbol] = library.func(
       symbol,
-      "int",
-      parameters.map((p) => (p === "H" ? handle : p)),
+      parameters.map((p) => (p === "handle" ? handle : p)),
     );
   const symbolOf = (symbol: string): bigint => {
-    const at = address(symbol);
+    const at = library.address(symbol);
     if (at === undefined)
       throw new UnsupportedError("mpi-library", `heed/cluster: ${name} has no symbol ${symbol}`);
     return at;
   };
-  return { family, library: name, version, constants: constantsOf(family, symbolOf), functions };
+  const constants = constantsOf(family, symbolOf);
+  return { family, ffi: ffi.name, library: name, version, constants, functions };
 }
 
 const isAbi = (name: string): boolean => /mpi_abi/.test(name);
@@ -242,10 +219,10 @@ function constantsOf(family: MpiFamily, symbol: (name: string) => bigint): MpiCo
 /** Longest text of any family (MPI_MAX_LIBRARY_VERSION_STRING). */
 const TEXT = 8192;
 
-function versionOf(library: KoffiLibrary, name: string): string {
-  let ask: CFunction;
+function versionOf(library: ForeignLibrary, name: string): string {
+  let ask: ForeignFunction;
   try {
-    ask = library.func("MPI_Get_library_version", "int", ["void *", "_Out_ int *"]);
+    ask = library.func("MPI_Get_library_version", ["pointer", "int-out"]);
   } catch (cause) {
     const error = new UnsupportedError(
       "mpi-library",

@@ -18,7 +18,15 @@ export interface JoinOptions {
    * Threads of this rank. Default: HEED_THREADS, or the cores that this process may use divided by the ranks on this machine.
    */
   readonly threads?: number;
+  /**
+   * Prints the number of ranks and the MPI library that was found, once, on rank 0, to stderr. Default: true, or false where
+   * HEED_MPI_QUIET is 1.
+   */
+  readonly report?: boolean;
 }
+
+/** Names of the options. */
+const OPTIONS = ["timeout", "library", "threads", "report"];
 
 /** What a launcher says in the environment of a process that it started. */
 export interface Launch {
@@ -77,7 +85,8 @@ export function launchOf(env: Environment): Launch | undefined {
  * Joins the cluster that this process was started in, and gives its communicator. A process that was started alone is a
  * cluster of one rank, without MPI, so the same program runs with and without `mpirun`.
  *
- * Prints the library that was found to stderr on rank 0 where HEED_MPI_VERBOSE is set; `comm.engine` names it.
+ * Rank 0 prints the MPI library that was found to stderr, once (`report: false` or HEED_MPI_QUIET=1 turns that off);
+ * `comm.engine` names it.
  *
  * @example
  * const comm = await joinCluster(); // mpirun -n 4 node attend.mjs
@@ -88,10 +97,10 @@ export function launchOf(env: Environment): Launch | undefined {
 export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
   const env: Environment = typeof process === "undefined" ? {} : process.env;
   for (const name of Object.keys(options))
-    if (!["timeout", "library", "threads"].includes(name))
+    if (!OPTIONS.includes(name))
       throw new OptionError(
         "option-name",
-        `joinCluster: no option ${formatValue(name)}; the options are timeout, library, threads`,
+        `joinCluster: unknown option ${formatValue(name)}; expected one of ${OPTIONS.join(", ")}`,
         { option: name },
       );
   const seconds = options.timeout ?? Number(env.HEED_MPI_TIMEOUT || 60);
@@ -103,17 +112,22 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   const wanted = options.library ?? (env.HEED_MPI || undefined);
   const launch = launchOf(env);
   if (launch === undefined && wanted === undefined) return singleRank();
-  const binding = await loadMpi(wanted, launch?.family);
+  const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined);
   const comm = openMpi(binding, {
     timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
     expectedSize: launch?.size,
   });
   const threads = options.threads ?? (env.HEED_THREADS ? undefined : await shareOfCores(launch));
   if (threads !== undefined) configure({ threads });
-  if (comm.rank === 0 && env.HEED_MPI_VERBOSE)
-    process.stderr.write(`heed/cluster: ${comm.size} ranks, ${comm.engine}\n`);
+  if (comm.rank === 0 && (options.report ?? !isSet(env.HEED_MPI_QUIET)))
+    process.stderr.write(
+      `heed/cluster: ${comm.size} rank${comm.size === 1 ? "" : "s"}, ${comm.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
+    );
   return comm;
 }
+
+/** True for a variable that is set to anything but nothing and 0. */
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
 /** Cores of this process divided by the ranks on its machine. A launcher that binds ranks to cores has divided them already. */
 async function shareOfCores(launch: Launch | undefined): Promise<number> {

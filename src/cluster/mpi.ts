@@ -89,7 +89,7 @@ class MpiRank implements Communicator {
     this.#binding = binding;
     this.rank = rank;
     this.size = size;
-    this.engine = `mpi (${binding.version}, ${binding.library})`;
+    this.engine = `mpi (${binding.version}, ${binding.library}, ${binding.ffi})`;
     this.#timeout = timeout;
     this.#onExit = (code) => {
       if (this.#closed) return;
@@ -124,7 +124,7 @@ class MpiRank implements Communicator {
         PINNED.add(pinned);
         PINNED.add(args);
         const stop = this.#watch(what);
-        this.#binding.functions[name].async(...args, (error: unknown, code: number) => {
+        this.#binding.functions[name].async(args, (error: unknown, code: number) => {
           stop();
           this.#running = false;
           PINNED.delete(pinned);

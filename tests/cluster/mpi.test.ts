@@ -5,10 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { localCluster } from "../../src/cluster/local.ts";
-import { at, pinned } from "../../tools/setup.mjs";
+import { at, pinned, toolchain } from "../../tools/setup.mjs";
 import { implementations, runRanks } from "../support/mpi.ts";
 
 const found = implementations();
+
+/** A Node that has node:ffi. */
+const node26 = found.length > 0 ? toolchain(26) : undefined;
+if (found.length > 0 && node26 === undefined)
+  process.stderr.write(
+    "left out: tests of heed/cluster over node:ffi, because Node 26 could not be had from npm\n",
+  );
+
+/** Settings of a Node that finds no package koffi. */
+const WITHOUT_KOFFI = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    'import { registerHooks } from "node:module"; registerHooks({ resolve(name, context, next) { if (name === "koffi") throw new Error("no koffi"); return next(name, context); } });',
+  )}`,
+};
 
 /** The bits of the sum that `operations.ts` prints, from ranks in this process. */
 async function localSum(size: number): Promise<number[]> {
@@ -25,15 +39,28 @@ for (const mpi of found)
     it.each([3])(
       "%i ranks: every operation gives what it promises, and the bits of ranks in one process",
       async (size) => {
-        const ended = await runRanks(mpi, size, "tests/cluster/operations.ts");
-        expect(ended.stderr).toBe("");
-        expect(ended.status).toBe(0);
+        const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], { HEED_MPI_QUIET: "0" });
+        expect(ended.status, ended.stderr).toBe(0);
         const printed = JSON.parse(ended.stdout);
         expect(printed.size).toBe(size);
-        expect(printed.engine).toMatch(mpi.name === "MPICH" ? /^mpi \(MPICH/ : /^mpi \(Open MPI/);
+        expect(printed.engine).toMatch(
+          mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/,
+        );
+        // Rank 0 says once which library was found, and nobody says anything else.
+        expect(ended.stderr).toBe(
+          `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
+        );
         expect(printed.sum).toEqual(await localSum(size));
       },
     );
+
+    it.skipIf(node26 === undefined)("without koffi, Node 26 calls MPI through node:ffi", async () => {
+      const ended = await runRanks(mpi, 2, "tests/cluster/operations.ts", [], WITHOUT_KOFFI, node26);
+      expect(ended.stderr).toBe("");
+      const { engine, sum } = JSON.parse(ended.stdout);
+      expect(engine).toMatch(/node:ffi\)$/);
+      expect(sum).toEqual(await localSum(2));
+    });
 
     it("heed train gives the same files on 2 and 4 ranks, and one error that all ranks know", async () => {
       const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
@@ -88,6 +115,17 @@ describe("without mpirun", () => {
     expect(status).not.toBe(0);
     expect(stderr).toContain("no MPI library was found for HEED_MPI=/nowhere/libmpi.so");
     expect(stderr).toContain("apt-get install openmpi-bin libopenmpi3 && npm install koffi");
+  });
+
+  it("a runtime with neither koffi nor node:ffi gets one error that says what installs koffi", () => {
+    const { status, stderr } = alone({ HEED_MPI: "openmpi", ...WITHOUT_KOFFI });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("which is not installed or does not run here; install it: npm install koffi");
+    const forced = alone({ HEED_MPI: "openmpi", HEED_FFI: "node:ffi" });
+    expect(forced.stderr).toContain("HEED_FFI=node:ffi, but Node 24");
+    expect(alone({ HEED_MPI: "openmpi", HEED_FFI: "bun" }).stderr).toContain(
+      'HEED_FFI must be koffi or node:ffi, got "bun"',
+    );
   });
 
   it.skipIf(process.platform !== "linux")("a library that is none of MPI is named in an error", () => {

@@ -84,14 +84,22 @@ export function startRanks(
   program: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  node: string = pinned(),
 ): Job {
   const began = performance.now();
   const child = spawn(
     implementation.launcher,
-    [...implementation.args, "-n", String(ranks), pinned(), at(program), ...args],
+    [...implementation.args, "-n", String(ranks), node, at(program), ...args],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, HEED_THREADS: "1", NODE_NO_WARNINGS: "1", ...implementation.env, ...env },
+      env: {
+        ...process.env,
+        HEED_THREADS: "1",
+        HEED_MPI_QUIET: "1",
+        NODE_NO_WARNINGS: "1",
+        ...implementation.env,
+        ...env,
+      },
     },
   );
   let [stdout, stderr] = ["", ""];

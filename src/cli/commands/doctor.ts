@@ -150,7 +150,11 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
     wasm: { simd128: validates(SIMD128), relaxed: validates(RELAXED), sharedMemory: sharedMemory() },
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
-    mpi: await describeMpi(process.env.HEED_MPI || undefined, launchOf(process.env)?.family),
+    mpi: await describeMpi(
+      process.env.HEED_MPI || undefined,
+      launchOf(process.env)?.family,
+      process.env.HEED_FFI || undefined,
+    ),
     levels,
     level: levelOf(plan),
     threadsUsed: plan.threads,
