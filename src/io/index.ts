@@ -3,6 +3,7 @@
  * @module
  */
 export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
+export type { SizeLimit } from "./limit.ts";
 export { readNpy, writeNpy } from "./npy.ts";
 export {
   type NpzEntry,

@@ -6,22 +6,32 @@
 import { UnsupportedError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { ELEMENTS, type FileTensor, fromBytes, toBytes } from "./element.ts";
+import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "./limit.ts";
 import { readNpyHeader } from "./npy-header.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
 /**
  * Reads an npy file. The result is row-major whatever the file's order, and a view of `bytes` where byte order,
  * memory order and alignment allow. float16 comes as bits in a Uint16Array.
+ *
+ * @throws FormatError for a broken file; UnsupportedError where it holds what heed has no array for, or more than `maxBytes`
  */
-export function readNpy(bytes: Uint8Array | ArrayBuffer): FileTensor {
-  return readNpyAt("readNpy", asBytes("readNpy", bytes), 0);
+export function readNpy(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): FileTensor {
+  return readNpyAt("readNpy", asBytes("readNpy", bytes), 0, undefined, sizeLimit("readNpy", options));
 }
 
 /** `readNpy` inside another file: `base` is where `bytes` begins in it, `member` the tensor's name there. */
-export function readNpyAt(reader: string, bytes: Uint8Array, base: number, member?: string): FileTensor {
+export function readNpyAt(
+  reader: string,
+  bytes: Uint8Array,
+  base: number,
+  member?: string,
+  maxBytes = MAX_BYTES,
+): FileTensor {
   const refuse = refuser(reader, base, member);
   const header = readNpyHeader(bytes, refuse);
   const present = bytes.length - header.start;
+  if (present === header.bytes) checkSize(reader, member ?? "the array", header.bytes, maxBytes);
   if (present !== header.bytes)
     refuse(
       present < header.bytes ? "npy-truncated" : "npy-trailing",

@@ -2,27 +2,22 @@
  * NumPy's npz files: named arrays, each an npy file `NAME.npy` in a zip archive, stored or deflated. A member
  * is inflated no further than its npy header says it goes, and its CRC is checked before it is believed.
  */
-import { formatValue, HeedError, OptionError, UnsupportedError } from "../core/errors.ts";
+import { HeedError, OptionError } from "../core/errors.ts";
 import { crc32, deflate, inflate } from "./archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "./archive/zip.ts";
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
+import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "./limit.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
-/** Bytes that an archive may inflate to where no `maxBytes` says otherwise. */
-export const MAX_INFLATED = 2 ** 31;
-
-/** How to read an npz file. */
-export interface ReadNpzOptions {
-  /** Bytes that the file may inflate to; more is refused before anything is inflated. Default 2 GiB. */
-  readonly maxBytes?: number;
-}
+/** How to read an npz file: `maxBytes` is what it may inflate to. */
+export type ReadNpzOptions = SizeLimit;
 
 /**
  * Reads all arrays of an npz file, by name and in the file's order. Stored members are views of `bytes` where aligned.
  *
- * @throws FormatError for a broken file; UnsupportedError of code `npz-size` where it inflates to more than `maxBytes`
+ * @throws FormatError for a broken file; UnsupportedError of code `max-bytes` where it inflates to more than `maxBytes`
  */
 export async function readNpz(
   bytes: Uint8Array | ArrayBuffer,
@@ -55,15 +50,7 @@ export interface NpzFile {
 
 /** Opens an npz file: its directory is read and checked, nothing is inflated. */
 export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions = {}): NpzFile {
-  const { maxBytes = MAX_INFLATED } = options;
-  if (!(Number.isSafeInteger(maxBytes) && maxBytes >= 0))
-    throw new OptionError(
-      "maxBytes",
-      `readNpz: maxBytes must be an integer ≥ 0, got ${formatValue(maxBytes)}`,
-      {
-        got: maxBytes,
-      },
-    );
+  const maxBytes = sizeLimit("readNpz", options);
   const file = asBytes("readNpz", bytes);
   const refuse = refuser("readNpz");
   const found = listMembers(file, refuse);
@@ -79,12 +66,8 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
   };
   const checkSize = (names: readonly string[]): void => {
     const total = names.reduce((sum, name) => sum + named(name).size, 0);
-    if (total > maxBytes)
-      throw new UnsupportedError(
-        "npz-size",
-        `readNpz: ${names.length === 1 ? JSON.stringify(names[0]) : `${names.length} arrays`} would take ${total} bytes once inflated; the limit is ${maxBytes} (maxBytes). A safetensors file is read in parts`,
-        { bytes: total, maxBytes },
-      );
+    const subject = names.length === 1 ? JSON.stringify(names[0]) : `its ${names.length} arrays`;
+    checkLimit("readNpz", subject, total, maxBytes, ". A safetensors file is read in parts");
   };
   return {
     members: new Map([...members].map(([name, { size }]) => [name, size])),
@@ -102,7 +85,7 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
       checkSize([name]);
       const data = await unpack(packed(member), member, name, refuse);
       // Offsets inside a deflated member count its inflated bytes from where the member begins.
-      return readNpyAt("readNpz", data, member.start, name);
+      return readNpyAt("readNpz", data, member.start, name, maxBytes);
     },
   };
 }

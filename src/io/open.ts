@@ -5,13 +5,14 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
 import { scanObject } from "./json.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
 import { quote, type Refuse, refuser } from "./refuse.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
 import { openSource, type Source, type SourceLike } from "./source.ts";
 
-/** How to open a model. */
-export interface OpenOptions {
+/** How to open a safetensors file or a model: `maxBytes` is what one read, or the index, may take. */
+export interface OpenOptions extends SizeLimit {
   /** The source of each shard, by its file name; needed where the index is not a path. */
   readonly shard?: (name: string) => SourceLike | Promise<SourceLike>;
   /** Folder that shards may lie in once links are followed; by default that of the index. A Hugging Face cache needs its model folder here. */
@@ -44,13 +45,15 @@ const INDEX = "model.safetensors.index.json";
  * `model.safetensors.index.json` or `model.safetensors`; a file handle; a Blob; bytes; or `{ size, read }`.
  */
 export async function openSafetensors(from: SourceLike, options: OpenOptions = {}): Promise<SafetensorsFile> {
+  const maxBytes = sizeLimit(WHAT, options);
   if (typeof from === "string") {
     const path = await modelPath(from);
-    if (path.endsWith(".json")) return openIndex(path, options.shard ?? shardsBeside(path, options.within));
-    return openFiles([[await openSource(WHAT, path), WHAT]]);
+    if (path.endsWith(".json"))
+      return openIndex(path, options.shard ?? shardsBeside(path, options.within), maxBytes);
+    return openFiles([[await openSource(WHAT, path), WHAT]], maxBytes);
   }
-  if (options.shard) return openIndex(from, options.shard);
-  return openFiles([[await openSource(WHAT, from), WHAT]]);
+  if (options.shard) return openIndex(from, options.shard, maxBytes);
+  return openFiles([[await openSource(WHAT, from), WHAT]], maxBytes);
 }
 
 /** The file a path means: itself, or what a model's folder holds. */
@@ -96,13 +99,13 @@ function shardsBeside(index: string, within?: string): (name: string) => Promise
 async function openIndex(
   from: SourceLike,
   shard: (name: string) => SourceLike | Promise<SourceLike>,
+  maxBytes: number,
 ): Promise<SafetensorsFile> {
   const refuse = refuser(WHAT);
   const index = await openSource(WHAT, from);
   let shardOf: Map<string, string>;
   try {
-    if (index.size > MAX_HEADER)
-      refuse("index-size", 0, `an index of ${index.size} bytes; at most ${MAX_HEADER} are read`);
+    checkSize(WHAT, "the index", index.size, Math.min(MAX_HEADER, maxBytes));
     shardOf = readIndex(await index.read(0, index.size), refuse);
   } finally {
     await index.close();
@@ -115,7 +118,7 @@ async function openIndex(
     for (const [source] of opened) await source.close();
     throw error;
   }
-  return openFiles(opened, (tensor) => names.indexOf(shardOf.get(tensor) ?? ""), shardOf.keys());
+  return openFiles(opened, maxBytes, (tensor) => names.indexOf(shardOf.get(tensor) ?? ""), shardOf.keys());
 }
 
 /** Tensor → shard, from the JSON of an index. */
@@ -145,6 +148,7 @@ function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
 /** Reads the headers of opened files; `owner` says in which of them a tensor is looked for, `wanted` which must be there. */
 async function openFiles(
   files: readonly [Source, string][],
+  maxBytes: number,
   owner: (tensor: string) => number = () => 0,
   wanted: Iterable<string> = [],
 ): Promise<SafetensorsFile> {
@@ -175,7 +179,10 @@ async function openFiles(
       throw new OptionError("tensor", `${WHAT}: no tensor ${quote(String(name))}`, { tensor: name });
     const { dtype, shape, start, end } = info;
     const [source] = files[owner(name)];
-    if (options.rows === undefined) return fromBytes(dtype, shape, await source.read(start, end - start));
+    if (options.rows === undefined) {
+      checkSize(WHAT, `tensor ${quote(name)}`, end - start, maxBytes, ". `rows` reads a part of it");
+      return fromBytes(dtype, shape, await source.read(start, end - start));
+    }
     const [from, to] = options.rows;
     if (
       !(
@@ -193,6 +200,8 @@ async function openFiles(
         { tensor: name, shape },
       );
     const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
+    const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
+    checkSize(WHAT, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
     const bytes = await source.read(start + from * row, (to - from) * row);
     return fromBytes(dtype, [to - from, ...shape.slice(1)], bytes);
   };

@@ -14,8 +14,11 @@ import {
   type NamedTensors,
   toBytes,
 } from "./element.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 import { headerLength, MAX_HEADER, readHeader } from "./safetensors-header.ts";
+
+const READ_IN_PARTS = ". openSafetensors reads one tensor, or some of its rows, at a time";
 
 /** What a safetensors file holds. */
 export interface Safetensors {
@@ -25,12 +28,19 @@ export interface Safetensors {
   readonly metadata: Map<string, string>;
 }
 
-/** Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats come as bits. */
-export function readSafetensors(bytes: Uint8Array | ArrayBuffer): Safetensors {
+/**
+ * Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats come as bits.
+ *
+ * @throws FormatError for a broken file; UnsupportedError where its tensors take more than `maxBytes`
+ */
+export function readSafetensors(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): Safetensors {
+  const maxBytes = sizeLimit("readSafetensors", options);
   const file = asBytes("readSafetensors", bytes);
   const refuse = refuser("readSafetensors");
   const length = headerLength(file.subarray(0, 8), file.length, refuse);
   const { metadata, tensors } = readHeader(file.subarray(8, 8 + length), file.length, refuse);
+  const total = file.length - 8 - length;
+  checkSize("readSafetensors", `its ${tensors.size} tensors`, total, maxBytes, READ_IN_PARTS);
   const read = new Map<string, FileTensor>();
   for (const [name, { dtype, shape, start, end }] of tensors)
     read.set(name, fromBytes(dtype, shape, file.subarray(start, end)));

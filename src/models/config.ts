@@ -5,6 +5,7 @@
  */
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { type Json, scanObject } from "../io/json.ts";
+import { checkSize } from "../io/limit.ts";
 import { asBytes, quote, refuser } from "../io/refuse.ts";
 import { activationNamed } from "./activation.ts";
 import {
@@ -231,13 +232,15 @@ const FIXED: Readonly<Record<string, readonly (string | number | boolean | null)
   use_bidirectional_attention: [false, null],
 };
 
+/** Bytes of a config.json that are read at most. */
+const MAX_CONFIG = 2 ** 20;
+
 /** Reads a config.json. Throws FormatError where a field is not what it must be, UnsupportedError for other models. */
 export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
   const what = "config.json";
   const bytes = asBytes(what, json);
   const refuse = refuser(what);
-  if (bytes.length > 2 ** 20)
-    refuse("config-size", 0, `a file of ${bytes.length} bytes; at most ${2 ** 20} are read`);
+  checkSize(what, "the file", bytes.length, MAX_CONFIG);
   const values = new Map<string, { value: Json; at: number }>();
   scanObject(bytes, refuse, (name, value, at) => values.set(name, { value, at }), { numbers: "finite" });
 

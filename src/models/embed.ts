@@ -5,6 +5,7 @@
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
+import { checkSize } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { FloatTensor, Ids } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
@@ -73,8 +74,7 @@ export async function readPooling(directory: string): Promise<Pooling | undefine
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw fileError(what, "read", path, error);
     }
-    if (bytes.length > MAX_TEXT)
-      throw new FormatError("size", `${what}: ${path} has ${bytes.length} bytes`, { path });
+    checkSize(what, path, bytes.length, MAX_TEXT);
     try {
       return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     } catch (error) {

@@ -2,13 +2,14 @@
  * Models as Hugging Face keeps them: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
-import { FormatError, OptionError } from "../core/errors.ts";
+import { OptionError } from "../core/errors.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
+import { checkSize, sizeLimit } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { Precision } from "../nn/index.ts";
 import { configFields, type ModelConfig, readConfig } from "./config.ts";
 import type { TransformerModel } from "./families/model.ts";
-import { checkBytes, isHalf, MAX_BYTES } from "./parameters.ts";
+import { checkBytes, isHalf } from "./parameters.ts";
 import { pageOf } from "./registry.ts";
 import { type TextModel, textModel } from "./text-model.ts";
 import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
@@ -38,6 +39,8 @@ const INDEX = "model.safetensors.index.json";
 const TOKENIZER = "tokenizer.json";
 /** Largest config.json or tokenizer.json that is read into memory. */
 const MAX_TEXT = 64 * 2 ** 20;
+/** `maxBytes` bounds the parameters together, so no tensor is bounded by itself. */
+const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 /** Opens the model in a folder (Node). Throws FormatError, OptionError or UnsupportedError, before any large allocation. */
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
@@ -48,18 +51,14 @@ export async function readModel(directory: string, options: ReadModelOptions = {
     const path = join(directory, name);
     try {
       const { size } = await fs.stat(path);
-      if (size > MAX_TEXT)
-        throw new FormatError("size", `${what}: ${path} has ${size} bytes; at most ${MAX_TEXT} are read`, {
-          path,
-          size,
-        });
+      checkSize(what, path, size, MAX_TEXT);
       return await fs.readFile(path);
     } catch (error) {
       throw fileError(what, "read", path, error);
     }
   };
   const parts = { config: readConfig(await read(CONFIG)), tokenizer: readTokenizer(await read(TOKENIZER)) };
-  const file = await openSafetensors(directory, { within: options.within });
+  const file = await openSafetensors(directory, { within: options.within, maxBytes: UNBOUNDED });
   return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
 }
 
@@ -83,8 +82,8 @@ export async function modelFromFiles(
   };
   const parts = { config: readConfig(take(CONFIG)), tokenizer: readTokenizer(take(TOKENIZER)) };
   const file = files.has(INDEX)
-    ? await openSafetensors(take(INDEX), { shard: take })
-    : await openSafetensors(take(WEIGHTS));
+    ? await openSafetensors(take(INDEX), { shard: take, maxBytes: UNBOUNDED })
+    : await openSafetensors(take(WEIGHTS), { maxBytes: UNBOUNDED });
   return assemble(what, parts, file, options);
 }
 
@@ -92,9 +91,10 @@ async function assemble(
   what: string,
   { config, tokenizer }: { config: ModelConfig; tokenizer: Tokenizer },
   file: SafetensorsFile,
-  { dtype = "float32", maxBytes = MAX_BYTES, name }: ReadModelOptions,
+  { dtype = "float32", maxBytes, name }: ReadModelOptions,
 ): Promise<TextModel> {
   try {
+    const limit = sizeLimit(what, { maxBytes });
     const { naming, plan: planOf, make } = pageOf(config.type);
     const { tie_word_embeddings: tied } = config.config;
     const located = await locateWeights(file, naming, tied);
@@ -105,7 +105,7 @@ async function assemble(
     const own = { ...config.config, ...fields };
     const plan = planOf(own, hasHead);
     checkWeights(what, file, located, plan);
-    checkBytes(what, plan, dtype, maxBytes, (one) => isHalf(file.tensors.get(located.source.get(one)!)!));
+    checkBytes(what, plan, dtype, limit, (one) => isHalf(file.tensors.get(located.source.get(one)!)!));
     const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype);
     const model = make(own, { dtype, parameters, hasHead });
     return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });

@@ -6,9 +6,10 @@
 
 import { keepTensor } from "../core/arena.ts";
 import { readerOf } from "../core/dtype.ts";
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { type Generator, generatorOf } from "../core/generator.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
+import { checkSize, MAX_BYTES } from "../io/limit.ts";
 import {
   concat,
   embedding,
@@ -45,9 +46,6 @@ export interface StartOptions {
   readonly parameters?: ReadonlyMap<string, Tensor>;
 }
 
-/** Most bytes of parameters by default: 4 GiB. */
-export const MAX_BYTES = 2 ** 32;
-
 /**
  * Throws unless the parameters take at most `limit` bytes together, each in `dtype`, or in 16 bits where `halves` says that it is
  * stored so.
@@ -65,12 +63,7 @@ export function checkBytes(
     numbers += sizeOf(shape);
     bytes += sizeOf(shape) * (halves(name) ? 2 : dtype === "float64" ? 8 : 4);
   }
-  if (!(bytes <= limit))
-    throw new UnsupportedError(
-      "model-size",
-      `${what}: ${plan.size} tensors of ${numbers} parameters take ${bytes} bytes in ${dtype}; the limit is ${limit} (maxBytes)`,
-      { parameters: numbers, bytes, limit },
-    );
+  checkSize(what, `the model (${plan.size} tensors, ${numbers} parameters in ${dtype})`, bytes, limit);
 }
 
 /** Bytes of 16-bit weights that are kept widened once they were used; beyond, each is widened again when its layer runs. */

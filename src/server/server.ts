@@ -42,7 +42,10 @@ export interface ServerOptions {
   readonly port?: number;
   /** An address besides loopback, which others can reach: `0.0.0.0`, or one of this machine's. Loopback alone by default. */
   readonly host?: string;
-  /** Most connections at a time, 64 by default. */
+  /**
+   * Connections at a time, 64 by default. One more takes the place of one that never asked with the token: of the one whose last whole
+   * answer, or whose beginning, is the longest ago. Those that did ask with the token stay.
+   */
   readonly connections?: number;
   /** Milliseconds a request's headers may take (5,000), and a connection may lie idle (30,000). */
   readonly headerTimeout?: number;
@@ -77,8 +80,11 @@ export async function startServer(content: ServerContent, options: ServerOptions
 
   const data = new Map<string, Source>();
   const servers: Server[] = [];
-  /** The connections that are open, each with the number of its answers that are not whole yet. */
-  const sockets = new Map<Socket, { waiting: number }>();
+  /**
+   * The connections that are open, the one without progress for longest first. Each has the number of its answers that are not whole
+   * yet, and whether it has asked with the token: then it is the user's own.
+   */
+  const sockets = new Map<Socket, { waiting: number; trusted: boolean }>();
   let own: ReadonlySet<string> = new Set();
 
   const close = async () => {
@@ -118,10 +124,15 @@ export async function startServer(content: ServerContent, options: ServerOptions
     if (connection === undefined || socket.destroyed) return;
     if (connection.waiting === WAITING) return void socket.destroy();
     connection.waiting++;
-    response.on("close", () => connection.waiting--);
+    response.on("close", () => {
+      connection.waiting--;
+      // Progress: it moves to the end of the line.
+      if (response.writableFinished && sockets.delete(socket)) sockets.set(socket, connection);
+    });
     const { method = "", url: target = "", headersDistinct: headers } = request;
     const route = decide({ method, target, headers }, own, matches);
     if ("status" in route) return refuse(response, route);
+    if (route.kind !== "page") connection.trusted = true;
     if (route.kind === "page") {
       const page = content.pages.get(route.path);
       if (page === undefined) return refuse(response, { status: 404, why: "there is no such page" });
@@ -156,12 +167,17 @@ export async function startServer(content: ServerContent, options: ServerOptions
     server.timeout = options.idleTimeout ?? 30_000;
     // Every header is looked at: their size is what bounds them.
     server.maxHeadersCount = 0;
-    // Drops them before there is a parser; the count below is the one of both servers.
-    server.maxConnections = connections;
+    // Drops a flood before there is a parser. The count below is the one of both servers.
+    server.maxConnections = connections + 16;
     server.on("request", answer).on("checkContinue", answer).on("checkExpectation", answer);
     server.on("connection", (socket: Socket) => {
-      if (sockets.size >= connections) return socket.destroy();
-      sockets.set(socket, { waiting: 0 });
+      if (sockets.size >= connections) {
+        const stranger = [...sockets].find(([, { trusted }]) => !trusted)?.[0];
+        if (stranger === undefined) return socket.destroy();
+        sockets.delete(stranger);
+        stranger.destroy();
+      }
+      sockets.set(socket, { waiting: 0, trusted: false });
       socket.on("close", () => sockets.delete(socket));
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {

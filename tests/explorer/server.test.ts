@@ -320,22 +320,90 @@ describe("limits", () => {
     expect((await send(port, get(port, "/page.js"))).status).toBe(200);
   });
 
-  it("a connection too many is closed, and there is room again when one ends", async () => {
-    const small = await startServer({ pages }, { connections: 3 });
+  /** Opens a connection, sends the beginning of a request and stays; `ended` resolves when the server ends it. */
+  const hold = (at: number, bytes: string) =>
+    new Promise<{ socket: ReturnType<typeof connect>; ended: Promise<void>; open: () => boolean }>(
+      (resolve) => {
+        const socket = connect(at, "127.0.0.1");
+        let open = true;
+        const ended = new Promise<void>((end) =>
+          socket.on("close", () => {
+            open = false;
+            end();
+          }),
+        );
+        socket.on("error", () => {});
+        socket.on("connect", () => socket.write(bytes, () => resolve({ socket, ended, open: () => open })));
+      },
+    );
+
+  it("64 slow connections do not lock a user out: the one that has waited for longest ends", async () => {
+    const busy = await startServer(
+      { pages, data: new Map([["held", Buffer.from("held in memory")]]) },
+      { headerTimeout: 60_000, idleTimeout: 60_000 },
+    );
     try {
-      const sockets = await Promise.all(
-        [1, 2, 3].map(
-          () =>
-            new Promise<ReturnType<typeof connect>>((resolve) => {
-              const socket = connect(small.port, "127.0.0.1");
-              socket.on("connect", () => resolve(socket)).on("error", () => {});
-            }),
-        ),
-      );
-      expect((await send(small.port, get(small.port, "/"))).all).toBe("");
-      sockets[0].destroy();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      const begun = `GET / HTTP/1.1\r\nHost: 127.0.0.1:${busy.port}\r\nX: `;
+      const slow: Awaited<ReturnType<typeof hold>>[] = [];
+      for (let n = 0; n < 64; n++) slow.push(await hold(busy.port, begun));
+      expect((await send(busy.port, get(busy.port, "/"))).status).toBe(200);
+      const path = `/data/held?token=${busy.token}`;
+      const data = await send(busy.port, get(busy.port, path, "Sec-Fetch-Site: same-origin"));
+      expect(data.body).toBe("held in memory");
+      await slow[0].ended;
+      expect(slow.filter(({ open }) => open()).length).toBeGreaterThanOrEqual(62);
+      for (const { socket } of slow) socket.destroy();
+    } finally {
+      await busy.close();
+    }
+  });
+
+  it("connections that read an answer slowly do not lock a user out either", async () => {
+    const body = Buffer.alloc(40_000_000, 32);
+    const large = await startServer(
+      { pages: new Map([...pages, ["/large", { type: "text/plain", body }]]) },
+      { connections: 8, idleTimeout: 60_000 },
+    );
+    try {
+      const slow: Awaited<ReturnType<typeof hold>>[] = [];
+      for (let n = 0; n < 8; n++) {
+        slow.push(await hold(large.port, get(large.port, "/large")));
+        slow[n].socket.pause();
+      }
+      expect((await send(large.port, get(large.port, "/"))).status).toBe(200);
+      for (const { socket } of slow) socket.destroy();
+    } finally {
+      await large.close();
+    }
+  });
+
+  it("a connection that has asked with the token keeps its place; where all have, one more is closed", async () => {
+    const small = await startServer(
+      { pages, data: new Map([["held", Buffer.from("held in memory")]]) },
+      { connections: 3 },
+    );
+    try {
+      const path = `/data/held?token=${small.token}`;
+      const ask = get(small.port, path, "Sec-Fetch-Site: same-origin");
+      const own: Awaited<ReturnType<typeof hold>>[] = [];
+      for (let n = 0; n < 2; n++) {
+        own.push(await hold(small.port, ask));
+        await new Promise((resolve) => own[n].socket.once("data", resolve));
+      }
+      // One place is left for all others: each takes it from the one before.
+      for (let n = 0; n < 5; n++) await hold(small.port, "GET / HTTP/1.1\r\nX: ");
       expect((await send(small.port, get(small.port, "/"))).status).toBe(200);
+      expect(own.map(({ open }) => open())).toEqual([true, true]);
+      own.push(await hold(small.port, ask));
+      await new Promise((resolve) => own[2].socket.once("data", resolve));
+      expect((await send(small.port, get(small.port, "/"))).all).toBe("");
+      own[0].socket.destroy();
+      await own[0].ended;
+      // The server hears of the end a moment later.
+      await expect
+        .poll(async () => (await send(small.port, get(small.port, "/"))).status, { timeout: 10_000 })
+        .toBe(200);
+      for (const { socket } of own) socket.destroy();
     } finally {
       await small.close();
     }

@@ -5,6 +5,7 @@
  * https://github.com/huggingface/tokenizers (tokenizers/src, `Serialize` of each part).
  */
 import { type Json, scanObject } from "../../io/json.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, GPT2_PATTERN } from "./bytes.ts";
@@ -12,18 +13,21 @@ import { readPipeline } from "./pipeline/index.ts";
 import type { Slot, Template } from "./template.ts";
 import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
 
-/** Largest file read, in bytes. */
+/** Bytes of a file that are read at most where no `maxBytes` says otherwise. */
 const MAX_FILE = 64 * 2 ** 20;
 
 /** Says no: names the place in the file, and what was wrong there. */
 type No = (what: string) => never;
 
-/** Reads a `tokenizer.json`. Throws a FormatError that names the part it cannot take. */
-export function readTokenizer(json: Uint8Array | ArrayBuffer | string): Tokenizer {
+/**
+ * Reads a `tokenizer.json`.
+ *
+ * @throws FormatError that names the part it cannot take; UnsupportedError where the file has more than `maxBytes` (default 64 MiB)
+ */
+export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: SizeLimit = {}): Tokenizer {
   const bytes = typeof json === "string" ? new TextEncoder().encode(json) : asBytes("readTokenizer", json);
   const refuse = refuser("readTokenizer");
-  if (bytes.length > MAX_FILE)
-    refuse("tokenizer-size", 0, `a file of ${bytes.length} bytes; at most ${MAX_FILE} are read`);
+  checkSize("readTokenizer", "the file", bytes.length, sizeLimit("readTokenizer", options, MAX_FILE));
   const parts = new Map<string, Part>();
   scanObject(bytes, refuse, (name, value, at) => parts.set(name, { name, value, at }), { numbers: "finite" });
   const part = <T>(name: string, read: (value: Json, no: No) => T): T => {

@@ -450,7 +450,7 @@ describe("JSON", () => {
       },
     };
     await expect(openStore(huge)).rejects.toThrow(
-      /is JSON of 1\.1.GB; at most 268.MB are read\. Save q and k/,
+      /\(JSON\): 1073741824 bytes in memory; the limit is 268435456 \(maxBytes\)\. Save q and k/,
     );
     expect(read).toBeLessThan(100);
   });

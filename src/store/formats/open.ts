@@ -3,6 +3,7 @@
  * the others whole. What can run code (pickles) is never read; what does not fit is told in the load report.
  */
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import { type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
@@ -16,7 +17,7 @@ import { pickle } from "./pickle.ts";
 import type { Bag } from "./tensor-source.ts";
 
 /** How to open a file. */
-export interface OpenStoreOptions extends ComputeOptions {
+export interface OpenStoreOptions extends ComputeOptions, SizeLimit {
   /** What it is called; a File's own name, a path's last part. */
   readonly name?: string;
   /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
@@ -106,7 +107,7 @@ async function bagOf(
   problems: Problems,
 ): Promise<Bag> {
   const given = givenTokens(options.tokens);
-  const bag = await tensorsOf(source, format, name, given.tokens, problems);
+  const bag = await tensorsOf(source, format, name, given.tokens, problems, options);
   const lang = options.lang ?? given.lang;
   if (lang === undefined) return bag;
   const tag = languageTag(lang, "openStore: lang");
@@ -119,17 +120,20 @@ async function tensorsOf(
   name: string,
   tokens: readonly string[] | undefined,
   problems: Problems,
+  limit: SizeLimit,
 ): Promise<Bag> {
-  if (format === "bundle") return (await import("./read-bundle.ts")).readBundle(source, tokens, problems);
+  const maxBytes = sizeLimit("openStore", limit);
+  if (format === "bundle")
+    return (await import("./read-bundle.ts")).readBundle(source, tokens, problems, maxBytes);
   if (format === "json") {
-    const bag = await (await import("./read-json.ts")).readJsonFile(source, name, problems);
+    const bag = await (await import("./read-json.ts")).readJsonFile(source, name, problems, limit);
     if (tokens === undefined) return bag;
     if (![...bag.metadata.keys()].some((key) => key.startsWith("tokens.")))
       return { ...bag, metadata: new Map([...bag.metadata, ["tokens.text", JSON.stringify(tokens)]]) };
     problems.add("warning", "tokens", `${name} has tokens of its own; the given ones are not used`);
     return bag;
   }
-  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems);
+  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems, maxBytes);
 }
 
 /** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */

@@ -11,12 +11,14 @@ export async function readBundle(
   source: Source,
   tokens: readonly string[] | undefined,
   problems: Problems,
+  maxBytes: number,
 ): Promise<Bag> {
   // As a source of a caller's own, so that its reader does not close it.
-  const file = await openSafetensors({
+  const own = {
     size: source.size,
     read: (offset: number, length: number) => source.read(offset, length),
-  });
+  };
+  const file = await openSafetensors(own, { maxBytes });
   if (isBundle(file.tensors.keys())) {
     const bag = fileBag(file);
     const named = [...file.metadata.keys()].some((key) => key.startsWith("tokens."));

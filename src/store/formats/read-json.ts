@@ -3,8 +3,9 @@
  * with left_text and right_text, sentence_b_start, encoder, decoder and cross attention), CircuitsVis's ([heads][n][n]
  * with tokens), and Inspectus's lists of `{ values: base64, shape }`. Weights only: q and k go into bundles.
  */
-import { FormatError, formatValue, UnsupportedError } from "../../core/errors.ts";
+import { FormatError, formatValue } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import type { Source } from "../../io/source.ts";
 import { formatBytes } from "../measures/report.ts";
 import type { Segment } from "../types.ts";
@@ -35,14 +36,20 @@ const MOST = 256 * 2 ** 20;
 const SLOW = 16 * 2 ** 20;
 
 /** The weights in a JSON file. */
-export async function readJsonFile(source: Source, name: string, problems: Problems): Promise<Bag> {
+export async function readJsonFile(
+  source: Source,
+  name: string,
+  problems: Problems,
+  limit: SizeLimit = {},
+): Promise<Bag> {
   const size = formatBytes(source.size);
-  if (source.size > MOST)
-    throw new UnsupportedError(
-      "json-size",
-      `openStore: ${name} is JSON of ${size}; at most ${formatBytes(MOST)} are read. Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts`,
-      { bytes: source.size },
-    );
+  checkSize(
+    "openStore",
+    `${name} (JSON)`,
+    source.size,
+    sizeLimit("openStore", limit, MOST),
+    ". Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts",
+  );
   if (source.size > SLOW)
     problems.add(
       "warning",
