@@ -64,7 +64,10 @@ export function run(command, args, options = {}) {
  */
 export function foreground(command, args, env = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
+    const child = spawn(command, args, {
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, ...env },
+    });
     // From a terminal the child gets Ctrl-C too and decides what it means; this process only waits for it.
     const interrupt = () => process.stdin.isTTY || child.kill("SIGINT");
     const pass = () => child.kill("SIGTERM");

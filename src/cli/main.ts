@@ -4,6 +4,7 @@
  * and end with 130, 143 and 129; a
  * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
  */
+import { fstatSync } from "node:fs";
 import { EXIT, type Io } from "./support/command.ts";
 import { dispatch } from "./support/dispatch.ts";
 import {
@@ -43,6 +44,16 @@ const interrupt = (signal: EndSignal) => {
 };
 whileBlocking.listen(interrupt);
 
+/** A socket is no pipe here: programs that start others leave one open without writing to it. */
+function isPiped(): boolean {
+  try {
+    const stat = fstatSync(0);
+    return stat.isFIFO() || stat.isFile();
+  } catch {
+    return false;
+  }
+}
+
 const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -51,6 +62,15 @@ const io: Io = {
   columns: process.stdout.columns,
   color: colorDepth(process.stdout, process.env),
   progress: process.stderr.isTTY === true && process.env.TERM !== "dumb",
+  stdin: {
+    isPiped: isPiped(),
+    async read() {
+      if (process.stdin.isTTY) process.stderr.write("reading standard input; Ctrl-D ends it\n");
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of process.stdin) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+  },
   signal: stop.signal,
 };
 

@@ -16,9 +16,13 @@ export function fileSystem(what: string): typeof import("node:fs/promises") {
   throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
 }
 
-/** An error of the file system as a typed one that keeps the system's code. */
+/**
+ * An error of the file system as a typed one that keeps the system's code. Node's "ENOENT: no such file or directory, open 'q.npy'"
+ * loses what is said already.
+ */
 export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
   if (error instanceof HeedError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${message}`, { path, errno: code });
+  const plain = message.replace(/^E[A-Z]+: ([^,]*), \w+(?: '.*')?$/s, "$1");
+  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${plain}`, { path, errno: code });
 }

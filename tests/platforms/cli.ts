@@ -3,7 +3,7 @@
  * package. Each test gets a working folder of its own with small inputs.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,16 +44,34 @@ export function heed(
   args: readonly string[],
   extra: Record<string, string | undefined> = {},
   during: (child: ReturnType<typeof spawn>) => void = () => {},
+  stdin: "pipe" | number = "pipe",
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [main, ...args], { cwd: work, env: { ...process.env, ...env, ...extra } });
+    const child = spawn(node, [main, ...args], {
+      cwd: work,
+      env: { ...process.env, ...env, ...extra },
+      stdio: [stdin, "pipe", "pipe"],
+    });
     const ended = { out: "", err: "" };
-    child.stdout.setEncoding("utf8").on("data", (text) => (ended.out += text));
-    child.stderr.setEncoding("utf8").on("data", (text) => (ended.err += text));
+    child.stdout?.setEncoding("utf8").on("data", (text) => (ended.out += text));
+    child.stderr?.setEncoding("utf8").on("data", (text) => (ended.err += text));
     child.on("error", reject);
     child.on("close", (code, signal) => resolve({ code, signal, ...ended }));
     during(child);
   });
+}
+
+/** Runs heed with standard input redirected from these bytes. */
+export async function heedFrom(input: string | Uint8Array, args: readonly string[]): Promise<Ended> {
+  const path = join(work, "standard-input");
+  writeFileSync(path, input);
+  const file = openSync(path, "r");
+  try {
+    return await heed(args, {}, () => {}, file);
+  } finally {
+    closeSync(file);
+    rmSync(path);
+  }
 }
 
 /** A tensor of numbers in [−2, 2], another one for each seed. */

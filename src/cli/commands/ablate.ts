@@ -3,6 +3,7 @@ import { ablate } from "../../models/ablate.ts";
 import { type Command, EXIT, UsageError } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { expandText } from "../support/stdin.ts";
 import { jsonText } from "../support/terminal.ts";
 import { integer, oneOf } from "../support/values.ts";
 
@@ -27,15 +28,17 @@ export const command: Command = {
     json: "print every head as JSON",
   },
   notes: `${MODEL_HELP}
+The text may be - for standard input.
 A decoder predicts the token after the text, an encoder the first [MASK] in it. The model runs once for every head.`,
   examples: [
     'heed ablate decoder "the president of the united"',
     'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
   ],
   async run(values, positionals, io) {
-    const [name, text, ...more] = positionals;
-    if (name === undefined || text === undefined || more.length > 0)
+    const [name, given, ...more] = positionals;
+    if (name === undefined || given === undefined || more.length > 0)
       throw new UsageError('name a model and one text: heed ablate decoder "the president of the united"');
+    const text = await expandText(given, io);
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);
     const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];

@@ -14,6 +14,7 @@ import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
 import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
+import { expandTexts } from "../support/stdin.ts";
 import { bytesText, jsonText } from "../support/terminal.ts";
 import { indices, oneOf } from "../support/values.ts";
 
@@ -50,6 +51,7 @@ export const command: Command = {
     json: "print what was written as JSON",
   },
   notes: `${MODEL_HELP}
+TEXT may be - for the lines of standard input.
 The file is a bundle (docs/bundles.md): one block for each text, named self, or text1, text2 … where there are several.
 A file of documents has one a line, {"text": …, "id": …} or a string, and gives a bundle each, FOLDER/ID.safetensors, written
 whole or not at all. Bundles that are there are left alone, so a share may be started again at any time. Under mpirun, srun
@@ -62,7 +64,8 @@ or in a Slurm array each process takes its share by itself; see docs/09-cluster.
   async run(values, positionals, io) {
     const output = values.output as string | undefined;
     const pair = values.pair as string | undefined;
-    const [name, ...texts] = positionals;
+    const [name, ...given] = positionals;
+    const texts = await expandTexts(given, io);
     if (values.python === true) {
       if (positionals.length > 0) throw new UsageError("--python takes no model and no text");
       io.stdout.write(RECORDER);

@@ -5,6 +5,7 @@ import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/
 import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
 import { isFloating, toFloat } from "../support/elements.ts";
 import { save } from "../support/interrupt.ts";
+import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "../support/memory-limit.ts";
 import { checkPlace, suffixOf } from "../support/output.ts";
 import { startProgress } from "../support/progress.ts";
 import { openContainer, splitAddress } from "../support/tensors.ts";
@@ -22,6 +23,7 @@ export const command: Command = {
     only: { type: "string" },
     name: { type: "string" },
     compress: { type: "boolean" },
+    ...MEMORY_OPTIONS,
     json: { type: "boolean" },
   },
   help: {
@@ -29,9 +31,10 @@ export const command: Command = {
     only: "NAMES  only these tensors, with commas between them",
     name: "NAME  what the tensor is called in OUT, where there is one",
     compress: "deflate the arrays of an npz file",
+    ...MEMORY_HELP,
     json: "what was written as a JSON object",
   },
-  notes: `OUT ends in .npy (one tensor), .npz or .safetensors. IN may be FILE#NAME, an index or a model's folder.
+  notes: `OUT ends in .npy (one tensor), .npz or .safetensors. IN may be FILE#NAME, an index, a model's folder, or - for standard input.
 --dtype converts floating-point tensors; others only where --only or #NAME names them. NumPy has no bfloat16.`,
   examples: [
     "heed convert q.npy q.safetensors --name query",
@@ -48,7 +51,7 @@ export const command: Command = {
     if (values.compress && suffix !== ".npz") throw new UsageError("--compress is for npz files");
     await checkPlace(to);
     const { path, name: one } = splitAddress(from);
-    const file = await openContainer(path);
+    const file = await openContainer(path, io, memoryLimit(values));
     try {
       const only = (values.only as string | undefined)?.split(",");
       if (one !== undefined && only)

@@ -9,6 +9,7 @@ import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
 import { startProgress } from "../support/progress.ts";
+import { STDIN, stdinLines } from "../support/stdin.ts";
 import { jsonText, shapeText } from "../support/terminal.ts";
 
 /** How a pooling reads in a line. */
@@ -26,7 +27,7 @@ export const command: Command = {
     ...ENGINE_HELP,
   },
   notes: `${MODEL_HELP}
-FILE has one text a line (UTF-8); empty lines are left out. The pooling is that of the model's modules.json (sentence-transformers);
+FILE has one text a line (UTF-8), - is standard input; empty lines are left out. The pooling is that of the model's modules.json (sentence-transformers);
 a model without one gives the mean of an encoder's states, and a decoder's last state.`,
   examples: [
     "heed embed encoder sentences.txt -o vectors.npy",
@@ -40,7 +41,7 @@ a model without one gives the mean of an encoder's states, and a decoder's last 
     if (output === undefined || !/\.npy$/i.test(output))
       throw new UsageError("name the file to write: -o vectors.npy");
     await checkPlace(output);
-    const lines = await readLines(file);
+    const lines = file === STDIN ? await stdinLines(io) : await readLines(file);
     const { model, pooling } = await pickSentenceModel(name, io);
     const bar = startProgress(io, "embed");
     const rows: Float32Array[] = [];

@@ -108,9 +108,9 @@ export const command: Command = {
     "heed explain --shape 1,12,8192,64 --causal --ranks 8 -o plan.svg",
   ],
   async run(values, positionals, io) {
-    const inputs = shapedInputs(values, positionals) ?? (await readInputs(values, positionals));
+    const inputs = shapedInputs(values, positionals) ?? (await readInputs(values, positionals, io));
     const { query, key, value, file } = inputs;
-    const call = await readCall(values, file);
+    const call = await readCall(values, io, file);
     await file?.close();
     if (values.ranks === undefined)
       for (const name of ["cost", "output"])

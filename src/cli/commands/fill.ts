@@ -3,6 +3,7 @@ import { fillMask } from "../../models/index.ts";
 import { type Command, EXIT, UsageError } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { expandText } from "../support/stdin.ts";
 import { columnsOf, jsonText, styler } from "../support/terminal.ts";
 import { integer } from "../support/values.ts";
 
@@ -17,15 +18,17 @@ export const command: Command = {
     ...ENGINE_HELP,
   },
   notes: `${MODEL_HELP}
+The text may be - for standard input.
 A mask is written [MASK] or <mask>, whichever the model's own is. Where there are several, each is judged with the others masked.`,
   examples: [
     'heed fill encoder "the president of the united [MASK]"',
     'heed fill ./bert-base-uncased "The cat sat on the [MASK]." --top 10',
   ],
   async run(values, positionals, io) {
-    const [name, text, ...more] = positionals;
-    if (name === undefined || text === undefined || more.length > 0)
+    const [name, given, ...more] = positionals;
+    if (name === undefined || given === undefined || more.length > 0)
       throw new UsageError('name a model and one text: heed fill encoder "the [MASK] of the river"');
+    const text = await expandText(given, io);
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
     const model = await pickTextModel(name, io);
     const fills = fillMask(model, text, { top });

@@ -3,6 +3,7 @@ import { generateText } from "../../models/index.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
+import { expandText } from "../support/stdin.ts";
 import { jsonText } from "../support/terminal.ts";
 import { integer, number } from "../support/values.ts";
 
@@ -34,6 +35,7 @@ export const command: Command = {
     ...ENGINE_HELP,
   },
   notes: `${MODEL_HELP}
+PROMPT may be - for standard input.
 --top-k, --top-p and --min-p need a --temperature above 0, which is 1 where one of them is given. The number of tokens a
 second is printed on stderr.`,
   examples: [
@@ -42,9 +44,10 @@ second is printed on stderr.`,
     'heed generate ./gpt2 "Once upon a time" --tokens 40 --stop "."',
   ],
   async run(values, positionals, io) {
-    const [name, prompt, ...more] = positionals;
-    if (name === undefined || prompt === undefined || more.length > 0)
+    const [name, given, ...more] = positionals;
+    if (name === undefined || given === undefined || more.length > 0)
       throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
+    const prompt = await expandText(given, io);
     const optional = <T>(option: string, read: (name: string, text: unknown) => T) =>
       values[option] === undefined ? undefined : read(option, values[option]);
     const share = (name: string, text: unknown) => {

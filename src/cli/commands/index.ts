@@ -107,4 +107,9 @@ export const COMMANDS: readonly Entry[] = [
     summary: "say what this machine can do, and how to get more",
     load: () => from(import("./doctor.ts")),
   },
+  {
+    name: "completions",
+    summary: "print what makes a shell complete heed's commands",
+    load: () => from(import("./completions.ts")),
+  },
 ];

@@ -1,9 +1,19 @@
 /** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are asked for. */
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
 import { Counter, type Stats } from "../support/elements.ts";
+import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "../support/memory-limit.ts";
 import { startProgress } from "../support/progress.ts";
 import { type Container, openContainer, splitAddress, type TensorFacts } from "../support/tensors.ts";
 import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/terminal.ts";
+import {
+  countOf,
+  FEW,
+  nestedValues,
+  SMALL,
+  VALUES_HELP,
+  VALUES_OPTIONS,
+  valueLines,
+} from "../support/value-lines.ts";
 
 /** Bytes of a lazily read tensor that are held at once. */
 const PIECE = 2 ** 24;
@@ -35,26 +45,31 @@ export const command: Command = {
   options: {
     stats: { type: "boolean", short: "s" },
     only: { type: "string", multiple: true },
+    ...VALUES_OPTIONS,
+    ...MEMORY_OPTIONS,
     json: { type: "boolean" },
   },
   help: {
     stats: "read the data too: smallest, largest, mean, standard deviation, zeros, NaN, infinities",
     only: "TEXT  only tensors whose name contains this; may come several times",
+    ...VALUES_HELP,
+    ...MEMORY_HELP,
     json: "everything as a JSON object",
   },
-  notes: `FILE is npy, npz, safetensors, a model.safetensors.index.json or a model's folder; FILE#NAME is one tensor of it.
+  notes: `FILE is npy, npz, safetensors, a model.safetensors.index.json or a model's folder; FILE#NAME is one tensor of it; - is standard input.
 Offsets are the bytes of a tensor in its file. Mean and deviation leave out NaN and infinities.`,
   examples: [
     "heed inspect q.npy --stats",
     "heed inspect model.safetensors",
     "heed inspect model/ --only attn --only ln",
+    "heed inspect out.npz#weights --values",
     "heed inspect model.safetensors#wte.weight --stats --json",
   ],
   async run(values, positionals, io) {
     if (positionals.length !== 1)
       throw new UsageError(`expected one file, got ${positionals.length || "none"}`);
     const { path, name: one } = splitAddress(positionals[0]);
-    const file = await openContainer(path);
+    const file = await openContainer(path, io, memoryLimit(values));
     try {
       const only = values.only as string[] | undefined;
       if (one !== undefined && !file.tensors.has(one)) await file.read(one); // Says which names there are.
@@ -76,16 +91,23 @@ Offsets are the bytes of a tensor in its file. Mean and deviation leave out NaN 
         }
       }
       if (values.json) {
-        const tensors = chosen.map(([name, { dtype, shape, bytes, span }]) => {
+        const tensors: object[] = [];
+        for (const [name, { dtype, shape, bytes, span }] of chosen) {
           const counted = stats.has(name) ? { stats: stats.get(name) ?? null } : {};
-          return { name, dtype, shape, bytes, ...(span ? { offsets: span } : {}), ...counted };
-        });
+          const numbers = values.values ? { values: nestedValues(await file.read(name)) } : {};
+          const offsets = span ? { offsets: span } : {};
+          tensors.push({ name, dtype, shape, bytes, ...offsets, ...counted, ...numbers });
+        }
         io.stdout.write(
           jsonText({ path, kind: file.kind, metadata: Object.fromEntries(file.metadata), tensors }),
         );
         return EXIT.ok;
       }
-      io.stdout.write(`${linesOf(file, chosen, stats, io).join("\n")}\n`);
+      const lines = linesOf(file, chosen, stats, io);
+      const small = chosen.filter(([, { shape }]) => countOf(shape) <= SMALL);
+      const shown = values.values ? chosen : small.length <= FEW ? small : [];
+      for (const [name] of shown) lines.push("", ...valueLines(printable(name), await file.read(name)));
+      io.stdout.write(`${lines.join("\n")}\n`);
       return EXIT.ok;
     } finally {
       await file.close();

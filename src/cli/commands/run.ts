@@ -14,6 +14,7 @@ import { save } from "../support/interrupt.ts";
 import { checkPlace, suffixOf } from "../support/output.ts";
 import { startProgress } from "../support/progress.ts";
 import { bytesText, jsonText, numberText, secondsText, shapeText } from "../support/terminal.ts";
+import { nestedValues, SMALL, VALUES_HELP, VALUES_OPTIONS, valueLines } from "../support/value-lines.ts";
 import { indices } from "../support/values.ts";
 
 function weightsAsked(values: Values, suffix: string | undefined): Job["weights"] {
@@ -26,6 +27,12 @@ function weightsAsked(values: Values, suffix: string | undefined): Job["weights"
   if (suffix === undefined || suffix === ".npy")
     throw new UsageError("--weights are written beside the output: give -o FILE.npz or -o FILE.safetensors");
   return (heads ?? rows) ? { heads, rows } : true;
+}
+
+/** The results as nested lists, for JSON. */
+function valuesOf({ output, lse, weights }: { output: Tensor; lse: Tensor; weights?: Tensor }): object {
+  const rows = weights && { weights: nestedValues(weights) };
+  return { output: nestedValues(output), lse: nestedValues(lse), ...rows };
 }
 
 const facts = ({ shape, dtype }: Tensor) => ({ shape, dtype });
@@ -42,6 +49,7 @@ export const command: Command = {
     weights: { type: "boolean" },
     heads: { type: "string" },
     rows: { type: "string" },
+    ...VALUES_OPTIONS,
     check: { type: "boolean" },
     ...ENGINE_OPTIONS,
     verbose: { type: "boolean", short: "v" },
@@ -54,16 +62,18 @@ export const command: Command = {
     weights: "write the attention weights as well, to .npz or .safetensors",
     heads: "LIST  heads whose weights are wanted: 0,4-7 (default all)",
     rows: "LIST  rows whose weights are wanted (default all)",
+    ...VALUES_HELP,
     check: "compare rows of the result with the formula in float64; exit code 1 where they differ",
     ...ENGINE_HELP,
     verbose: "print the plan",
     json: "the facts as a JSON object",
   },
   optional: CALL_OPTIONAL,
-  notes: `Files: npy, npz, safetensors (one file, an index or a model folder). FILE#NAME is one tensor of a file.
+  notes: `Files: npy, npz, safetensors (one file, an index or a model folder). FILE#NAME is one tensor of a file; - is standard input.
 Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked ones too.`,
   examples: [
     "heed run qkv.safetensors -o out.safetensors",
+    "heed run qkv.npz --causal --values",
     "heed run q.npy k.npy v.npy --causal -o out.npy",
     "heed run qkv.npz --causal --window 256,0 --softcap 30 -o out.npz",
     "heed run model.safetensors --query h.0.q --key h.0.k --value h.0.v --alibi --check -v",
@@ -75,8 +85,8 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const suffix = path === undefined ? undefined : suffixOf(path);
     const weights = weightsAsked(values, suffix);
     if (path !== undefined) await checkPlace(path);
-    const { query, key, value, file } = await readInputs(values, positionals);
-    const call = await readCall(values, file);
+    const { query, key, value, file } = await readInputs(values, positionals, io);
+    const call = await readCall(values, io, file);
     await file?.close();
     const problem = problemOf("heed run", query, key, value, call);
     if (typeof weights === "object") selectionOf("heed run", weights, problem.shape);
@@ -118,6 +128,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
           pieces: done.pieces,
           plan,
           ...(check ? { check } : {}),
+          ...(values.values ? { values: valuesOf(done) } : {}),
         }),
       );
       return wrong ? EXIT.failed : EXIT.ok;
@@ -138,6 +149,11 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
       );
     }
     if (path !== undefined) lines.push(`wrote   ${path} (${bytesText(bytes)})`);
+    const { output, lse, weights: rows } = done;
+    if (values.values) {
+      lines.push("", ...valueLines("output", output), "", ...valueLines("lse", lse));
+      if (rows) lines.push("", ...valueLines("weights", rows));
+    } else if (output.size <= SMALL) lines.push("", ...valueLines("output", output));
     io.stdout.write(`${lines.join("\n")}\n`);
     return wrong ? EXIT.failed : EXIT.ok;
   },

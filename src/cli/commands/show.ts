@@ -19,12 +19,13 @@ import { bundleOfTexts, fileOfText, inputOfTexts } from "../support/model-bundle
 import { checkPlace } from "../support/output.ts";
 import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
+import { expandTexts, stdinText } from "../support/stdin.ts";
 import { jsonText } from "../support/terminal.ts";
 import { integer, oneOf } from "../support/values.ts";
 import { pageModel } from "./view.ts";
 
 /** What this command needs of the world. */
-export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal">;
+export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal" | "stdin">;
 
 /** The texts shown where none is given: `flies` is a verb in one and a noun in the other. */
 export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
@@ -71,6 +72,7 @@ export const command: Command = {
     ...SERVE_HELP,
     ...ENGINE_HELP,
   },
+  notes: "- is standard input, a text a line; without TEXT, lines that are piped in are read.",
   examples: [
     "heed show",
     'heed show "The cat sat on the mat"',
@@ -78,6 +80,7 @@ export const command: Command = {
     'heed show "The river bank was eroding." --layer 0 --head 1',
     'heed show "The cat sat on the mat because it was tired" --token it',
     'heed show "time flies like an arrow" -o flies.safetensors',
+    "head -3 sentences.txt | heed show",
     'heed show "time flies like an arrow" --view',
     'heed show "time flies like an arrow" --json',
   ],
@@ -91,7 +94,7 @@ export async function show(args: readonly string[], io: ShowIo): Promise<number>
 }
 
 async function run(values: Values, positionals: readonly string[], io: ShowIo): Promise<number> {
-  const texts = positionals.length > 0 ? positionals : DEFAULT_TEXTS;
+  const texts = positionals.length > 0 ? await expandTexts(positionals, io) : await pipedTexts(io);
   const count = (name: string, least: number) =>
     values[name] === undefined ? undefined : integer(name, values[name], least);
   const [layer, head, links, width] = [
@@ -168,6 +171,13 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   } finally {
     store.dispose();
   }
+}
+
+/** The lines of a pipe or a file on standard input; the usual texts where there is none. */
+async function pipedTexts(io: ShowIo): Promise<readonly string[]> {
+  if (!io.stdin?.isPiped) return DEFAULT_TEXTS;
+  const lines = (await stdinText(io)).split(/\r?\n/).filter((line) => line.trim() !== "");
+  return lines.length > 0 ? lines : DEFAULT_TEXTS;
 }
 
 function warnOfCuts(attended: readonly TextAttention[], most: number, io: ShowIo): void {

@@ -3,6 +3,7 @@ import { cosineSimilarity, embedTexts } from "../../models/index.ts";
 import { type Command, EXIT, UsageError } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
+import { expandTexts } from "../support/stdin.ts";
 import { columnsOf, jsonText } from "../support/terminal.ts";
 import { poolingText } from "./embed.ts";
 
@@ -16,13 +17,15 @@ export const command: Command = {
   options: { json: { type: "boolean" }, ...ENGINE_OPTIONS },
   help: { json: "print the cosines as JSON", ...ENGINE_HELP },
   notes: `${MODEL_HELP}
+TEXT may be - for the lines of standard input.
 The vectors are those of heed embed. Cosines mean most with a model that was trained for them (sentence-transformers).`,
   examples: [
     'heed similar encoder "he sat on the bank of the river" "she put money in the bank"',
     'heed similar ./all-MiniLM-L6-v2 "How old are you?" "What is your age?"',
   ],
   async run(values, positionals, io) {
-    const [name, ...texts] = positionals;
+    const [name, ...given] = positionals;
+    const texts = await expandTexts(given, io);
     if (name === undefined || texts.length < 2)
       throw new UsageError('name a model and two or more texts: heed similar encoder "one text" "another"');
     const { model, pooling } = await pickSentenceModel(name, io);

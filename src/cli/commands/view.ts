@@ -2,7 +2,6 @@
  * `heed view`: the explorer on a file of attention, or on what a model does with one's own words, served on loopback until
  * Ctrl-C. Nothing leaves the machine.
  */
-import { basename } from "node:path";
 import type { AttentionModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
@@ -15,6 +14,7 @@ import { type Command, type Io, UsageError, type Values } from "../support/comma
 import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explore.ts";
 import { MODEL_HELP } from "../support/pick-model.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
+import { expandTexts } from "../support/stdin.ts";
 
 export const command: Command = {
   name: "view",
@@ -52,12 +52,14 @@ Nothing is sent anywhere. Ctrl-C ends.`,
 };
 
 async function view(values: Values, positionals: readonly string[], io: Io): Promise<number> {
-  const texts = values.text as string[] | undefined;
+  const given = values.text as string[] | undefined;
+  const texts = given && (await expandTexts(given, io));
   const options = serveOptions(values);
   if (texts !== undefined && positionals.length > 0) throw new UsageError("give files or --text, not both");
   if (texts === undefined && values.pair !== undefined) throw new UsageError("--pair goes with --text TEXT");
-  if (values.tokens !== undefined && positionals.length === 0)
-    throw new UsageError("--tokens goes with a file");
+  for (const option of ["tokens", "causal"])
+    if (values[option] !== undefined && positionals.length === 0)
+      throw new UsageError(`--${option} goes with a file`);
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   try {
@@ -71,11 +73,11 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       stores.push(await openStore(path, { name }));
     }
     for (const path of positionals) {
-      const store = await openFile(path, values.tokens, io);
+      const { store, name, source } = await openFile(path, values, io);
       stores.push(store);
-      // Tokens that come beside a file go into a bundle with it.
-      const source = values.tokens === undefined ? path : await store.bundle();
-      files.push({ name: basename(path), source });
+      // Tokens and a mask that come beside a file go into a bundle with it.
+      const isPlain = values.tokens === undefined && values.causal === undefined;
+      files.push({ name, source: isPlain ? source : await store.bundle() });
     }
     const spot = nothing ? FIRST : await tellingLink(stores[0]);
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);

@@ -7,17 +7,19 @@ import { storeFrom } from "../../store/layout/from.ts";
 import type { HeadStore } from "../../store/types.ts";
 import { type Io, UsageError, type Values } from "./command.ts";
 import { MODEL_HELP } from "./pick-model.ts";
+import { expandText, readStdin, STDIN } from "./stdin.ts";
 
 /** Options of commands that open a file of attention. */
-export const FILE_OPTIONS = { tokens: { type: "string" } } as const;
+export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boolean" } } as const;
 
 /** Their help. */
 export const FILE_HELP = {
   tokens: "FILE.json  tokens of a file that has none: a JSON list of texts",
+  causal: "arrays q and k without a recipe are a decoder's: a query sees no later key",
 } as const;
 
 /** What those commands say of their input. */
-export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, told by its first bytes.`;
+export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, told by its first bytes; - is standard input.`;
 
 /** Options of commands that take a text for a model in place of a file. */
 export const TEXT_OPTIONS = {
@@ -28,7 +30,7 @@ export const TEXT_OPTIONS = {
 
 /** Their help. */
 export const TEXT_HELP = {
-  text: "TEXT  a model's attention on this text, in place of a file",
+  text: "TEXT  a model's attention on this text, in place of a file; - is standard input",
   pair: "TEXT  the second text of a pair, for models that read pairs",
   model: MODEL_HELP,
 } as const;
@@ -37,18 +39,21 @@ export const TEXT_HELP = {
 export async function openInput(
   values: Values,
   positionals: readonly string[],
-  io: Pick<Io, "stderr">,
+  io: Pick<Io, "stderr" | "stdin">,
 ): Promise<{ readonly store: HeadStore; readonly name: string }> {
-  const text = values.text as string | undefined;
-  if (text === undefined) {
+  const given = values.text as string | undefined;
+  if (given === undefined) {
     for (const option of ["pair", "model"])
       if (values[option] !== undefined) throw new UsageError(`--${option} goes with --text TEXT`);
     if (positionals.length !== 1)
       throw new UsageError(`expected one file or --text TEXT, got ${positionals.length || "neither"}`);
-    return { store: await openFile(positionals[0], values.tokens, io), name: basename(positionals[0]) };
+    const { store, name } = await openFile(positionals[0], values, io);
+    return { store, name };
   }
   if (positionals.length > 0) throw new UsageError("give a file or --text, not both");
-  if (values.tokens !== undefined) throw new UsageError("--tokens goes with a file, not with --text");
+  for (const option of ["tokens", "causal"])
+    if (values[option] !== undefined) throw new UsageError(`--${option} goes with a file, not with --text`);
+  const text = await expandText(given, io);
   const [{ pickModel }, { inputOfTexts }] = await Promise.all([
     import("./pick-model.ts"),
     import("./model-bundle.ts"),
@@ -73,9 +78,16 @@ function tokensText(path: unknown): string | undefined {
 }
 
 /** Opens a file; what is wrong with parts of it goes to stderr, a line each. */
-export async function openFile(path: string, tokens: unknown, io: Pick<Io, "stderr">): Promise<HeadStore> {
-  const store = await openStore(path, { tokens: tokensText(tokens) });
+export async function openFile(
+  path: string,
+  { tokens, causal }: Values,
+  io: Pick<Io, "stderr" | "stdin">,
+): Promise<{ readonly store: HeadStore; readonly name: string; readonly source: string | Uint8Array }> {
+  const source = path === STDIN ? await readStdin(io) : path;
+  const name = path === STDIN ? "standard input" : basename(path);
+  const recipe = causal === true ? ({ mask: "causal" } as const) : undefined;
+  const store = await openStore(source, { name, tokens: tokensText(tokens), recipe });
   for (const { severity, text } of store.report.problems)
     if (severity !== "note") io.stderr.write(`${severity}: ${text}\n`);
-  return store;
+  return { store, name, source };
 }

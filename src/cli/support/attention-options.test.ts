@@ -13,7 +13,7 @@ const x = tensor(
 );
 
 test("--mask takes masks by name as JSON, and computes what their builders do", async () => {
-  const call = await readCall({ mask: '{"and": ["causal", {"dilated": 2}]}' });
+  const call = await readCall({ mask: '{"and": ["causal", {"dilated": 2}]}' }, {});
   const named = scaledDotProductAttention(x, x, x, optionsOf(call, shape));
   const options = { attnMask: and(causal(), dilated(2)) };
   const built = scaledDotProductAttention(x, x, x, options);
@@ -22,10 +22,10 @@ test("--mask takes masks by name as JSON, and computes what their builders do", 
 });
 
 test("--mask names what is wrong with it, and its help lists every mask", async () => {
-  await expect(readCall({ mask: '{"dilated": 0}' })).rejects.toThrow(
+  await expect(readCall({ mask: '{"dilated": 0}' }, {})).rejects.toThrow(
     "--mask: dilated: n must be an integer from 1",
   );
-  await expect(readCall({ mask: '{"nothing": 1}' })).rejects.toThrow(/--mask: expected one of causal/);
-  await expect(readCall({ mask: "{" })).rejects.toThrow(UsageError);
+  await expect(readCall({ mask: '{"nothing": 1}' }, {})).rejects.toThrow(/--mask: expected one of causal/);
+  await expect(readCall({ mask: "{" }, {})).rejects.toThrow(UsageError);
   for (const { name } of MASK_KINDS) expect(CALL_HELP.mask).toContain(name);
 });

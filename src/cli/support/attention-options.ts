@@ -24,7 +24,8 @@ import {
   softcap,
 } from "../../masks/index.ts";
 import { MASK_KINDS, maskFromJson } from "../../masks/registry.ts";
-import { UsageError, type Values } from "./command.ts";
+import { type Io, UsageError, type Values } from "./command.ts";
+import { memoryLimit } from "./memory-limit.ts";
 import { type Container, tensorAt } from "./tensors.ts";
 import { integer, integers, isNumberList, number, numbers, oneOf } from "./values.ts";
 
@@ -105,7 +106,8 @@ export interface Call {
 }
 
 /** Reads the options; `inside` is the input file, whose tensors options may name. */
-export async function readCall(values: Values, inside?: Container): Promise<Call> {
+export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: Container): Promise<Call> {
+  const maxBytes = memoryLimit(values);
   const text = (name: string) => values[name] as string | undefined;
   const given = <T>(name: string, read: (name: string, text: string) => T): T | undefined => {
     const value = text(name);
@@ -118,14 +120,15 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
   const listOrFile = async (name: string, usual: string[]): Promise<Tensor | undefined> => {
     const value = text(name);
     if (value === undefined) return undefined;
-    if (!isNumberList(value)) return tensorAt(`--${name}`, value, usual, inside);
+    if (!isNumberList(value)) return tensorAt(`--${name}`, value, io, { usual, inside, maxBytes });
     const list = numbers(name, value);
     return new Tensor(Float64Array.from(list), [list.length], "float64");
   };
   const lengths = async (name: string): Promise<PerBatch | undefined> => {
     const value = text(name);
     if (value === undefined || isNumberList(value)) return given(name, perBatch);
-    return Array.from((await tensorAt(`--${name}`, value, [name.replace("-", "_")], inside)).toFloat64());
+    const usual = [name.replace("-", "_")];
+    return Array.from((await tensorAt(`--${name}`, value, io, { usual, inside, maxBytes })).toFloat64());
   };
   const causal = values.causal;
   const window = given("window", (name, value) => {
@@ -158,7 +161,7 @@ export async function readCall(values: Values, inside?: Container): Promise<Call
     mask:
       text("mask") === undefined || isJson(text("mask"))
         ? undefined
-        : await tensorAt("--mask", text("mask")!, ["mask", "attn_mask"], inside),
+        : await tensorAt("--mask", text("mask")!, io, { usual: ["mask", "attn_mask"], inside, maxBytes }),
     alibi:
       slopes === undefined
         ? undefined

@@ -19,8 +19,20 @@ export interface Io {
   readonly color: 0 | 4 | 8 | 24;
   /** Whether progress may be drawn: stderr is a terminal that can go back in a line. */
   readonly progress: boolean;
+  /** Standard input, for `-`; left out where there is none. */
+  readonly stdin?: StandardInput;
+  /** Loads every command, for the one that prints completions. */
+  readonly commands?: () => Promise<readonly Command[]>;
   /** Aborted by Ctrl-C. Long work looks at it between its pieces. */
   readonly signal: AbortSignal;
+}
+
+/** Standard input. */
+export interface StandardInput {
+  /** Whether it is a pipe or a file: somebody wrote `… | heed` or `heed … < FILE`. */
+  readonly isPiped: boolean;
+  /** All of it, once. */
+  read(): Promise<Uint8Array>;
 }
 
 /** One command: one file beside this one exports one as `command`. */

@@ -34,7 +34,7 @@ describe("the command table", () => {
         if (type === "string" || command.optional?.includes(name))
           expect([name, wordOf(command, name)]).not.toContain("VALUE");
       expect(command.examples.length).toBeGreaterThan(1);
-      for (const example of command.examples) expect(example).toMatch(/(^|\s)heed /);
+      for (const example of command.examples) expect(example).toMatch(/(^|\s|\()heed /);
       expect(Object.keys(command.options)).toContain("json");
       const page = commandPage(command, { color: 0, columns: 80 });
       for (const name of Object.keys(command.options)) expect(page).toContain(`--${name}`);

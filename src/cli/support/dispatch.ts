@@ -46,7 +46,8 @@ export async function dispatch(args: readonly string[], io: Io): Promise<number>
       return EXIT.ok;
     }
     await engineDefaults(values, io);
-    return await command.run(values, positionals, io);
+    const commands = () => Promise.all(COMMANDS.map(({ load }) => load()));
+    return await command.run(values, positionals, { ...io, commands });
   } catch (error) {
     return tell(error, `heed${name}`, json, io);
   }
@@ -83,7 +84,7 @@ export function tell(
   const usage = error instanceof UsageError || /^ERR_PARSE_ARGS/.test(codeOf(error) ?? "");
   const code = interrupted ? EXIT.interrupted : usage ? EXIT.usage : EXIT.failed;
   const raw = error instanceof Error ? error.message : String(error);
-  const message = interrupted ? "interrupted" : raw === "" ? String(error) : raw;
+  const message = interrupted ? "interrupted" : raw === "" ? String(error) : withoutFunction(raw, who);
   if (json) {
     const kind = interrupted ? "Interrupted" : error instanceof Error ? error.name : "Error";
     const fields = error instanceof HeedError ? error.fields : {};
@@ -96,6 +97,17 @@ export function tell(
   }
   if (io.env.HEED_DEBUG && error instanceof Error && !interrupted) io.stderr.write(`${error.stack}\n`);
   return code;
+}
+
+/**
+ * A message without the name of the library's function that it begins with: `openStore: cannot open …`, `figure: layer must …`. On the
+ * command line the command is what was called.
+ */
+function withoutFunction(message: string, who: string): string {
+  const [, name] = /^([a-z]+[A-Za-z0-9]*): /.exec(message) ?? [];
+  if (name === undefined) return message;
+  const isFunction = /[A-Z]/.test(name) || who.endsWith(` ${name}`) || name === "open";
+  return isFunction ? message.slice(name.length + 2) : message;
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -2,7 +2,8 @@
 import type { DType } from "../../core/dtype.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import { type Tensor, zeros } from "../../core/tensor.ts";
-import { UsageError, type Values } from "./command.ts";
+import { type Io, UsageError, type Values } from "./command.ts";
+import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "./memory-limit.ts";
 import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
 import { oneOf, shape } from "./values.ts";
 
@@ -11,6 +12,7 @@ export const INPUT_OPTIONS = {
   query: { type: "string" },
   key: { type: "string" },
   value: { type: "string" },
+  ...MEMORY_OPTIONS,
 } as const;
 
 /** Their help. */
@@ -18,6 +20,7 @@ export const INPUT_HELP = {
   query: "NAME  the query in the input file (default query, q or Q)",
   key: "NAME  the key (default key, k or K)",
   value: "NAME  the value (default value, v or V)",
+  ...MEMORY_HELP,
 } as const;
 
 /** The three operands, and the file they came from where it was one. */
@@ -29,7 +32,12 @@ export interface Inputs {
 }
 
 /** Reads the operands that the positionals name. */
-export async function readInputs(values: Values, positionals: readonly string[]): Promise<Inputs> {
+export async function readInputs(
+  values: Values,
+  positionals: readonly string[],
+  io: Pick<Io, "stdin">,
+): Promise<Inputs> {
+  const maxBytes = memoryLimit(values);
   if (positionals.length === 3) {
     for (const option of ["query", "key", "value"])
       if (values[option] !== undefined)
@@ -38,7 +46,9 @@ export async function readInputs(values: Values, positionals: readonly string[])
         );
     const three: Tensor[] = [];
     for (const [i, name] of ["query", "key", "value"].entries())
-      three.push(await tensorAt(name, positionals[i], [name, name[0], name[0].toUpperCase()]));
+      three.push(
+        await tensorAt(name, positionals[i], io, { usual: [name, name[0], name[0].toUpperCase()], maxBytes }),
+      );
     const [query, key, value] = three;
     return { query, key, value };
   }
@@ -51,7 +61,7 @@ export async function readInputs(values: Values, positionals: readonly string[])
     throw new UsageError(
       `${positionals[0]} is one tensor; give the file alone, or three addresses: query, key and value`,
     );
-  const file = await openContainer(path);
+  const file = await openContainer(path, io, maxBytes);
   if (file.kind === "npy") {
     await file.close();
     throw new UsageError(`${file.path} holds one array; give three npy files: query, key and value`);

@@ -5,12 +5,14 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { FormatError, HeedError, OptionError } from "../../core/errors.ts";
+import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { asTensor, type Tensor } from "../../core/tensor.ts";
 import { ELEMENTS } from "../../io/element.ts";
 import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../io/index.ts";
+import { checkSize, MAX_BYTES } from "../../io/limit.ts";
 import { openSource } from "../../io/source.ts";
-import { UsageError } from "./command.ts";
+import { type Io, UsageError } from "./command.ts";
+import { readStdin, STDIN } from "./stdin.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** Kinds of files. */
@@ -37,11 +39,20 @@ export interface Container {
   close(): Promise<void>;
 }
 
-/** Opens a file (or model folder) of tensors. */
-export async function openContainer(path: string): Promise<Container> {
-  const folder = existsSync(path) && statSync(path).isDirectory();
-  if (folder || path.endsWith(".json")) return openLazily(path);
-  const source = await naming(path, () => openSource("open", path));
+/**
+ * Opens a file (or model folder) of tensors; `-` is standard input. Of npy and npz files at most `maxBytes` are taken into memory, and of
+ * safetensors as much for a tensor.
+ */
+export async function openContainer(
+  address: string,
+  io: Pick<Io, "stdin">,
+  maxBytes = MAX_BYTES,
+): Promise<Container> {
+  const folder = existsSync(address) && statSync(address).isDirectory();
+  if (folder || address.endsWith(".json")) return openLazily(address, address, maxBytes);
+  const path = address === STDIN ? "standard input" : address;
+  const from = address === STDIN ? await readStdin(io) : address;
+  const source = await naming(path, () => openSource("open", from));
   let bytes: Uint8Array;
   try {
     const start = await source.read(0, Math.min(6, source.size));
@@ -56,11 +67,15 @@ export async function openContainer(path: string): Promise<Container> {
           path,
           offset: 0,
         });
-      return await openLazily(path);
+      return await openLazily(path, from, maxBytes);
     }
-    bytes = await source.read(0, source.size);
-    if (zip || (!npy && /z$/i.test(path))) return await naming(path, () => npzContainer(path, bytes));
-    const array = await naming(path, async () => readNpy(bytes));
+    bytes = await naming(path, async () => {
+      checkSize("open", "the file", source.size, maxBytes);
+      return source.read(0, source.size);
+    });
+    if (zip || (!npy && /z$/i.test(path)))
+      return await naming(path, () => npzContainer(path, bytes, maxBytes));
+    const array = await naming(path, async () => readNpy(bytes, { maxBytes }));
     return containerOf(path, "npy", new Map([[basename(path).replace(/\.npy$/i, ""), array]]));
   } finally {
     await source.close();
@@ -79,8 +94,8 @@ function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTens
 }
 
 /** An npz file: of each array the header is read now, and the numbers when they are asked for. */
-async function npzContainer(path: string, bytes: Uint8Array): Promise<Container> {
-  const file = openNpz(bytes);
+async function npzContainer(path: string, bytes: Uint8Array, maxBytes: number): Promise<Container> {
+  const file = openNpz(bytes, { maxBytes });
   const tensors = new Map<string, TensorFacts>();
   for (const name of file.members.keys()) {
     const { dtype, shape } = await file.header(name);
@@ -99,8 +114,8 @@ async function npzContainer(path: string, bytes: Uint8Array): Promise<Container>
   };
 }
 
-async function openLazily(path: string): Promise<Container> {
-  const file = await naming(path, () => openSafetensors(path));
+async function openLazily(path: string, from: string | Uint8Array, maxBytes: number): Promise<Container> {
+  const file = await naming(path, () => openSafetensors(from, { maxBytes }));
   const tensors = new Map<string, TensorFacts>();
   for (const [name, { dtype, shape, start, end }] of file.tensors)
     tensors.set(name, { dtype, shape, bytes: end - start, span: [start, end] });
@@ -130,9 +145,10 @@ async function naming<T>(path: string, read: () => Promise<T>): Promise<T> {
     const text = error.message.replace(/^(open|readNpy|readNpz|openSafetensors): /, "");
     if (error instanceof FormatError)
       throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
-    // Node's texts read "ENOENT: no such file or directory, open 'q.npy'".
-    const plain = text.replace(/: E[A-Z]+: ([^,]*), \w+( '.*')?$/, ": $1");
-    throw error.code === "file" ? new OptionError("file", plain, error.fields) : error;
+    if (error.code === "file") throw new OptionError("file", text, error.fields);
+    if (error.code !== "max-bytes") throw error;
+    const limited = text.replace(/\(maxBytes\).*$/s, "(--max-bytes)");
+    throw new UnsupportedError("max-bytes", `${path}: ${limited}`, { ...error.fields, path });
   }
 }
 
@@ -159,22 +175,30 @@ export function splitAddress(address: string): { path: string; name?: string } {
   return { path: address.slice(0, at), name: address.slice(at + 1) };
 }
 
+/** Where a tensor may be besides its address. */
+export interface TensorAtOptions {
+  /** Names that a file of several tensors may have it under. */
+  readonly usual?: readonly string[];
+  /** A file whose tensors an address may name directly. */
+  readonly inside?: Container;
+  readonly maxBytes?: number;
+}
+
 /**
  * The tensor at an address. Without a name the file must hold one tensor, or one of the names in `usual`.
  *
  * @param option what the tensor is for, as the command line calls it
- * @param inside a file whose tensors an address may name directly
  */
 export async function tensorAt(
   option: string,
   address: string,
-  usual: readonly string[] = [],
-  inside?: Container,
+  io: Pick<Io, "stdin">,
+  { usual = [], inside, maxBytes }: TensorAtOptions = {},
 ): Promise<Tensor> {
   if (inside !== undefined && !existsSync(address) && inside.tensors.has(address))
     return readTensor(inside, address);
   const { path, name } = splitAddress(address);
-  const file = await openContainer(path);
+  const file = await openContainer(path, io, maxBytes);
   try {
     const names = [...file.tensors.keys()];
     const chosen = name ?? (names.length === 1 ? names[0] : usual.find((one) => file.tensors.has(one)));

@@ -9,6 +9,7 @@ import { type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
 import { type Checks, examine, reportOf, sample } from "../measures/report.ts";
+import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { createStore } from "../store.ts";
 import { oneLine } from "../text/label.ts";
 import type { HeadStore, LoadReport } from "../types.ts";
@@ -22,6 +23,8 @@ export interface OpenStoreOptions extends ComputeOptions, SizeLimit {
   readonly name?: string;
   /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
   readonly tokens?: readonly string[] | string;
+  /** How the scores were made, for blocks of which the file does not say it: `{ mask: "causal" }` for a decoder's q and k. */
+  readonly recipe?: ScoreRecipe;
   /** Language of the tokens of a file that names none: a BCP 47 tag such as `ar`. */
   readonly lang?: string;
 }
@@ -42,7 +45,8 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     const format = await formatOf(source, name);
     const problems = new Problems();
     bag = await bagOf(source, format, name, options, problems);
-    const { blocks, about } = layOut(bag, problems);
+    const recipe = options.recipe && parseRecipe(options.recipe, "openStore: recipe");
+    const { blocks, about } = layOut(bag, problems, recipe);
     if (blocks.length === 0)
       throw new FormatError(
         "nothing-to-show",

@@ -37,8 +37,8 @@ const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 /** Tensors that only recipes speak of. */
 const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
 
-/** Lays out a bag. */
-export function layOut(bag: Bag, problems: Problems): { blocks: Laid[]; about: About } {
+/** Lays out a bag; `given` is the recipe of blocks that have q and k and none of their own. */
+export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blocks: Laid[]; about: About } {
   const about = readAbout(bag.metadata, problems);
   const found = new Map<string, Map<number, Partial<Record<Part, string>>>>();
   for (const name of bag.tensors.keys()) {
@@ -60,7 +60,7 @@ export function layOut(bag: Bag, problems: Problems): { blocks: Laid[]; about: A
   }
   const blocks: Laid[] = [];
   for (const [name, layers] of found) {
-    const laid = layBlock(bag, name, layers, about, problems);
+    const laid = layBlock(bag, name, layers, about, problems, given);
     if (laid) blocks.push(laid);
   }
   // Files list their tensors by the alphabet; a model is read encoder first, cross attention last.
@@ -96,9 +96,20 @@ function layBlock(
   found: ReadonlyMap<number, Partial<Record<Part, string>>>,
   about: About,
   problems: Problems,
+  given?: ScoreRecipe,
 ): Laid | undefined {
   const badRecipe = about.badRecipes.get(name);
-  const recipe: ScoreRecipe = about.recipes.get(name) ?? {};
+  const own = about.recipes.get(name);
+  const hasScores = [...found.values()].some(({ q, k }) => q !== undefined && k !== undefined);
+  if (given !== undefined && (own !== undefined || !hasScores))
+    problems.add(
+      "warning",
+      "recipe-given",
+      own === undefined
+        ? `\`${name}\` holds weights, which are shown as they are; the given recipe is not used`
+        : `\`${name}\` has a recipe of its own; the given one is not used`,
+    );
+  const recipe: ScoreRecipe = own ?? (hasScores ? given : undefined) ?? {};
   let sizes: Sizes | undefined;
   const layers = new Map<number, Layer>();
   for (const layer of [...found.keys()].sort((a, b) => a - b)) {
@@ -115,9 +126,9 @@ function layBlock(
       );
       parts = { ...parts, q: undefined, k: undefined };
     }
-    const own = sizesOf(bag, name, layer, parts, problems);
-    if (!own) continue;
-    const clash = sizes && disagreement(sizes, own);
+    const layerSizes = sizesOf(bag, name, layer, parts, problems);
+    if (!layerSizes) continue;
+    const clash = sizes && disagreement(sizes, layerSizes);
     if (clash) {
       problems.add(
         "error",
@@ -126,9 +137,9 @@ function layBlock(
       );
       continue;
     }
-    const resolved = resolve(bag, name, layer, recipeOfLayer(recipe, layer), own, problems);
+    const resolved = resolve(bag, name, layer, recipeOfLayer(recipe, layer), layerSizes, problems);
     if (!resolved) continue;
-    sizes ??= own;
+    sizes ??= layerSizes;
     layers.set(layer, { ...resolved, parts });
   }
   if (!sizes || layers.size === 0) return undefined;

@@ -1,0 +1,260 @@
+/** What goes into a command and what is seen of it: standard input, values, --causal for arrays, sizes, messages, completions. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { causal, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { readNpy, writeNpz, writeSafetensors } from "../../src/io/index.ts";
+import { heed, heedFrom, unix, work } from "./cli.ts";
+
+const small = tensor([
+  [1, 2],
+  [3, 4],
+  [0, 1],
+]);
+
+describe("standard input", () => {
+  it("is a file of tensors as -, whatever kind of file it is", async () => {
+    const three = { q: small, k: small, v: small };
+    for (const [kind, bytes] of [
+      ["npz", await writeNpz(three)],
+      ["safetensors", writeSafetensors(three)],
+    ] as const) {
+      expect(await heedFrom(bytes, ["inspect", "-"])).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(new RegExp(`^standard input: ${kind}, 3 tensors`)),
+      });
+      expect((await heedFrom(bytes, ["inspect", "-#k"])).out).not.toMatch(/^q /m);
+      expect(await heedFrom(bytes, ["run", "-", "--causal", "-o", "out.npy"])).toMatchObject({ code: 0 });
+      expect(readNpy(readFileSync(join(work, "out.npy"))).data[0]).toBe(1);
+      expect(await heedFrom(bytes, ["convert", "-", "o.safetensors"])).toMatchObject({ code: 0 });
+    }
+    expect(await heedFrom("no tensors", ["inspect", "-"])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^heed inspect: standard input: neither npy, npz nor safetensors/),
+    });
+  });
+
+  it("is read once", async () => {
+    expect(await heedFrom(await writeNpz({ q: small }), ["run", "-", "-", "v.npy"])).toMatchObject({
+      code: 2,
+      err: "heed run: - is standard input, which can be read once (see heed run --help)\n",
+    });
+  });
+
+  it("is texts, a line each, where a command takes texts, and one text where it takes one", async () => {
+    const lines = "the old ship\n\nthe river bank\n";
+    const show = JSON.parse((await heedFrom(lines, ["show", "-", "--json", "--layer", "0"])).out);
+    expect(show.texts.map(({ text }: { text: string }) => text)).toEqual(["the old ship", "the river bank"]);
+    // Without TEXT, what is piped in is read.
+    expect(JSON.parse((await heedFrom(lines, ["show", "--json", "--layer", "0"])).out)).toEqual(show);
+    const similar = JSON.parse((await heedFrom(lines, ["similar", "encoder", "-", "--json"])).out);
+    expect(similar.texts).toEqual(["the old ship", "the river bank"]);
+    const fill = await heedFrom("the [MASK] of\nthe river\n", ["fill", "encoder", "-", "--json"]);
+    expect(JSON.parse(fill.out).text).toBe("the [MASK] of\nthe river");
+    expect(await heedFrom("the old ship", ["figure", "--text", "-", "-o", "f.svg"])).toMatchObject({
+      code: 0,
+    });
+    expect(await heedFrom("a\nb\n", ["embed", "encoder", "-", "-o", "e.npy"])).toMatchObject({ code: 0 });
+    expect(readNpy(readFileSync(join(work, "e.npy"))).shape[0]).toBe(2);
+    expect(await heedFrom(Uint8Array.of(0xff, 0xfe), ["show", "-"])).toMatchObject({
+      code: 1,
+      err: "heed show: standard input is not UTF-8 text\n",
+    });
+  });
+
+  it("that nobody writes to keeps no command waiting", async () => {
+    // A program that starts heed leaves a socket open on its standard input.
+    const { code, out } = await heed(["show", "--json", "--layer", "0"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).texts).toHaveLength(2);
+  });
+});
+
+describe("values", () => {
+  it("run prints a small output, and with --values lse and weights too", async () => {
+    writeFileSync(join(work, "s.npz"), await writeNpz({ q: small, k: small, v: small }));
+    const { output, lse } = scaledDotProductAttention(small, small, small, { isCausal: true });
+    const plain = await heed(["run", "s.npz", "--causal"]);
+    const rows = output.toString().split("\n").slice(1).join("\n");
+    expect(plain.out).toContain(`\noutput [3, 2] float32\n${rows}\n`);
+    expect(plain.out).not.toContain("lse");
+    const all = await heed(["run", "s.npz", "--causal", "--values"]);
+    expect(all.out).toContain(`\nlse [3] float32\n${lse.toString().split("\n")[1]}`);
+    const json = JSON.parse((await heed(["run", "s.npz", "--causal", "--values", "--json"])).out);
+    expect(json.values).toEqual({ output: output.toArray(), lse: lse.toArray() });
+    // A large output is printed only where it is asked for, by its edges.
+    expect((await heed(["run", "qkv.npz"])).out).not.toContain("[[");
+    expect((await heed(["run", "qkv.npz", "--values"])).out).toMatch(
+      /output \[2, 4, 33, 8\] float32\n\[\[\[\[.*…/,
+    );
+  });
+
+  it("inspect prints small tensors, and all with --values", async () => {
+    const ids = tensor(Int32Array.of(7, -1), [2], "int32");
+    const flags = tensor(Uint8Array.of(1, 0), [2], "bool");
+    const long = tensor(new Float32Array(2000), [2000]);
+    writeFileSync(join(work, "m.safetensors"), writeSafetensors({ small, ids, flags, long }));
+    const { out } = await heed(["inspect", "m.safetensors"]);
+    expect(out).toContain("\nsmall [3, 2] float32\n[[1, 2],\n [3, 4],\n [0, 1]]\n");
+    expect(out).toMatch(/\nids \[2\] int32\n\[ 7, -1\]/);
+    expect(out).toMatch(/\nflags \[2\] bool\n\[ true, false\]/);
+    expect(out).not.toContain("long [2000]");
+    expect((await heed(["inspect", "m.safetensors", "--values"])).out).toContain(
+      "\nlong [2000] float32\n[0, 0, 0, …, 0, 0, 0]\n",
+    );
+    const json = JSON.parse((await heed(["inspect", "m.safetensors#ids", "--values", "--json"])).out);
+    expect(json.tensors[0].values).toEqual([7, -1]);
+  });
+});
+
+describe("--causal where arrays are opened", () => {
+  const scores = (seed: number) =>
+    tensor(
+      Float32Array.from({ length: 24 }, (_, i) => Math.sin(seed + i)),
+      [2, 3, 4],
+    );
+
+  it("figure shows q and k of an npz as a decoder's", async () => {
+    const [q, k] = [scores(1), scores(2)];
+    writeFileSync(join(work, "a.npz"), await writeNpz({ q, k }));
+    const { weights } = scaledDotProductAttention(q, k, k, { attnMask: causal(), returnWeights: true });
+    const last = weights.toFloat64().slice(9 + 6);
+    for (const [extra, first] of [
+      [["--causal"], ["1", "masked", "masked"]],
+      [[], [expect.any(String), expect.stringMatching(/^0\.\d/), expect.stringMatching(/^0\.\d/)]],
+    ] as const) {
+      const args = ["figure", "a.npz", "--layer", "0", "--head", "1", "-o", "w.csv", ...extra];
+      expect(await heed(args)).toMatchObject({ code: 0 });
+      const [, ...rows] = readFileSync(join(work, "w.csv"), "utf8").trim().split(/\r?\n/);
+      const cells = rows.map((line) => line.split(",").slice(1));
+      expect(cells[0]).toEqual(first);
+      // The last query sees all keys either way.
+      expect(cells[2].map(Number)).toEqual([...last].map((x) => expect.closeTo(x, 5)));
+    }
+  });
+
+  it("html takes it, weights and files with a recipe say that it is not used, and a text refuses it", async () => {
+    writeFileSync(
+      join(work, "w.npz"),
+      await writeNpz({
+        attn: tensor([
+          [
+            [1, 0],
+            [0.5, 0.5],
+          ],
+        ]),
+      }),
+    );
+    expect(await heed(["figure", "w.npz", "--causal", "-o", "w.svg"])).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^warning: .* holds weights, .* the given recipe is not used/m),
+    });
+    expect(await heed(["show", "the old ship", "-o", "r.safetensors"])).toMatchObject({ code: 0 });
+    expect(await heed(["figure", "r.safetensors", "--causal", "-o", "w.svg"])).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/has a recipe of its own; the given one is not used/),
+    });
+    expect(await heed(["figure", "--text", "a b", "--causal", "-o", "w.svg"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--causal goes with a file, not with --text"),
+    });
+  });
+});
+
+describe("--max-bytes", () => {
+  it("bounds what is taken into memory, and is named by the error", async () => {
+    for (const args of [
+      ["run", "qkv.npz"],
+      ["inspect", "qkv.npz", "--stats"],
+      ["convert", "qkv.npz", "o.npz"],
+      ["inspect", "qkv.safetensors", "--stats"],
+    ])
+      expect(await heed([...args, "--max-bytes", "1K"])).toMatchObject({
+        code: 1,
+        out: "",
+        err: expect.stringMatching(
+          /^heed \w+: qkv\.\w+: .*: \d+ bytes in memory; the limit is 1024 \(--max-bytes\)\n$/,
+        ),
+      });
+    expect(await heed(["run", "qkv.npz", "--max-bytes", "0.5G"])).toMatchObject({ code: 0 });
+    expect(await heed(["run", "qkv.npz", "--max-bytes", "much"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        '--max-bytes must be a size such as 500M or 16G (units of 1024), got "much"',
+      ),
+    });
+  });
+});
+
+describe("messages", () => {
+  it("name the command and no function of the library", async () => {
+    writeFileSync(join(work, "s.npz"), await writeNpz({ q: small, k: small, v: small }));
+    for (const [args, line] of [
+      [["figure", "nope.npz", "-o", "x.svg"], "heed figure: cannot open nope.npz: no such file or directory"],
+      [["view", "nope.npz"], "heed view: cannot open nope.npz: no such file or directory"],
+      [
+        ["figure", "--text", "a b", "--layer", "9", "-o", "x.svg"],
+        "heed figure: layer must be one of block self's layers, 0 to 3, got 9",
+      ],
+      [
+        ["show", "hi", "--model", "gpt2"],
+        /^heed show: there is no folder gpt2, and Hugging Face's cache .* "heed pull gpt2" downloads it/,
+      ],
+      [
+        ["show", "hi", "--model", "./none"],
+        /^heed show: there is no folder \.\/none\. A model is encoder or decoder/,
+      ],
+      [["show", "hi", "--model", "s.npz"], /^heed show: s\.npz is a file; a model is a folder/],
+    ] as const) {
+      const { code, err } = await heed(args);
+      expect([args, code]).toEqual([args, 1]);
+      expect(err.trimEnd()).toEqual(typeof line === "string" ? line : expect.stringMatching(line));
+    }
+  });
+});
+
+describe("completions", () => {
+  it.runIf(unix)("bash completes commands, options, their values and files", async () => {
+    const script = await heed(["completions", "bash"]);
+    expect(script.code).toBe(0);
+    writeFileSync(join(work, "heed.bash"), script.out);
+    const complete = (...words: string[]) =>
+      execFileSync(
+        "bash",
+        [
+          "-c",
+          `source heed.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _heed; printf "%s\\n" "\${COMPREPLY[@]}"`,
+          "bash",
+          ...words,
+        ],
+        { cwd: work, encoding: "utf8" },
+      )
+        .trim()
+        .split("\n");
+    expect(complete("heed", "r")).toEqual(["run"]);
+    expect(complete("heed", "run", "--lay")).toEqual(["--layout"]);
+    expect(complete("heed", "run", "--layout", "")).toEqual(["bhsd", "bshd"]);
+    expect(complete("heed", "run", "qkv.n")).toEqual(["qkv.npz"]);
+    expect(complete("heed", "show", "--simd", "re")).toEqual(["relaxed", "reference"]);
+    expect(complete("heed", "figure", "--ramp", "")).toEqual(["plum", "cividis", "grey"]);
+    expect(complete("heed", "completions", "f")).toEqual(["fish"]);
+    expect(complete("heed", "show", "--model", "enc")).toEqual(["encoder"]);
+  });
+
+  it("every shell's script has every command and option of the table", async () => {
+    const table = JSON.parse((await heed(["completions", "--json"])).out);
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const { out } = await heed(["completions", shell]);
+      for (const { name, options } of table) {
+        expect(out).toContain(name);
+        for (const option of options)
+          expect(out).toContain(shell === "fish" ? `-l ${option.name} ` : `--${option.name}`);
+      }
+    }
+    expect(await heed(["completions", "tcsh"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('there are completions for bash, zsh, fish, got "tcsh"'),
+    });
+  });
+});
