@@ -77,6 +77,24 @@ export const PAGES: readonly Listed[] = [
     load: () => of(import("./heads/page.ts")),
   },
   {
+    name: "shapes",
+    title: "Shapes",
+    point:
+      "Two boxes can be multiplied where they share an edge. Know the edges, and you know every shape, its cost, and where a program breaks.",
+    minutes: 7,
+    needs: ["steps", "heads"],
+    load: () => of(import("./shapes/page.ts")),
+  },
+  {
+    name: "cost",
+    title: "Cost",
+    point:
+      "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are made, used and forgotten.",
+    minutes: 7,
+    needs: ["shapes"],
+    load: () => of(import("./cost/page.ts")),
+  },
+  {
     name: "scorers",
     title: "Dot, scaled, additive",
     point:

@@ -74,8 +74,8 @@ export interface Listings<S extends State, N> {
   python(view: View<S, N>): string;
   /** What both print, line by line, from the numbers of the picture. */
   printed(view: View<S, N>): string;
-  /** Part of the line that the picture is about now; undefined for none. */
-  lit?(view: View<S, N>): string | undefined;
+  /** Part of the line that the picture is about now, or such a part for each language; undefined for none. */
+  lit?(view: View<S, N>): string | readonly string[] | undefined;
   /** Names of variables, each with the mark in the picture that shows it. */
   readonly names: Readonly<Record<string, string>>;
 }

@@ -59,7 +59,7 @@ export function renderStage<S extends State, N>(page: Page<S, N>, view: View<S, 
 /** Code in two languages, the line that the picture is about now marked, and what it prints. */
 export function renderCode<S extends State, N>(page: Page<S, N>, view: View<S, N>): Markup {
   const { code } = page;
-  const lit = code.lit?.(view);
+  const lit = [code.lit?.(view) ?? []].flat();
   return html`<div class="code ts"><pre tabindex="0" aria-label="TypeScript">${listing(code.typescript(view), lit, code.names)}</pre></div>
 <div class="code py"><pre tabindex="0" aria-label="NumPy">${listing(code.python(view), lit, code.names)}</pre></div>
 <p class="small">Both print, for what the picture shows now:</p>
@@ -68,7 +68,7 @@ export function renderCode<S extends State, N>(page: Page<S, N>, view: View<S, N
 
 const WORD = /[A-Za-z_][A-Za-z_0-9]*/g;
 
-function listing(text: string, lit: string | undefined, names: Readonly<Record<string, string>>): Markup {
+function listing(text: string, lit: readonly string[], names: Readonly<Record<string, string>>): Markup {
   const lines = text.trimEnd().split("\n");
   return html`${lines.map((line) => {
     const inside: Content[] = [];
@@ -82,7 +82,7 @@ function listing(text: string, lit: string | undefined, names: Readonly<Record<s
       from = match.index + match[0].length;
     }
     inside.push(line.slice(from));
-    return lit !== undefined && line.includes(lit)
+    return lit.some((part) => line.includes(part))
       ? html`<mark>${inside}</mark>\n`
       : html`<span>${inside}</span>\n`;
   })}`;

@@ -130,7 +130,7 @@ svg .cell{stroke:none}
 svg .dots{stroke:var(--weight);stroke-opacity:.5;stroke-linecap:round;stroke-width:3}
 svg .cursor{stroke:var(--ink);stroke-dasharray:3 3;stroke-width:1.5;opacity:0}svg g:focus-visible>.cursor{opacity:1}
 svg .hatched{stroke:var(--hatch);stroke-width:1}
-svg .drag{cursor:ns-resize;touch-action:none}svg .drag.free{cursor:grab}svg .press{cursor:pointer}
+svg .drag{cursor:ns-resize;touch-action:none}svg .drag.free{cursor:grab}svg .drag.across{cursor:ew-resize}svg .press{cursor:pointer}
 svg .hit{fill:transparent;stroke:none}
 svg .drag:focus-visible .grip,svg .press:focus-visible .grip{stroke:var(--query);stroke-width:2.5}
 svg g:focus-visible{outline:2px solid var(--query);outline-offset:2px}

@@ -20,3 +20,20 @@ export function wordsOf(sentence: string, count = 12): string[] {
 
 /** A score as listings have it: three digits after the point. */
 export const roundScore = (score: number): number => Math.round(score * 1000) / 1000;
+
+/** A count as people say it: 51,200, 6.6 million, 3.3 trillion. */
+export function count(value: number): string {
+  for (const [size, name] of COUNTS) if (value >= size) return `${number(value / size)} ${name}`;
+  return value.toLocaleString("en-US");
+}
+const COUNTS = [
+  [1e12, "trillion"],
+  [1e9, "billion"],
+  [1e6, "million"],
+] as const;
+
+/** Bytes as people say them: 12.8 KiB, 48 GiB. */
+export function byteCount(bytes: number): string {
+  const unit = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
+  return `${number(bytes / 1024 ** unit)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}

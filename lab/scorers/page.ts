@@ -2,7 +2,7 @@
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { byteCount, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
 
 type Seen = View<Scorers, ScorersNumbers>;
@@ -15,14 +15,7 @@ const MOST = Math.log(64);
 
 export const initial: Scorers = { power: 6, n: 256, race: 0, guess1: -1 };
 
-const size = (bytes: number) =>
-  bytes === 0 ? "0" : bytes >= 2 ** 20 ? `${number(bytes / 2 ** 20)} MiB` : `${number(bytes / 1024)} KiB`;
-const count = (value: number) =>
-  value >= 1e9
-    ? `${number(value / 1e9)} billion`
-    : value >= 1e6
-      ? `${number(value / 1e6)} million`
-      : value.toLocaleString("en-US");
+const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
 
 function picture(view: Seen): string {
   const { numbers: n, state, wide } = view;

@@ -1,0 +1,153 @@
+/**
+ * Cost: what a layer of twelve heads takes for n words, from heed's own plans (nothing is computed for those), and what one head
+ * took here, measured. Sizes are those of a small model: 12 heads of 64 numbers, so 768 numbers a word.
+ */
+import {
+  explain,
+  explainMatmul,
+  randn,
+  scaledDotProductAttention,
+  type TensorLike,
+} from "../../src/index.ts";
+
+/** What a reader changes. */
+export type Cost = {
+  /** Exponent of the number of words: n = 2^power, 4 to 20. */
+  readonly power: number;
+  /** What the plot shows: "work" or "time"; a narrow picture can show "memory" instead. */
+  readonly show: string;
+  /** Whether the model writes one word at a time, with keys and values of all earlier words kept. */
+  readonly one: boolean;
+  /** 0: nothing measured; 1: up to 1,024 words; 2: 4,096 too. */
+  readonly run: number;
+  /** Milliseconds that the reader expects of 4,096 words; 0 for no guess yet. */
+  readonly ghost: number;
+  readonly guess1: number;
+};
+
+/** A number of words, and what attention, the projections and one new word take there: multiplications and additions. */
+export interface CostPoint {
+  readonly n: number;
+  readonly attention: number;
+  readonly projections: number;
+  readonly one: number;
+}
+
+/** What the picture shows. */
+export interface CostNumbers {
+  readonly now: CostPoint;
+  /** The same for 16, 32, … 1,048,576 words. */
+  readonly curve: readonly CostPoint[];
+  /** Bytes of all weights if they are kept; of queries, keys, values and output; that heed uses beyond those. */
+  readonly weights: number;
+  readonly tensors: number;
+  readonly workspace: number;
+  /** Keys and values of n words in twelve layers, float16. */
+  readonly cache: number;
+  /** Where all weights fill 2 GiB, and where attention takes as much as the projections. */
+  readonly full: number;
+  readonly even: number;
+  /** Words and milliseconds of one head, measured here. */
+  readonly measured: readonly (readonly [n: number, ms: number])[];
+}
+
+export const HEADS = 12;
+export const WIDTH = 64;
+export const LAYERS = 12;
+const MODEL = HEADS * WIDTH;
+const LIMIT = 2 ** 31;
+const SMALL = [64, 128, 256, 512, 1024] as const;
+export const LARGE = 4096;
+
+/** A tensor without its memory: one number, read everywhere. Plans read its shape only. */
+const sized = (shape: readonly number[]): TensorLike => ({
+  data: new Float32Array(1),
+  shape,
+  strides: shape.map(() => 0),
+  dtype: "float32",
+});
+
+const planOf = (queries: number, n: number) => {
+  const keys = sized([HEADS, n, WIDTH]);
+  return explain(sized([HEADS, queries, WIDTH]), keys, keys);
+};
+
+function pointAt(n: number): CostPoint {
+  const projection = explainMatmul(sized([n, MODEL]), sized([MODEL, MODEL])).operations;
+  return {
+    n,
+    attention: planOf(n, n).operations,
+    projections: 4 * projection,
+    one: planOf(1, n).operations,
+  };
+}
+
+/** The smallest n from which on `reached` holds. */
+function firstLength(reached: (n: number) => boolean): number {
+  let [low, high] = [1, 2 ** 20];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (reached(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+let fixed: { readonly curve: readonly CostPoint[]; readonly full: number; readonly even: number } | undefined;
+
+/** What does not depend on the state. */
+function constants() {
+  fixed ??= {
+    curve: Array.from({ length: 17 }, (_, i) => pointAt(2 ** (i + 4))),
+    full: firstLength((n) => planOf(n, n).weightsBytes! >= LIMIT),
+    even: firstLength((n) => {
+      const { attention, projections } = pointAt(n);
+      return attention >= projections;
+    }),
+  };
+  return fixed;
+}
+
+/** Milliseconds of one head on n words: the best of several calls in about 60 ms, at least two. */
+function timeOf(n: number): number {
+  const [query, key, value] = [1, 2, 3].map((seed) => randn([n, WIDTH], { seed }));
+  let best = Number.POSITIVE_INFINITY;
+  const begin = performance.now();
+  for (let turn = 0; turn < 2 || (turn < 200 && performance.now() - begin < 60); turn++) {
+    const start = performance.now();
+    scaledDotProductAttention(query, key, value);
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
+
+/** What was measured; forgotten when nothing is to be measured. */
+let measured: (readonly [n: number, ms: number])[] = [];
+
+/** The numbers of a state. Measuring tells each point as it comes. */
+export async function compute(
+  { power, run }: Cost,
+  tell?: (numbers: CostNumbers, progress: number) => void,
+): Promise<CostNumbers> {
+  const n = Math.round(2 ** power);
+  const plan = planOf(n, n);
+  const bytes = Float32Array.BYTES_PER_ELEMENT;
+  const numbers = {
+    ...constants(),
+    now: pointAt(n),
+    weights: plan.weightsBytes!,
+    tensors: 4 * HEADS * n * WIDTH * bytes,
+    workspace: plan.bytes,
+    cache: LAYERS * 2 * HEADS * n * WIDTH * 2,
+  };
+  if (run === 0) measured = [];
+  const wanted = run === 0 ? [] : run === 1 ? SMALL : [...SMALL, LARGE];
+  for (const [i, size] of wanted.entries()) {
+    if (measured.some(([known]) => known === size)) continue;
+    measured.push([size, timeOf(size)]);
+    tell?.({ ...numbers, measured: [...measured] }, (i + 1) / wanted.length);
+    // Lets the answer go out before the next call.
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return { ...numbers, measured: measured.filter(([size]) => (wanted as readonly number[]).includes(size)) };
+}

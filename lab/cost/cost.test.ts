@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { compute } from "./compute.ts";
+import { initial } from "./page.ts";
+
+test("attention takes 4·n²·d operations, the projections 8·n·d², and they are equal at n = 2·d", async () => {
+  const { curve, even, now } = await compute(initial);
+  const d = 768;
+  expect(curve.map(({ n }) => n)).toEqual(Array.from({ length: 17 }, (_, i) => 2 ** (i + 4)));
+  for (const { n, attention, projections, one } of [...curve, now]) {
+    expect(attention).toBe(4 * n * n * d);
+    expect(projections).toBe(8 * n * d * d);
+    expect(one).toBe(4 * n * d);
+  }
+  expect(even).toBe(2 * d);
+});
+
+test("all weights fill 2 GiB from 6,689 words on, and heed's own memory does not grow with them", async () => {
+  const { full, weights, cache } = await compute(initial);
+  expect(full).toBe(Math.ceil(Math.sqrt(2 ** 31 / 48)));
+  expect(weights).toBe(4 * 12 * 32768 ** 2);
+  expect(cache).toBe(2 * 2 * 12 * 768 * 32768);
+  const [some, many] = await Promise.all([15, 20].map((power) => compute({ ...initial, power })));
+  expect(many.workspace).toBe(some.workspace);
+});
+
+test("a run hands out each time as it is measured, keeps it while the guess moves, and Reset forgets it", async () => {
+  const counts: number[] = [];
+  const first = await compute({ ...initial, run: 1 }, ({ measured }) => counts.push(measured.length));
+  expect(counts).toEqual([1, 2, 3, 4, 5]);
+  expect(first.measured.map(([n]) => n)).toEqual([64, 128, 256, 512, 1024]);
+  for (const [, ms] of first.measured) expect(ms).toBeGreaterThan(0);
+  const again = await compute({ ...initial, run: 1, ghost: 12 });
+  expect(again.measured).toEqual(first.measured);
+  expect((await compute(initial)).measured).toEqual([]);
+}, 60_000);

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compute, type Shapes } from "./compute.ts";
+import { initial, page } from "./page.ts";
+
+const numbers = (change: Partial<Shapes>) => compute(page.check({ ...initial, ...change }));
+
+test("weights are queries × keys, the output has the rows of Q and the columns of V", () => {
+  const size = fc.integer({ min: 1, max: 24 });
+  fc.assert(
+    fc.property(fc.tuple(size, size, size, size), fc.integer({ min: 1, max: 3 }), ([n, m, dk, dv], h) => {
+      const got = numbers({ b: 2, h, n, m, dk, dv, self: false });
+      const lead = h === 1 ? [2] : [2, h];
+      expect(got.weights).toEqual([...lead, n, m]);
+      expect(got.output).toEqual([...lead, n, dv]);
+      expect(got.operations).toBe(2 * 2 * h * n * m * (dk + dv));
+      expect(got.bytes).toBe(4 * 2 * h * n * m);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("keys of another length and a V turned over are refused with the library's own message", () => {
+  expect(numbers({ wrong: "key", kd: 48 }).error).toMatch(/same head size dk, got 64 and 48/);
+  expect(numbers({ wrong: "value" }).error).toMatch(/same length Nk, got 10 and 64/);
+  expect(numbers({ wrong: "value", dv: 10 })).toMatchObject({ error: "", output: [32, 10, 10] });
+});
+
+test("with swapped axes nothing is refused, and heads look at heads", () => {
+  expect(numbers({ wrong: "axes", h: 8 })).toMatchObject({
+    error: "",
+    weights: [32, 10, 8, 8],
+    output: [32, 10, 8, 64],
+  });
+});
+
+test("a layer has the same parameters with any number of heads, and refuses a number that does not divide", () => {
+  for (const h of [1, 2, 4, 8, 16]) {
+    const { layer } = numbers({ view: "layer", h });
+    expect(layer).toMatchObject({
+      parameters: 4 * 64 * 64,
+      query: [h, 10, 64 / h],
+      output: [10, 64],
+      error: "",
+    });
+    expect(layer.operations).toBe(4 * 2 * 10 * 64 * 64 + 4 * 10 * 10 * 64);
+  }
+  expect(numbers({ view: "layer", h: 7 }).layer.error).toMatch(/numHeads must divide embedDim/);
+});
