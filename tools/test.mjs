@@ -179,19 +179,7 @@ if (parts.includes("browser")) {
   heading("the browser tests in Chromium");
   if (built) await playwright();
   else tally.skip("the browser tests", "the build failed");
-  heading("the built package in Chromium");
-  if (built) await script("Chromium", node, [at("tests/platforms/browser.mjs")], 300);
-  else tally.skip("the built package in Chromium", "the build failed");
   if (built) await script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], 120);
-  // The explorer: the element itself, the page that is served and the one-file page, React and notebooks.
-  for (const name of ["element", "page", "page-wrappers"]) {
-    heading(`the explorer in Chromium: ${name}`);
-    if (built) await script(`the explorer, ${name}`, node, [at(`tests/explorer/${name}.mjs`)], 600);
-    else tally.skip(`the explorer in Chromium: ${name}`, "the build failed");
-  }
-  heading("the Lab in Chromium");
-  if (built) await script("the Lab", node, [at("tests/lab/lab.mjs")], 600);
-  else tally.skip("the Lab in Chromium", "the build failed");
 }
 
 if (parts.includes("package")) {

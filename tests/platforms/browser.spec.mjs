@@ -4,19 +4,16 @@
  * clear warning, the same bits), a page whose content security policy forbids WebAssembly (the reference level, one
  * clear warning), and a worker of a page. Files are served from memory on loopback, each kind of page under its own
  * first path part, so that headers follow from the address.
- * Where no Chromium can be had the checks are left out, and said to be.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Tally } from "../../tools/tally.mjs";
+import { expect, test } from "@playwright/test";
 import { LARGE } from "./cases.mjs";
-import { launchChromium, NO_CHROMIUM } from "./chromium.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
-const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 
 /** Every file that is served: path on the server to its bytes. @type {Map<string, Buffer>} */
 const files = new Map();
@@ -61,38 +58,32 @@ const server = createServer((request, response) => {
 });
 
 /**
- * Opens a page and gives what it logged.
- * @param {import("@playwright/test").Browser} browser
+ * Opens an address and gives what the page logged.
+ * @param {import("@playwright/test").Page} page
  * @param {string} address
  */
-async function visit(browser, address) {
-  const page = await browser.newPage();
+async function visit(page, address) {
   /** @type {string[]} */
   const warnings = [];
   /** @type {string[]} */
   const errors = [];
-  try {
-    /** @type {any} */
-    const found = await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no result after 90 s; ${errors.join("; ")}`)), 90_000);
-      page.on("pageerror", (error) => errors.push(`${error}`));
-      page.on("requestfailed", (request) => errors.push(`${request.url()} failed`));
-      page.on("console", (message) => {
-        const text = message.text();
-        if (text.startsWith("RESULT ")) {
-          clearTimeout(timer);
-          resolve(JSON.parse(text.slice(7)));
-        } else if (message.type() === "warning") warnings.push(text);
-        else errors.push(text);
-      });
-      page.goto(address).catch(reject);
+  /** @type {any} */
+  const found = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no result after 90 s; ${errors.join("; ")}`)), 90_000);
+    page.on("pageerror", (error) => errors.push(`${error}`));
+    page.on("requestfailed", (request) => errors.push(`${request.url()} failed`));
+    page.on("console", (message) => {
+      const text = message.text();
+      if (text.startsWith("RESULT ")) {
+        clearTimeout(timer);
+        resolve(JSON.parse(text.slice(7)));
+      } else if (message.type() === "warning") warnings.push(text);
+      else errors.push(text);
     });
-    return { found, warnings, errors };
-  } catch (error) {
-    return { found: { error: `${error}` }, warnings, errors };
-  } finally {
-    await page.close();
-  }
+    page.goto(address).catch(reject);
+  });
+  expect(found.error).toBeUndefined();
+  return { found, warnings, errors };
 }
 
 /** The first few of many lines. @param {string[]} lines */
@@ -110,10 +101,6 @@ const bits = new Map();
  *   may have where that is not what was asked for
  */
 function judge(name, found, want = {}) {
-  if (found.error !== undefined) {
-    tally.check(name, found.error);
-    return;
-  }
   for (const { simd, threads, results } of found.runs) {
     const problems = [];
     const level = simd || want.level;
@@ -128,7 +115,7 @@ function judge(name, found, want = {}) {
       bits.set(key, known);
       if (got !== known) problems.push(`${what}: bits ${got}, elsewhere ${known}`);
     }
-    tally.check(`${name}, ${simd || "as it chooses"}, threads ${threads}`, short(problems));
+    expect.soft(short(problems), `${name}, ${simd || "as it chooses"}, threads ${threads}`).toBe("");
   }
 }
 
@@ -142,53 +129,52 @@ function judge(name, found, want = {}) {
 function warned(name, { warnings, errors }, about, quiet) {
   const fits = about === null ? warnings.length === 0 : warnings.length === 1 && about.test(warnings[0]);
   const want = about === null ? "no warning" : `one warning about ${about.source}`;
-  tally.check(`${name}: ${want}`, fits ? "" : `got ${JSON.stringify(warnings)}`);
+  expect.soft(fits, `${name}: ${want}; got ${JSON.stringify(warnings)}`).toBe(true);
   const loud = errors.filter((text) => quiet === undefined || !quiet.test(text));
-  tally.check(`${name}: no errors on the console`, loud.join("; "));
+  expect.soft(loud, `${name}: no errors on the console`).toEqual([]);
 }
 
-async function main() {
-  const browser = await launchChromium();
-  if (browser === undefined) {
-    tally.skip("the browser checks", NO_CHROMIUM);
-    return;
-  }
+// One after another, in one worker: every page is compared with the bits of the pages before it.
+test.describe.configure({ mode: "default" });
+
+let base = "";
+test.beforeAll(async () => {
   await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  const base = `http://127.0.0.1:${port}`;
-  try {
-    const levels = "simd=relaxed,strict,reference";
-    let reported = await visit(browser, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
-    tally.check(
-      "isolated page: is isolated",
-      reported.found.isolated === true ? "" : "crossOriginIsolated is false",
-    );
-    judge("isolated page", reported.found);
-    warned("isolated page", reported, null);
+  base = `http://127.0.0.1:${port}`;
+});
+test.afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
 
-    reported = await visit(browser, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
-    judge("worker of an isolated page", reported.found);
-    warned("worker of an isolated page", reported, null);
+const levels = "simd=relaxed,strict,reference";
 
-    reported = await visit(browser, `${base}/plain/index.html?${levels}&threads=2`);
-    tally.check(
-      "plain page: is not isolated",
-      reported.found.isolated === false ? "" : "crossOriginIsolated is true",
-    );
-    judge("plain page", reported.found, { threads: 1 });
-    warned("plain page", reported, /isolat|SharedArrayBuffer/i);
+test("an isolated page computes every case on every level with 1, 2 and 3 threads", async ({ page }) => {
+  const reported = await visit(page, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
+  expect(reported.found.isolated).toBe(true);
+  judge("isolated page", reported.found);
+  warned("isolated page", reported, null);
+});
 
-    reported = await visit(browser, `${base}/strict/index.html?threads=1,2`);
-    judge("page without 'wasm-unsafe-eval'", reported.found, { level: "reference" });
-    // Chromium itself reports each refused compilation.
-    warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
-  } finally {
-    await browser.close();
-    server.close();
-    server.closeAllConnections();
-  }
-}
+test("a worker of an isolated page computes the same bits", async ({ page }) => {
+  const reported = await visit(page, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
+  judge("worker of an isolated page", reported.found);
+  warned("worker of an isolated page", reported, null);
+});
 
-await main();
-process.stdout.write(`${tally}\n`);
-process.exitCode = tally.failed > 0 ? 1 : 0;
+test("a page that is not isolated uses one thread, gives one warning and the same bits", async ({ page }) => {
+  const reported = await visit(page, `${base}/plain/index.html?${levels}&threads=2`);
+  expect(reported.found.isolated).toBe(false);
+  judge("plain page", reported.found, { threads: 1 });
+  warned("plain page", reported, /isolat|SharedArrayBuffer/i);
+});
+
+test("a page whose policy forbids WebAssembly computes with the reference and gives one warning", async ({
+  page,
+}) => {
+  const reported = await visit(page, `${base}/strict/index.html?threads=1,2`);
+  judge("page without 'wasm-unsafe-eval'", reported.found, { level: "reference" });
+  // Chromium itself reports each refused compilation.
+  warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
+});

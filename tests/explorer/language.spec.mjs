@@ -1,6 +1,7 @@
 // @ts-check
 /** Tokens in their own language: `lang` on every token's text where the data names one, on nothing else, and nowhere where it names none. */
-import { settled, visit } from "./site.mjs";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
 
 const TOKENS = ["القمر", "فوق", "البحر", "والقمر", "بعيد", "."];
 const VIEWS = [
@@ -12,44 +13,39 @@ const VIEWS = [
   "#v1/model?i=3&j=0",
 ];
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function language(browser, base, tally) {
-  const heads = { tokens: TOKENS, recipe: { mask: "causal" } };
-  tally.check(
-    "tokens of a named language have it, in each view, and nothing else has",
-    await visit(browser, base, { heads, hash: VIEWS[0] }, async (page) => {
-      await everyView(page, undefined);
-      await page.evaluate(
-        async (wanted) => {
-          const { view, made } = /** @type {any} */ (globalThis);
-          await view.open({ ...made(wanted), lang: "AR" });
-        },
-        /** @type {any} */ (heads),
-      );
-      await everyView(page, "ar");
-    }),
-  );
-  tally.check(
-    "and so has the one-file page",
-    await visit(browser, base, { heads, hash: VIEWS[4] }, async (page) => {
-      const text = await page.evaluate(
-        async (wanted) => {
-          const { view, made } = /** @type {any} */ (globalThis);
-          await view.open({ ...made(wanted), lang: "ar" });
-          return view.toHTML();
-        },
-        /** @type {any} */ (heads),
-      );
-      await page.route("**/one.html", (route) => route.fulfill({ contentType: "text/html", body: text }));
-      await page.goto(`${base}/one.html${VIEWS[4]}`);
-      await page.waitForFunction(
-        () => /** @type {any} */ (document.querySelector("attention-view"))?.store !== undefined,
-      );
-      await settled(page);
-      check(await tokens(page), "ar", "the one-file page");
-    }),
-  );
-}
+const heads = { tokens: TOKENS, recipe: { mask: "causal" } };
+
+test("tokens of a named language have it, in each view, and nothing else has", ({ visit }) =>
+  visit({ heads, hash: VIEWS[0] }, async (page) => {
+    await everyView(page, undefined);
+    await page.evaluate(
+      async (wanted) => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        await view.open({ ...made(wanted), lang: "AR" });
+      },
+      /** @type {any} */ (heads),
+    );
+    await everyView(page, "ar");
+  }));
+
+test("tokens in the one-file page have their language", ({ visit, site }) =>
+  visit({ heads, hash: VIEWS[4] }, async (page) => {
+    const text = await page.evaluate(
+      async (wanted) => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        await view.open({ ...made(wanted), lang: "ar" });
+        return view.toHTML();
+      },
+      /** @type {any} */ (heads),
+    );
+    await page.route("**/one.html", (route) => route.fulfill({ contentType: "text/html", body: text }));
+    await page.goto(`${site}/one.html${VIEWS[4]}`);
+    await page.waitForFunction(
+      () => /** @type {any} */ (document.querySelector("attention-view"))?.store !== undefined,
+    );
+    await settled(page);
+    check(await tokens(page), "ar", "the one-file page");
+  }));
 
 /** @param {import("@playwright/test").Page} page @param {string | undefined} lang */
 async function everyView(page, lang) {

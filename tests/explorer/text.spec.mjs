@@ -4,12 +4,11 @@
  * pointing and keys reach every number; long prose is elements only where it is seen.
  */
 import { codeOf, colorTable } from "heed/view";
-import { same } from "./fixtures.ts";
+import { same, test } from "./fixtures.ts";
 import { gaps } from "./frames.mjs";
-import { settled, visit } from "./site.mjs";
+import { settled } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
-/** @typedef {import("../../tools/tally.mjs").Tally} Tally */
 
 /** @param {Page} page @param {object} patch */
 async function set(page, patch) {
@@ -312,8 +311,5 @@ const CASES = {
   },
 };
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
-export async function text(browser, base, tally) {
-  for (const [name, { heads, hash, scheme, run }] of Object.entries(CASES))
-    tally.check(`text: ${name}`, await visit(browser, base, { heads, hash, scheme }, run));
-}
+for (const [name, { heads, hash, scheme, run }] of Object.entries(CASES))
+  test(name, ({ visit }) => visit({ heads, hash, scheme }, run));

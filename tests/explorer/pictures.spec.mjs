@@ -3,8 +3,10 @@
  * A picture never shows anything but its data: after each kind of change (another file of the same and of another size, head,
  * stage, mode, theme, window, scale, hidden keys, edits) every cell of every view is compared with the store's own numbers.
  */
+import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
-import { settled, visit } from "./site.mjs";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -54,26 +56,18 @@ const VIEWS = [
   ["row", { view: "row", table: false }, row],
 ];
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function pictures(browser, base, tally) {
-  for (const [view, state, read] of VIEWS) {
-    /** @type {string[]} */
-    const wrong = [];
-    const said = await visit(browser, base, { heads: { Nq: 8, seed: 20 } }, async (page) => {
+for (const [view, state, read] of VIEWS)
+  test(`every cell of the ${view} view is right after every kind of change`, async ({ visit }) => {
+    await visit({ heads: { Nq: 8, seed: 20 } }, async (page) => {
       await set(page, state);
-      for (const [change, make] of CHANGES) {
-        await make(page);
-        await set(page, state);
-        const problem = await soon(page, read);
-        if (problem !== "") wrong.push(`after "${change}": ${problem}`);
-      }
+      for (const [change, make] of CHANGES)
+        await test.step(change, async () => {
+          await make(page);
+          await set(page, state);
+          expect.soft(await soon(page, read), `after "${change}"`).toBe("");
+        });
     });
-    tally.check(
-      `every cell of the ${view} view after every kind of change`,
-      [said, ...wrong.slice(0, 6)].filter(Boolean).join("\n    "),
-    );
-  }
-}
+  });
 
 /** @param {Page} page @param {object} wanted */
 async function open(page, wanted) {

@@ -1,6 +1,7 @@
 // @ts-check
 /** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
-import { files, settled, visit } from "./site.mjs";
+import { test } from "./fixtures.ts";
+import { files, settled } from "./site.mjs";
 
 files.set("/bad.json", ["application/json", "[1, 2"]);
 files.set("/three.html", [
@@ -8,28 +9,16 @@ files.set("/three.html", [
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>three</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><attention-view theme="dark"></attention-view><attention-view layer="1" head="1" stage="scores"></attention-view><div id="host"></div></body></html>',
 ]);
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function embedding(browser, base, tally) {
-  tally.check(
-    "three on a page, one of them inside another shadow root",
-    await visit(browser, base, { path: "/three.html", heads: {} }, three),
-  );
-  tally.check("attributes, properties and events", await visit(browser, base, { heads: {} }, words));
-  tally.check("figures, from the element", await visit(browser, base, { heads: { Nq: 9 } }, figures));
-  tally.check(
-    "100 times removed and put back, nothing is left",
-    await visit(browser, base, { heads: {} }, leaks),
-  );
-  tally.check(
-    "without controls the picture fits 390 × 350 pixels",
-    await visit(browser, base, { heads: { Nq: 13 } }, small),
-  );
-  tally.check(
-    "it is as light or dark as the page around it",
-    await visit(browser, base, { heads: {}, scheme: "dark" }, scheme),
-  );
-  tally.check("an address that cannot be read is said", await visit(browser, base, {}, missing));
-}
+test("three on a page, one of them inside another shadow root, share nothing", ({ visit }) =>
+  visit({ path: "/three.html", heads: {} }, three));
+test("attributes, properties and events work", ({ visit }) => visit({ heads: {} }, words));
+test("the element makes figures: SVG, PNG and a page", ({ visit }) => visit({ heads: { Nq: 9 } }, figures));
+test("100 times removed and put back, nothing is left", ({ visit }) => visit({ heads: {} }, leaks));
+test("without controls the picture fits 390 × 350 pixels", ({ visit }) =>
+  visit({ heads: { Nq: 13 } }, small));
+test("it is as light or dark as the page around it", ({ visit }) =>
+  visit({ heads: {}, scheme: "dark" }, scheme));
+test("an address that cannot be read is reported", ({ visit }) => visit({}, missing));
 
 /** @param {import("@playwright/test").Page} page */
 async function three(page) {

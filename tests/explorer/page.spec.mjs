@@ -10,9 +10,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect, test } from "@playwright/test";
 import { openStore, renderFigure, writeBundle } from "heed/view";
-import { Tally } from "../../tools/tally.mjs";
-import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 import { figures, inputs } from "./inputs.mjs";
 
 /** @typedef {import("@playwright/test").Browser} Browser */
@@ -20,8 +19,10 @@ import { figures, inputs } from "./inputs.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
-const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const folder = mkdtempSync(join(tmpdir(), "heed-page-"));
+
+/** Every `heed` that was started. @type {import("node:child_process").ChildProcess[]} */
+const children = [];
 
 /**
  * Runs `heed` and gives the first line it prints, and a way to end it as Ctrl-C does.
@@ -30,6 +31,7 @@ const folder = mkdtempSync(join(tmpdir(), "heed-page-"));
  */
 function heed(...args) {
   const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), ...args], { cwd: folder });
+  children.push(child);
   let [out, err] = ["", ""];
   const closed = new Promise((resolve) => child.on("close", resolve));
   child.stderr.on("data", (text) => (err += text));
@@ -129,7 +131,7 @@ async function accessible(name, page) {
       const { violations } = await /** @type {any} */ (globalThis).axe.run(document);
       return violations.map((/** @type {any} */ one) => `${one.id} at ${one.nodes[0].target.join(" ")}`);
     });
-    tally.check(`${name}, ${colorScheme}: axe finds nothing`, found.slice(0, 5).join("; "));
+    expect.soft(found, `${name}, ${colorScheme}: axe finds nothing`).toEqual([]);
   }
 }
 
@@ -138,10 +140,9 @@ async function served(browser) {
   const { HEADERS } = await built("server/policy.js");
   const { line, end } = await heed("view", "run.safetensors", "pair.npz", "--no-open");
   const url = new URL(line);
-  tally.check(
-    "heed view prints an address of the loopback with a token",
-    /^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}#v1\/head\?/.test(line) ? "" : line,
-  );
+  expect
+    .soft(line, "heed view prints an address of the loopback with a token")
+    .toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}#v1\/head\?/);
   const { page, told: reported, close } = await watched(browser, url.origin);
   /** @type {string[]} */
   const wrong = [];
@@ -156,44 +157,26 @@ async function served(browser) {
   });
   await page.goto(line);
   await settled(page);
-  tally.check(
-    "the page is cross-origin isolated",
-    (await page.evaluate(() => crossOriginIsolated)) ? "" : "it is not",
-  );
-  tally.check("every answer has the exact headers", wrong.slice(0, 3).join("; "));
-  tally.check("data comes by byte range", statuses.has(206) ? "" : `statuses ${[...statuses]}`);
-  tally.check(
-    "its title names the file",
-    (await page.title()) === "run.safetensors · heed" ? "" : await page.title(),
-  );
+  expect.soft(await page.evaluate(() => crossOriginIsolated), "the page is cross-origin isolated").toBe(true);
+  expect.soft(wrong, "every answer has the exact headers").toEqual([]);
+  expect.soft([...statuses], "data comes by byte range").toContain(206);
+  expect.soft(await page.title(), "its title names the file").toBe("run.safetensors · heed");
   const store = await openStore(join(folder, "run.safetensors"));
   const { ref, cell, held: heldCell, weight } = await cursorCell(page);
   await store.load(ref);
   const here = store.cell(ref, cell[0], cell[1], "weights");
-  tally.check(
-    "it opens at a link that follows the pointer, with Node's weight",
-    heldCell === null && weight === here && weight > 0.05
-      ? ""
-      : `${JSON.stringify(heldCell)}: ${weight}, in Node ${here}`,
-  );
+  expect.soft(heldCell, "it opens at a link that follows the pointer").toBeNull();
+  expect.soft(weight, "its weight is Node's").toBe(here);
+  expect.soft(weight, "the link is a strong one").toBeGreaterThan(0.05);
   store.dispose();
   const tabs = page.locator("attention-view .sources button");
-  tally.check(
-    "a tab for each file",
-    (await tabs.allTextContents()).join() === "run,pair" ? "" : (await tabs.allTextContents()).join(),
-  );
+  expect.soft(await tabs.allTextContents(), "a tab for each file").toEqual(["run", "pair"]);
   await tabs.nth(1).click();
   await page.waitForFunction(() => document.title.startsWith("pair.npz"));
   await settled(page);
-  tally.check(
-    "the second file opens",
-    (await tabs.nth(1).getAttribute("aria-current")) === "page" ? "" : "its tab is not the current one",
-  );
+  expect.soft(await tabs.nth(1).getAttribute("aria-current"), "the second file opens").toBe("page");
   await accessible("the served page", page);
-  tally.check("no violation, no error, no request elsewhere", reported.slice(0, 5).join("; "));
-  await page.screenshot({
-    path: process.env.HEED_SHOTS ? join(process.env.HEED_SHOTS, "served.png") : undefined,
-  });
+  expect.soft(reported, "no violation, no error, no request elsewhere").toEqual([]);
 
   /** @param {string} name @param {string} address @param {RegExp} wanted */
   const notice = async (name, address, wanted) => {
@@ -201,8 +184,7 @@ async function served(browser) {
     await one.page.goto(address);
     const said = one.page.locator("#notice:not([hidden])");
     await said.waitFor({ timeout: 10_000 }).catch(() => {});
-    const text = (await said.count()) > 0 ? await said.textContent() : "nothing";
-    tally.check(name, wanted.test(text ?? "") ? "" : `it says ${text}`);
+    expect.soft((await said.count()) > 0 ? await said.textContent() : "nothing", name).toMatch(wanted);
     await one.close();
   };
   await notice("without its token the page says so", `${url.origin}/`, /lacks its token/);
@@ -238,11 +220,10 @@ async function served(browser) {
       await script("/attention-view.js"),
     ].filter((text) => text !== "");
   }, url.origin);
-  tally.check("a page of another site gets nothing", stolen.join("; ").slice(0, 200));
+  expect.soft(stolen, "a page of another site gets nothing").toEqual([]);
   await stranger.close();
 
-  tally.check("Ctrl-C ends heed view with 0", (await end()) === 0 ? "" : "another status");
-  await page.reload().catch(() => {});
+  expect.soft(await end(), "Ctrl-C ends heed view with 0").toBe(0);
   await close();
 }
 
@@ -253,13 +234,13 @@ async function oneFile(browser) {
   const file = await watched(browser, address, { offline: true });
   await file.page.goto(address);
   await settled(file.page);
-  tally.check("the file makes no request and breaks no rule", file.told.slice(0, 5).join("; "));
+  expect.soft(file.told, "the file makes no request and breaks no rule").toEqual([]);
   await accessible("the one-file page", file.page);
   await file.page.emulateMedia({ colorScheme: "light" });
   const hit = await file.page.evaluate(() => /** @type {any} */ (globalThis).hit);
-  tally.check("tokens with markup are text", hit === undefined ? "" : "a token ran as a script");
+  expect.soft(hit, "tokens with markup are text").toBeUndefined();
   const cell = await cursorCell(file.page);
-  tally.check("it opens at a cell", cell.weight > 0.05 ? "" : JSON.stringify(cell));
+  expect.soft(cell.weight, "it opens at a cell").toBeGreaterThan(0.05);
 
   const server = await heed("view", "run.safetensors", "--no-open");
   const page = await watched(browser, new URL(server.line).origin);
@@ -278,7 +259,7 @@ async function oneFile(browser) {
     if (differ === "") break;
     await page.page.waitForTimeout(250);
   }
-  tally.check("its pictures have the pixels of the served page's", differ);
+  expect.soft(differ, "its pictures have the pixels of the served page's").toBe("");
   await file.close();
   await page.close();
   await server.end();
@@ -317,34 +298,33 @@ async function figuresInPages(browser) {
   for (const { name, input, options } of figures) {
     const { svg } = await renderFigure(storeFrom(inputs[input]()), options);
     const other = drawn.find(([which]) => which === name)?.[1];
-    tally.check(
-      `figure ${name}: the page draws Node's bytes`,
-      other === svg ? "" : `${other?.length} and ${svg.length} characters`,
-    );
+    expect.soft(other === svg, `figure ${name}: the page draws Node's bytes`).toBe(true);
     const parsed = await page.evaluate((text) => {
       const document = new DOMParser().parseFromString(text, "image/svg+xml");
       return document.querySelector("parsererror")?.textContent ?? "";
     }, svg);
-    tally.check(`figure ${name} is well-formed`, parsed);
+    expect.soft(parsed, `figure ${name} is well-formed`).toBe("");
   }
-  tally.check("figures in a page: nothing on the console", reported.slice(0, 3).join("; "));
+  expect.soft(reported, "figures in a page: nothing on the console").toEqual([]);
   await close();
   await server.close();
 }
 
-const browser = await launchChromium(["--disable-gpu"]);
-if (browser === undefined) tally.skip("the explorer in a browser", NO_CHROMIUM);
-else
-  try {
-    writeFileSync(join(folder, "run.safetensors"), await writeBundle(inputs.hostile()));
-    const { writeNpz } = await import("heed/io");
-    const { query, key } = inputs.small().blocks[0].layers[0];
-    writeFileSync(join(folder, "pair.npz"), await writeNpz({ q: query, k: key }));
-    for (const [name, part] of Object.entries({ served, oneFile, figuresInPages }))
-      await part(browser).catch((error) => tally.check(name, `${error.stack}`.slice(0, 800)));
-  } finally {
-    await browser.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
-process.stdout.write(`${tally}\n`);
-process.exitCode = tally.failed > 0 ? 1 : 0;
+test.beforeAll(async () => {
+  writeFileSync(join(folder, "run.safetensors"), await writeBundle(inputs.hostile()));
+  const { writeNpz } = await import("heed/io");
+  const { query, key } = inputs.small().blocks[0].layers[0];
+  writeFileSync(join(folder, "pair.npz"), await writeNpz({ q: query, k: key }));
+});
+test.afterAll(() => {
+  // One that a failed test has left.
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("heed view serves the explorer: isolated, exact headers, byte ranges, a token, nothing for strangers", ({
+  browser,
+}) => served(browser));
+test("heed html writes one file that shows the same pictures from disk", ({ browser }) => oneFile(browser));
+test("figures drawn in a page have the bytes of figures drawn in Node", ({ browser }) =>
+  figuresInPages(browser));

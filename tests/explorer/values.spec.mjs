@@ -1,10 +1,10 @@
 // @ts-check
 /** What is drawn is what was computed: the color in the middle of sampled cells is the table's color of the weight. */
+import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
+import { test } from "./fixtures.ts";
 import { drawer } from "./heads.mjs";
-import { cellAt, settled, visit } from "./site.mjs";
-
-/** @typedef {import("../../tools/tally.mjs").Tally} Tally */
+import { cellAt, settled } from "./site.mjs";
 
 /** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
 const CASES = [
@@ -37,20 +37,9 @@ const CASES = [
   { name: "colored by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
 ];
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
-export async function values(browser, base, tally) {
-  for (const { name, ...asked } of CASES) {
-    /** @type {string[]} */
-    const wrong = [];
-    const said = await visit(browser, base, /** @type {any} */ (asked), async (page) => {
-      wrong.push(...(await onceDrawn(page)));
-    });
-    tally.check(`values drawn, ${name}`, [said, ...wrong.slice(0, 3)].filter(Boolean).join("\n    "));
-  }
-  await masked(browser, base, tally);
-  await nonFinite(browser, base, tally);
-  await thin(browser, base, tally);
-}
+for (const { name, ...asked } of CASES)
+  test(`values drawn, ${name}`, ({ visit }) =>
+    visit(/** @type {any} */ (asked), async (page) => expect(await onceDrawn(page)).toEqual([])));
 
 /**
  * What is still wrong once squares have had time to come: a busy machine draws them some frames later.
@@ -143,11 +132,9 @@ async function sample({ cells, points }) {
   return { drawn, numbers, range: Math.max(Math.abs(low), Math.abs(high)) };
 }
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
-async function masked(browser, base, tally) {
-  let problem = "";
+test("a masked cell is hatched, not colored", async ({ visit }) => {
   const asked = { heads: { Nq: 24, recipe: { mask: "causal" } } };
-  const said = await visit(browser, base, asked, async (page) => {
+  await visit(asked, async (page) => {
     const box = await cellAt(page, 3, 18);
     const colors = await page.evaluate(({ x, y, width, height }) => {
       const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
@@ -159,16 +146,13 @@ async function masked(browser, base, tally) {
       for (let at = 0; at < data.length; at += 4) found.add(data[at + 3] === 0 ? "clear" : "inked");
       return [...found];
     }, box);
-    if (colors.length !== 2) problem = `a masked cell has ${colors.join()}, not lines on clear ground`;
+    if (colors.length !== 2) throw new Error(`a masked cell has ${colors.join()}, not lines on clear ground`);
   });
-  tally.check("a masked cell is hatched, not colored", [said, problem].filter(Boolean).join("; "));
-}
+});
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
-async function nonFinite(browser, base, tally) {
-  let problem = "";
+test("what is no number is marked and counted", async ({ visit }) => {
   const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
-  const said = await visit(browser, base, asked, async (page) => {
+  await visit(asked, async (page) => {
     await settled(page);
     const drawn = await page.evaluate(() => {
       const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
@@ -181,20 +165,18 @@ async function nonFinite(browser, base, tally) {
     const caption = await page
       .locator("attention-view")
       .evaluate((view) => view.shadowRoot?.querySelector("[part=caption]")?.textContent ?? "");
-    if (drawn < 3 * 100) problem = `only ${drawn} pixels are marked as no numbers`;
-    if (!/3 weights are not numbers/.test(caption)) problem += ` the caption says: ${caption}`;
+    expect(drawn, "pixels marked as not a number").toBeGreaterThanOrEqual(3 * 100);
+    expect(caption).toMatch(/3 weights are not numbers/);
   });
-  tally.check("what is no number is marked and counted", [said, problem].filter(Boolean).join("; "));
-}
+});
 
-/** A pattern one cell wide survives being made 20 times smaller. @param {import("@playwright/test").Browser} browser @param {string} base @param {Tally} tally */
-async function thin(browser, base, tally) {
-  let problem = "";
+/** A pattern one cell wide survives being made 20 times smaller. */
+test("thin patterns survive thumbnails", async ({ visit }) => {
   const asked = {
     heads: { Nq: 512, heads: 2, layers: 2, d: 16, plant: /** @type {const} */ ("previous") },
     hash: "#v1/model",
   };
-  const said = await visit(browser, base, asked, async (page) => {
+  await visit(asked, async (page) => {
     await page
       .waitForFunction(
         () => {
@@ -210,8 +192,7 @@ async function thin(browser, base, tally) {
         { timeout: 15_000 },
       )
       .catch(() => {
-        problem = "the diagonals of previous-token heads are not there";
+        throw new Error("the diagonals of previous-token heads are not there");
       });
   });
-  tally.check("thin patterns survive thumbnails", [said, problem].filter(Boolean).join("; "));
-}
+});

@@ -1,6 +1,6 @@
 // @ts-check
 /** On paper: the picture with its caption and legend, dark on white whatever the page looks like, on one sheet of its size. */
-import { visit } from "./site.mjs";
+import { test } from "./fixtures.ts";
 
 const HEADS = { Nq: 16, layers: 2, heads: 3, recipe: { mask: "causal" } };
 const VIEWS = [
@@ -17,15 +17,10 @@ const LOOKS = /** @type {const} */ ([
   { look: "a dark phone", scheme: "dark", theme: "auto", width: 360 },
 ]);
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function print(browser, base, tally) {
-  for (const { look, theme, ...asked } of LOOKS)
-    for (const hash of look === "a dark page" ? VIEWS : VIEWS.slice(0, 1))
-      tally.check(
-        `printed from ${look}: ${hash}`,
-        await visit(browser, base, { ...asked, heads: HEADS, hash }, (page) => onPaper(page, theme)),
-      );
-}
+for (const { look, theme, ...asked } of LOOKS)
+  for (const hash of look === "a dark page" ? VIEWS : VIEWS.slice(0, 1))
+    test(`printed from ${look}, ${hash} is dark on white, on one sheet of its size`, ({ visit }) =>
+      visit({ ...asked, heads: HEADS, hash }, (page) => onPaper(page, theme)));
 
 /** @param {import("@playwright/test").Page} page @param {string} theme */
 async function onPaper(page, theme) {

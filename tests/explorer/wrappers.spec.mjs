@@ -8,16 +8,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect, test } from "@playwright/test";
 import { writeBundle } from "heed/view";
 import { rolldown } from "rolldown";
-import { Tally } from "../../tools/tally.mjs";
-import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 import { inputs } from "./inputs.mjs";
 
-/** @typedef {import("@playwright/test").Browser} Browser */
+/** @typedef {import("@playwright/test").Page} Page */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const { startServer } = await import(pathToFileURL(join(root, "dist/server/server.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "heed-wrappers-"));
 const SCRIPT = "text/javascript; charset=utf-8";
@@ -55,8 +53,8 @@ async function bundled(input, suffix, platform = "browser") {
   return output[0].code;
 }
 
-/** @param {Browser} browser @param {string} suffix */
-async function react(browser, suffix) {
+/** @param {Page} page @param {string} suffix */
+async function react(page, suffix) {
   const code = await bundled(join(root, "tests/explorer/react-app.mjs"), suffix);
   const pages = new Map([
     ["/", { type: "text/html; charset=utf-8", body: html('<script type="module" src="/app.js"></script>') }],
@@ -64,7 +62,6 @@ async function react(browser, suffix) {
     ["/attention-view.js", { type: SCRIPT, body: readFileSync(join(root, "dist/attention-view.js")) }],
   ]);
   const server = await startServer({ pages });
-  const page = await browser.newPage();
   /** @type {string[]} */
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
@@ -86,7 +83,7 @@ async function react(browser, suffix) {
     const version = await run("app.version");
     const name = `React ${version}`;
     const check = (/** @type {string} */ what, /** @type {unknown} */ good, problem = "it is not so") =>
-      tally.check(`${name}: ${what}`, good ? "" : problem);
+      expect.soft(Boolean(good), `${name}: ${what}${good ? "" : `: ${problem}`}`).toBe(true);
     check("is the version asked for", version.startsWith(suffix === "" ? "19." : "18."), version);
 
     await run(
@@ -142,7 +139,6 @@ async function react(browser, suffix) {
     // Opening bytes that are no file is told in the console by nobody.
     check("nothing on the console", errors.length === 0, errors.slice(0, 3).join("; "));
   } finally {
-    await page.close();
     await server.close();
   }
 }
@@ -179,20 +175,19 @@ async function reactOnServer(suffix) {
   writeFileSync(file, output[0].code);
   const module = await import(pathToFileURL(file).href);
   const text = module.default();
-  const good =
-    /^<attention-view /.test(text) && /src="\/run\.safetensors"/.test(text) && /class="mine"/.test(text);
-  tally.check(`React${suffix || "-19"} renders on a server`, good ? "" : text);
+  expect(text).toMatch(/^<attention-view /);
+  expect(text).toContain('src="/run.safetensors"');
+  expect(text).toContain('class="mine"');
 }
 
-/** @param {Browser} browser */
-async function notebook(browser) {
+/** @param {Page} page */
+async function notebook(page) {
   const pages = new Map([
     ["/", { type: "text/html; charset=utf-8", body: html("") }],
     ["/anywidget.js", { type: SCRIPT, body: readFileSync(join(root, "dist/attention-view/anywidget.js")) }],
   ]);
   const data = await writeBundle(inputs.small());
   const server = await startServer({ pages });
-  const page = await browser.newPage();
   /** @type {string[]} */
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
@@ -276,29 +271,18 @@ async function notebook(browser) {
       told: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
     };
     for (const [what, value] of Object.entries(wanted))
-      tally.check(`notebook: ${what}`, found[what] === value ? "" : `${found[what]}`);
-    tally.check("notebook: nothing on the console", errors.slice(0, 3).join("; "));
+      expect.soft(found[what], `notebook: ${what}`).toEqual(value);
+    expect(errors, "nothing on the console").toEqual([]);
   } finally {
-    await page.close();
     await server.close();
   }
 }
 
-/** The beginning of an error: what stands in it may be a bundle. @param {Error} error */
-const reported = (error) => `${error.stack}`.slice(0, 800);
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const browser = await launchChromium(["--disable-gpu"]);
-for (const suffix of ["-18", ""])
-  await reactOnServer(suffix).catch((error) => tally.check(`React${suffix} on a server`, reported(error)));
-if (browser === undefined) tally.skip("the wrappers in a browser", NO_CHROMIUM);
-else
-  try {
-    for (const suffix of ["-18", ""])
-      await react(browser, suffix).catch((error) => tally.check(`React${suffix || "-19"}`, reported(error)));
-    await notebook(browser).catch((error) => tally.check("notebook", reported(error)));
-  } finally {
-    await browser.close();
-  }
-rmSync(folder, { recursive: true, force: true });
-process.stdout.write(`${tally}\n`);
-process.exitCode = tally.failed > 0 ? 1 : 0;
+for (const suffix of ["-18", ""]) {
+  test(`React${suffix || "-19"} renders the component on a server`, () => reactOnServer(suffix));
+  test(`React${suffix || "-19"} drives the element and hears its events`, ({ page }) => react(page, suffix));
+}
+test("the notebook module opens data, follows its model and goes without a trace", ({ page }) =>
+  notebook(page));

@@ -1,8 +1,9 @@
 // @ts-check
 /** <attention-row>: the ledger alone, several on a page, under the same strict policy: attributes, events, keys, axe, narrow and dark. */
 
-import { violations } from "./accessibility.mjs";
-import { files, visit } from "./site.mjs";
+import { violations } from "./axe.mjs";
+import { test } from "./fixtures.ts";
+import { files } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -11,29 +12,22 @@ files.set("/rows.html", [
   '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>rows</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><main><h1>rows</h1><attention-row layer="1" head="1" query="5" key="3"></attention-row><p>Between two.</p><attention-row query="0" key="0"></attention-row><attention-row></attention-row></main></body></html>',
 ]);
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function row(browser, base, tally) {
-  const at = { path: "/rows.html" };
-  tally.check(
-    "<attention-row>: three on a page, each with its own cell",
-    await visit(browser, base, at, several),
-  );
-  tally.check("<attention-row>: attributes, properties and events", await visit(browser, base, at, words));
-  tally.check("<attention-row>: the keyboard alone", await visit(browser, base, at, keyboard));
-  for (const scheme of /** @type {const} */ (["light", "dark"]))
-    for (const width of [1280, 360])
-      tally.check(
-        `<attention-row>: axe, ${scheme}, ${width} px wide`,
-        await visit(browser, base, { ...at, scheme, width }, async (page) => {
-          const before = await violations(page);
-          await opened(page);
-          const found = [...before, ...(await violations(page))];
-          if (found.length > 0) throw new Error(found.slice(0, 8).join("\n    "));
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          if (wide > 0) throw new Error(`the page is ${wide} px wider than the window`);
-        }),
-      );
-}
+const at = { path: "/rows.html" };
+
+test("three <attention-row> on a page show each their own cell", ({ visit }) => visit(at, several));
+test("attributes, properties and events of <attention-row> work", ({ visit }) => visit(at, words));
+test("the keyboard alone drives <attention-row>", ({ visit }) => visit(at, keyboard));
+for (const scheme of /** @type {const} */ (["light", "dark"]))
+  for (const width of [1280, 360])
+    test(`axe finds nothing in <attention-row>, ${scheme}, ${width} px wide`, ({ visit }) =>
+      visit({ ...at, scheme, width }, async (page) => {
+        const before = await violations(page);
+        await opened(page);
+        const found = [...before, ...(await violations(page))];
+        if (found.length > 0) throw new Error(found.slice(0, 8).join("\n    "));
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 0) throw new Error(`the page is ${wide} px wider than the window`);
+      }));
 
 /** Opens heads in all three; gives what each shows. @param {Page} page */
 function opened(page) {

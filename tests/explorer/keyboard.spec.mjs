@@ -1,6 +1,7 @@
 // @ts-check
 /** The keyboard alone: in each view one named weight is reached and read, and every step can be taken back. */
-import { settled, visit } from "./site.mjs";
+import { same, test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -39,12 +40,6 @@ const weight = (page) =>
     const { layer, head, query, key } = view.state;
     return view.store.cell({ block: 0, layer, head }, query, key, "weights");
   });
-
-/** @param {unknown} got @param {unknown} want @param {string} what */
-function same(got, want, what) {
-  if (JSON.stringify(got) !== JSON.stringify(want))
-    throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
 
 const HEADS = { heads: 3, layers: 3, Nq: 12, recipe: { mask: "causal" }, segments: true };
 
@@ -248,8 +243,5 @@ const JOURNEYS = {
   },
 };
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function keyboard(browser, base, tally) {
-  for (const [name, journey] of Object.entries(JOURNEYS))
-    tally.check(`by keyboard alone: ${name}`, await visit(browser, base, { heads: HEADS }, journey));
-}
+for (const [name, journey] of Object.entries(JOURNEYS))
+  test(`by keyboard alone: ${name}`, ({ visit }) => visit({ heads: HEADS }, journey));

@@ -2,15 +2,10 @@
 /** The explorer as people use it: each of these went wrong once, and was found by using it. */
 import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
-import { cellAt, files, settled, visit } from "./site.mjs";
+import { same, test } from "./fixtures.ts";
+import { cellAt, files, settled } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
-
-/** @param {unknown} got @param {unknown} want @param {string} what */
-function same(got, want, what) {
-  if (JSON.stringify(got) !== JSON.stringify(want))
-    throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
 
 /** The state. @param {Page} page @returns {Promise<any>} */
 const state = (page) => page.evaluate(() => ({ .../** @type {any} */ (globalThis).view.state }));
@@ -471,11 +466,5 @@ async function unchanged(page, query, key, selector) {
   same([found.shown, found.badge], [found.want, ""], `${selector} of ${query} and ${key}`);
 }
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function use(browser, base, tally) {
-  for (const [name, drive] of Object.entries(CASES))
-    tally.check(
-      `as used: ${name}`,
-      await visit(browser, base, { heads: HEADS }, (page) => drive(page, base)),
-    );
-}
+for (const [name, drive] of Object.entries(CASES))
+  test(name, ({ visit, site }) => visit({ heads: HEADS }, (page) => drive(page, site)));

@@ -1,6 +1,7 @@
 // @ts-check
 /** Tokens are somebody's text: whatever is in them, they are only ever text, they run nothing, and they move nothing else. */
-import { settled, visit } from "./site.mjs";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
 
 const TOKENS = [
   "[CLS]",
@@ -32,10 +33,9 @@ const VIEWS = [
   "row?t=1",
 ];
 
-/** @param {import("@playwright/test").Browser} browser @param {string} base @param {import("../../tools/tally.mjs").Tally} tally */
-export async function hostile(browser, base, tally) {
+test("hostile tokens are only ever text", async ({ visit }) => {
   // A lone surrogate does not survive an address, so it is put in by the page.
-  const said = await visit(browser, base, {}, async (page) => {
+  await visit({}, async (page) => {
     await page.evaluate(
       async (tokens) => {
         const { view, made } = /** @type {any} */ (globalThis);
@@ -78,9 +78,10 @@ export async function hostile(browser, base, tally) {
         if (wrong !== "") throw new Error(`${hash}, token ${query}: ${wrong}`);
       }
   });
-  tally.check("hostile tokens are only ever text", said);
+});
 
-  const files = await visit(browser, base, {}, async (page) => {
+test("files that cannot be read are refused with a reason, and the next is opened", async ({ visit }) => {
+  await visit({}, async (page) => {
     const reported = await page.evaluate(async () => {
       const { view } = /** @type {any} */ (globalThis);
       /** @type {string[]} */
@@ -110,5 +111,4 @@ export async function hostile(browser, base, tally) {
     );
     await settled(page);
   });
-  tally.check("files that are none are refused with a reason, and the next is opened", files);
-}
+});

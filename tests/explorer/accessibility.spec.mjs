@@ -1,0 +1,93 @@
+// @ts-check
+/** axe finds nothing, in light, dark and forced colors, wide and narrow, in every view and dialog; what a cell says is as designed. */
+import { expect } from "@playwright/test";
+import { violations } from "./axe.mjs";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
+
+const HEADS = {
+  heads: 4,
+  keyHeads: 2,
+  layers: 3,
+  Nq: 12,
+  recipe: { mask: "causal" },
+  segments: true,
+  blocks: ["enc", "dec"],
+};
+
+/** What is looked at: a state, and a dialog over it. @type {readonly { name: string, hash: string, act?: string }[]} */
+const STATES = [
+  { name: "matrix", hash: "#v1/head?i=5&j=3&at=5.3&hide=1st&pin=1.1,dec:2.2&rq=2-4&rk=1" },
+  { name: "lines", hash: "#v1/head?m=lines&i=5&j=3" },
+  { name: "text", hash: "#v1/head?m=text&i=5&j=3" },
+  { name: "model", hash: "#v1/model?o=entropy&f=entropy:0.5:2" },
+  { name: "row", hash: "#v1/row?i=5&j=3" },
+  { name: "table", hash: "#v1/head?t=1" },
+  { name: "palette", hash: "#v1/head", act: "Control+k" },
+  { name: "keys", hash: "#v1/head", act: "?" },
+  { name: "export", hash: "#v1/head", act: "e" },
+];
+
+const LOOKS = /** @type {const} */ ([
+  { look: "light", scheme: "light", forced: false, width: 1280 },
+  { look: "dark", scheme: "dark", forced: false, width: 1280 },
+  { look: "forced colors", scheme: "light", forced: true, width: 1280 },
+  { look: "light, narrow", scheme: "light", forced: false, width: 360 },
+  { look: "dark, narrow", scheme: "dark", forced: false, width: 360 },
+  { look: "forced colors, narrow", scheme: "light", forced: true, width: 360 },
+]);
+
+for (const { look, ...asked } of LOOKS)
+  test(`axe finds nothing in any view or dialog, ${look}`, async ({ visit }) => {
+    await visit({ ...asked, height: 800, heads: HEADS, hash: STATES[0].hash }, async (page) => {
+      /** @type {string[]} */
+      const found = [];
+      for (const { name, hash, act } of STATES) {
+        await page.evaluate((to) => {
+          location.hash = to;
+        }, hash);
+        await page.waitForTimeout(50);
+        await settled(page);
+        if (act) {
+          await page.evaluate(() =>
+            /** @type {any} */ (globalThis).view.shadowRoot.querySelector("button").focus(),
+          );
+          await page.keyboard.press(act);
+          await page.waitForTimeout(name === "export" ? 400 : 50);
+        }
+        // Each is told once, with the first view it was seen in.
+        for (const one of await violations(page))
+          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
+        if (act) await page.keyboard.press("Escape");
+      }
+      expect(found).toEqual([]);
+    });
+  });
+
+test("axe finds nothing with no file open", ({ visit }) =>
+  visit({}, async (page) => expect(await violations(page)).toEqual([])));
+
+test("the accessibility tree names a cell's tokens, weight and rank", ({ visit }) =>
+  visit({ heads: HEADS, hash: "#v1/head?b=enc&i=5&j=3" }, tree));
+
+/** What assistive technology is told of the grid and its cell. @param {import("@playwright/test").Page} page */
+async function tree(page) {
+  await page.evaluate(() =>
+    /** @type {any} */ (globalThis).view.shadowRoot
+      .querySelector(".matrix [role=gridcell][tabindex='0']")
+      .focus(),
+  );
+  await settled(page);
+  const snapshot = await page.locator("attention-view .matrix [role=grid]").ariaSnapshot();
+  const grid = await page.locator("attention-view .matrix [role=grid]").evaluate((one) => ({
+    rows: one.getAttribute("aria-rowcount"),
+    columns: one.getAttribute("aria-colcount"),
+    row: one.querySelector("[tabindex='0']")?.parentElement?.getAttribute("aria-rowindex"),
+    column: one.querySelector("[tabindex='0']")?.getAttribute("aria-colindex"),
+  }));
+  const want = { rows: "13", columns: "13", row: "7", column: "5" };
+  if (JSON.stringify(grid) !== JSON.stringify(want)) throw new Error(`the grid says ${JSON.stringify(grid)}`);
+  if (!/gridcell "0\.\d+, w5 to w3, rank \d+ of 12\. Layer 0 head 0\."/.test(snapshot))
+    throw new Error(snapshot);
+  if (!/rowheader "w5"/.test(snapshot) || !/columnheader "w3"/.test(snapshot)) throw new Error(snapshot);
+}

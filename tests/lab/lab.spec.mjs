@@ -1,0 +1,375 @@
+// @ts-check
+/**
+ * The Lab as people get it, in headless Chromium, from the built package: complete without a script, ready within a second,
+ * driven by mouse, keys and address, without WebAssembly, under the explorer's policy, and looked at by axe. Needs dist/.
+ * `npx playwright test lab -g masks` runs what belongs to one page.
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { test as base, expect } from "@playwright/test";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const { labPages } = await built("server/assets.js");
+const { startServer } = await built("server/server.js");
+const pages = /** @type {Map<string, unknown>} */ (labPages());
+/** Every page of the Lab. */
+const names = [...pages.keys()].flatMap((path) => /^\/(?!index)([a-z-]+)\.html$/.exec(path)?.[1] ?? []);
+
+/** @typedef {import("@playwright/test").BrowserContextOptions & { wasm?: boolean, script?: boolean, allow?: RegExp }} Options */
+/** Opens a page, waits for it and drives it. @typedef {(path: string, options: Options, drive: (page: Page) => Promise<void>) => Promise<void>} Visit */
+
+const test = base.extend(
+  /** @type {import("@playwright/test").Fixtures<{ visit: Visit }, { origin: string }, import("@playwright/test").PlaywrightTestArgs, import("@playwright/test").PlaywrightWorkerArgs>} */ ({
+    origin: [
+      // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of a fixture's dependencies here.
+      async ({}, use) => {
+        const server = await startServer({ pages });
+        await use(new URL(server.url).origin);
+        await server.close();
+      },
+      { scope: "worker" },
+    ],
+    visit: async ({ browser, origin }, use) => {
+      /** @type {import("@playwright/test").BrowserContext[]} */
+      const contexts = [];
+      await use(async (path, { wasm = true, script = true, allow, ...options }, drive) => {
+        const context = await browser.newContext({
+          viewport: { width: 1280, height: 800 },
+          javaScriptEnabled: script,
+          reducedMotion: "reduce",
+          ...options,
+        });
+        // A page that fails stays open for its screenshot.
+        contexts.push(context);
+        const page = await context.newPage();
+        /** @type {string[]} */
+        const reported = [];
+        page.on("pageerror", (error) => reported.push(String(error)));
+        page.on("console", (message) => {
+          if (!/^(?:log|debug|info)$/.test(message.type()) && !allow?.test(message.text()))
+            reported.push(message.text());
+        });
+        page.on("request", (request) => {
+          if (!request.url().startsWith(origin) && !/^(?:data|blob):/.test(request.url()))
+            reported.push(`a request to ${request.url()}`);
+        });
+        if (!wasm)
+          await context.route("**/*", async (route) => {
+            const response = await route.fetch();
+            const headers = response.headers();
+            headers["content-security-policy"] = headers["content-security-policy"].replace(
+              " 'wasm-unsafe-eval'",
+              "",
+            );
+            await route.fulfill({ response, headers });
+          });
+        try {
+          await page.goto(`${origin}/${path}`);
+          if (script) await ready(page);
+          await drive(page);
+        } finally {
+          expect.soft(reported, "errors, warnings and requests elsewhere that the page reported").toEqual([]);
+        }
+        await context.close();
+      });
+      for (const context of contexts) await context.close();
+    },
+  }),
+);
+
+// What holds for each page.
+for (const name of names) {
+  const path = `${name}.html`;
+  test(`${name}: complete without a script`, ({ visit }) =>
+    visit(path, { script: false }, async (page) => {
+      const stills = await page
+        .locator(".still svg")
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+      must(stills.length > 2 && stills.every((height) => height > 100), `pictures of ${stills}`);
+      must(await page.locator(".stage").isHidden(), "the stage is shown though nothing can be changed");
+    }));
+  for (const [colorScheme, width] of /** @type {const} */ ([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 375],
+  ])) {
+    test(`${name}: ${colorScheme}, ${width}: nothing wider than the page, axe content`, ({ visit }) =>
+      visit(path, { colorScheme, viewport: { width, height: 812 } }, async (page) => {
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        must(wide <= 0, `the page is ${wide} pixels too wide`);
+        await page.evaluate(axe);
+        const found = await page.evaluate(async () => {
+          const { violations } = await /** @type {any} */ (globalThis).axe.run(document, {
+            resultTypes: ["violations"],
+          });
+          return violations.map(
+            (/** @type {any} */ one) =>
+              `${one.id}: ${one.nodes
+                .slice(0, 3)
+                .map(
+                  (/** @type {any} */ node) =>
+                    `${node.target.join(" ")} ${node.failureSummary?.split("\n")[1] ?? ""}`,
+                )
+                .join(", ")}`,
+          );
+        });
+        must(found.length === 0, found.join("; "));
+      }));
+  }
+  test(`${name}: without WebAssembly, the same picture`, ({ visit }) =>
+    visit(path, {}, async (page) => {
+      const want = await page.locator("figcaption").first().textContent();
+      await visit(path, { wasm: false }, async (other) => {
+        const got = await other.locator(".stage figcaption").textContent();
+        const first = await page.locator(".stage figcaption").textContent();
+        must(got === first, `${got} for ${first}`);
+      });
+      must(want !== null, "there is no caption");
+    }));
+  test(`${name}: every stop sets its state, the link brings it back`, ({ visit }) =>
+    visit(path, {}, async (page) => {
+      const count = await page.locator(".step").count();
+      for (let i = count - 1; i > 0; i--) {
+        await page
+          .locator(".step")
+          .nth(i)
+          .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
+        await page.waitForTimeout(150);
+        await quiet(page);
+      }
+      const hash = await page.evaluate(() => location.hash);
+      const caption = await page.locator(".stage figcaption").textContent();
+      await visit(`${path}${hash}`, {}, async (other) => {
+        const got = await other.locator(".stage figcaption").textContent();
+        must(got === caption, `${got} for ${caption}, at ${hash}`);
+      });
+    }));
+}
+
+// What a learner does.
+test("saturation: × 1 and × 100 by button, a bar by key and by mouse, both tasks", ({ visit }) =>
+  visit("saturation.html", {}, async (page) => {
+    const caption = page.locator(".stage figcaption");
+    must(/number 7 takes 100/.test((await caption.textContent()) ?? ""), String(await caption.textContent()));
+    await page.click('[data-act="at:1"]');
+    await page.waitForFunction(() =>
+      /takes 28/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.click('[data-act="at:100"]');
+    // Number 8 up to number 7: by keys, 0.35 in hundredths.
+    await page.locator('.wide [data-drag="bar:7"]').focus();
+    for (let i = 0; i < 3; i++) await page.keyboard.press("Shift+ArrowUp");
+    for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowUp");
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    const box = await page.locator('.wide [data-drag="bar:0"] .hit').boundingBox();
+    must(box !== null, "no bar");
+    const { x, y, width, height } = /** @type {NonNullable<typeof box>} */ (box);
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + 8, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() =>
+      /number 1 takes 100/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.locator('[data-act="times"]').fill("38");
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 2);
+  }));
+test("saturation: a drag over 2,000 rows × 64 keys draws each change, and says how soon", ({ visit }) =>
+  visit("saturation.html#v1?keys=64", {}, async (page) => {
+    const gaps = await page.evaluate(async () => {
+      const root = /** @type {Element} */ (document.querySelector(".lab"));
+      const slider = /** @type {HTMLInputElement} */ (document.querySelector('[data-act="times"]'));
+      const times = [];
+      for (let i = 0; i < 60; i++) {
+        const drawn = new Promise((resolve) => root.addEventListener("drawn", resolve, { once: true }));
+        const start = performance.now();
+        slider.value = String(20 + i);
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        await drawn;
+        times.push(performance.now() - start);
+      }
+      return times.slice(10).sort((a, b) => a - b);
+    });
+    const p95 = gaps[Math.floor(0.95 * gaps.length)];
+    process.stdout.write(
+      `  input to drawn: median ${gaps[gaps.length >> 1].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms\n`,
+    );
+    must(gaps.length > 0, "nothing was drawn");
+  }));
+test("words: beads are poured and the head answers; the reader's own sentence is read in the page", ({
+  visit,
+}) =>
+  visit("words.html", {}, async (page) => {
+    await page
+      .locator(".step")
+      .nth(1)
+      .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
+    await page.waitForSelector(".control [data-act=show]");
+    for (let i = 0; i < 3; i++) await page.click('.wide [data-act="press:2"]');
+    await page.waitForFunction(() =>
+      /70 of 100 beads left/.test(document.querySelector(".wide")?.textContent ?? ""),
+    );
+    await page.click(".control [data-act=show]");
+    await page.waitForFunction(() =>
+      /You gave “cat” 30 beads/.test(document.querySelectorAll(".step")[1].textContent ?? ""),
+    );
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.waitForTimeout(200);
+    await quiet(page);
+    await page.fill("#sentence", "a king and a queen");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(
+      () =>
+        /queen|qu/.test(document.querySelector(".wide")?.textContent ?? "") &&
+        /own/.test(document.querySelector(".control")?.textContent ?? ""),
+    );
+  }));
+test("masks: a wiped row shows NaN, the mean and zeros; painting and presets do the tasks", ({ visit }) =>
+  visit("masks.html", {}, async (page) => {
+    await page.click('[data-act="wipe"]');
+    await page.waitForFunction(() =>
+      /may look at nobody. The formula gives NaN, −1e9 gives 10/.test(
+        document.querySelector(".stage figcaption")?.textContent ?? "",
+      ),
+    );
+    await page.click('.control [data-act="preset:causal + padding"]');
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    await page.locator('.wide [data-drag="paint:"]').focus();
+    const before = await page.evaluate(() => location.hash);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((hash) => location.hash !== hash, before);
+  }));
+test("arrows: the query is dragged, and turned by keys", ({ visit }) =>
+  visit("arrows.html", {}, async (page) => {
+    const box = await page.locator('.wide [data-drag="query:"] .hit').boundingBox();
+    const { x, y, width, height } = /** @type {NonNullable<typeof box>} */ (box);
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    // To the other side, where “sat” is.
+    await page.mouse.move(x - 260, y - 10, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction(() =>
+      /The query gives .{1,8} to “sat”/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.click('[data-act="mode:turned"]');
+    await page.locator('.wide [data-drag="query:"]').focus();
+    for (let i = 0; i < 20; i++) await page.keyboard.press("Shift+ArrowLeft");
+    await page.waitForFunction(() => /angle=-?\d+/.test(location.hash));
+  }));
+test("steps: a number is changed by keys, the slider goes through the stops, the reader's words name the rows", ({
+  visit,
+}) =>
+  visit("steps.html", {}, async (page) => {
+    await page.locator('.wide [data-drag="q:6"]').focus();
+    await page.keyboard.press("ArrowUp");
+    await page.waitForFunction(() =>
+      /the score is 13/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.locator('[data-act="stage"]').fill("6");
+    await page.waitForFunction(() =>
+      /of its attention to “cat”/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.fill("#sentence", "old kings love young queens");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() =>
+      /“young” gives/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+  }));
+test("before transformers: it is trained in the page to a visible alignment", ({ visit }) =>
+  visit("before.html", {}, async (page) => {
+    const start = performance.now();
+    await page.click('[data-act="train"]');
+    await page.waitForFunction(
+      () =>
+        /writes “begahc”, which is right/.test(
+          document.querySelector(".stage figcaption")?.textContent ?? "",
+        ) && document.querySelector(".lab")?.getAttribute("data-state") === "drawn",
+      undefined,
+      { timeout: 120_000 },
+    );
+    const seconds = (performance.now() - start) / 1000;
+    process.stdout.write(`  trained in ${seconds.toFixed(1)} s\n`);
+    await page.locator('[data-act="at"]').fill("16");
+    await page.waitForFunction(() =>
+      /Step 16/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+  }));
+test("an error is said, and Reset ends it", ({ visit }) =>
+  visit("words.html", { allow: /Failed to load resource: net::ERR_FAILED/ }, async (page) => {
+    await page.route("**/model/**", (route) => route.abort());
+    await page.fill("#sentence", "something else");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".problem:not([hidden])");
+    await page.click('[data-act="reset"]');
+    await page.waitForSelector(".problem", { state: "hidden" });
+  }));
+test("the link at the end leads to the explorer in the state it names, and back", ({ visit }) =>
+  visit("words.html", {}, async (page) => {
+    await page.click("a.trained");
+    await page.waitForSelector("attention-view");
+    await page.waitForFunction(
+      () => /cat/.test(document.querySelector("attention-view")?.shadowRoot?.textContent ?? ""),
+      undefined,
+      { timeout: 30_000 },
+    );
+    must(/l=3&h=1/.test(page.url()), page.url());
+    await page.click("text=Back to the Lab");
+    await page.waitForSelector(".map");
+  }));
+test("<attention-lab> shows a page inside another page", ({ visit }) =>
+  visit("", {}, async (page) => {
+    await page.evaluate(async () => {
+      await import(/** @type {any} */ ("/attention-lab.js"));
+      document.body.innerHTML = '<attention-lab page="saturation"></attention-lab>';
+    });
+    await page.waitForFunction(() =>
+      /takes 100/.test(
+        document.querySelector("attention-lab")?.shadowRoot?.querySelector(".stage figcaption")
+          ?.textContent ?? "",
+      ),
+    );
+    // The picture is there before the script: a click counts once the page is ready.
+    await page.waitForFunction(() =>
+      document.querySelector("attention-lab")?.shadowRoot?.querySelector("[data-state='drawn']"),
+    );
+    await page.locator('attention-lab [data-act="at:1"]').click();
+    await page.waitForFunction(() =>
+      /takes 28/.test(
+        document.querySelector("attention-lab")?.shadowRoot?.querySelector(".stage figcaption")
+          ?.textContent ?? "",
+      ),
+    );
+    must(!page.url().includes("#"), page.url());
+  }));
+test("the map lists every page", ({ visit }) =>
+  visit("", { script: false }, async (page) => {
+    const links = await page
+      .locator(".map li a")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    must(links.length === names.length, `${links}`);
+  }));
+
+/** Waits until the page is mounted and drawn. @param {Page} page */
+async function ready(page) {
+  if ((await page.locator("[data-page].lab").count()) === 0) return;
+  await page.waitForSelector("[data-ready]", { timeout: 20_000 });
+  await quiet(page);
+}
+
+/** Waits until nothing has been drawn for a while. @param {Page} page */
+async function quiet(page) {
+  await page.waitForFunction(() => document.querySelector(".lab")?.getAttribute("data-state") === "drawn");
+}
+
+/** @param {boolean} holds @param {string} why */
+function must(holds, why) {
+  if (!holds) throw new Error(why);
+}
