@@ -113,6 +113,15 @@ export const PAGES: readonly Listed[] = [
     load: () => of(import("./before/page.ts")),
   },
   {
+    name: "learned",
+    title: "Learned",
+    point:
+      "Nobody tells a head where to look. It begins by looking everywhere, and training turns it, step by step, to the word that makes the next word less surprising.",
+    minutes: 7,
+    needs: ["words", "saturation"],
+    load: () => of(import("./learned/page.ts")),
+  },
+  {
     name: "explanation",
     title: "Is attention an explanation?",
     point:

@@ -3,7 +3,8 @@
  * word. Both from heed: the weights, and a second call in which the word's value is 0, or its key is masked.
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { headOf, rowsOf } from "../head/head.ts";
+import { headOf } from "../head/head.ts";
+import { rowsOf } from "../head/packed.ts";
 
 /** What a reader changes. */
 export type Explanation = {

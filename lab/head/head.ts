@@ -1,6 +1,7 @@
 /** The head of a real model that several pages look at: its vectors, and its weights computed by heed. */
 import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { CAPTURES, type Capture, HEAD_SIZE } from "./captures.ts";
+import { halves, rowsOf } from "./packed.ts";
 
 /** Sentences by name. */
 export type CaptureName = keyof typeof CAPTURES;
@@ -33,18 +34,4 @@ export function headOf(name: CaptureName): Head {
 export function weightsOf({ query, key, value }: Head): number[][] {
   const { weights } = scaledDotProductAttention(query, key, value, { returnWeights: true });
   return rowsOf(weights!);
-}
-
-/** A matrix as rows of numbers. */
-export function rowsOf(matrix: Tensor): number[][] {
-  const [rows, columns] = matrix.shape;
-  const numbers = matrix.toFloat64();
-  return Array.from({ length: rows }, (_, i) => [...numbers.subarray(i * columns, (i + 1) * columns)]);
-}
-
-/** float16 in base64 as float32. */
-export function halves(text: string): Float32Array {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const bits = new Uint16Array(bytes.buffer);
-  return Float32Array.from(tensor(bits, [bits.length], "float16").toFloat64());
 }

@@ -4,7 +4,7 @@
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { literal } from "../frame/words.ts";
-import { halves } from "../head/head.ts";
+import { halves } from "../head/packed.ts";
 import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
 
 /** What a reader changes. */

@@ -5,7 +5,8 @@
 import { fromFloat16, toFloat16 } from "../../src/core/dtype.ts";
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { finiteMask, withoutMaximum } from "../../src/reference/index.ts";
-import { headOf, rowsOf } from "../head/head.ts";
+import { headOf } from "../head/head.ts";
+import { rowsOf } from "../head/packed.ts";
 
 /** What a reader changes. */
 export type Masks = {

@@ -1,7 +1,8 @@
 /** Words: what one head of a trained model looks at, in whole sentences. Weights are heed's, of the head's own query and key. */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { roundScore } from "../frame/words.ts";
-import { type CaptureName, headOf, rowsOf } from "../head/head.ts";
+import { type CaptureName, headOf } from "../head/head.ts";
+import { rowsOf } from "../head/packed.ts";
 
 /** What a reader changes. */
 export type Words = {

@@ -1,0 +1,103 @@
+/**
+ * Learned: one head of a small decoder at moments of its training. Queries and keys are captures of real runs (captures.ts);
+ * the weights are computed here from them.
+ */
+import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
+import { softmaxOf } from "../frame/softmax.ts";
+import { roundScore } from "../frame/words.ts";
+import { halves, rowsOf } from "../head/packed.ts";
+import { LEARNED, type Moment, REASONS, SENTENCES } from "./captures.ts";
+
+/** What a reader changes. */
+export type Learned = {
+  /** "learned", "tossed" or "fast". */
+  readonly run: string;
+  /** Steps of training that were done; one of the run's moments. */
+  readonly step: number;
+  /** "cat" or "dog". */
+  readonly sentence: string;
+  /** The word whose row is shown; −1 for "was". */
+  readonly row: number;
+  readonly guess4: number;
+};
+
+/** What the picture shows. */
+export interface LearnedNumbers {
+  readonly words: readonly string[];
+  /** Places in the sentence: the word before the last one, and the animal that it depends on. */
+  readonly was: number;
+  readonly animal: number;
+  /** Steps of the run's moments, the mean surprise at each, and how much "was" gives to the animal then. */
+  readonly steps: readonly number[];
+  readonly surprises: readonly number[];
+  readonly shares: readonly number[];
+  /** Weights at the chosen step and before training, [words][words]; 0 for words that come later. */
+  readonly weights: readonly (readonly number[])[];
+  readonly before: readonly (readonly number[])[];
+  /** The words that can follow "was", how probable each is, and which is right. */
+  readonly reasons: readonly string[];
+  readonly says: readonly number[];
+  readonly right: number;
+  /** The chosen row's scores before training and at the step, rounded as the listings have them, and softmax of both. */
+  readonly scores: readonly (readonly number[])[];
+  readonly listed: readonly (readonly number[])[];
+}
+
+const SIZE = 16;
+const ANIMALS = { cat: 2, dog: 2 } as const;
+
+type Sentence = keyof typeof SENTENCES;
+
+/** What was kept of a run on a sentence. */
+export async function momentsOf(run: string, sentence: string): Promise<readonly Moment[]> {
+  if (run === "learned" && sentence === "cat") return LEARNED;
+  const { OTHERS } = await import("./others.ts");
+  return OTHERS[`${run} ${sentence}`];
+}
+
+/** The head on a sentence at a moment: weights, and the log-sum-exp of each row. */
+function headAt(moment: Moment, sentence: Sentence): { weights: number[][]; lse: Tensor } {
+  const shape = [SENTENCES[sentence].length, SIZE] as const;
+  const [query, key] = [moment.query, moment.key].map((text) => tensor(halves(text), shape));
+  const { weights, lse } = scaledDotProductAttention(query, key, key, {
+    isCausal: true,
+    returnWeights: true,
+  });
+  return { weights: rowsOf(weights!), lse };
+}
+
+/** The numbers of a state. */
+export async function compute({ run, step, sentence, row }: Learned): Promise<LearnedNumbers> {
+  const moments = await momentsOf(run, sentence);
+  const name = sentence as Sentence;
+  const words = SENTENCES[name];
+  const was = (words as readonly string[]).indexOf("was");
+  const animal = ANIMALS[name];
+  const heads = moments.map((moment) => headAt(moment, name));
+  const at = Math.max(
+    0,
+    moments.findIndex((moment) => moment.step === step),
+  );
+  const chosen = row < 0 ? was : row;
+  // A score is the logarithm of its weight plus the row's log-sum-exp. A weight that is 0 in float32 is at least 103 below.
+  const scores = [heads[0], heads[at]].map(({ weights, lse }) =>
+    weights[chosen]
+      .slice(0, chosen + 1)
+      .map((weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse.at(chosen)) + 0),
+  );
+  return {
+    words,
+    was,
+    animal,
+    steps: moments.map((moment) => moment.step),
+    surprises: moments.map(({ surprise }) => surprise),
+    shares: heads.map(({ weights }) => weights[was][animal]),
+    weights: heads[at].weights,
+    before: heads[0].weights,
+    reasons: REASONS,
+    says: moments[at].says,
+    right: (REASONS as readonly string[]).indexOf(words[words.length - 1]),
+    scores,
+    listed: scores.map(softmaxOf),
+  };
+}

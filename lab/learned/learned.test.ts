@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { configure } from "../../src/index.ts";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { runOf } from "../../tools/learned.ts";
+import { LEARNED } from "./captures.ts";
+import { type LearnedNumbers, momentsOf } from "./compute.ts";
+import { OTHERS } from "./others.ts";
+import { page, STEPS } from "./page.ts";
+
+const numbersOf = async (change: object) =>
+  (await viewOf(page as never, change as never)).numbers as LearnedNumbers;
+
+test("the page knows the steps of every run", async () => {
+  for (const run of ["learned", "tossed", "fast"])
+    for (const sentence of ["cat", "dog"])
+      expect((await momentsOf(run, sentence)).map(({ step }) => step)).toEqual(STEPS[run]);
+});
+
+test("“was” looks everywhere at step 0, at the animal at step 3,000, and never where the last word is tossed", async () => {
+  const { shares, surprises, steps } = await numbersOf({});
+  const at = (step: number) => shares[steps.indexOf(step)];
+  expect(at(0)).toBeCloseTo(0.1, 1);
+  expect(at(300)).toBeGreaterThan(0.15);
+  expect(at(900)).toBeGreaterThan(0.5);
+  expect(at(3000)).toBeGreaterThan(0.65);
+  expect(surprises[0]).toBeGreaterThan(3.5);
+  expect(surprises.at(-1)).toBeLessThan(0.05);
+  const tossed = await numbersOf({ run: "tossed" });
+  expect(Math.max(...tossed.shares)).toBeLessThan(0.15);
+  expect(Math.abs(tossed.surprises.at(-1)! - Math.log(8))).toBeLessThan(0.1);
+  const { weights, was } = await numbersOf({ sentence: "dog" });
+  expect(weights[was][2]).toBeGreaterThan(0.7);
+  expect(weights[was][7]).toBeLessThan(0.05);
+});
+
+test("with steps that are too large the head is stuck elsewhere, while the model is right", async () => {
+  const { shares, says, right } = await numbersOf({ run: "fast", step: 3000 });
+  expect(shares.at(-1)).toBeLessThan(0.01);
+  expect(says[right]).toBeGreaterThan(0.9);
+});
+
+test("the runs begin with the same head, and the tool makes the kept moments again, bit for bit", {
+  timeout: 240_000,
+}, async () => {
+  for (const run of ["tossed", "fast"])
+    expect([OTHERS[`${run} cat`][0].query, OTHERS[`${run} cat`][0].key]).toEqual([
+      LEARNED[0].query,
+      LEARNED[0].key,
+    ]);
+  configure({ simd: "strict", threads: 1 });
+  for (const [i, { step, surprise, sentences }] of (await runOf("learned", 50)).entries()) {
+    expect({ step, surprise, ...sentences.cat }).toEqual(LEARNED[i]);
+    expect({ step, surprise, ...sentences.dog }).toEqual(OTHERS["learned dog"][i]);
+  }
+});

@@ -1,0 +1,440 @@
+/** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { draggable, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Learned, LearnedNumbers } from "./compute.ts";
+
+type Seen = View<Learned, LearnedNumbers>;
+
+const LAST = 3000;
+/** Most surprise on the axis, in nats. */
+const MOST = 4.2;
+const EVEN = Math.log(8);
+
+/** Moments that were kept of each run (a test compares them with the captures). */
+export const STEPS: Readonly<Record<string, readonly number[]>> = {
+  learned: [0, 50, 100, 200, 300, 450, 600, 900, 1300, 2000, LAST],
+  tossed: [0, 300, 900, LAST],
+  fast: [0, 300, 900, LAST],
+};
+const RUNS = [
+  ["learned", "as it should be"],
+  ["tossed", "last word tossed"],
+  ["fast", "steps 167 × as large"],
+] as const;
+const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
+
+export const initial: Learned = { run: "learned", step: LAST, sentence: "cat", row: -1, guess4: -1 };
+
+const nearest = (steps: readonly number[], wanted: number) =>
+  steps.reduce((a, b) => (Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a));
+const rowOf = ({ state, numbers: n }: Seen) => (state.row < 0 ? n.was : state.row);
+const steps = (count: number) => count.toLocaleString("en-US");
+/** The share that "was" gives to the animal at the chosen step, and before training. */
+const share = ({ numbers: n }: Seen) => n.weights[n.was][n.animal];
+const first = ({ numbers: n }: Seen) => n.before[n.was][n.animal];
+const animalOf = ({ numbers: n }: Seen) => n.words[n.animal];
+const best = (says: readonly number[]) => says.indexOf(Math.max(...says));
+
+/** The square root of a step: most happens early. */
+const curveAt = (wide: boolean) =>
+  wide ? { x0: 560, x1: 826, y0: 58, y1: 228 } : { x0: 36, x1: 330, y0: 168, y1: 272 };
+const place = (step: number, wide: boolean) => {
+  const { x0, x1 } = curveAt(wide);
+  return x0 + Math.sqrt(step / LAST) * (x1 - x0);
+};
+
+function heatmap(view: Seen): string {
+  const { numbers: n } = view;
+  const [x, y] = [92, 92];
+  const cell = 370 / n.words.length;
+  const row = rowOf(view);
+  const cells: string[] = [];
+  for (const [i, weights] of n.weights.entries())
+    for (let j = 0; j <= i; j++) {
+      const weight = weights[j];
+      cells.push(
+        mark("rect", {
+          x: x + j * cell + 0.5,
+          y: y + i * cell + 0.5,
+          width: cell - 1,
+          height: cell - 1,
+          class: weightClass(weight),
+        }),
+      );
+      if (weight >= 0.095)
+        cells.push(
+          label(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, (100 * weight).toFixed(0), {
+            class: `mid s11 mono ${textClass(weight)}`,
+          }),
+        );
+    }
+  const parts = [
+    label(16, 30, `step ${steps(view.state.step)}: who looks at whom, in %`, { class: "s15 bold" }),
+    label(16, 50, "row: the word that looks · column: the word it looks at", { class: "second s12" }),
+    named("weights", cells.join("")),
+    mark("rect", { x, y: y + row * cell, width: (row + 1) * cell, height: cell, class: "none lq" }),
+  ];
+  for (const [i, word] of n.words.entries()) {
+    parts.push(
+      pressable(
+        `row:${i}`,
+        `Show the row of ${word}`,
+        i === row,
+        mark("rect", { x: 4, y: y + i * cell, width: x - 8, height: cell, class: "hit" }) +
+          label(x - 8, y + (i + 0.5) * cell + 4, word, { class: `end ${i === row ? "tq bold" : ""}` }),
+      ),
+      // Names of columns stand on the diagonal, where nothing can be seen above them.
+      label(x + (i + 0.5) * cell, y - 8 - (i % 2) * 14, word, { class: "mid s11 second" }),
+    );
+  }
+  return parts.join("");
+}
+
+/** The row as bars, with the shares before training as outlines. */
+function bars(view: Seen): string {
+  const { numbers: n } = view;
+  const row = rowOf(view);
+  const [x0, x1, top, height] = [10, 365, 30, 78];
+  const step = (x1 - x0) / n.words.length;
+  const parts: string[] = [];
+  for (let j = 0; j <= row; j++) {
+    const [weight, before] = [n.weights[row][j], n.before[row][j]];
+    const x = x0 + j * step + 2;
+    parts.push(
+      mark("rect", { x, y: top, width: step - 4, height, class: "fhover" }),
+      mark("rect", {
+        x,
+        y: top + height * (1 - weight),
+        width: step - 4,
+        height: height * weight,
+        class: "fw",
+      }),
+      mark("rect", {
+        x: x + 0.5,
+        y: top + height * (1 - before),
+        width: step - 5,
+        height: height * before,
+        class: "none lsecond dash",
+      }),
+    );
+  }
+  return (
+    label(x0, 16, `step ${steps(view.state.step)}: “${n.words[row]}” looks (outline: step 0)`, {
+      class: "bold s12",
+    }) +
+    named("weights", parts.join("")) +
+    n.words
+      .slice(0, row + 1)
+      .map((word, j) =>
+        label(x0 + (j + 0.5) * step, top + height + 13 + (j % 2) * 12, word, {
+          class: `mid s11 ${j === n.animal ? "bold" : "second"}`,
+        }),
+      )
+      .join("")
+  );
+}
+
+/** Surprise and share against the step, on axes that never change. The step is dragged along them. */
+function curves(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const { x0, x1, y0, y1 } = curveAt(wide);
+  const x = (step: number) => place(step, wide);
+  const y = (surprise: number) => y1 - (Math.min(MOST, surprise) / MOST) * (y1 - y0);
+  const up = (value: number) => y1 - value * (y1 - y0);
+  const path = (points: readonly string[], name: string) =>
+    mark("path", { d: `M${points.join("L")}`, class: name });
+  const at = n.steps.indexOf(state.step);
+  const now = x(state.step);
+  return [
+    label(x0 - 24, y0 - (wide ? 28 : 14), wide ? "surprise at the last word, in nats" : "surprise", {
+      class: "second s12",
+    }),
+    label(x1 + 24, y0 - (wide ? 10 : 14), `share of “${animalOf(view)}” in the row of “was”`, {
+      class: "end tw s12",
+    }),
+    line(x0, y1, x1, y1, "lthird"),
+    line(x0, y(EVEN), x1, y(EVEN), "lline dash"),
+    wide ? label(x1 - 4, y(EVEN) + 15, "guessing among eight words", { class: "end third s11" }) : "",
+    ...[0, 2, 4].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
+    ...[0, 1].map((value) => label(x1 + 6, up(value) + 4, value === 0 ? "0" : "1", { class: "tw s11" })),
+    ...[0, 300, 900, LAST].map((step) => label(x(step), y1 + 15, steps(step), { class: "mid third s11" })),
+    wide ? label(x0 - 24, y1 + 32, "step of training: drag the line", { class: "second s12" }) : "",
+    named(
+      "surprise",
+      path(
+        n.steps.map((step, i) => `${x(step).toFixed(1)} ${y(n.surprises[i]).toFixed(1)}`),
+        "link",
+      ) +
+        n.steps
+          .map((step, i) =>
+            mark("circle", { cx: x(step), cy: y(n.surprises[i]), r: 2.5, class: "link solid" }),
+          )
+          .join(""),
+    ),
+    named(
+      "shares",
+      path(
+        n.steps.map((step, i) => `${x(step).toFixed(1)} ${up(n.shares[i]).toFixed(1)}`),
+        "lw",
+      ),
+    ),
+    draggable(
+      "step:",
+      "Step of training",
+      { now: state.step, min: 0, max: LAST, text: `step ${steps(state.step)}` },
+      mark("rect", { x: x0 - 14, y: y0 - 6, width: x1 - x0 + 28, height: y1 - y0 + 12, class: "hit" }) +
+        line(now, y0, now, y1, "lb") +
+        mark("circle", { cx: now, cy: up(n.shares[Math.max(0, at)]), r: 6, class: "fw grip" }) +
+        mark("circle", { cx: now, cy: y(n.surprises[Math.max(0, at)]), r: 4.5, class: "fb" }),
+    ),
+  ].join("");
+}
+
+/** The eight words that can follow, at the chosen step. */
+function says({ numbers: n }: Seen): string {
+  const [x, top, width, row] = [560, 316, 210, 24];
+  return (
+    label(x - 24, top - 30, `after “was” it expects`, { class: "s15 bold" }) +
+    named(
+      "says",
+      n.reasons
+        .map((word, i) => {
+          const y = top + i * row;
+          const value = n.says[i];
+          return (
+            label(x + 36, y + 4, word, { class: `end ${i === n.right ? "bold" : "second"}` }) +
+            mark("rect", { x: x + 44, y: y - 9, width, height: 16, class: "fhover" }) +
+            mark("rect", {
+              x: x + 44,
+              y: y - 9,
+              width: width * value,
+              height: 16,
+              class: i === n.right ? "fv" : "fthird",
+            }) +
+            label(x + 50 + width * value, y + 4, percent(value), { class: "s12 mono" })
+          );
+        })
+        .join(""),
+    )
+  );
+}
+
+export const page: Page<Learned, LearnedNumbers> = {
+  name: "learned",
+  title: "Learned",
+  point:
+    "Nobody tells a head where to look. It begins by looking everywhere, and training turns it, step by step, to the word that makes the next word less surprising.",
+  initial,
+  check: (state) => {
+    const run = Object.hasOwn(STEPS, state.run) ? state.run : initial.run;
+    const sentence = Object.hasOwn(LENGTHS, state.sentence) ? state.sentence : initial.sentence;
+    return {
+      ...state,
+      run,
+      sentence,
+      step: nearest(STEPS[run], state.step),
+      row: Math.min(LENGTHS[sentence] - 1, Math.max(-1, Math.round(state.row))) + 0,
+    };
+  },
+  steps: [
+    {
+      title: "Before and after",
+      state: {},
+      text: (
+        view,
+      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 it was told how surprised it should have been by every next word, and all of its numbers moved a little. That is one <em>step</em> of training.</p>
+<p>In its language the last word depends on the animal at the beginning: a cat is always tired, a dog is always hungry. So “was”, which has to announce the last word, should look back at the animal.</p>
+<p>Before the first step it gave “${animalOf(view)}” ${percent(first(view))}, about as much as any other word. Now, at step ${steps(view.state.step)}, it gives <b>${percent(share(view))}</b>. <b>Drag the line</b> through the steps.</p>`,
+    },
+    {
+      title: "On the way",
+      state: { step: 300 },
+      text: (
+        view,
+      ) => html`<p>At step 0 all numbers are random, and so small that all scores are nearly equal: every row is shared out almost evenly.</p>
+<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[best(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}.</p>
+<p>The two curves move together, and neither comes first: a little more attention to the animal lowers the surprise a little, and that is the reason for a little more attention.</p>`,
+    },
+    {
+      title: "What pushes a score",
+      state: { step: 450 },
+      text: () => html`<p>How does a score know that it should grow? Call <i>g</i><sub>j</sub> how much the surprise would fall if word <i>j</i> had a larger share. Training moves each score by</p>
+<p class="formula"><math><mo>Δ</mo><msub><mi>s</mi><mi>j</mi></msub><mo>∝</mo><msub><mi>p</mi><mi>j</mi></msub><mo>(</mo><msub><mi>g</mi><mi>j</mi></msub><mo>−</mo><munder><mo>∑</mo><mi>i</mi></munder><msub><mi>p</mi><mi>i</mi></msub><msub><mi>g</mi><mi>i</mi></msub><mo>)</mo></math></p>
+<p>Words that help more than the average go up, the others go down. And the first factor is the word’s own share: a word that nobody looks at gets no message. So it is good to begin even.</p>
+<p>Scores are not stored anywhere. What moves are the matrices that make queries and keys, and they serve every sentence at once.</p>`,
+    },
+    {
+      title: "Which animal?",
+      state: { sentence: "dog" },
+      text: (
+        view,
+      ) => html`<p>Two animals: “the <b>${view.numbers.words[2]}</b> slept near the old cat”. If the head had only learned to look for animals, both would get a part. It gives ${percent(view.numbers.weights[view.numbers.was][2])} to the first and ${percent(view.numbers.weights[view.numbers.was][7] ?? 0)} to the second.</p>
+<p>The second one never mattered in training: looking at it brought nothing. Go back to step 300 and see the difference begin.</p>`,
+    },
+    {
+      title: "Nothing to learn",
+      state: { run: "tossed", step: 0 },
+      text: () =>
+        html`<p>The same model again: the same first numbers, the same sentences in the same order. But now the last word is tossed: a cat is tired, or cold, or afraid, by chance. 3,000 steps.</p>`,
+      predict: {
+        ask: "How much of the attention of “was” does “cat” get at the end?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 50,
+        unit: " %",
+        show: { run: "tossed", step: LAST },
+        say: (guess, view) =>
+          html`You said ${guess} %. It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so nothing ever pushed its score.`,
+      },
+    },
+    {
+      title: "Steps that are too large",
+      state: { run: "fast", step: 300 },
+      text: (
+        view,
+      ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 && html`: it gives “cat” <b>${percent(share(view))}</b>`}.</p>
+<p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula two stops above, scores with a share of 0 or 1 get no message. It stays where the last large step has thrown it.</p>
+<p>And yet the model expects the right word with ${percent(view.numbers.says[view.numbers.right])}. It has seven other heads, and some of them do the work.</p>`,
+    },
+  ],
+  picture: (view) => (view.wide ? heatmap(view) + curves(view) + says(view) : bars(view) + curves(view)),
+  label: (view) =>
+    `A head at step ${steps(view.state.step)} of training: “was” gives ${percent(share(view))} to ${animalOf(view)}, ${percent(first(view))} before training. After “was” the model expects ${view.numbers.reasons[best(view.numbers.says)]} with ${percent(Math.max(...view.numbers.says))}.`,
+  caption: (view) => {
+    const { numbers: n, state } = view;
+    const row = n.weights[rowOf(view)];
+    const most = row.indexOf(Math.max(...row));
+    const word = n.words[rowOf(view)];
+    return html`Step ${steps(state.step)}: “${word}” gives most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[best(n.says)]}” with ${percent(Math.max(...n.says))}${best(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
+  },
+  control: ({ state, used }) => {
+    const list = STEPS[state.run];
+    const at = Math.max(0, list.indexOf(state.step));
+    return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>
+${
+  used &&
+  html`<span class="choice roomy">${RUNS.map(([run, said]) => html`<button type="button" data-act="run:${run}" aria-pressed="${String(state.run === run)}">${said}</button>`)}</span>
+<span class="choice roomy">${["cat", "dog"].map((name) => html`<button type="button" data-act="sentence:${name}" aria-pressed="${String(state.sentence === name)}">${name}</button>`)}</span>`
+}`;
+  },
+  actions: {
+    at: ({ state }, _, value) => ({ step: STEPS[state.run][Number(value)] }),
+    run: (_, run) => ({ run }),
+    sentence: (_, sentence) => ({ sentence, row: -1 }),
+    row: ({ numbers: n }, row) => ({ row: Number(row) === n.was ? -1 : Number(row) }),
+  },
+  drags: {
+    step: {
+      move: ({ wide }, _, { x }) => {
+        const { x0, x1 } = curveAt(wide);
+        const along = Math.min(1, Math.max(0, (x - x0) / (x1 - x0)));
+        return { step: along * along * LAST };
+      },
+      key: ({ state }, _, dx, dy) => {
+        const list = STEPS[state.run];
+        const at = list.indexOf(state.step) + Math.sign(dx + dy);
+        return { step: list[Math.min(list.length - 1, Math.max(0, at))] };
+      },
+    },
+  },
+  code: {
+    typescript: (view) => `import { scaledDotProductAttention,
+  tensor } from "heed";
+
+// Scores of ${JSON.stringify(view.numbers.words[rowOf(view)])}, q·k/√16, with every word
+// up to itself: at step 0, and at step ${view.state.step}.
+const before = [
+${lines(view.numbers.scores[0], "  ")}];
+const after = [
+${lines(view.numbers.scores[1], "  ")}];
+
+const one = tensor(Float64Array.of(1), [1, 1]);
+for (const scores of [before, after]) {
+  const key = tensor(Float64Array.from(scores),
+    [scores.length, 1]);
+  const { weights } = scaledDotProductAttention(
+    one, key, key,
+    { scale: 1, returnWeights: true });
+  console.log([...weights.toFloat64()]
+    .map((x) => x.toFixed(2)).join(" "));
+}`,
+    python: (view) => `import numpy as np
+
+# Scores of ${JSON.stringify(view.numbers.words[rowOf(view)])}, q @ k / sqrt(16), with every
+# word up to itself: at step 0, and at step ${view.state.step}.
+before = np.array([
+${lines(view.numbers.scores[0], "    ")}])
+after = np.array([
+${lines(view.numbers.scores[1], "    ")}])
+
+def softmax(x):
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+for scores in before, after:
+    weights = softmax(scores)
+    print(" ".join(f"{x:.2f}" for x in weights))`,
+    printed: ({ numbers: n }) => n.listed.map((row) => row.map((x) => x.toFixed(2)).join(" ")).join("\n"),
+    lit: () => "after = ",
+    names: { weights: "weights", after: "weights" },
+  },
+  table: (view) => {
+    const { numbers: n, state } = view;
+    const row = rowOf(view);
+    return {
+      caption: `Row of “${n.words[row]}” before training and at step ${steps(state.step)}, then the run`,
+      columns: ["", "step 0", `step ${steps(state.step)}`],
+      rows: [
+        ...n.words
+          .slice(0, row + 1)
+          .map((word, j) => [
+            `${j + 1} ${word}`,
+            Number(n.before[row][j].toPrecision(3)),
+            Number(n.weights[row][j].toPrecision(3)),
+          ]),
+        ...n.reasons.map((word, i) => [`expects ${word}`, "", n.says[i]]),
+        ...n.steps.flatMap((step, i) => [
+          [`surprise at step ${steps(step)}`, "", n.surprises[i]],
+          [`share of ${animalOf(view)} at step ${steps(step)}`, "", Number(n.shares[i].toPrecision(3))],
+        ]),
+      ],
+    };
+  },
+  tasks: [
+    {
+      text: "Find the first step kept of the first run at which “was” gives the animal more than half.",
+      done: ({ state, numbers: n }) =>
+        state.run === "learned" && state.step === n.steps[n.shares.findIndex((one) => one > 0.5)],
+    },
+    {
+      text: "Find a run and a step at which the model is right with more than 90 %, while this head gives the animal less than 1 %.",
+      done: (view) => view.numbers.says[view.numbers.right] > 0.9 && share(view) < 0.01,
+    },
+  ],
+  recall: [
+    [
+      "Why should a head begin with nearly equal shares?",
+      "The push on a score is multiplied by the word’s own share. A word with no share gets no push, however useful it would be.",
+    ],
+    [
+      "Which numbers change when a head learns?",
+      "The matrices that make queries and keys (and values) from the words. Scores and weights are computed from them anew for every sentence.",
+    ],
+  ],
+  limits:
+    "A made-up language with one rule, and one head of eight: large models learn many things at once, and which head learns which is chance. That a model is right does not say that this head helped.",
+  trained: {
+    text: "See a head of a large model that has learned whom a verb belongs to: “sat” looks at “cat”",
+    address: "tired-cat.html#v1/head?l=5&h=11",
+  },
+};
+
+/** Scores in lines of five. */
+function lines(scores: readonly number[], indent: string): string {
+  const rows: string[] = [];
+  for (let i = 0; i < scores.length; i += 5) rows.push(indent + scores.slice(i, i + 5).join(", "));
+  return rows.join(",\n");
+}

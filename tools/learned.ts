@@ -1,0 +1,245 @@
+/**
+ * Makes lab/learned/captures.ts and others.ts: what one head of a small decoder reads at moments of its training, for the page
+ * "Learned" of the Lab.
+ *
+ *     node tools/learned.ts           trains three times, some minutes on one core, and writes the files
+ *
+ * The text is made here, from a seed: sentences such as "the old cat sat on the mat because it was tired", in which the last word
+ * depends on the first animal and on nothing else. Half of the sentences name a second animal, which does not count. Three
+ * runs begin with the same weights (seed 1) and read the same sentences in the same order:
+ *
+ *   learned   as described
+ *   tossed    the last word is drawn at random: nothing in the sentence says which
+ *   fast      as `learned`, with a learning rate that is 167 times as high
+ *
+ * The model is a GPT-2 of two layers, four heads of 16 and width 64. Needs Node ≥ 22.18.
+ */
+import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { toFloat16 } from "../src/core/dtype.ts";
+import { configure, Tensor } from "../src/index.ts";
+import type { LayerAttention } from "../src/models/families/attend.ts";
+import type { Gpt2 } from "../src/models/families/gpt2.ts";
+import {
+  type Batch,
+  crossEntropy,
+  Generator,
+  IGNORE_INDEX,
+  languageModel,
+  schedule,
+  train,
+} from "../src/train/index.ts";
+
+const ANIMALS = ["cat", "dog", "bird", "horse", "fox", "bear", "duck", "mouse"];
+/** What each animal is, in the same order. */
+const REASONS = ["tired", "hungry", "cold", "thirsty", "curious", "sleepy", "wet", "afraid"];
+const ADJECTIVES = ["old", "small", "brown", "young"];
+const VERBS = ["sat", "slept", "stayed", "waited", "stood"];
+const ADVERBS = ["quietly", "alone", "again"];
+const PLACES = ["on", "near", "under", "beside"];
+const THINGS = ["mat", "tree", "wall", "river", "road", "house", "bridge", "rock"];
+const WORDS = ["start", "the", "because", "it", "was", ...ANIMALS, ...REASONS, ...ADJECTIVES].concat(
+  VERBS,
+  ADVERBS,
+  PLACES,
+  THINGS,
+);
+
+/** Most words of a sentence, the mark at its start included. */
+const LENGTH = 14;
+const BATCH = 16;
+const SEED = 1;
+const HELD_OUT = 128;
+
+/** Runs by name: learning rate, whether the last word is tossed, and the steps that are kept. */
+const RUNS = {
+  learned: { lr: 6e-5, tossed: false, steps: [0, 50, 100, 200, 300, 450, 600, 900, 1300, 2000, 3000] },
+  tossed: { lr: 6e-5, tossed: true, steps: [0, 300, 900, 3000] },
+  fast: { lr: 1e-2, tossed: false, steps: [0, 300, 900, 3000] },
+} as const;
+
+/** The sentences that the page shows. */
+const SHOWN = {
+  cat: "start the cat sat on the mat because it was tired",
+  dog: "start the dog slept near the old cat because it was hungry",
+} as const;
+
+/** Which head is kept: the second layer's, counted from 0. */
+const HEAD = { layer: 1, head: 0 } as const;
+
+const pick = <T>(random: Generator, list: readonly T[]): T => list[random.below(list.length)];
+const idsOf = (words: readonly string[]): number[] => words.map((word) => WORDS.indexOf(word));
+
+/** A sentence of the language. It draws the same numbers whether its last word is tossed or not. */
+function sentence(random: Generator, tossed: boolean): string[] {
+  const [animal, other, toss] = [ANIMALS, ANIMALS, REASONS].map((list) => random.below(list.length));
+  const words = ["start", "the"];
+  if (random.below(2) === 0) words.push(pick(random, ADJECTIVES));
+  words.push(ANIMALS[animal], pick(random, VERBS));
+  if (random.below(3) === 0) words.push(pick(random, ADVERBS));
+  words.push(pick(random, PLACES), "the");
+  if (random.below(4) === 0) words.push(pick(random, ADJECTIVES));
+  words.push(random.below(2) === 0 ? ANIMALS[other] : pick(random, THINGS));
+  words.push("because", "it", "was", REASONS[tossed ? toss : animal]);
+  return words;
+}
+
+/** Sentences as a batch: every next word is asked, or the last one alone. */
+function batchOf(random: Generator, size: number, tossed: boolean, last = false): Batch {
+  const inputs = new Int32Array(size * LENGTH);
+  const targets = new Int32Array(size * LENGTH).fill(IGNORE_INDEX);
+  let count = 0;
+  for (let row = 0; row < size; row++) {
+    const ids = idsOf(sentence(random, tossed));
+    const asked = ids.length - 1;
+    inputs.set(ids, row * LENGTH);
+    for (let i = last ? asked - 1 : 0; i < asked; i++) targets[row * LENGTH + i] = ids[i + 1];
+    count += last ? 1 : asked;
+  }
+  return {
+    inputs: new Tensor(inputs, [size, LENGTH], "int32"),
+    targets: new Tensor(targets, [size, LENGTH], "int32"),
+    count,
+  };
+}
+
+/** What the page needs of a model at a step. */
+interface Moment {
+  readonly step: number;
+  /** Mean surprise at the last word of sentences that it was not trained on, in nats. */
+  readonly surprise: number;
+  /** For each shown sentence: the head's query and key, and how probable each of the eight words is after "was". */
+  readonly sentences: Readonly<Record<string, { query: string; key: string; says: readonly number[] }>>;
+}
+
+/** Rows of the head [N, d] as float16 in base64. */
+function packed(heads: Tensor): string {
+  const [, N, d] = heads.shape;
+  const bits = Uint16Array.from({ length: N * d }, (_, i) =>
+    toFloat16(heads.at(HEAD.head, Math.floor(i / d), i % d)),
+  );
+  return Buffer.from(bits.buffer).toString("base64");
+}
+
+function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
+  const { inputs, targets } = batchOf(new Generator(SEED, 1), HELD_OUT, tossed, true);
+  const surprise = crossEntropy(model.forward(inputs), targets).at();
+  const sentences = Object.fromEntries(
+    Object.entries(SHOWN).map(([name, text]) => {
+      const words = text.split(" ");
+      let seen: LayerAttention | undefined;
+      const states = model.hidden(Int32Array.from(idsOf(words)), {
+        onAttention: (layer, it) => {
+          if (layer === HEAD.layer) seen = it;
+          return undefined;
+        },
+      });
+      const logits = model.logits(states);
+      const was = words.indexOf("was");
+      const scores = WORDS.map((_, id) => logits.at(was, id));
+      const sum = scores.reduce((total, score) => total + Math.exp(score), 0);
+      const says = REASONS.map((word) => Number((Math.exp(scores[WORDS.indexOf(word)]) / sum).toFixed(4)));
+      return [name, { query: packed(seen!.query), key: packed(seen!.key), says }];
+    }),
+  );
+  return { step, surprise: Number(surprise.toFixed(4)), sentences };
+}
+
+/** Trains a run up to `until` steps and gives what it kept. */
+export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Moment[]> {
+  const { lr, tossed, steps } = RUNS[name];
+  const learner = languageModel("decoder", {
+    vocabulary: WORDS.length,
+    context: LENGTH,
+    layers: 2,
+    heads: 4,
+    width: 64,
+    seed: SEED,
+  });
+  const model = learner.model as Gpt2;
+  const random = new Generator(SEED);
+  const kept = [momentOf(model, 0, tossed)];
+  if (until > 0)
+    await train({
+      model: learner,
+      data: () => [batchOf(random, BATCH, tossed)],
+      steps: until,
+      schedule: schedule({ lr }),
+      adamw: { weightDecay: 0.01 },
+      onStep: ({ step }) => {
+        if ((steps as readonly number[]).includes(step)) kept.push(momentOf(model, step, tossed));
+      },
+    });
+  return kept;
+}
+
+/** One sentence of a run as the page's files hold it. */
+const ofSentence = (moments: readonly Moment[], name: string) =>
+  moments.map(({ step, surprise, sentences }) => ({ step, surprise, ...sentences[name] }));
+
+/** The two files: what the page begins with, and what it loads when it is asked for. */
+export function filesOf(runs: Readonly<Record<string, readonly Moment[]>>): Record<string, string> {
+  const others: Record<string, object> = {};
+  for (const [run, moments] of Object.entries(runs))
+    for (const name of Object.keys(SHOWN))
+      if (run !== "learned" || name !== "cat") others[`${run} ${name}`] = ofSentence(moments, name);
+  const sentences = Object.fromEntries(Object.entries(SHOWN).map(([name, text]) => [name, text.split(" ")]));
+  return {
+    "captures.ts": `/**
+ * One head in training: query and key of layer ${HEAD.layer}, head ${HEAD.head} (counted from 0) of a GPT-2 of two layers, four heads and width 64, at
+ * moments of a run; [words, 16] each, float16 in base64. Weights are not stored: heed computes them in the page. Written by
+ * \`node tools/learned.ts\` (seed ${SEED}), which says what the text and the runs are.
+ */
+
+/** Words that the model chooses from after "was". */
+export const REASONS = ${JSON.stringify(REASONS)} as const;
+
+/** Sentences by name. */
+export const SENTENCES = ${JSON.stringify(sentences)} as const;
+
+/** A sentence at a moment of a run. */
+export interface Moment {
+  readonly step: number;
+  /** Mean surprise at the last word of ${HELD_OUT} sentences that were not trained on, in nats. */
+  readonly surprise: number;
+  readonly query: string;
+  readonly key: string;
+  /** How probable each of the eight words is after "was". */
+  readonly says: readonly number[];
+}
+
+/** The first run on the first sentence. */
+export const LEARNED: readonly Moment[] = ${JSON.stringify(ofSentence(runs.learned, "cat"))};
+`,
+    "others.ts": `/** The other runs and the other sentence, loaded when they are asked for. Written by \`node tools/learned.ts\`, as captures.ts. */
+import type { Moment } from "./captures.ts";
+
+/** Moments by run and sentence. */
+export const OTHERS: Readonly<Record<string, readonly Moment[]>> = ${JSON.stringify(others)};
+`,
+  };
+}
+
+async function write(): Promise<void> {
+  // The same bits on every machine.
+  configure({ simd: "strict", threads: 1 });
+  const runs: Record<string, Moment[]> = {};
+  for (const name of Object.keys(RUNS) as (keyof typeof RUNS)[]) {
+    const start = performance.now();
+    runs[name] = await runOf(name);
+    const seconds = (performance.now() - start) / 1000;
+    process.stdout.write(
+      `${name}: ${seconds.toFixed(0)} s, surprise ${runs[name].map(({ surprise }) => surprise).join(" ")}\n`,
+    );
+  }
+  for (const [name, text] of Object.entries(filesOf(runs)))
+    writeFileSync(new URL(`../lab/learned/${name}`, import.meta.url), text);
+  process.stdout.write(
+    "lab/learned/captures.ts and lab/learned/others.ts are written; now: npx biome format --write lab/learned\n",
+  );
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await write();
+  process.exit(0);
+}
