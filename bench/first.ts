@@ -13,8 +13,8 @@ import {
   scoreMod,
 } from "../src/index.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
-import { codeOf } from "../src/wasm/engine/kernel-cache.ts";
 import { specOf } from "../src/wasm/forward/plan.ts";
+import { codeOf } from "../tests/support/kernels.ts";
 import { type Case, figure } from "./cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./measure.ts";
 import { quantile, spreadOf } from "./turns.ts";

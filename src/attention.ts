@@ -15,7 +15,7 @@ import { activeRecording, recordAttention, recordWithoutDerivative } from "./cor
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, tensorOver } from "./core/tensor.ts";
-import { backendFor, type PrintablePlan, planOf, sameDevice } from "./dispatch.ts";
+import { forwardBackend, type PrintablePlan, planOf, sameDevice, weightsBackend } from "./dispatch.ts";
 
 /** What attention gives back. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -71,8 +71,7 @@ export function scaledDotProductAttention(
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
-  const { backend } = backendFor({ kind: "forward", problem });
-  const state = backend.forward(problem) as AttentionResult;
+  const state = forwardBackend(problem).forward(problem) as AttentionResult;
   const result = problem.weights
     ? { ...state, weights: weightsOf(problem, state.lse, problem.weights) }
     : state;
@@ -253,7 +252,7 @@ function checkWeights(problem: Problem, { heads, rows }: Selection): void {
 }
 
 function weightsOf(problem: Problem, lse: Tensor, selection: Selection): Tensor<FloatDType> {
-  const { backend } = backendFor({ kind: "weights", problem });
+  const backend = weightsBackend(problem);
   sameDevice(problem.caller, [
     ["query", problem.shape.query.tensor.device],
     ["lse", lse.device],

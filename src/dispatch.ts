@@ -2,17 +2,36 @@
  * Which backend runs an operation: decided here, once, by where its tensors are and by the settings. Tensors on the CPU go to
  * `wasm` where it supports the operation and to `reference` elsewhere; tensors on another device go to its backend.
  */
-import type { Backend, Operation } from "./backend/contract.ts";
+import type { Backend, BackendPart, Operation } from "./backend/contract.ts";
 import { type Plan, printPlan } from "./backend/plan.ts";
-import { storageOf } from "./backend/rowwise.ts";
+import type { Problem } from "./backend/problem.ts";
+import type { Product } from "./backend/product.ts";
+import { type RowwiseOperation, storageOf } from "./backend/rowwise.ts";
 import { settings } from "./backend/settings.ts";
 import type { Arena } from "./core/arena.ts";
 import { type Device, isDeviceData, registerDevice } from "./core/device.ts";
 import type { DType } from "./core/dtype.ts";
 import { OptionError, UnsupportedError } from "./core/errors.ts";
 import type { Tensor } from "./core/tensor.ts";
-import { reference } from "./reference/backend.ts";
-import { wasm } from "./wasm/backend.ts";
+import {
+  reference,
+  referenceBackward,
+  referenceForward,
+  referenceMatmul,
+  referenceRowwise,
+  referenceWeights,
+} from "./reference/backend.ts";
+import {
+  empty as emptyWasm,
+  prepare as prepareWasm,
+  stepArena as stepArenaWasm,
+  wasm,
+  wasmBackward,
+  wasmForward,
+  wasmMatmul,
+  wasmRowwise,
+  wasmWeights,
+} from "./wasm/backend.ts";
 
 const backends = new Map<string, Backend>();
 
@@ -27,33 +46,56 @@ export function registerBackend(backend: Backend, device: Device): void {
   backends.set(device.name, backend);
 }
 
+/** The backend of an attention call's forward pass. */
+export const forwardBackend = (problem: Problem): BackendPart<"forward"> =>
+  backendFor({ kind: "forward", problem }, wasmForward, referenceForward).backend;
+
+/** The backend that rebuilds weights of an attention call. */
+export const weightsBackend = (problem: Problem): BackendPart<"weights"> =>
+  backendFor({ kind: "weights", problem }, wasmWeights, referenceWeights).backend;
+
+/** The backend of an attention call's backward pass. */
+export const backwardBackend = (problem: Problem): BackendPart<"backward"> =>
+  backendFor({ kind: "backward", problem }, wasmBackward, referenceBackward).backend;
+
+/** The backend of a matrix product. */
+export const matmulBackend = (product: Product): BackendPart<"matmul"> =>
+  backendFor({ kind: "matmul", product }, wasmMatmul, referenceMatmul).backend;
+
+/** The backend of a row-wise operation. */
+export const rowwiseBackend = (operation: RowwiseOperation): BackendPart<"rowwise"> =>
+  backendFor({ kind: "rowwise", operation }, wasmRowwise, referenceRowwise).backend;
+
 /** A backend for an operation, and why a faster one was not chosen. */
-export interface Choice {
-  readonly backend: Backend;
+interface Choice<K extends keyof Backend> {
+  readonly backend: BackendPart<K>;
   readonly fallbackReason?: string;
 }
 
 /**
- * The backend that runs an operation.
+ * The rule: which backend runs an operation. `kernels` and `loops` are the parts of the CPU's two backends that it needs.
  *
  * @throws OptionError where its tensors are on different devices, UnsupportedError where the device's backend, or the one
  * that `configure({ backend })` names, does not support it
  */
-export function backendFor(operation: Operation): Choice {
+function backendFor<K extends keyof Backend>(
+  operation: Operation,
+  kernels: BackendPart<K>,
+  loops: BackendPart<K>,
+): Choice<K> {
   const device = deviceOf(operation);
   if (device !== "cpu") return { backend: deviceBackend(device, operation) };
   const { backend } = settings();
-  if (backend === "reference")
-    return { backend: reference, fallbackReason: 'backend: "reference" was chosen' };
-  const fallbackReason = wasm.supports(operation);
-  if (fallbackReason === undefined) return { backend: wasm };
+  if (backend === "reference") return { backend: loops, fallbackReason: 'backend: "reference" was chosen' };
+  const fallbackReason = kernels.supports(operation);
+  if (fallbackReason === undefined) return { backend: kernels };
   if (backend === "wasm" && operation.kind !== "rowwise")
     throw new UnsupportedError(
       "backend",
       `${callerOf(operation)}: the wasm backend does not support this call: ${fallbackReason}; configure({ backend: "auto" }) runs it on the reference backend`,
       { reason: fallbackReason },
     );
-  return { backend: reference, fallbackReason };
+  return { backend: loops, fallbackReason };
 }
 
 /** A plan that prints. */
@@ -64,7 +106,7 @@ export type PrintablePlan = Plan & {
 
 /** The plan of an operation, with the reason where a faster backend was not chosen. */
 export function planOf(operation: Operation): PrintablePlan {
-  const { backend, fallbackReason } = backendFor(operation);
+  const { backend, fallbackReason } = backendFor<keyof Backend>(operation, wasm, reference);
   const plan = { ...backend.plan(operation), ...(fallbackReason === undefined ? {} : { fallbackReason }) };
   return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
 }
@@ -90,7 +132,7 @@ export function empty<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
 ): Tensor<D> {
-  return wasm.allocate(shape, dtype) as Tensor<D>;
+  return emptyWasm(shape, dtype);
 }
 
 /**
@@ -98,12 +140,12 @@ export function empty<D extends DType = "float32">(
  * threads that are ready. Calls work without it; the first ones then run on fewer threads.
  */
 export async function prepare(): Promise<number> {
-  return settings().backend === "reference" ? 1 : wasm.prepare();
+  return settings().backend === "reference" ? 1 : prepareWasm();
 }
 
 /** The arena for the results of a scope (core/arena.ts); undefined where no backend has one. */
 export function stepArena(): Arena | undefined {
-  return settings().backend === "reference" ? undefined : wasm.arena();
+  return settings().backend === "reference" ? undefined : stepArenaWasm();
 }
 
 /** The device that all tensors of an operation are on. */

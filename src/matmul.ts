@@ -5,7 +5,7 @@
 
 import { type MatmulOptions, resolveProduct } from "./backend/product.ts";
 import type { Tensor, TensorLike } from "./core/tensor.ts";
-import { backendFor, type PrintablePlan, planOf } from "./dispatch.ts";
+import { matmulBackend, type PrintablePlan, planOf } from "./dispatch.ts";
 
 export type { MatmulOptions } from "./backend/product.ts";
 
@@ -26,8 +26,7 @@ export function matmul(
   options: MatmulOptions = {},
 ): Tensor<"float32" | "float64"> {
   const product = resolveProduct("matmul", a, b, options);
-  const { backend } = backendFor({ kind: "matmul", product });
-  return backend.matmul(product) as Tensor<"float32" | "float64">;
+  return matmulBackend(product).matmul(product) as Tensor<"float32" | "float64">;
 }
 
 /** How a product would run, as a printable plan: kernel, steps, tasks, operations and memory. Nothing is computed. */

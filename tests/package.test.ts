@@ -217,6 +217,13 @@ describe("the source", () => {
 });
 
 describe("what a door costs", () => {
+  it("is limited as docs/runtimes.md says", () => {
+    const [, table] = /<!-- sizes -->([\s\S]*)<!-- \/sizes -->/.exec(read("docs/runtimes.md")) ?? [];
+    const rows = [...(table ?? "").matchAll(/^\| ([^|]+) \|[^|]+\| ([\d.]+) kB \|$/gm)];
+    expect(rows.length).toBeGreaterThan(4);
+    for (const [row, name, size] of rows) expect(LIMITS[name], row).toBe(Number(size) * 1000);
+  });
+
   it.skipIf(!isBuilt)("stays within the size table of tools/size.mjs", async () => {
     for (const { name, gzip } of await sizes())
       expect(gzip, `${name}: bytes, gzip`).toBeLessThanOrEqual(LIMITS[name]);

@@ -13,9 +13,15 @@ import type { Problem } from "./problem.ts";
 import type { Product } from "./product.ts";
 import type { RowwiseOperation } from "./rowwise.ts";
 
+/** A pass over an attention problem. */
+export interface AttentionOperation {
+  readonly kind: "forward" | "weights" | "backward";
+  readonly problem: Problem;
+}
+
 /** Something a caller wants done. */
 export type Operation =
-  | { readonly kind: "forward" | "weights" | "backward"; readonly problem: Problem }
+  | AttentionOperation
   | { readonly kind: "matmul"; readonly product: Product }
   | { readonly kind: "rowwise"; readonly operation: RowwiseOperation };
 
@@ -72,6 +78,12 @@ export interface Backend {
   /** A row-wise operation, which fills the storage named in it. */
   rowwise(operation: RowwiseOperation): void;
 }
+
+/**
+ * The part of a backend that one public function needs. The CPU's backends are dispatched part by part, so that a program
+ * bundles the kernels of the operations that it calls, and no others.
+ */
+export type BackendPart<K extends keyof Backend> = Pick<Backend, "name" | "device" | "supports" | K>;
 
 /** Where a pass on the CPU writes: element e of row n, head h, batch b is output[b·batch + h·head + n·row + e]; lse is [B, Hq, Nq]. */
 export interface Result {

@@ -4,7 +4,7 @@
  * against, and what float64 calls and `configure({ backend: "reference" })` use.
  */
 
-import type { Backend, LseReader, Operation, Result } from "../backend/contract.ts";
+import type { Backend, BackendPart, LseReader, Operation, Result } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
 import { allocateResult } from "../backend/product.ts";
@@ -72,25 +72,67 @@ export function weights(
       }
 }
 
-/** The backend: supports every operation. */
-export const reference: Backend = {
+const supports = (): undefined => undefined;
+
+/** The forward pass. */
+export const referenceForward: BackendPart<"forward"> = {
   name: "reference",
   device: "cpu",
-  supports: () => undefined,
-  allocate: zeros,
-  plan,
+  supports,
   forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+};
+
+/** The weights of some heads and rows. */
+export const referenceWeights: BackendPart<"weights"> = {
+  name: "reference",
+  device: "cpu",
+  supports,
   weights: (problem, lse, selection) =>
     computeWeights(problem, lse, selection, (read, data) =>
       weights(problem, read, selection.heads, selection.rows, data),
     ),
+};
+
+/** The backward pass. */
+export const referenceBackward: BackendPart<"backward"> = {
+  name: "reference",
+  device: "cpu",
+  supports,
   backward: (problem, tensors, wanted) =>
     computeGradients(problem, tensors, wanted, (inputs, gradients) => backward(problem, inputs, gradients)),
+};
+
+/** Matrix products. */
+export const referenceMatmul: BackendPart<"matmul"> = {
+  name: "reference",
+  device: "cpu",
+  supports,
   matmul(product) {
     const { product: into, result } = allocateResult(product);
     matmul(into);
     return result;
   },
+};
+
+/** Row-wise operations. */
+export const referenceRowwise: BackendPart<"rowwise"> = {
+  name: "reference",
+  device: "cpu",
+  supports,
+  rowwise,
+};
+
+/** The whole backend. It supports every operation. */
+export const reference: Backend = {
+  name: "reference",
+  device: "cpu",
+  supports,
+  allocate: zeros,
+  plan,
+  forward: (problem) => referenceForward.forward(problem),
+  weights: (problem, lse, selection) => referenceWeights.weights(problem, lse, selection),
+  backward: (problem, tensors, wanted) => referenceBackward.backward(problem, tensors, wanted),
+  matmul: (product) => referenceMatmul.matmul(product),
   rowwise,
 };
 

@@ -7,30 +7,36 @@ import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
 import { countTiles, type TileCounts } from "../backend/tiles.ts";
 import { tablesOf } from "../masks/expression/expr.ts";
+import { backwardLevel } from "./backward/backward.ts";
 import { planBiasGradients } from "./backward/bias-gradients.ts";
 import { makeBackwardPlan } from "./backward/partition.ts";
 import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
 import { keyOf, panelOf } from "./codegen/spec.ts";
-import type { Engine } from "./engine/engine.ts";
+import { type Engine, isRelaxed } from "./engine/engine.ts";
+import { forwardLevel } from "./forward/forward.ts";
 import { planForward } from "./forward/plan.ts";
-import { planProduct } from "./ops/matmul.ts";
+import { planProduct, productLevel } from "./ops/matmul.ts";
 import { pipelineOf } from "./ops/rowwise.ts";
 
-/** The plan of an operation; `levelFor` says which SIMD level it would run on. */
-export function planOf(engine: Engine, operation: Operation, levelFor: (engine: Engine) => SimdLevel): Plan {
-  const level = levelFor(engine);
+/** The plan of an operation. */
+export function planOf(engine: Engine, operation: Operation): Plan {
   const threads = engine.pool.unavailable ? 1 : settings().threads;
-  const common = { backend: "wasm", simd: level, threads };
+  const on = (simd: SimdLevel, body: (level: SimdLevel) => Body): Plan => ({
+    backend: "wasm",
+    simd,
+    threads,
+    ...body(simd),
+  });
   switch (operation.kind) {
     case "forward":
     case "weights":
-      return { ...common, ...forwardPlan(engine, operation.problem, level, threads) };
+      return on(forwardLevel(engine), (simd) => forwardPlan(engine, operation.problem, simd, threads));
     case "backward":
-      return { ...common, ...backwardPlan(engine, operation.problem, level, threads) };
+      return on(backwardLevel(engine), (simd) => backwardPlan(engine, operation.problem, simd, threads));
     case "matmul":
-      return { ...common, ...productPlan(engine, operation.product, level, threads) };
+      return on(productLevel(engine), (simd) => productPlan(engine, operation.product, simd, threads));
     case "rowwise":
-      return { ...common, ...rowwisePlan(operation.operation) };
+      return on(isRelaxed() ? "relaxed" : "strict", () => rowwisePlan(operation.operation));
   }
 }
 

@@ -1,19 +1,23 @@
 /**
  * The backward pass on the engine: stages (what is in its memory at once), and in each the waves of a grid whose cells are
- * tasks (backward-cut.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
+ * tasks (partition.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
  * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
  */
 
-import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
+import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
+import { computeGradients } from "../../backend/results.ts";
+import { settings } from "../../backend/settings.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import type { Storage } from "../codegen/spec.ts";
-import { type Engine, wideMatches } from "../engine/engine.ts";
+import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { backwardAgrees } from "../engine/self-test.ts";
+import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import type { Stage } from "../forward/place.ts";
+import { unsupportedAttention } from "../forward/plan.ts";
 import type { Tasks } from "../forward/tasks.ts";
 import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
 import { makeBackwardPlan, planBackward } from "./partition.ts";
@@ -22,54 +26,65 @@ import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 /** Bytes that the copies of a table may take for one key head. */
 const MAX_COPY_BYTES = 2 ** 27;
 
-/** Why the backward kernels do not take a problem that the forward ones take. */
-export function unsupportedBackward(engine: Engine, problem: Problem, level: SimdLevel): string | undefined {
+/** Why the kernels do not take a backward pass; undefined where they do. */
+function unsupportedBackward(operation: AttentionOperation): string | undefined {
+  const reason = unsupportedAttention(operation);
+  if (reason !== undefined) return reason;
+  const { problem } = operation;
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
   if (tables.length === 0) return undefined;
   const bias = planBiasGradients(problem, {
     masks: [],
     tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
   });
+  const engine = currentEngine ?? (getEngine() as Engine);
   const { shared } = engine.memory;
+  const level = backwardLevel(engine);
   const { staging, rangeKeys } = makeBackwardPlan(problem, level, shared, "float32", "float32", bias);
   const bytes = copyBytes(bias) * Math.ceil(Math.min(problem.shape.Nk, staging.keys) / rangeKeys);
   if (bytes <= MAX_COPY_BYTES) return undefined;
   return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
 }
 
-/** The level backward kernels run at: wide ones are tested against relaxed ones before their first use. */
-function levelFor(engine: Engine, level: SimdLevel): SimdLevel {
-  if (level !== "wide") return level;
-  const test = () =>
-    backwardAgrees((problem, inputs, gradients, tried) =>
-      gradientsAt(engine, problem, inputs, gradients, tried, () => 1),
-    );
-  return wideMatches("backward", test) ? level : "relaxed";
-}
+/** The level that the backward pass runs at, tested where it is wide. */
+export const backwardLevel = (engine: Engine): SimdLevel =>
+  engine.levels.get(settings())?.backward ??
+  findLevel(engine, "backward", () =>
+    backwardAgrees((problem, inputs, gradients, level) =>
+      run(engine, problem, inputs, gradients, level, true),
+    ),
+  );
 
-/** Fills the gradients of a problem; `threadsFor` says how many threads so much work may have. */
-export function backward(
-  engine: Engine,
-  problem: Problem,
-  upstream: BackwardInputs,
-  gradients: Gradients,
-  level: SimdLevel,
-  threadsFor: (work: number) => number,
-): void {
-  gradientsAt(engine, problem, upstream, gradients, levelFor(engine, level), threadsFor);
+/** The backward pass. */
+export const wasmBackward: BackendPart<"backward"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: unsupportedBackward,
+  backward: (problem, tensors, wanted) =>
+    computeGradients(problem, tensors, wanted, (inputs, into) => backward(problem, inputs, into)),
+};
+
+/** Fills the gradients of a problem. */
+function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  if (B * Hq * Nq * Nk === 0) return;
+  retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
+    run(engine, problem, upstream, gradients, backwardLevel(engine), singleThreaded),
+  );
 }
 
 /** What of the gradients beside dQ, dK and dV a plan depends on: which masks, along which axes they were broadcast, and tables. */
 const biasKey = ({ masks, tables }: Gradients): string =>
   `${masks.map((g) => (g ? `${g.row === 0 ? "" : "r"}${g.column === 0 ? "" : "k"}g` : "-")).join()}${tables.size > 0 ? " tables" : ""}`;
 
-function gradientsAt(
+/** Runs a backward pass: plan, stage, run, collect. */
+function run(
   engine: Engine,
   problem: Problem,
   upstream: BackwardInputs,
   gradients: Gradients,
   level: SimdLevel,
-  threadsFor: (work: number) => number,
+  singleThreaded: boolean,
 ): void {
   const { memory } = engine;
   const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
@@ -88,18 +103,18 @@ function gradientsAt(
   for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
     sum?.fill(0);
   const { kernel, packKeys, packValues } = plan.kernels(engine);
-  const threads = threadsFor(plan.work);
+  const threads = singleThreaded ? 1 : engine.pool.threadsFor(plan.work);
   engine.pool.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
   const taskWork = 10 * plan.rangeRows * G * plan.rangeKeys * Math.max(dk, dv);
   const deltas = gradients.sinks && new Float32Array(B * problem.shape.Hq * Nq);
   const pass: Pass = { memory, problem, plan, upstream, gradients, deltas };
-  const run = (what: Kernel, tasks: Tasks, overlap?: () => void) => {
+  const runTasks = (what: Kernel, tasks: Tasks, overlap?: () => void) => {
     const work = what === kernel ? taskWork : 0;
     engine.pool.run(what, tasks.at, tasks.size, tasks.count, threads, work, overlap);
   };
   const pack = ({ packs }: KeyStage) => {
-    run(packKeys, packs.keys);
-    run(packValues, packs.values);
+    runTasks(packKeys, packs.keys);
+    runTasks(packValues, packs.values);
   };
 
   const heads: Stage["heads"][number][] = [];
@@ -129,7 +144,7 @@ function gradientsAt(
         const heldRows = open();
         const part = { ...piece, rows: [row, Math.min(Nq, row + staging.rows)] as const };
         const rows = stageRows(pass, heldRows, part, keys.placed);
-        for (const tasks of rows.waves) run(kernel, tasks);
+        for (const tasks of rows.waves) runTasks(kernel, tasks);
         rows.collect();
         heldRows.free();
       }
@@ -159,7 +174,7 @@ function gradientsAt(
       const after = n + staging.heads;
       pack(now.keys);
       now.rows.waves.forEach((tasks, wave, { length }) =>
-        run(kernel, tasks, () => {
+        runTasks(kernel, tasks, () => {
           if (wave === 0 && last) collect(last);
           if (plan.overlaps && wave === length - 1 && after < heads.length) next = copyIn(after);
         }),

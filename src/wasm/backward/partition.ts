@@ -10,7 +10,7 @@ import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { type Costs, planStaging, type StagingPlan } from "../../backend/tiling.ts";
 import { derivative } from "../../masks/expression/derivative.ts";
-import { paddedKey, paddedValue } from "../codegen/layout.ts";
+import { backwardSpaceOf, paddedKey, paddedValue } from "../codegen/layout.ts";
 import {
   BYTES_OF,
   expressionsOf,
@@ -27,11 +27,13 @@ import {
   inBoundsLookups,
   PlanCache,
   type PoolImage,
+  packKernel,
   poolImage,
   problemKey,
   Runs,
   specOf,
 } from "../forward/plan.ts";
+import { backward } from "../kernels/backward.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
@@ -194,11 +196,11 @@ export function makeBackwardPlan(
     spec,
     packKeys,
     packValues,
-    kernels({ kernels: cache }) {
+    kernels(engine) {
       kernels ??= {
-        kernel: cache.get(spec),
-        packKeys: cache.get(packKeys),
-        packValues: cache.get(packValues),
+        kernel: engine.kernels.get(spec, backwardSpaceOf(spec).size, backward),
+        packKeys: packKernel(engine, packKeys),
+        packValues: packKernel(engine, packValues),
       };
       return kernels;
     },

@@ -12,6 +12,12 @@ import {
 /** Storage of an operand inside the engine's memory. */
 export type Storage = "float32" | "float16" | "bfloat16";
 
+/** Why the kernels do not take float64 operands. */
+export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in float32";
+
+/** The most rows or keys that the kernels' 32-bit integers count, with space for a tile after the last. */
+export const MAX_KEYS = 2 ** 31 - 2 ** 12;
+
 /** Bytes of one stored number. */
 export const BYTES_OF: Readonly<Record<Storage, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 

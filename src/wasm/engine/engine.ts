@@ -8,11 +8,16 @@ import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
+/** Operations whose wide kernels are tested against relaxed ones before their first use. */
+type TestedOperation = "forward" | "backward" | "matmul";
+
 /** Memory, kernels and threads that belong together. */
 export interface Engine {
   readonly memory: EngineMemory;
   readonly kernels: KernelCache;
   readonly pool: WorkerPool;
+  /** SIMD levels that `findLevel` found, by the settings that they were found for. */
+  readonly levels: WeakMap<object, Partial<Record<TestedOperation, SimdLevel>>>;
 }
 
 let engine: Engine | undefined;
@@ -21,16 +26,21 @@ let engine: Engine | undefined;
 export { engine as currentEngine };
 
 let unavailable: string | undefined;
-let levels: { relaxed: boolean; shared: boolean } | undefined;
+let features: { relaxed: boolean; shared: boolean } | undefined;
 
 /** The engine, made at first use; undefined where WebAssembly cannot run here, with the reason in `unavailableReason`. */
 export function getEngine(): Engine | undefined {
   if (engine || unavailable !== undefined) return engine;
   unavailable = findUnavailableReason();
   if (unavailable !== undefined) return undefined;
-  levels = { relaxed: hasRelaxed(), shared: hasSharedMemory() };
-  const memory = new EngineMemory(levels.shared);
-  engine = { memory, kernels: new KernelCache(memory), pool: new WorkerPool(memory) };
+  features = { relaxed: hasRelaxed(), shared: hasSharedMemory() };
+  const memory = new EngineMemory(features.shared);
+  engine = {
+    memory,
+    kernels: new KernelCache(memory),
+    pool: new WorkerPool(memory),
+    levels: new WeakMap(),
+  };
   return engine;
 }
 
@@ -38,6 +48,13 @@ export function getEngine(): Engine | undefined {
 export function unavailableReason(): string | undefined {
   getEngine();
   return unavailable;
+}
+
+/** `unavailableReason`, with a warning that calls run without the kernels. */
+export function warnIfUnavailable(): string | undefined {
+  const reason = unavailableReason();
+  if (reason !== undefined) warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
+  return reason;
 }
 
 function findUnavailableReason(): string | undefined {
@@ -58,18 +75,26 @@ export function discardEngine(): void {
   engine = undefined;
 }
 
-/** Whether the wide kernels of an operation gave the bits of the relaxed ones, by operation. */
-const wideResults = new Map<"forward" | "backward" | "matmul", boolean>();
+/** A new engine in place of the one that lost a thread. */
+export function replaceEngine(): Engine {
+  discardEngine();
+  return getEngine() as Engine;
+}
 
-/** Tests the wide kernels of an operation before their first use; remembers the result for this process. */
-export function wideMatches(operation: "forward" | "backward" | "matmul", test: () => boolean): boolean {
+/** Whether the wide kernels of an operation gave the bits of the relaxed ones. */
+const wideResults = new Map<TestedOperation, boolean>();
+
+/** Whether wide kernels run here, and those of an operation give the bits of relaxed ones; tested once a process. */
+function wideMatches(operation: TestedOperation, selfTest: () => boolean): boolean {
+  if (!features?.relaxed || !enableRevectorizer()) {
+    warnOnce("wide", 'simd: "wide" needs V8 13 or later in Node (24 and up); running at the next level');
+    return false;
+  }
   let matches = wideResults.get(operation);
   if (matches === undefined) {
-    // Set before the test runs, because the test itself asks for a level.
-    wideResults.set(operation, false);
-    matches = test();
+    matches = selfTest();
     wideResults.set(operation, matches);
-    if (!matches && operation !== "forward")
+    if (!matches)
       warnOnce(
         `wide ${operation}`,
         `simd: "wide" failed its self-test for ${operation}, which runs at "relaxed"`,
@@ -78,21 +103,23 @@ export function wideMatches(operation: "forward" | "backward" | "matmul", test: 
   return matches;
 }
 
-/** The level a call runs at: the one configured, or the nearest this engine has. */
-export function currentLevel(selfTest: (engine: Engine) => boolean): SimdLevel {
-  const made = getEngine();
-  const asked = settings().simd;
-  if (!made || asked === "strict") return "strict";
-  if (asked === "wide") {
-    const matches = (): boolean => levels?.relaxed === true && enableRevectorizer() && selfTest(made);
-    if (wideMatches("forward", matches)) return "wide";
-    warnOnce(
-      "wide",
-      'simd: "wide" needs V8 13 or later in Node (24 and up) and its self-test; running at the next level',
-    );
-  }
-  if (levels && !levels.relaxed && isSimdChosen() && enableRelaxedSimd()) levels.relaxed = hasRelaxed();
-  if (levels?.relaxed) return "relaxed";
-  if (isSimdChosen()) warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
-  return "strict";
+/** Whether kernels may use relaxed SIMD: where it is, and the settings do not ask for `strict`. */
+export function isRelaxed(): boolean {
+  if (!getEngine() || !features || settings().simd === "strict") return false;
+  if (!features.relaxed && isSimdChosen() && enableRelaxedSimd()) features.relaxed = hasRelaxed();
+  if (!features.relaxed && isSimdChosen())
+    warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
+  return features.relaxed;
+}
+
+/**
+ * The level an operation runs at on an engine: the one configured, or the nearest there is. `selfTest` compares its wide
+ * kernels with its relaxed ones. Kept in `engine.levels`: look there first.
+ */
+export function findLevel(owner: Engine, operation: TestedOperation, selfTest: () => boolean): SimdLevel {
+  const asked = settings();
+  const wide = asked.simd === "wide" && wideMatches(operation, selfTest);
+  const level = wide ? "wide" : isRelaxed() ? "relaxed" : "strict";
+  owner.levels.set(asked, { ...owner.levels.get(asked), [operation]: level });
+  return level;
 }

@@ -1,6 +1,7 @@
 /** Kernels over a table of specs: each is a valid module, equal keys are equal code, and each feature is in the key. */
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
+import { codeOf } from "../../../tests/support/kernels.ts";
 import { type AttentionOptions, type Problem, resolve } from "../../backend/problem.ts";
 import { zeros } from "../../core/tensor.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
@@ -27,7 +28,7 @@ import { makeBackwardPlan } from "../backward/partition.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
 import { specOf } from "../forward/plan.ts";
 import { hasRelaxed } from "./features.ts";
-import { codeOf, KernelCache } from "./kernel-cache.ts";
+import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
 
 const [B, Hq, Hkv] = [2, 4, 2];
@@ -287,14 +288,15 @@ describe("a key", () => {
 
 it("the cache gives the same kernel for one key, and lets the longest unused go after 256", () => {
   const cache = new KernelCache(new EngineMemory(false));
-  const spec = (dk: number) => ({ ...specFor({ dk: 4 }, {}, "strict", false), dk, kind: "pack" as const });
-  const first = cache.get(spec(1));
-  expect(cache.get(spec(1))).toBe(first);
-  for (let dk = 2; dk <= 256; dk++) cache.get(spec(dk));
-  expect(cache.get(spec(1))).toBe(first);
-  cache.get(spec(257));
+  const any = specFor({ dk: 4 }, {}, "strict", false);
+  const get = (dk: number) => cache.get({ ...any, dk, kind: "pack" }, 64, codeOf);
+  const first = get(1);
+  expect(get(1)).toBe(first);
+  for (let dk = 2; dk <= 256; dk++) get(dk);
+  expect(get(1)).toBe(first);
+  get(257);
   expect(cache.keys).toHaveLength(256);
-  expect(cache.get(spec(1))).toBe(first);
+  expect(get(1)).toBe(first);
   expect(cache.keys.some((key) => key.includes(" d2/"))).toBe(false);
 });
 

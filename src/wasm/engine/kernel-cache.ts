@@ -1,12 +1,6 @@
 /** Kernels, built once for each spec and kept: the code, its instance on this thread, its workspace. */
 
-import { backwardSpaceOf, workspaceOf } from "../codegen/layout.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
-import { backward } from "../kernels/backward.ts";
-import { decode } from "../kernels/decode.ts";
-import { forward } from "../kernels/forward.ts";
-import { pack } from "../kernels/pack.ts";
-import { weights } from "../kernels/weights.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
 
@@ -20,16 +14,6 @@ export interface Kernel extends Runnable {
 /** Kernels kept before the longest unused goes. */
 const MAX_KERNELS = 256;
 let count = 0;
-
-/** The code of a kernel, as a module. */
-export function codeOf(spec: Spec): Uint8Array<ArrayBuffer> {
-  return { backward, decode, forward, pack, weights }[spec.kind](spec);
-}
-
-function workspaceBytes(spec: Spec): number {
-  if (spec.kind === "pack") return 64;
-  return (spec.kind === "backward" ? backwardSpaceOf(spec) : workspaceOf(spec)).size;
-}
 
 /** Kernels of one memory by key. */
 export class KernelCache {
@@ -45,9 +29,9 @@ export class KernelCache {
     return [...this.kernels.keys()];
   }
 
-  /** The kernel of a spec, built if it is not there. */
-  get(spec: Spec): Kernel {
-    return this.keep(keyOf(spec), workspaceBytes(spec), () => codeOf(spec));
+  /** The kernel of a spec, built from the code that `write` gives if it is not there. */
+  get(spec: Spec, workspaceBytes: number, write: (spec: Spec) => Uint8Array<ArrayBuffer>): Kernel {
+    return this.keep(keyOf(spec), workspaceBytes, () => write(spec));
   }
 
   /** The kernel of a key, built from the code that `write` gives if it is not there. */

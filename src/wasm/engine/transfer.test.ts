@@ -20,7 +20,7 @@ import {
   slidingWindow,
   softcap,
 } from "../../masks/index.ts";
-import { forward as runForward } from "../backend.ts";
+import { forward as runForward } from "../forward/forward.ts";
 import { forwardPlans } from "../forward/plan.ts";
 import { discardEngine, getEngine } from "./engine.ts";
 import { EngineMemory } from "./memory.ts";

@@ -4,8 +4,9 @@
  * for them, are ready some 70 ms later (measured, Node 24), and sleep on an atomic word in between.
  *
  * A worker that dies in the middle of a task is noticed by its silence: the job is given up, and the engine that owns
- * this pool starts over with a fresh memory and runs the call alone (backend.ts).
+ * this pool starts over with a fresh memory and runs the call alone (`retryOnWorkerLoss`).
  */
+import { settings, warnOnce } from "../../backend/settings.ts";
 import { clearUpperYmm, revectorizerEnabled } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
 import { type Handle, spawnWorker } from "./spawn.ts";
@@ -21,15 +22,31 @@ export interface Runnable {
 /** A thread was lost while it held a task. */
 export class WorkerLostError extends Error {}
 
+/** Runs `work`; where a thread is lost in it, runs it once more, single-threaded, on the engine that `replace` makes. */
+export function retryOnWorkerLoss<E>(
+  engine: E,
+  replace: () => E,
+  work: (engine: E, singleThreaded: boolean) => void,
+): void {
+  try {
+    work(engine, false);
+  } catch (error) {
+    if (!(error instanceof WorkerLostError)) throw error;
+    work(replace(), true);
+  }
+}
+
+/** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
+const MIN_PARALLEL_FLOPS = 4e6;
 /** Least time without progress after which a thread counts as lost, and the multiple of a task's usual time. */
 const STALL_TIMEOUT_MS = 1000;
 const STALL_TASKS = 40;
-/** Operations a millisecond that the slowest machine does: a task larger than this times PATIENCE_MS gets more time. */
+/** Operations a millisecond that the slowest machine does: a task larger than this times STALL_TIMEOUT_MS gets more time. */
 const MIN_OPS_PER_MS = 5e5;
 /** Failures in a row, of workers as they start or of jobs, after which this process goes on with one thread. */
 const MAX_FAILURES = 4;
 let failures = 0;
-/** Room for one kernel's code: 6 to 15 KB in all that was tried; a larger one runs on the calling thread. */
+/** Bytes for one kernel's code: 6 to 15 KB in all that was tried; a larger one runs on the calling thread. */
 const CODE_BYTES = 256 * 1024;
 
 /** The pool. Without shared memory it is the calling thread alone. */
@@ -53,6 +70,15 @@ export class WorkerPool {
     this.memory = memory;
     this.codeAt = memory.alloc(CODE_BYTES);
     this.words = new Int32Array(memory.memory.buffer, 0, 1024);
+  }
+
+  /** How many threads a job of so many operations may use now; starts them where there is work for them. */
+  threadsFor(work: number): number {
+    const { threads } = settings();
+    if (threads === 1 || work < MIN_PARALLEL_FLOPS) return 1;
+    this.start(threads);
+    if (this.unavailable) warnOnce("threads", this.unavailableReason);
+    return this.ready(threads);
   }
 
   /** Threads that could take a task now, the calling one included. */
@@ -192,7 +218,7 @@ export class WorkerPool {
     this.finish(Math.max(STALL_TASKS * taskMs, work / MIN_OPS_PER_MS));
   }
 
-  /** Waits for the threads that still hold a task, at most so long or PATIENCE_MS. */
+  /** Waits for the threads that still hold a task, at most `expectedMs` or STALL_TIMEOUT_MS. */
   private finish(expectedMs: number): void {
     const { words } = this;
     for (let n = 0; n < 50000; n++) if (Atomics.load(words, CONTROL.active) === 0) break;

@@ -3,6 +3,7 @@
  * once, the sizes of its regions and the runs of keys of each row tile. A plan holds no tensors, so calls of the same kind
  * share it: the second one plans nothing.
  */
+import type { AttentionOperation } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
@@ -20,11 +21,33 @@ import { compileBounds } from "../../masks/expression/bounds.ts";
 import { type Expression, type Table, tablesOf, textOf, VARS } from "../../masks/expression/expr.ts";
 import { paddedValue, runWords, stateBytes, workspaceOf } from "../codegen/layout.ts";
 import { fillPool, poolOf, poolWords } from "../codegen/score.ts";
-import { BYTES_OF, packing, panelOf, roundUp, type Spec, type Storage } from "../codegen/spec.ts";
-import type { Engine } from "../engine/engine.ts";
+import {
+  BYTES_OF,
+  FLOAT64_REASON,
+  MAX_KEYS,
+  packing,
+  panelOf,
+  roundUp,
+  type Spec,
+  type Storage,
+} from "../codegen/spec.ts";
+import { currentEngine, type Engine, warnIfUnavailable } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { residentOperand } from "../engine/transfer.ts";
+import { decode } from "../kernels/decode.ts";
+import { forward } from "../kernels/forward.ts";
+import { pack } from "../kernels/pack.ts";
+
+/** Why the kernels do not take an attention call; undefined where they do. */
+export function unsupportedAttention({ problem }: AttentionOperation): string | undefined {
+  const reason = currentEngine ? undefined : warnIfUnavailable();
+  if (reason !== undefined) return reason;
+  if (problem.dtype === "float64") return FLOAT64_REASON;
+  if (problem.tensors.length > 8) return "the kernels take up to 8 mask tensors";
+  const { Nq, Nk } = problem.shape;
+  return Math.max(Nq, Nk) > MAX_KEYS ? `the kernels count rows and keys up to ${MAX_KEYS}` : undefined;
+}
 
 /** How a forward call runs. */
 export interface ForwardPlan {
@@ -274,13 +297,16 @@ function makePlan(
     runs: new Runs(problem, tiling.keyTile, panel),
     kernels() {
       kernels ??= {
-        kernel: engine.kernels.get(spec),
-        ...(packed && { packer: engine.kernels.get(packing(spec)) }),
+        kernel: engine.kernels.get(spec, workspaceOf(spec).size, packed ? forward : decode),
+        ...(packed && { packer: packKernel(engine, packing(spec)) }),
       };
       return kernels;
     },
   };
 }
+
+/** The kernel of a `packing` spec. */
+export const packKernel = (engine: Engine, spec: Spec): Kernel => engine.kernels.get(spec, 64, pack);
 
 /** The tiling and the kernel spec of a problem on a level. */
 export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { spec: Spec; tiling: Tiling } {

@@ -10,12 +10,13 @@ import { settings } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
 import { arrayName, narrow, type TypedData } from "../../core/dtype.ts";
 import { headKey } from "../../core/random.ts";
-import { FIRST, LAST, PackStruct, runWords, TaskStruct } from "../codegen/layout.ts";
+import { FIRST, LAST, PackStruct, runWords, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
-import { poolImage, specOf } from "./plan.ts";
+import { weights as weightsKernel } from "../kernels/weights.ts";
+import { packKernel, poolImage, specOf } from "./plan.ts";
 import { writeCall } from "./tasks.ts";
 
 /** Consecutive rows that one task computes. */
@@ -46,8 +47,8 @@ export function weights(
     memory.shared,
   );
   const spec: Spec = { ...forward.spec, kind: "weights" };
-  const kernel = engine.kernels.get(spec);
-  const packer = engine.kernels.get(packing(spec));
+  const kernel = engine.kernels.get(spec, workspaceOf(spec).size, weightsKernel);
+  const packer = packKernel(engine, packing(spec));
   engine.pool.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
   const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
 

@@ -7,7 +7,7 @@ import { type Engine, getEngine } from "../engine/engine.ts";
 import { hasRelaxed, tileFor } from "../engine/features.ts";
 import { WorkerLostError } from "../engine/worker-pool.ts";
 import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul.ts";
-import { matmul } from "./matmul.ts";
+import { fillProduct } from "./matmul.ts";
 import { runPipeline } from "./row-pipeline.ts";
 import { adamwPipeline, mapPipeline } from "./rowwise.ts";
 
@@ -46,14 +46,14 @@ describe("after the loss of a thread", () => {
       const [a, b, start] = [numbers(1, [M, K]), numbers(2, [K, N]), numbers(3, [M, N])];
       const whole = failing(-1);
       const want = start.contiguous();
-      matmul(whole, allocateResult(resolveProduct("test", a, b, { accumulate: want })).product, "strict", 1, { collected: 0 });
+      fillProduct(whole, allocateResult(resolveProduct("test", a, b, { accumulate: want })).product, "strict", 1, { collected: 0 });
       expect(whole.jobs).toBeGreaterThan(2);
       for (let lost = 0; lost < whole.jobs; lost++) {
         const got = start.contiguous();
         const { product } = allocateResult(resolveProduct("test", a, b, { accumulate: got }));
         const progress = { collected: 0 };
-        expect(() => matmul(failing(lost), product, "strict", 1, progress)).toThrow(WorkerLostError);
-        matmul(failing(-1), product, "strict", 1, progress);
+        expect(() => fillProduct(failing(lost), product, "strict", 1, progress)).toThrow(WorkerLostError);
+        fillProduct(failing(-1), product, "strict", 1, progress);
         expect(differs(got.data, want.data)).toBe(-1);
       }
     }
@@ -86,7 +86,7 @@ describe("after the loss of a thread", () => {
     );
     const x = new Float32Array(10_000);
     for (const lost of [0, 1, -1]) {
-      const run = () => matmul(failing(lost), product, "strict", 1, { collected: 0 });
+      const run = () => fillProduct(failing(lost), product, "strict", 1, { collected: 0 });
       if (lost < 0) run();
       else expect(run).toThrow(WorkerLostError);
       const flow = () => runPipeline(failing(lost), mapPipeline("silu", x, x), false, 1, { rows: 0 });
@@ -108,7 +108,7 @@ it("memory beyond the operands stays bounded, for thin products and many small o
     const [x, y] = [numbers(1, a), numbers(2, b)];
     const { product, result } = allocateResult(resolveProduct("test", x, y, {}));
     const before = engine.memory.resetPeak();
-    matmul(engine, product, "strict", 1, { collected: 0 });
+    fillProduct(engine, product, "strict", 1, { collected: 0 });
     expect(engine.memory.peak - before).toBeLessThan(24 * 2 ** 20);
     const want = allocateResult(resolveProduct("test", x, y, {}));
     plain(want.product);

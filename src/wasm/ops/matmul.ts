@@ -6,17 +6,28 @@
  * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
 
+import type { BackendPart, Operation } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
-import { type Product, type ProductInto, STRIP_ROWS } from "../../backend/product.ts";
+import { allocateResult, type Product, type ProductInto, STRIP_ROWS } from "../../backend/product.ts";
+import { settings } from "../../backend/settings.ts";
 import { readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
-import { BYTES_OF, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
-import type { Engine } from "../engine/engine.ts";
+import { BYTES_OF, FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
+import {
+  currentEngine,
+  type Engine,
+  findLevel,
+  getEngine,
+  replaceEngine,
+  warnIfUnavailable,
+} from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { AllocationScope } from "../engine/memory.ts";
+import { matmulAgrees } from "../engine/self-test.ts";
 import { addressOf, residentOperand, stageRows } from "../engine/transfer.ts";
+import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import {
   type ProductSpec,
   ProductStruct,
@@ -84,8 +95,43 @@ export interface Progress {
   collected: number;
 }
 
+/** The level that products run at, tested where it is wide. */
+export const productLevel = (engine: Engine): SimdLevel =>
+  engine.levels.get(settings())?.matmul ??
+  findLevel(engine, "matmul", () =>
+    matmulAgrees((product, level) => fillProduct(engine, product, level, 1, { collected: 0 })),
+  );
+
+/** Matrix products. */
+export const wasmMatmul: BackendPart<"matmul"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: unsupportedProduct,
+  matmul(operation) {
+    const { product, result } = allocateResult(operation);
+    const { batch, M, N, K } = product;
+    if (batch * M * N === 0) return result;
+    const progress = { collected: 0 };
+    retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) => {
+      const threads = singleThreaded ? 1 : engine.pool.threadsFor(2 * batch * M * N * K);
+      fillProduct(engine, product, productLevel(engine), threads, progress);
+    });
+    return result;
+  },
+};
+
+/** Why the kernels do not take a product; undefined where they do. */
+function unsupportedProduct({ product }: Extract<Operation, { kind: "matmul" }>): string | undefined {
+  const reason = currentEngine ? undefined : warnIfUnavailable();
+  if (reason !== undefined) return reason;
+  const { dtype, M, N, K } = product;
+  if (dtype === "float64") return FLOAT64_REASON;
+  if (K === 0) return "an empty sum needs no kernel";
+  return Math.max(M, N, K) > MAX_KEYS ? `the kernels count rows up to ${MAX_KEYS}` : undefined;
+}
+
 /** Fills the result of a float32 product whose axes are not empty. */
-export function matmul(
+export function fillProduct(
   engine: Engine,
   product: ProductInto,
   level: SimdLevel,

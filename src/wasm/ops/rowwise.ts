@@ -1,11 +1,21 @@
 /** Row-wise operations as pipelines: which kernel, which arrays, how many rows a task has. */
+import type { BackendPart, Operation } from "../../backend/contract.ts";
 import type { AdamWScalars, RowwiseOperation } from "../../backend/rowwise.ts";
+import {
+  currentEngine,
+  type Engine,
+  getEngine,
+  isRelaxed,
+  replaceEngine,
+  warnIfUnavailable,
+} from "../engine/engine.ts";
+import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import { ADAMW, adamwKernel } from "../kernels/adamw.ts";
 import { columnSumsKernel } from "../kernels/column-sums.ts";
 import { crossEntropyKernel } from "../kernels/cross-entropy.ts";
 import { MAPS, type MapName, mapKernel } from "../kernels/elementwise.ts";
 import { normBackwardKernel, normKernel } from "../kernels/norm.ts";
-import type { RowPipeline } from "./row-pipeline.ts";
+import { type RowPipeline, runPipeline } from "./row-pipeline.ts";
 
 /** Numbers of a task, about: some ten microseconds of work. */
 const TASK_NUMBERS = 8192;
@@ -173,8 +183,29 @@ export const adamwPipeline = (
 /** Elements from which on a kernel pays: below, starting it costs more than the loop (measured). */
 const MIN_ELEMENTS = 1024;
 
+/** Row-wise operations. */
+export const wasmRowwise: BackendPart<"rowwise"> = {
+  name: "wasm",
+  device: "cpu",
+  supports({ operation }: Extract<Operation, { kind: "rowwise" }>) {
+    const reason = currentEngine ? undefined : warnIfUnavailable();
+    return reason ?? unsupportedRowwise(operation);
+  },
+  rowwise(operation) {
+    const { pipeline, finish } = pipelineOf(operation);
+    if (pipeline.rows > 0) {
+      const done = { rows: 0 };
+      retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) => {
+        const threads = singleThreaded ? 1 : engine.pool.threadsFor(pipeline.rows * pipeline.rowWork);
+        runPipeline(engine, pipeline, isRelaxed(), threads, done);
+      });
+    }
+    finish?.();
+  },
+};
+
 /** Why the kernels do not run an operation; undefined where they do. */
-export function unsupportedRowwise(operation: RowwiseOperation): string | undefined {
+function unsupportedRowwise(operation: RowwiseOperation): string | undefined {
   switch (operation.name) {
     case "add":
       return "the wasm backend has no kernel for add";
