@@ -261,7 +261,7 @@ export const ACTIONS: readonly Action[] = [
     name: "table",
     label: "As a table",
     keys: ["t"],
-    when: open,
+    when: (session) => open(session) && pageOf(session.state).tableless !== true,
     run: ({ session }) => session.set({ table: !session.state.table }),
   },
   {

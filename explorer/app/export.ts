@@ -3,7 +3,7 @@
  * HTML file, a link. Nothing is uploaded: a download is a file made in this page.
  */
 import { UnsupportedError } from "../../src/core/errors.ts";
-import { renderFigure } from "../../src/view/figure/figure.ts";
+import { type DrawnFigure, renderFigure } from "../../src/view/figure/figure.ts";
 import { type FigureOptions, figureOptions } from "../../src/view/figure/options.ts";
 import { renderRaster } from "../../src/view/figure/raster.ts";
 import { csvLines, figureTable, jsonLines } from "../../src/view/figure/table.ts";
@@ -20,8 +20,11 @@ export function optionsOf({ state, dark }: Session, more: FigureOptions = {}): F
   return figureOptions(shown, { theme: dark ? "dark" : "light", ...more });
 }
 
-export function figureOf(session: Session, more: FigureOptions = {}) {
-  return renderFigure(opened(session), optionsOf(session, more));
+export function figureOf(session: Session, more: FigureOptions = {}): Promise<DrawnFigure> {
+  const theme = session.dark ? ("dark" as const) : ("light" as const);
+  return session.exports
+    ? session.exports.figure({ theme, ...more })
+    : renderFigure(opened(session), optionsOf(session, more));
 }
 
 /** PNG of the figure: drawn by the browser, or, where the page's policy forbids that, its cells alone. */
@@ -36,7 +39,9 @@ export async function pngOf(
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   try {
     await image.decode();
-  } catch {
+  } catch (error) {
+    // The cells of one head, or of all, are drawn without the browser; other pictures are not.
+    if (session.exports) throw error;
     const bytes = await renderRaster(opened(session), optionsOf(session, more), { scale });
     return new Blob([bytes as BlobPart], { type: "image/png" });
   }
@@ -55,7 +60,9 @@ export async function pngOf(
 
 /** The numbers of what is shown, in full precision. */
 export async function tableOf(session: Session, kind: "csv" | "json"): Promise<Blob> {
-  const table = await figureTable(opened(session), optionsOf(session));
+  const table = await (session.exports
+    ? session.exports.table()
+    : figureTable(opened(session), optionsOf(session)));
   const lines = kind === "csv" ? csvLines(table) : jsonLines(table);
   return new Blob([...lines], { type: kind === "csv" ? "text/csv;charset=utf-8" : "application/json" });
 }

@@ -7,6 +7,9 @@
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
 import type { Block, Edits, HeadMeasures, HeadRef, HeadStore, Stage } from "../../src/store/types.ts";
+import type { DrawnFigure } from "../../src/view/figure/figure.ts";
+import type { FigureOptions } from "../../src/view/figure/options.ts";
+import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
 import { DEFAULT, type HeadName, type State } from "../state/state.ts";
 
@@ -38,6 +41,12 @@ export interface Labels {
   readonly lang: { readonly query?: string; readonly key?: string };
 }
 
+/** How the picture on screen is exported, where it is not that of one head or of all. */
+export interface Exports {
+  readonly figure: (options: FigureOptions) => Promise<DrawnFigure>;
+  readonly table: () => Promise<FigureTable>;
+}
+
 type Listener = (how: How, before: State) => void;
 
 export class Session {
@@ -67,6 +76,8 @@ export class Session {
   opened = 0;
   /** Share of the background work that is done; 1: nothing is under way. */
   progress = 1;
+  /** How the picture on screen is exported; undefined: as the state says. */
+  exports: Exports | undefined;
   /** Opens one of the sources besides the one that is shown. */
   openSource: (index: number) => Promise<HeadStore> = () =>
     Promise.reject(new Error("attention-view: there is no other text"));

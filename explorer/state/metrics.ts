@@ -86,7 +86,12 @@ export interface Arrangement {
   readonly group: number;
 }
 
-export function arrange(session: Session, state: State = session.state): Arrangement {
+/** @param perRow heads in a row of the sorted list; by default as many as a layer has */
+export function arrange(
+  session: Session,
+  state: State = session.state,
+  perRow: number = session.block?.heads ?? 1,
+): Arrangement {
   const { block } = session;
   if (block === undefined)
     return { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
@@ -119,18 +124,18 @@ export function arrange(session: Session, state: State = session.state): Arrange
   const sorted = state.sort !== "";
   if (sorted && state.sortHow === "list") {
     const list = order(all, value);
-    const rows = layers.length;
+    const rows = Math.ceil(list.length / perRow);
     return {
       placed: list.map((head, i) => ({
         ...head,
-        row: Math.floor(i / heads),
-        column: i % heads,
+        row: Math.floor(i / perRow),
+        column: i % perRow,
         faded: faded(head),
       })),
       rows,
-      columns: heads,
-      rowNames: Array.from({ length: rows }, (_, i) => `${i * heads + 1}`),
-      columnNames: Array.from({ length: heads }, () => ""),
+      columns: perRow,
+      rowNames: Array.from({ length: rows }, (_, i) => `${i * perRow + 1}`),
+      columnNames: Array.from({ length: perRow }, () => ""),
       group: 1,
     };
   }

@@ -17,6 +17,7 @@ export const AGGREGATES = ["mean", "sum", "max"] as const;
 export const RAMPS = ["plum", "cividis", "grey"] as const;
 export const ASKS = ["off", "pair", "from", "to"] as const;
 export const ASK_ORDERS = ["weight", "lift"] as const;
+export const FUSES = ["mean", "max", "min"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
 
 export type View = State["view"];
@@ -65,11 +66,16 @@ export const DEFAULT: State = {
   top: 3,
   mass: 0.8,
   arcs: false,
+  together: false,
   direction: "from",
   words: false,
   table: false,
   terms: "index",
   other: null,
+  alpha: 0.5,
+  fuse: "mean",
+  discard: 0,
+  fromLayer: null,
   ask: "off",
   askBy: "weight",
   temperature: 1,

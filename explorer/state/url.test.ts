@@ -7,6 +7,7 @@ import {
   ASKS,
   DEFAULT,
   DOMAINS,
+  FUSES,
   HIDES,
   indexSet,
   RAMPS,
@@ -66,6 +67,7 @@ const state: fc.Arbitrary<State> = fc.record({
   top: index,
   mass: finite,
   arcs: fc.boolean(),
+  together: fc.boolean(),
   direction: fc.constantFrom("from" as const, "to" as const),
   words: fc.boolean(),
   table: fc.boolean(),
@@ -74,6 +76,10 @@ const state: fc.Arbitrary<State> = fc.record({
   ask: fc.constantFrom(...ASKS),
   askBy: fc.constantFrom(...ASK_ORDERS),
   temperature: finite,
+  alpha: fc.double({ min: 0, max: 1, noNaN: true }),
+  fuse: fc.constantFrom(...FUSES),
+  discard: fc.double({ min: 0, max: 0.99, noNaN: true }),
+  fromLayer: fc.option(index, { nil: null }),
 });
 
 describe("the address", () => {

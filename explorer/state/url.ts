@@ -15,6 +15,7 @@ import {
   DEFAULT,
   DOMAINS,
   type Filter,
+  FUSES,
   type HeadName,
   HIDES,
   indexSet,
@@ -44,6 +45,18 @@ const plain = (value: number) => (Object.is(value, -0) ? "-0" : String(value));
 const finite: Codec<number> = {
   write: plain,
   read: (text) => only(Number(text), text.trim() !== "" && Number.isFinite(Number(text))),
+};
+/** A number from 0 to `most`. */
+const share = (most: number): Codec<number> => ({
+  write: plain,
+  read: (text) => {
+    const value = finite.read(text, "");
+    return value !== undefined && value >= 0 && value <= most ? value : undefined;
+  },
+});
+const layer: Codec<number | null> = {
+  write: (value) => (value === null ? "" : String(value)),
+  read: (text, block) => index.read(text, block),
 };
 const flag: Codec<boolean> = {
   write: (value) => (value ? "1" : "0"),
@@ -196,6 +209,7 @@ const PARTS: readonly Entry[] = [
   ["k", "top", index],
   ["ma", "mass", finite],
   ["arc", "arcs", flag],
+  ["tg", "together", flag],
   ["td", "direction", choice(["from", "to"] as const)],
   ["mw", "words", flag],
   ["t", "table", flag],
@@ -204,6 +218,10 @@ const PARTS: readonly Entry[] = [
   ["a", "ask", choice(ASKS)],
   ["ab", "askBy", choice(ASK_ORDERS)],
   ["te", "temperature", finite],
+  ["ra", "alpha", share(1)],
+  ["rf", "fuse", choice(FUSES)],
+  ["rd", "discard", share(0.99)],
+  ["rl", "fromLayer", layer],
 ];
 
 /** The state as `#v1/…`. */

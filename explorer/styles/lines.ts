@@ -5,11 +5,13 @@ export const linesLook = css`
 .text { position: absolute; inset: 0; display: flex; flex-direction: column; }
 .text .scroller { position: relative; flex: 1 1 0; min-block-size: 0; overflow: hidden auto; padding: 4px; scrollbar-width: thin; contain: strict; }
 .text h3 { margin-block: 4px 8px; }
-.text .passage { position: relative; font-size: 15px; user-select: none; cursor: pointer; }
+.text .passage { position: relative; font-size: var(--letters, 15px); user-select: none; cursor: pointer; }
 .text .passage + h3 { margin-block-start: 20px; }
-.text .line-of-text { position: absolute; inset-inline: 0; block-size: 30px; display: flex; align-items: center; white-space: pre; contain: layout style; }
-.text .unit { flex: none; max-inline-size: 100%; padding: 0 3px; line-height: 24px; overflow: hidden; text-overflow: ellipsis; border-radius: 2px; unicode-bidi: isolate; }
+.text .line-of-text { position: absolute; inset-inline: 0; block-size: 2em; display: flex; align-items: center; white-space: pre; contain: layout style; }
+.text .unit { flex: none; max-inline-size: 100%; padding: 0 3px; line-height: 1.6; overflow: hidden; text-overflow: ellipsis; border-radius: 2px; unicode-bidi: isolate; }
 .text .unit[data-apart="true"] { margin-inline-start: 4px; }
+.text .unit[data-joins~="before"] { padding-inline-start: 0; border-start-start-radius: 0; border-end-start-radius: 0; }
+.text .unit[data-joins~="after"] { padding-inline-end: 0; border-start-end-radius: 0; border-end-end-radius: 0; }
 .text .unit.outside { color: var(--third); }
 .text .unit.hidden { color: var(--third); text-decoration: line-through; }
 .text .unit.masked { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--hatch) 45%, transparent) 5px 6px); }
@@ -61,6 +63,8 @@ export const linesLook = css`
 .keeping input { inline-size: 96px; }
 .keeping output { min-inline-size: 36px; }
 .legend.strokes { gap: 6px; }
+.legend.strands { gap: 4px 14px; }
+.legend.strands .swatch { display: inline-block; inline-size: 12px; block-size: 12px; vertical-align: -2px; border-radius: 2px; }
 .legend .stroke { inline-size: 24px; background: var(--weight); display: inline-block; }
 .legend .stroke:not(:first-child) { margin-inline-start: 8px; }
 @container (width < 520px) {

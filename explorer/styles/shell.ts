@@ -129,6 +129,27 @@ export const shell = css`
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
   .compared { position: sticky; inset-block-end: 0; background: var(--paper); }
 }
+.rollout { position: absolute; inset: 0; display: grid; grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); gap: 8px 24px; padding-block-end: 8px; }
+.rollout section { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
+.flow-heading, .flow-under { min-block-size: 60px; }
+.flow-under .legend { margin-inline-start: 12px; vertical-align: top; }
+.flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
+.flow-stage { cursor: pointer; }
+.flow-stage canvas { position: absolute; inset: 0; }
+.flow-stage .labels + .labels span { left: 0; right: auto; }
+.flow-said { min-block-size: 28px; padding-block-start: 6px; }
+.rollout.without :is(.flow-matrix, .flow-under, .flow-heading, .flow-stage) { visibility: hidden; }
+.settings { display: grid; gap: 8px; margin-block: 8px 12px; }
+.settings .select { justify-content: space-between; }
+.setting { display: grid; grid-template-columns: 1fr auto; gap: 0 8px; color: var(--second); }
+.setting input { grid-column: 1 / -1; }
+.warning { border-inline-start: 3px solid var(--badge); padding-inline-start: 10px; margin-block-start: 12px; }
+@container (width < 1000px) { .rollout { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) minmax(0, 1fr); } }
+@container (width < 900px) {
+  .root.flow .pane, .root.without-heads.flow .pane { block-size: auto; }
+  .rollout { position: static; grid-template-rows: auto; }
+  .flow-stage, .flow-matrix { flex: none; block-size: min(100cqi, 520px); }
+}
 .root.without-heads.without-side, .root.compare { grid-template-columns: minmax(0, 1fr) 0 0; grid-template-areas: "top top top" "main main main" "status status status"; }
 :host([controls="none"]) :is(.masthead, .toolbar, .left, .side, .status, .foot, .line),
 :host([controls="few"]) :is(.masthead, .toolbar, .left, .side, .status, .line) { display: none; }

@@ -1,6 +1,7 @@
 /** The views there are, in the order of their buttons. To add one: a folder with a `view.ts`, and a line here. */
 import type { State } from "../state/state.ts";
 import { compare } from "./compare/view.ts";
+import { flow } from "./flow/view.ts";
 import { head } from "./head.ts";
 import { lines } from "./lines/view.ts";
 import { matrix } from "./matrix/view.ts";
@@ -9,7 +10,7 @@ import { row } from "./row/view.ts";
 import { text } from "./text/view.ts";
 import type { View } from "./view.ts";
 
-export const VIEWS: readonly View[] = [model, head, matrix, lines, text, row, compare];
+export const VIEWS: readonly View[] = [model, head, matrix, lines, text, row, compare, flow];
 
 /** Views that are pages of their own, and ways to draw one head. */
 export const PAGES: readonly View[] = VIEWS.filter(({ place }) => place === "page");

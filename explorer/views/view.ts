@@ -94,8 +94,12 @@ export interface View {
     /** The page scrolls, not the picture. */
     readonly scrolls?: boolean;
   };
-  /** What the picture shows is signed at the stage of the state. */
+  /** It shows weights whatever the stage of the state is. */
   readonly weightsOnly?: boolean;
+  /** It has no table of its own. */
+  readonly tableless?: boolean;
+  /** It shows all heads together: the name of the cursor's head is left out. */
+  readonly ofAllHeads?: boolean;
   /** The figure an export makes of it; undefined: there is none yet. */
   readonly figure?: "head" | "model" | "row";
   readonly load: () => Promise<ViewParts>;

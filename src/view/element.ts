@@ -35,9 +35,17 @@ export interface Filter {
 export interface State extends HeadName {
   /** Which of the element's sources is shown, by index. */
   readonly text: number;
-  readonly view: "model" | "head" | "row" | "compare";
+  readonly view: "model" | "head" | "row" | "compare" | "flow";
   /** The head that is compared with the cursor's; null: the same head of the next text. */
   readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
+  /** The flow: how much of each position stays in place at every layer, 0 to 1. */
+  readonly alpha: number;
+  /** The flow: how the heads of a layer become one matrix. */
+  readonly fuse: "mean" | "max" | "min";
+  /** The flow: the smallest weights of a row that hold at most this share are left out, 0 to under 1. */
+  readonly discard: number;
+  /** The flow: its first layer; null: the block's first. */
+  readonly fromLayer: number | null;
   /** How a head is drawn. */
   readonly mode: "matrix" | "lines" | "text";
   /** The cursor's cell. */
@@ -86,6 +94,8 @@ export interface State extends HeadName {
   readonly top: number;
   readonly mass: number;
   readonly arcs: boolean;
+  /** Lines of the pinned heads and the cursor's are drawn together, each head in a color of its own. */
+  readonly together: boolean;
   /** The text is tinted by what the chosen tokens give (from) or get (to). */
   readonly direction: "from" | "to";
   /** Pieces are joined to words. */

@@ -5,7 +5,7 @@ import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { type Filter, SORTS, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
-import { PIN_LETTERS } from "../../views/atlas/atlas.ts";
+import { PIN_LETTERS } from "../../views/atlas/letters.ts";
 import { bar, choice, figure, select, type Ui } from "../ui.ts";
 import { askPanel } from "./ask.ts";
 

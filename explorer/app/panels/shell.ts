@@ -44,7 +44,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
         ? html`
       ${heads ? html`<section class="left" part="atlas" aria-label="Heads">${atlasPanel(ui, parts.atlas)}</section>` : nothing}
       <section class="main" part="main" aria-label=${page.label}>
-        <p class="printed"><strong>${session.store?.report.name}</strong> · ${headName(session)}${
+        <p class="printed"><strong>${session.store?.report.name}</strong> · ${page.ofAllHeads ? page.label : headName(session)}${
           page.layout.toolbar ? html` · ${STAGE_NAMES[state.stage]}` : nothing
         }</p>
         ${page.layout.toolbar ? toolbar(ui, parts.controls) : nothing}
@@ -116,7 +116,7 @@ function statusBar(session: Session): TemplateResult {
         ? nothing
         : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${value}</span></span>`
     }
-    <span>${headName(session)}</span></span>
+    <span>${pageOf(state).ofAllHeads ? "All layers and heads" : headName(session)}</span></span>
   </div>`;
 }
 

@@ -13,6 +13,7 @@ import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { answersOf } from "../../state/ask.ts";
 import { type Arrangement, arrange, type Placed } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
+import { PIN_DASHES, PIN_LETTERS } from "./letters.ts";
 import type { Overviews } from "./overviews.ts";
 
 export interface AtlasHost {
@@ -25,13 +26,12 @@ export interface AtlasHost {
   readonly openHead: () => void;
 }
 
-/** Letters and dashes of pins: not told apart by color. */
-export const PIN_LETTERS = "ABCDEF";
-export const PIN_DASHES: readonly (readonly number[])[] = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3]];
-
 /** Room for names at the left and the top. */
 const LEFT = 26;
 const TOP = 18;
+
+/** Pixels of a thumbnail that has room for its head's name. */
+const NAMED = 36;
 
 export class Atlas {
   readonly root = document.createElement("div");
@@ -159,7 +159,9 @@ export class Atlas {
     ]);
     if (key === this.#drawn && this.#paints) return;
     this.#drawn = key;
-    this.#arranged = arrange(session);
+    // Beside the picture the sorted list has fewer thumbnails a row, so that each has its name.
+    const perRow = Math.min(block.heads, Math.max(1, Math.floor((width - LEFT) / NAMED)));
+    this.#arranged = this.#large ? arrange(session) : arrange(session, state, perRow);
     const { rows, columns, placed } = this.#arranged;
     if (rows * columns === 0) return;
     overviews.want(this.#wanted());

@@ -12,13 +12,21 @@ import {
   TILE,
   type Tile,
 } from "../../../src/store/types.ts";
-import type { Session } from "../../app/session.ts";
+import { hiddenKeys, type Session } from "../../app/session.ts";
+import { shownWeights } from "../../state/words.ts";
 
 /** One side: whose head, and its token in each place of the axes. */
 export interface Side {
   readonly session: Session;
   readonly rows: readonly number[];
   readonly columns: readonly number[];
+}
+
+/** A row as the comparison shows it: weights without the keys that are left out, rescaled where that is asked for. */
+export function shownRow(session: Session, query: number): Float64Array {
+  return session.state.stage === "weights"
+    ? shownWeights(session, query)
+    : session.row(query, session.state.stage);
 }
 
 export function differenceStore(first: Side, second: Side, stage: Stage): HeadStore {
@@ -48,10 +56,13 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
   };
   const seen = ({ session, rows, columns }: Side, i: number): Uint8Array => {
     const visible = session.store!.visible(session.ref, rows[i]);
-    return Uint8Array.from(columns, (j) => (stage === "scores" || stage === "scaled" ? 1 : visible[j]));
+    const hidden = new Set(hiddenKeys(session.block!, session.state));
+    return Uint8Array.from(columns, (j) =>
+      stage === "scores" || stage === "scaled" ? 1 : hidden.has(j) ? 0 : visible[j],
+    );
   };
   const numbers = ({ session, rows, columns }: Side, i: number): Float64Array => {
-    const row = session.row(rows[i], stage);
+    const row = shownRow(session, rows[i]);
     return Float64Array.from(columns, (j) => row[j]);
   };
   const row = (i: number): Float64Array => {

@@ -3,7 +3,7 @@
  * cursor and the pointer are linked: what is pointed at in one is marked on the same tokens in the others.
  */
 import { html, render, type TemplateResult } from "lit";
-import { type Cell, Session } from "../../app/session.ts";
+import { type Cell, type Exports, Session } from "../../app/session.ts";
 import { figure, quoted, select } from "../../app/ui.ts";
 import type { State } from "../../state/state.ts";
 import { cellValue, describeCell, STAGE_MEANINGS } from "../../state/words.ts";
@@ -11,6 +11,7 @@ import { Matrix } from "../matrix/matrix.ts";
 import type { Pane, PaneContext } from "../view.ts";
 import { align, shared } from "./align.ts";
 import { differenceStore } from "./difference.ts";
+import { exportsOf } from "./exports.ts";
 
 type Place = NonNullable<State["other"]>;
 
@@ -35,6 +36,7 @@ export class ComparePane implements Pane {
   #opened = -1;
   #linking = false;
   #due = 0;
+  #exports: Exports | undefined;
 
   constructor(context: PaneContext) {
     this.#context = context;
@@ -75,11 +77,19 @@ export class ComparePane implements Pane {
       this.#difference.subscribe(() => this.#link(this.#difference)),
     );
     for (const matrix of this.#matrices) matrix.connect();
+    this.#exports = exportsOf(() => ({
+      first: session,
+      second: this.#second,
+      difference: this.#difference,
+      ...this.#axes,
+    }));
+    session.exports = this.#exports;
     this.#link(session);
   }
 
   disconnect(): void {
     for (const stop of this.#stop.splice(0)) stop();
+    if (this.#context.session.exports === this.#exports) this.#context.session.exports = undefined;
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     for (const matrix of this.#matrices) matrix.disconnect();
@@ -165,7 +175,8 @@ export class ComparePane implements Pane {
     for (const one of [session, second])
       if (!one.ready) void one.store!.load(one.ref).then(() => this.#link(session), one.failed);
     if (!session.ready || !second.ready) return;
-    const key = `${session.opened} ${second.opened} ${JSON.stringify([session.ref, second.ref, stage])}`;
+    const left = [hide, renormalize, hide === "chosen" && session.state.hidden];
+    const key = `${session.opened} ${second.opened} ${JSON.stringify([session.ref, second.ref, stage, left])}`;
     if (key === this.#key) return;
     this.#key = key;
     const axis = (side: "query" | "key") =>

@@ -1,13 +1,16 @@
 /** Lines in words: the controls of what is kept, what is left out, and what a width means. The picture is draw/lines.ts. */
 import { html, nothing, type TemplateResult } from "lit";
+import { askHeads } from "../../../src/store/measures/ask-heads.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import type { Cell, Session } from "../../app/session.ts";
 import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
+import { MOST_PINS } from "../../state/state.ts";
 import { css } from "../../styles/css.ts";
 import { type Kept, MOST_KEYS, stageOf } from "./edges.ts";
 import type { Over } from "./focus.ts";
 import { FITS, hasArcs } from "./layout.ts";
 import { MOST_LINES, type Seen, type Stroke, strokeOf, widestOf } from "./paint.ts";
+import { strandsLegend, strandsOf } from "./together.ts";
 
 /** The controls above the lines: one quantity with two readings, and the layout. */
 export function linesControls({ session }: Ui): TemplateResult {
@@ -30,7 +33,28 @@ export function linesControls({ session }: Ui): TemplateResult {
   <input type="range" min=${top ? 1 : 50} max=${top ? 16 : 99} step="1" .value=${String(top ? state.top : Math.round(state.mass * 100))}
     aria-label=${top ? "Keys of each row" : "Share of each row in per cent"} @input=${set("replace")} @change=${set("push")}>
   <output>${top ? figure(state.top, "state.top") : figure(state.mass, "state.mass", { style: "percent" })}</output></span>
+  ${check("pinned heads together", state.together, (together) => session.set({ together }))}
+  ${
+    state.together && state.pins.length === 0 && block
+      ? html`<button type="button" class="bordered" title="The six heads that give most of this token's attention to one other token" @click=${() => pinSharpest(session)}>Pin six heads for ${quoted(session.labels(block).query[state.query], session.labels(block).lang.query)}</button>`
+      : nothing
+  }
   ${block && hasArcs(block) ? check("arcs", state.arcs, (arcs) => session.set({ arcs })) : nothing}`;
+}
+
+/** Pins the heads that give most from the cursor's query to one key. */
+function pinSharpest(session: Session): void {
+  const { store, state, ref } = session;
+  askHeads(store!, { block: ref.block, query: state.query }).then(
+    (answers) => {
+      if (session.store !== store) return;
+      const pins = answers
+        .slice(0, MOST_PINS)
+        .map(({ ref: { layer, head } }) => ({ block: state.block, layer, head }));
+      session.set({ pins });
+    },
+    (error) => session.failed(error),
+  );
 }
 
 /** "Showing 83 % of the mass, 214 of 16,384 edges", and whatever else is not there. `rows`: all that are to be read. */
@@ -68,7 +92,9 @@ export function focusLine(session: Session, { query, key }: Cell, { links, more 
 }
 
 /** Lines as wide and dark as their weights, with the weights. */
-export function linesLegend({ state }: Session, drawn: Stroke | undefined): TemplateResult {
+export function linesLegend(session: Session, drawn: Stroke | undefined): TemplateResult {
+  const { state } = session;
+  const strands = strandsOf(session, "var(--weight)");
   const row = state.domain === "row";
   const most = typeof drawn?.domain === "number" ? drawn.domain : 1;
   const stroke = { transfer: state.transfer, domain: most, widest: drawn?.widest ?? widestOf(FITS) };
@@ -76,5 +102,5 @@ export function linesLegend({ state }: Session, drawn: Stroke | undefined): Temp
     const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * most }, stroke);
     return html`<span class="stroke swatch" aria-hidden="true" ${css({ height: `${width.toFixed(2)}px`, opacity: opacity.toFixed(2) })}></span>
       ${row ? figure(share, "legend", { style: "percent" }) : figure(share * most, "legend", { digits: 2 })}`;
-  })}${row ? "of each row’s largest" : nothing}</span>`;
+  })}${row ? "of each row’s largest" : nothing}</span>${strands.length > 1 ? strandsLegend(session, strands) : nothing}`;
 }

@@ -7,12 +7,14 @@
  * lines-paint.ts, what stands out lines-focus.ts; pointing is lines-pointing.ts, the columns of tokens lines-columns.ts.
  */
 import { nothing, render } from "lit";
+import { num } from "../../../src/store/text/number.ts";
 import type { Block } from "../../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
 import { roomFor } from "../../canvas/labels.ts";
+import { shortName } from "../../state/words.ts";
 import { Columns, make, put, type Side } from "./columns.ts";
 import { focusLine, keptLine } from "./controls.ts";
 import { stageOf } from "./edges.ts";
@@ -32,6 +34,18 @@ import {
 } from "./paint.ts";
 import { keyAlong, pointAlong } from "./pointing.ts";
 import { LinksReader } from "./reader.ts";
+import {
+  drawSplit,
+  drawStrands,
+  joined,
+  keptOfAll,
+  type Split,
+  type StrandPicture,
+  StrandReaders,
+  splitLine,
+  splitOf,
+  strandsOf,
+} from "./together.ts";
 import { Values } from "./values.ts";
 
 /** What the lines need of the element they are in. */
@@ -72,6 +86,8 @@ export class Lines {
   #size: readonly [number, number] = [0, 0];
   #paints: Paints | undefined;
   readonly #reader: LinksReader;
+  /** Of the heads that are drawn together. */
+  readonly #strands: StrandReaders;
   #painted = "";
   #overPainted = "";
   #due = 0;
@@ -86,6 +102,7 @@ export class Lines {
     this.#probe.hidden = true;
     for (const canvas of [this.#base, this.#over]) canvas.setAttribute("aria-hidden", "true");
     this.#reader = new LinksReader(host.session, host.slices, () => this.schedule());
+    this.#strands = new StrandReaders(host.session, host.slices, () => this.schedule());
     const { all } = this.columns;
     this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root);
     this.root.append(this.stage, this.#kept, this.#probe);
@@ -110,6 +127,7 @@ export class Lines {
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     this.#reader.stop();
+    this.#strands.stop();
     this.focusOn = undefined;
     this.#painted = "";
   }
@@ -198,9 +216,14 @@ export class Lines {
     const layout = this.#lay(block, rows, columns, arcs, width, height);
     this.layout = layout;
     const first = layout.rows.from;
-    this.#reader.read(links, first, first + layout.height / layout.pitch + 1);
+    const last = first + layout.height / layout.pitch + 1;
+    this.#reader.read(links, first, last);
     this.#paints ??= paintsOf(this.root, this.#probe);
-    const kept = links.kept(keep);
+    const strands = strandsOf(session, this.#paints.weight);
+    const pictures = this.#strands.pictures(strands.length > 1 ? strands : [], arcs);
+    this.#strands.read(pictures, first, last);
+    const together = pictures.length > 1;
+    const kept = together ? keptOfAll(pictures) : links.kept(keep);
     const stage = stageOf(state);
     const brush: Brush = {
       layout,
@@ -208,17 +231,19 @@ export class Lines {
       paints: this.#paints,
       ratio: devicePixelRatio,
     };
-    const key = this.#paint(brush, picture);
+    const key = this.#paint(brush, picture, pictures);
     const focus = this.#focus(picture);
-    const over = focus ? linksOver(picture, focus) : linksChosen(picture, state);
-    this.#drawOver(brush, over, focus, key);
+    const split = together ? splitOf(pictures, focus, state) : undefined;
+    const over = split ? joined(split) : focus ? linksOver(picture, focus) : linksChosen(picture, state);
+    this.#drawOver(brush, over, focus, key, split);
     const kind = focus?.kind ?? this.#chosenKind();
     const names = session.labels(block);
     this.#values.update(
-      kind && {
+      // Numbers of several heads would lie over each other: they are in the line above.
+      (together ? undefined : kind) && {
         layout,
         links: over?.links ?? [],
-        kind,
+        kind: kind!,
         stage,
         lang: names.lang,
         rowName: (place) => names.query[indexAt(rows, place) ?? 0] ?? "",
@@ -228,12 +253,33 @@ export class Lines {
     this.root.classList.toggle("arcs", arcs);
     this.root.classList.toggle("centred", arcs && layout.left > 0);
     put(this.area, { left: layout.x, top: layout.top, width: layout.width, height: layout.height });
-    const said = this.host.describe(state.query, state.key, true);
+    const said = this.host.describe(state.query, state.key, true) + this.#byHead(pictures);
     this.columns.update({ session, layout, picture, width, active: this.side, over, said });
     render(keptLine(session, kept, this.seen!, rows.count), this.#kept);
     const cell = focus && cellOf(picture, focus, state);
-    render(cell && over ? focusLine(session, cell, over) : nothing, this.#said);
+    const tokenAt = (side: Side, place: number) =>
+      names[side][indexAt(side === "query" ? rows : columns, place) ?? 0] ?? "";
+    render(
+      cell && split && focus
+        ? splitLine(session, split, focus, cell, tokenAt)
+        : cell && over
+          ? focusLine(session, cell, over)
+          : nothing,
+      this.#said,
+    );
     this.root.classList.toggle("said", cell !== undefined);
+  }
+
+  /** The cursor's link by head, for screen readers. */
+  #byHead(pictures: readonly StrandPicture[]): string {
+    const { session } = this.host;
+    const { store, state } = session;
+    if (pictures.length < 2) return "";
+    const parts = pictures.map(({ head, letter }) => {
+      const value = store!.cell(session.refOf(head), state.query, state.key, stageOf(state));
+      return `${letter} ${shortName(session, head)} ${num(value, "row weights").text}`.trim();
+    });
+    return ` By head: ${parts.join(", ")}.`;
   }
 
   /** How wide weights are drawn: against `most`, or each row's own largest. The legend follows. */
@@ -252,13 +298,16 @@ export class Lines {
   }
 
   /** Paints all lines, where anything about them has changed; returns what they depend on. */
-  #paint(brush: Brush, { links, keep }: Picture): string {
+  #paint(brush: Brush, { links, keep }: Picture, pictures: readonly StrandPicture[]): string {
     const { state, block } = this.host.session;
+    const together = pictures.length > 1;
     const { layout, stroke, ratio } = brush;
     const [width, height] = this.#size;
     const domain = typeof stroke.domain === "number" ? stroke.domain : "row";
     const key = [
       this.#reader.version,
+      together && this.#strands.version,
+      together && pictures.map(({ head, color }) => `${head.layer}.${head.head}${color}`),
       ...Object.values(keep),
       stroke.transfer,
       domain,
@@ -269,10 +318,23 @@ export class Lines {
     ].join(" ");
     if (key === this.#painted) return key;
     this.#resize(width, height, ratio);
-    const seen = seenOf(layout, links, keep);
+    const each = pictures.map(({ color, picture }) => ({
+      color,
+      ...seenOf(layout, picture.links, picture.keep),
+    }));
+    const own = seenOf(layout, links, keep);
+    const seen: Seen = together
+      ? {
+          ...own,
+          links: each.flatMap((one) => one.links),
+          dropped: each.reduce((sum, { dropped }) => sum + dropped, 0),
+          droppedMass: each.reduce((sum, { droppedMass }) => sum + droppedMass, 0),
+        }
+      : own;
     const context = this.#base.getContext("2d")!;
     begin(context, brush);
-    drawLinks(context, brush, seen.links);
+    if (together) drawStrands(context, brush, each);
+    else drawLinks(context, brush, seen.links);
     drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalize);
     if (layout.scrolls) drawTails(context, brush, seen);
     this.seen = seen;
@@ -348,7 +410,13 @@ export class Lines {
     }
   }
 
-  #drawOver(brush: Brush, over: Over | undefined, focus: Focus | undefined, base: string): void {
+  #drawOver(
+    brush: Brush,
+    over: Over | undefined,
+    focus: Focus | undefined,
+    base: string,
+    split: Split | undefined,
+  ): void {
     const { state } = this.host.session;
     const { rows, columns } = this.picture!;
     const [query, key] = state.held ?? [state.query, state.key];
@@ -364,6 +432,7 @@ export class Lines {
       cell?.row,
       cell?.column,
       over?.more,
+      split && focus?.kind,
       over && JSON.stringify(over.links),
     ].join(" ");
     if (look === this.#overPainted) return;
@@ -371,7 +440,14 @@ export class Lines {
     this.#base.classList.toggle("behind", over !== undefined);
     const context = this.#over.getContext("2d")!;
     begin(context, brush);
-    if (over) drawLinks(context, brush, [...over.links].reverse());
+    if (split) {
+      drawStrands(
+        context,
+        brush,
+        split.map(({ strand, over: { links } }) => ({ color: strand.color, links })),
+      );
+      if (focus && focus.kind !== "link" && !brush.layout.arcs) drawSplit(context, brush, split, focus.kind);
+    } else if (over) drawLinks(context, brush, [...over.links].reverse());
     if (cell) drawCursor(context, brush, cell, state.held !== null);
   }
 }

@@ -6,6 +6,7 @@ import type { Block } from "../../../src/store/types.ts";
 import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
+import type { HeadName } from "../../state/state.ts";
 import { type Link, Links, linksOf, NO_LINKS, stageOf } from "./edges.ts";
 import type { Picture } from "./focus.ts";
 
@@ -19,12 +20,15 @@ export class LinksReader {
   readonly #session: Session;
   readonly #slices: Slices;
   readonly #news: () => void;
+  /** The head that is read; undefined: the cursor's. */
+  readonly #head: HeadName | undefined;
   #key = "";
   #store: unknown;
   #links: Links | undefined;
   #reading: (() => boolean) | undefined;
 
-  constructor(session: Session, slices: Slices, news: () => void) {
+  constructor(session: Session, slices: Slices, news: () => void, head?: HeadName) {
+    this.#head = head;
     this.#session = session;
     this.#slices = slices;
     this.#news = news;
@@ -38,7 +42,8 @@ export class LinksReader {
 
   /** What is to be drawn. Arcs stand on one axis, which has the tokens of both. */
   picture(block: Block, arcs: boolean): Picture {
-    const { state, ref } = this.#session;
+    const { state } = this.#session;
+    const ref = this.#session.refOf(this.#head ?? state);
     const store = this.#session.store!;
     const own = axesOf(block, state);
     let { rows, columns } = own;
@@ -107,7 +112,9 @@ export class LinksReader {
     const n = places.indexOf(column);
     const query = indexAt(rows, row) ?? 0;
     const key = indexAt(columns, column) ?? 0;
-    const weight = n >= 0 ? weights[n] : this.#session.row(query, stageOf(this.#session.state))[key];
+    const { state, store } = this.#session;
+    const rest = () => store!.row(this.#session.refOf(this.#head ?? state), query, stageOf(state))[key];
+    const weight = n >= 0 ? weights[n] : rest();
     return { row, column, weight };
   }
 }

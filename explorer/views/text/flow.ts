@@ -70,6 +70,10 @@ export interface Line {
 export const PADDING = 3;
 export const GAP = 4;
 
+/** Pixels beside a unit's letters: none where it touches the rest of its word. */
+export const paddingOf = (units: readonly Unit[], n: number): number =>
+  (units[n].apart || n === 0 ? PADDING : 0) + (units[n + 1]?.apart === false ? 0 : PADDING);
+
 /** Breaks a text into lines of a width; units that stand together are kept together where a line has room for them. */
 export function flow(
   units: readonly Unit[],
@@ -87,7 +91,7 @@ export function flow(
     first = end;
   };
   units.forEach((unit, n) => {
-    const space = Math.min(width, measure(unit.text) + 2 * PADDING);
+    const space = Math.min(width, measure(unit.text) + paddingOf(units, n));
     const gap = unit.apart && n > first ? GAP : 0;
     if (unit.apart || n === first) {
       word = n;

@@ -18,7 +18,7 @@ import type { State } from "../../state/state.ts";
 import { readLine, tintLine } from "./controls.ts";
 import { directionOf, type Unit, unitOf, unitsOf } from "./flow.ts";
 import { tintsOf } from "./ink.ts";
-import { type Look, Passage } from "./passage.ts";
+import { LEADING, type Look, Passage } from "./passage.ts";
 import { keyOver, pointOver } from "./pointing.ts";
 import { MARK, TextValues, type Values } from "./values.ts";
 
@@ -58,6 +58,9 @@ const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) 
   queryOffset === 0 &&
   (queryTokens === keyTokens || queryTokens.every((token, i) => token === keyTokens[i]));
 
+/** Pixels of the letters: as large as fits. */
+const SIZES = [24, 20, 17, 15] as const;
+
 export class TextPane {
   readonly root = document.createElement("div");
   readonly host: TextHost;
@@ -81,6 +84,7 @@ export class TextPane {
   readonly #directions = new WeakMap<readonly string[], "ltr" | "rtl">();
   #pen: OffscreenCanvasRenderingContext2D | null = null;
   #font = "";
+  #size = 0;
   #due = 0;
   #follow = true;
 
@@ -208,7 +212,7 @@ export class TextPane {
     const width = this.scroller.clientWidth - 8;
     if (block === undefined || width < 60 || !session.ready) return;
     const reading = this.#readingOf(block, state);
-    this.#lay(reading, width);
+    this.#lay(reading, width, this.#sizeFor(reading, width));
     const { chooser, target, units } = reading;
     const spans = (side: Side, which: readonly number[]): Span[] => which.map((unit) => units[side][unit]);
     // Until columns have come, what was shown stays.
@@ -235,7 +239,24 @@ export class TextPane {
     this.#say(reading);
   }
 
-  #lay({ block, single, units, chooser }: Reading, width: number): void {
+  /** The largest letters at which the text fits its pane: a sentence is read as prose, a long text scrolls. */
+  #sizeFor({ single, units }: Reading, width: number): number {
+    let letters = 0;
+    const all = single ? [units.query] : [units.query, units.key];
+    for (const one of all) for (const { text, apart } of one) letters += text.length + (apart ? 1 : 0);
+    const height = this.scroller.clientHeight - (single ? 0 : 80);
+    const lines = (size: number) => Math.ceil((letters * size * 0.62) / width) + all.length;
+    const size = SIZES.find((one) => lines(one) * LEADING * one <= height) ?? SIZES[SIZES.length - 1];
+    if (this.#size !== size) {
+      this.#size = size;
+      this.scroller.style.setProperty("--letters", `${size}px`);
+      this.#widths.clear();
+      this.#font = "";
+    }
+    return size;
+  }
+
+  #lay({ block, single, units, chooser }: Reading, width: number, size: number): void {
     const measure = this.#measurer();
     this.root.classList.toggle("single", single);
     for (const side of ["query", "key"] as const) {
@@ -256,6 +277,7 @@ export class TextPane {
         direction,
         lang: side === "query" ? block.queryLang : block.keyLang,
         width,
+        size,
         label: single ? "The text" : `The ${side === "query" ? "queries" : "keys"}, ${role}`,
         key: `${block.name} ${this.#font}`,
         measure,

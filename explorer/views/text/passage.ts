@@ -4,11 +4,11 @@
  */
 
 import { speak } from "../../canvas/labels.ts";
-import { flow, type Line, lineOf, type Unit } from "./flow.ts";
+import { flow, GAP, type Line, lineOf, paddingOf, type Unit } from "./flow.ts";
 import type { Tint } from "./ink.ts";
 
-/** Pixels of one line. */
-export const LINE = 30;
+/** Height of a line as a multiple of the size of its letters. */
+export const LEADING = 2;
 /** Lines made beyond what is seen, at either end. */
 const BEYOND = 3;
 
@@ -29,6 +29,8 @@ export interface Passed {
   /** Language of the text, where it is named. */
   readonly lang: string | undefined;
   readonly width: number;
+  /** Pixels of its letters. */
+  readonly size: number;
   readonly label: string;
   /** Changes where the same units are other tokens. */
   readonly key: string;
@@ -40,6 +42,8 @@ export class Passage {
   lines: readonly Line[] = [];
   #units: readonly Unit[] = [];
   #key = "";
+  /** Pixels of one line. */
+  #line = 30;
   #lang: string | undefined;
   #measure: (text: string) => number = () => 0;
   readonly #shown = new Map<number, HTMLElement>();
@@ -57,9 +61,10 @@ export class Passage {
   }
 
   /** Breaks the text into lines, where something about it has changed. */
-  lay({ units, direction, lang, width, label, key, measure }: Passed): void {
+  lay({ units, direction, lang, width, size, label, key, measure }: Passed): void {
     this.root.setAttribute("aria-label", label);
-    const look = `${key} ${width} ${direction} ${lang}`;
+    const look = `${key} ${width} ${size} ${direction} ${lang}`;
+    this.#line = LEADING * size;
     if (look === this.#key && units === this.#units) return;
     this.#key = look;
     this.#units = units;
@@ -69,13 +74,13 @@ export class Passage {
     this.#shown.clear();
     this.root.replaceChildren();
     this.root.dir = direction;
-    this.root.style.setProperty("height", `${this.lines.length * LINE}px`);
+    this.root.style.setProperty("height", `${this.lines.length * this.#line}px`);
   }
 
   /** Makes the lines between two heights (and the one of `active`), and gives every unit on them its look. */
   show(top: number, bottom: number, active: number, roving: boolean, lookOf: (unit: number) => Look): void {
-    const first = Math.max(0, Math.floor(top / LINE) - BEYOND);
-    const end = Math.min(this.lines.length, Math.ceil(bottom / LINE) + BEYOND);
+    const first = Math.max(0, Math.floor(top / this.#line) - BEYOND);
+    const end = Math.min(this.lines.length, Math.ceil(bottom / this.#line) + BEYOND);
     const kept = lineOf(this.lines, active);
     for (const [n, element] of this.#shown)
       if ((n < first || n >= end) && n !== kept) {
@@ -100,7 +105,7 @@ export class Passage {
     const line = document.createElement("div");
     line.className = "line-of-text";
     line.setAttribute("role", "none");
-    line.style.setProperty("top", `${n * LINE}px`);
+    line.style.setProperty("top", `${n * this.#line}px`);
     for (let unit = first; unit < end; unit++) {
       const { text, apart } = this.#units[unit];
       const element = document.createElement("span");
@@ -114,6 +119,8 @@ export class Passage {
       element.setAttribute("aria-setsize", String(this.#units.length));
       element.dataset.unit = String(unit);
       element.dataset.apart = String(apart && unit > first);
+      // Pieces of a word touch.
+      element.dataset.joins = `${apart || unit === 0 ? "" : "before "}${this.#units[unit + 1]?.apart === false ? "after" : ""}`;
       line.append(element);
     }
     const after = [...this.#shown.keys()].filter((other) => other > n).sort((a, b) => a - b)[0];
@@ -158,7 +165,8 @@ export class Passage {
     if (to === n) return by < 0 ? this.lines[n].first : this.lines[n].end - 1;
     const middle = (line: Line, wanted: number) => {
       let x = 0;
-      for (let u = line.first; u < wanted; u++) x += this.#measure(this.#units[u].text) + 10;
+      for (let u = line.first; u < wanted; u++)
+        x += this.#measure(this.#units[u].text) + paddingOf(this.#units, u) + GAP;
       return x + this.#measure(this.#units[wanted].text) / 2;
     };
     const x = middle(this.lines[n], unit);

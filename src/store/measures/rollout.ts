@@ -109,7 +109,7 @@ export async function rollout(
       asking.onProgress?.((at * heads + head + 1) / (layers.length * heads));
     }
     const step = withResidual(fused, N, alpha);
-    const product = at === 0 ? step : multiply(step, products[at - 1], N);
+    const product = at === 0 ? step : await multiply(step, products[at - 1], N, asking.signal);
     steps.push(step);
     products.push(product);
     rowSums = sumsOf(product, N);
@@ -143,15 +143,29 @@ function withResidual(fused: Float64Array, N: number, alpha: number): Float64Arr
   return fused;
 }
 
-/** a·b of two [N, N] matrices. */
-function multiply(a: Float64Array, b: Float64Array, N: number): Float64Array {
+/** Multiplications after which other work of the thread may run: some 10 ms. */
+const SLICE = 2 ** 23;
+
+/** a·b of two [N, N] matrices. A page stays responsive: between slices of rows other work may run. */
+async function multiply(
+  a: Float64Array,
+  b: Float64Array,
+  N: number,
+  signal: AbortSignal | undefined,
+): Promise<Float64Array> {
   const out = new Float64Array(N * N);
-  for (let i = 0; i < N; i++)
+  const rows = Math.max(1, Math.floor(SLICE / (N * N)));
+  for (let i = 0; i < N; i++) {
+    if (i > 0 && i % rows === 0) {
+      await new Promise((resolve) => setTimeout(resolve));
+      signal?.throwIfAborted();
+    }
     for (let k = 0; k < N; k++) {
       const x = a[i * N + k];
       if (x === 0) continue;
       for (let j = 0, to = i * N, from = k * N; j < N; j++) out[to + j] += x * b[from + j];
     }
+  }
   return out;
 }
 

@@ -184,7 +184,7 @@ function listed(layers: readonly number[]): string {
 
 /** What a state of the explorer has of a figure: the fields of its own that have the same names, and which view. */
 export interface ExplorerState extends Omit<FigureOptions, "view" | "block" | "width" | "theme"> {
-  readonly view: "model" | "head" | "row" | "compare";
+  readonly view: "model" | "head" | "row" | "compare" | "flow";
   readonly mode: "matrix" | "lines" | "text";
   readonly block: string;
   readonly held: readonly [query: number, key: number] | null;

@@ -1,0 +1,85 @@
+/** A comparison on its way out: both heads and their difference as one figure, and every pair of tokens as a table. */
+import type { HeadStore } from "../../../src/store/types.ts";
+import type { FigureOptions } from "../../../src/view/figure/options.ts";
+import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
+import type { FigureTable } from "../../../src/view/figure/table.ts";
+import type { Exports, Session } from "../../app/session.ts";
+import { badges, headName, STAGE_NAMES } from "../../state/words.ts";
+import { shownRow } from "./difference.ts";
+
+/** What is compared: two sessions, their difference, and the tokens that both have. */
+export interface Compared {
+  readonly first: Session;
+  readonly second: Session;
+  readonly difference: Session;
+  /** Places of the difference as tokens of both texts. */
+  readonly rows: readonly { readonly a: number; readonly b: number }[];
+  readonly columns: readonly { readonly a: number; readonly b: number }[];
+}
+
+const placeOf = (session: Session) => `${session.store!.report.name}, ${headName(session)}`;
+
+/** How a comparison is exported. */
+export function exportsOf(compared: () => Compared): Exports {
+  return {
+    figure: (options) => figureOf(compared(), options),
+    table: async () => tableOf(compared()),
+  };
+}
+
+function figureOf({ first, second, difference }: Compared, options: FigureOptions) {
+  const panel = (title: string, session: Session, more: FigureOptions = {}): Panel => {
+    const { state } = session;
+    const { block, layer, head, stage, transfer, domain, ramp, hide, hidden, renormalize } = state;
+    const { values, query, key } = state;
+    const own = { block, layer, head, stage, transfer, domain, ramp, hide, hidden, renormalize };
+    return matrixPanel(title, session.store as HeadStore, {
+      ...options,
+      ...own,
+      values,
+      query,
+      key,
+      ...more,
+    });
+  };
+  const letters = [
+    panel("A", first),
+    panel("B", second),
+    panel("A − B", difference, { block: 0, layer: 0, head: 0 }),
+  ];
+  const facts = [
+    `A: ${placeOf(first)}`,
+    `B: ${placeOf(second)}`,
+    `${STAGE_NAMES[first.state.stage]}, and A − B over the tokens that both have`,
+    ...badges(first),
+  ];
+  return renderPanels(letters, { ...options, title: "Two heads and their difference", facts });
+}
+
+function tableOf({ first, second, difference, rows, columns }: Compared): FigureTable {
+  const names = (session: Session, side: "query" | "key") =>
+    side === "query" ? session.block!.queryTokens : session.block!.keyTokens;
+  const value = (x: number) => (Number.isFinite(x) ? x : String(x));
+  return {
+    columns: ["query A", "query B", "key A", "key B", "A", "B", "A − B"],
+    rows: {
+      *[Symbol.iterator]() {
+        const { store, ref } = difference;
+        for (const [i, { a, b }] of rows.entries()) {
+          const [own, other] = [shownRow(first, a), shownRow(second, b)];
+          const less = store!.row(ref, i, "scores");
+          for (const [j, key] of columns.entries())
+            yield [
+              names(first, "query")[a],
+              names(second, "query")[b],
+              names(first, "key")[key.a],
+              names(second, "key")[key.b],
+              value(own[key.a]),
+              value(other[key.b]),
+              value(less[j]),
+            ];
+        }
+      },
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** Beside the flow: what the target comes from as a list, the settings, the row sums, and what a rollout leaves out. */
+import { html, nothing, type TemplateResult } from "lit";
+import { formatNumber } from "../../../src/store/text/number.ts";
+import { blocks } from "../../app/panels/heads.ts";
+import { bar, figure, quoted, select, token, type Ui } from "../../app/ui.ts";
+import { largest } from "../../state/facts.ts";
+import { rolledOf } from "./rolled.ts";
+
+/** Input tokens that are listed. */
+const LISTED = 8;
+/** Row sums that are printed one by one. */
+const SUMS = 200;
+
+export function flowSide(ui: Ui): TemplateResult {
+  const { session } = ui;
+  const { state, block } = session;
+  if (block === undefined) return html``;
+  const { done, problem } = rolledOf(session);
+  const names = session.labels(block);
+  const { query, key } = state;
+  const target = quoted(names.query[query] ?? "", names.lang.query);
+  const product = done?.products.at(-1);
+  const N = done?.tokens ?? 0;
+  const row = product?.subarray(query * N, (query + 1) * N);
+  const best = row ? largest(row, LISTED) : [];
+  const settled = () => session.changed("push");
+  const go = (at: number) => session.set({ key: at });
+  return html`${blocks(ui)}
+    <h2>What ${target} comes from</h2>
+    ${
+      row === undefined
+        ? html`<p class="quiet" role="status">${problem === undefined ? "Multiplying the layers …" : nothing}</p>`
+        : html`<p class="quiet">after ${done!.layers.length === 1 ? "layer" : "layers"} ${span(done!.layers)}</p>
+      <table class="keys"><thead><tr><th scope="col">input token</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
+      <tbody>${best.map(
+        (at) => html`<tr class=${at === key ? "current" : ""}>
+        <th scope="row"><button type="button" class="link" @click=${() => go(at)}>${token(names.key[at], names.lang.key)}</button></th>
+        <td class="num">${figure(row[at], "rollout")}</td><td class="wide">${bar(row[at] / (row[best[0]] || 1))}</td></tr>`,
+      )}</tbody></table>
+      <h2>Row sums</h2>
+      <p>${target}: Σ ${figure(done!.rowSums[query], "rollout.rowSums", { digits: 4 })}. Each of the ${figure(N, "rows")} rows sums to 1 (largest error ${figure(done!.worst, "rollout.worst", { digits: 2 })}).</p>
+      <details><summary>All row sums</summary><table class="keys"><tbody>${Array.from(
+        done!.rowSums.subarray(0, SUMS),
+        (sum, at) =>
+          html`<tr><th scope="row">${token(names.query[at], names.lang.query)}</th><td class="num">${figure(sum, "rollout.rowSums", { digits: 4 })}</td></tr>`,
+      )}</tbody></table>${N > SUMS ? html`<p class="quiet">The first ${figure(SUMS, "rows")} of ${figure(N, "rows")}.</p>` : nothing}</details>`
+    }
+    <h2>How it is computed</h2>
+    <p class="quiet">Each layer: α·I + (1 − α)·(its heads joined), rows divided by their sum. Then all layers are multiplied.</p>
+    <div class="settings">
+      ${slider("α: the part that stays in place (residual)", state.alpha, 1, (alpha) => session.set({ alpha }, "replace"), settled)}
+      ${select(
+        "heads joined by",
+        [
+          ["mean", "mean"],
+          ["max", "largest"],
+          ["min", "smallest"],
+        ],
+        state.fuse,
+        (fuse) => session.set({ fuse }),
+      )}
+      ${slider("smallest weights left out", state.discard, 0.95, (discard) => session.set({ discard }, "replace"), settled)}
+      ${select(
+        "first layer",
+        block.layers.map((layer) => [String(layer), String(layer)] as const),
+        String(block.layers.includes(state.fromLayer ?? -1) ? state.fromLayer : block.layers[0]),
+        (layer) => session.set({ fromLayer: Number(layer) === block.layers[0] ? null : Number(layer) }),
+      )}
+    </div>
+    <p class="warning" role="note">${done?.warning ?? nothing}</p>`;
+}
+
+/** "0 to 5", or the one there is. */
+const span = (layers: readonly number[]) =>
+  layers.length === 1 ? String(layers[0]) : `${layers[0]} to ${layers[layers.length - 1]}`;
+
+function slider(
+  label: string,
+  value: number,
+  most: number,
+  set: (value: number) => void,
+  done: () => void,
+): TemplateResult {
+  const on = (event: Event) => set(Number((event.target as HTMLInputElement).value));
+  return html`<label class="setting"><span>${label}</span> <output>${formatNumber(value, { style: "percent" })}</output>
+    <input type="range" min="0" max=${most} step="0.05" .value=${String(value)} @input=${on} @change=${done}></label>`;
+}

@@ -1,0 +1,18 @@
+/** Attention rollout: what the last layer's positions are made of, as bands from layer to layer and as a matrix. */
+import type { View } from "../view.ts";
+
+export const flow: View = {
+  name: "flow",
+  place: "page",
+  label: "Flow",
+  hint: "All layers together: which input tokens a position comes from (rollout)",
+  command: "Flow: all layers together (rollout)",
+  key: "f",
+  keys: "↑↓ target token · ←→ input token · Esc back · ? keyboard",
+  up: "head",
+  layout: { heads: false, side: true, toolbar: false, foot: false },
+  weightsOnly: true,
+  ofAllHeads: true,
+  tableless: true,
+  load: async () => (await import("./parts.ts")).parts,
+};
