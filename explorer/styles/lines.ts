@@ -52,6 +52,8 @@ export const linesLook = css`
 .lines .value * { font-size: 11px; line-height: 13px; }
 .lines .value .token { max-inline-size: 120px; overflow: hidden; text-overflow: ellipsis; font-weight: 700; }
 .lines .said { position: absolute; inset-block-start: 0; inset-inline: 0; text-align: center; line-height: 18px; pointer-events: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.lines.together.said .heading { visibility: hidden; }
+.lines.together .said { white-space: normal; line-height: 18px; max-block-size: 36px; }
 .lines.arcs.said .heading { visibility: hidden; }
 .lines .list { position: absolute; inset: 0 auto auto 0; inline-size: 100%; pointer-events: none; direction: ltr; z-index: 2; }
 .lines .column.bare { pointer-events: none; }
@@ -72,6 +74,6 @@ export const linesLook = css`
   .text .says { min-block-size: 84px; }
   .text .says p { white-space: normal; }
   .lines .kept { min-block-size: 44px; align-content: start; }
-  .lines.arcs.said .heading { visibility: visible; }
+  .lines.said .heading, .lines.together.said .heading, .lines.arcs.said .heading { visibility: visible; }
 }
 `;

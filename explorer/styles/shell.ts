@@ -107,7 +107,8 @@ export const shell = css`
   .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
   .toolbar > * { flex: none; }
   .toolbar .more .menu { position: fixed; inset-inline: 12px; }
-  .top nav button { padding: 0 6px; }
+  .top nav button { padding: 0 5px; }
+  .top .about { flex: 1 0 100%; order: 1; }
 }
 .root.without-side { grid-template-areas: "top top top" "atlas main main" "status status status"; }
 .root.without-heads { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
@@ -132,7 +133,7 @@ export const shell = css`
 .rollout { position: absolute; inset: 0; display: grid; grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); gap: 8px 24px; padding-block-end: 8px; }
 .rollout section { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
 .flow-heading, .flow-under { min-block-size: 60px; }
-.flow-under .legend { margin-inline-start: 12px; vertical-align: top; }
+.flow-under .legend { display: flex; margin-block-start: 4px; }
 .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .flow-stage { cursor: pointer; }
 .flow-stage canvas { position: absolute; inset: 0; }
@@ -149,6 +150,7 @@ export const shell = css`
   .root.flow .pane, .root.without-heads.flow .pane { block-size: auto; }
   .rollout { position: static; grid-template-rows: auto; }
   .flow-stage, .flow-matrix { flex: none; block-size: min(100cqi, 520px); }
+  .root.without-heads .side { border-inline-start: 0; }
 }
 .root.without-heads.without-side, .root.compare { grid-template-columns: minmax(0, 1fr) 0 0; grid-template-areas: "top top top" "main main main" "status status status"; }
 :host([controls="none"]) :is(.masthead, .toolbar, .left, .side, .status, .foot, .line),

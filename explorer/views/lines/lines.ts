@@ -251,6 +251,7 @@ export class Lines {
       },
     );
     this.root.classList.toggle("arcs", arcs);
+    this.root.classList.toggle("together", together);
     this.root.classList.toggle("centred", arcs && layout.left > 0);
     put(this.area, { left: layout.x, top: layout.top, width: layout.width, height: layout.height });
     const said = this.host.describe(state.query, state.key, true) + this.#byHead(pictures);
@@ -371,7 +372,7 @@ export class Lines {
     const { state } = session;
     const names = session.labels(block);
     const most = Math.min(160, width * 0.3);
-    const top = 24;
+    const top = strandsOf(session, "").length > 1 ? 42 : 24;
     const laid = {
       width,
       height: height - top - 4,

@@ -208,7 +208,7 @@ export function drawSplit(
   context.globalAlpha = 1;
 }
 
-/** "‹it›: A 0.68 to ‹cat› · B 0.12 to ‹mat›", or of one link: "‹it› to ‹cat›: A 0.68 · B 0.12". */
+/** Each head's strongest: "‹it› → A ‹cat› 0.68 · B ‹mat› 0.12", or of one link: "‹it› → ‹cat›: A 0.68 · B 0.12". */
 export function splitLine(
   session: Session,
   found: Split,
@@ -218,21 +218,26 @@ export function splitLine(
 ): TemplateResult {
   const names = session.labels(session.block!);
   const { lang } = names;
+  const token =
+    focus.kind === "query"
+      ? quoted(names.query[cell.query], lang.query)
+      : quoted(names.key[cell.key], lang.key);
   const start =
     focus.kind === "link"
-      ? html`${quoted(names.query[cell.query], lang.query)} to ${quoted(names.key[cell.key], lang.key)}: `
+      ? html`${quoted(names.query[cell.query], lang.query)} → ${token}:`
       : focus.kind === "query"
-        ? html`${quoted(names.query[cell.query], lang.query)} gives `
-        : html`${quoted(names.key[cell.key], lang.key)} gets `;
-  return html`${start}${found.map(({ strand, over }, n) => {
+        ? html`${token} →`
+        : html`→ ${token}`;
+  return html`${start} ${found.map(({ strand, over }, n) => {
     const [first] = over.links;
     const end =
       focus.kind === "link" || first === undefined
         ? ""
         : focus.kind === "query"
-          ? html` to ${quoted(tokenAt("key", first.column), lang.key)}`
-          : html` from ${quoted(tokenAt("query", first.row), lang.query)}`;
-    return html`${n > 0 ? " · " : ""}${mark(session, strand)} ${first === undefined ? "–" : figure(first.weight, "row weights", { digits: 2 })}${end}`;
+          ? quoted(tokenAt("key", first.column), lang.key)
+          : html`from ${quoted(tokenAt("query", first.row), lang.query)}`;
+    const share = first === undefined ? "–" : figure(first.weight, "row weights", { digits: 2 });
+    return html`${n > 0 ? " · " : ""}${mark(session, strand)} ${end} ${share}`;
   })}`;
 }
 

@@ -30,6 +30,9 @@ export interface Frame {
   readonly cellHeight: number;
 }
 
+/** Pixels of a tick beside the cells. */
+export const TICK = 6;
+
 /** Cells of a picture that fits are at most this large. */
 const LARGEST = 64;
 
@@ -44,8 +47,9 @@ export function frameOf(
   const small = width < 520;
   const side = roomFor(names.query, Math.min(128, width * 0.3));
   const lean = roomFor(names.key, small ? 72 : 120);
-  const left = side + 12;
-  const top = Math.ceil(lean * 0.866) + 14;
+  const left = side + 12 + TICK;
+  // Between a label and the cells there is the tick of what is pointed at.
+  const top = Math.ceil(lean * 0.866) + 14 + TICK;
   const right = small ? 28 : 44;
   const bottom = small ? 24 : 36;
   // Leaning labels of the last columns reach over the right margin.

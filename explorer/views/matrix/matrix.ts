@@ -14,7 +14,7 @@ import { Labels } from "../../canvas/labels.ts";
 import { HeadFacts } from "../../state/facts.ts";
 import { cellValue } from "../../state/words.ts";
 import type { Behind } from "./blit.ts";
-import { type Box, boxOf, type Frame, frameOf } from "./frame.ts";
+import { type Box, boxOf, type Frame, frameOf, TICK } from "./frame.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import { paint, resize } from "./paint.ts";
@@ -358,10 +358,10 @@ export class Matrix {
       for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
     };
     style(this.#area, { left: frame.left, top: frame.top, width: frame.usedWidth, height: frame.usedHeight });
-    style(this.#rowLabels.root, { top: frame.top, width: frame.left - 8, height: frame.usedHeight });
+    style(this.#rowLabels.root, { top: frame.top, width: frame.left - 8 - TICK, height: frame.usedHeight });
     style(this.#columnLabels.root, {
       left: frame.left,
-      height: frame.top - 6,
+      height: frame.top - 6 - TICK,
       width: frame.usedWidth + frame.right,
     });
     this.#area.classList.toggle("zoomed", state.camera !== null);
