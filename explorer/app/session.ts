@@ -163,7 +163,11 @@ export class Session {
     const heldCell =
       state.held !== null && state.held[0] < block.Nq && state.held[1] < block.Nk ? state.held : null;
     const head = within(state.head, block.heads);
-    return { ...state, block: block.name, layer, head, stage, query, key, held: heldCell };
+    // An address without a block means the one that is shown, for its pins too.
+    const pins = state.pins.some((pin) => pin.block === "")
+      ? state.pins.map((pin) => (pin.block === "" ? { ...pin, block: block.name } : pin))
+      : state.pins;
+    return { ...state, block: block.name, layer, head, stage, query, key, held: heldCell, pins };
   }
 
   get block(): Block | undefined {

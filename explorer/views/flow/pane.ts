@@ -40,6 +40,7 @@ export class FlowPane implements Pane {
   readonly #canvas = document.createElement("canvas");
   readonly #inputs = new Labels("rows");
   readonly #targets = new Labels("rows");
+  readonly #frame = document.createElement("div");
   readonly #heading = document.createElement("div");
   readonly #under = document.createElement("div");
   readonly #said = document.createElement("p");
@@ -87,9 +88,8 @@ export class FlowPane implements Pane {
       section.append(...children);
       return section;
     };
-    const stage = document.createElement("div");
+    const stage = this.#frame;
     stage.className = "flow-matrix";
-    stage.append(this.#matrix.root);
     this.root.append(
       part("Flow through the layers", this.#heading, this.#stage, this.#said),
       part("Rollout", this.#under, stage),
@@ -164,6 +164,9 @@ export class FlowPane implements Pane {
     if (block === undefined) return;
     const { done, problem, version } = rolledOf(session);
     this.root.classList.toggle("without", done === undefined);
+    // A matrix without a rollout would wait for numbers that never come.
+    if (done === undefined) this.#matrix.root.remove();
+    else if (!this.#matrix.root.isConnected) this.#frame.append(this.#matrix.root);
     const key = `${version} ${session.opened}`;
     if (done !== undefined && key !== this.#shown) {
       this.#shown = key;

@@ -1,0 +1,142 @@
+// @ts-check
+/** The flow: the rollout that is drawn is the store's own, its row sums are printed, and every number is reached by keys. */
+import { expect } from "@playwright/test";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+const HEADS = { heads: 3, layers: 3, Nq: 8 };
+
+/** The text of a part of the element. @param {Page} page @param {string} selector @returns {Promise<string>} */
+const textOf = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(wanted)
+        ?.textContent.replace(/\s+/g, " ")
+        .trim() ?? "",
+    selector,
+  );
+
+/** Waits for the rollout. @param {Page} page */
+const computed = (page) =>
+  page.waitForFunction(
+    () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".side .keys td data") !== null,
+  );
+
+/** The rollout by plain loops over the store's weights: one row of it. @param {Page} page @param {{ alpha: number, fuse: "mean" | "max" }} how @returns {Promise<number[]>} */
+const plainly = (page, how) =>
+  page.evaluate(
+    async ({ alpha, fuse }) => {
+      const { store, state } = /** @type {any} */ (globalThis).view;
+      const { Nq: N, heads, layers } = store.blocks[0];
+      let row = Array.from({ length: N }, (_, j) => Number(j === state.query));
+      for (const layer of [...layers].reverse()) {
+        /** @type {Float64Array[]} */
+        const all = [];
+        for (let head = 0; head < heads; head++) all.push(await store.weights({ block: 0, layer, head }));
+        const next = new Array(N).fill(0);
+        for (let i = 0; i < N; i++) {
+          const joined = Array.from({ length: N }, (_, j) => {
+            const values = all.map((weights) => weights[i * N + j]);
+            const one =
+              fuse === "max" ? Math.max(...values) : values.reduce((a, b) => a + b, 0) / values.length;
+            return (1 - alpha) * one + (i === j ? alpha : 0);
+          });
+          const sum = joined.reduce((a, b) => a + b, 0);
+          for (let j = 0; j < N; j++) next[j] += (row[i] * joined[j]) / sum;
+        }
+        row = next;
+      }
+      return row;
+    },
+    /** @type {any} */ (how),
+  );
+
+/** The listed input tokens' shares. @param {Page} page @returns {Promise<number[]>} */
+const listed = (page) =>
+  page.evaluate(() =>
+    [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".side table.keys")][0] === undefined
+      ? []
+      : [
+          .../** @type {any} */ (globalThis).view.shadowRoot
+            .querySelector(".side table.keys")
+            .querySelectorAll("td.num data"),
+        ].map((data) => Number(data.value)),
+  );
+
+test("the flow shows the rollout, its row sums and what it leaves out", async ({ visit }) => {
+  await visit({ heads: HEADS, hash: "#v1/flow?i=5&j=2" }, async (page) => {
+    await computed(page);
+    const side = await textOf(page, ".side");
+    expect(side).toMatch(/Σ 1\.000\. Each of the 8 rows sums to 1/);
+    expect(side).toMatch(/ignores the value vectors/);
+    for (const how of /** @type {const} */ ([
+      { alpha: 0.5, fuse: "mean" },
+      { alpha: 0.2, fuse: "max" },
+    ])) {
+      const before = await listed(page);
+      await page.evaluate((to) => {
+        /** @type {any} */ (globalThis).view.state = to;
+      }, how);
+      const want = (await plainly(page, how)).sort((a, b) => b - a);
+      if (how.alpha !== 0.5)
+        await page.waitForFunction(
+          (old) =>
+            Number(
+              /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".side table.keys td.num data")
+                .value,
+            ) !== old,
+          before[0],
+        );
+      const got = await listed(page);
+      expect(got).toHaveLength(8);
+      for (const [n, share] of got.entries()) expect(share).toBeCloseTo(want[n], 10);
+    }
+    expect(new URL(page.url()).hash).toContain("rf=max");
+  });
+});
+
+test("keys move the target, and a screen reader hears the share", async ({ visit }) => {
+  await visit({ heads: HEADS, hash: "#v1/head" }, async (page) => {
+    await page.keyboard.press("f");
+    await computed(page);
+    await page.waitForFunction(
+      () =>
+        /** @type {any} */ (globalThis).view.shadowRoot.activeElement?.closest(".rollout") !== null &&
+        /** @type {any} */ (globalThis).view.shadowRoot.activeElement?.getAttribute("role") === "gridcell",
+    );
+    const before = await page.evaluate(() => /** @type {any} */ (globalThis).view.state.query);
+    await page.keyboard.press("ArrowDown");
+    await settled(page);
+    const after = await page.evaluate(() => /** @type {any} */ (globalThis).view.state.query);
+    expect(after).toBe(before + 1);
+    await page.waitForFunction(() =>
+      /from .*Rollout/.test(/** @type {any} */ (globalThis).view.shadowRoot.activeElement.textContent),
+    );
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.view)).toBe("head");
+  });
+});
+
+test("the flow is exported as its two pictures with the warning", async ({ visit }) => {
+  await visit({ heads: HEADS, hash: "#v1/flow?i=5&j=2" }, async (page) => {
+    await computed(page);
+    const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
+    expect(svg).toContain("Attention rollout");
+    expect(svg).toContain("ignores the value vectors");
+    expect(svg).toContain("Product of all layers");
+    expect(svg.match(/<path d="M/g)?.length ?? 0).toBeGreaterThan(20);
+  });
+});
+
+test("cross-attention has no rollout, and the page says why", async ({ visit }) => {
+  await visit({ heads: { ...HEADS, Nk: 11 }, hash: "#v1/flow" }, async (page) => {
+    await page.waitForFunction(() =>
+      /8 queries and 11 keys/.test(
+        /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said")?.textContent ?? "",
+      ),
+    );
+  });
+});
