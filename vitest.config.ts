@@ -2,9 +2,11 @@
  * The suite: on the source, and with TEST_BUILT=1 on the built package, where only the tests that go through the
  * package's doors run and every door is its file in dist/ (tools/doors.mjs).
  */
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { behaviourTests, doors } from "./tools/doors.mjs";
+import { root } from "./tools/setup.mjs";
 
 const built = process.env.TEST_BUILT === "1";
 
@@ -18,6 +20,23 @@ const toDoors: Plugin = {
     return door && (built ? door.built : door.source);
   },
 };
+
+/** Folders with the tests that take longest, in order: processes that are waited for, sweeps over many calls. */
+const SLOW = ["cluster", "failure", "platforms", "files", "properties", "conformance", ""].map(
+  (name) => `tests/${name}`,
+);
+
+/** The slow folders first, so that no long file is left for the end while the other core has nothing to do. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const name = relative(root, moduleId).replaceAll("\\", "/");
+      const at = SLOW.findIndex((folder) => name.startsWith(folder));
+      return at < 0 ? SLOW.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   plugins: [toDoors],
@@ -33,8 +52,9 @@ export default defineConfig({
         ],
     exclude: ["**/node_modules/**"],
     testTimeout: 60_000,
-    // Each file has its own engine and its own threads: more than one file at a time only fights for the cores.
-    fileParallelism: false,
+    // Each file has a process, an engine and threads of its own.
     pool: "forks",
+    maxWorkers: "100%",
+    sequence: { sequencer: SlowFirst },
   },
 });
