@@ -29,6 +29,51 @@ export interface MpiOptions {
   readonly expectedSize?: number;
 }
 
+/**
+ * Calls `late` once the event loop of this process has waited `seconds` for something. Counts seconds in which this rank
+ * waits, not those it computes. Returns what ends the watch.
+ */
+function watch(seconds: number, late: () => void): () => void {
+  if (seconds === Number.POSITIVE_INFINITY) return () => undefined;
+  let waited = 0;
+  const step = Math.min(1, seconds);
+  const timer = setInterval(() => {
+    waited += step;
+    if (waited < seconds) return;
+    clearInterval(timer);
+    late();
+  }, 1000 * step);
+  return () => clearInterval(timer);
+}
+
+const TIMEOUT_HINT = "(HEED_MPI_TIMEOUT sets the limit in seconds, 0 for none)";
+
+/**
+ * Initializes MPI and returns the thread level. MPI_Init waits for all ranks, and on another thread than the main one Open
+ * MPI 4.1 crashes at the end (measured): so it blocks this thread, and a watchdog thread ends the process in time. The
+ * launcher ends the job when a rank ends without MPI_Finalize.
+ */
+function initialize(binding: MpiBinding, { timeout, expectedSize }: MpiOptions): number {
+  const { Worker } = process.getBuiltinModule("node:worker_threads");
+  // Not written inside `new Worker(…)`: bundlers would bundle a worker that only Node runs.
+  const url = new URL("./watchdog.js", import.meta.url);
+  const message = `heed/cluster: MPI_Init has not ended within ${timeout} s: a rank${expectedSize === undefined ? "" : ` of ${expectedSize}`} has not started ${TIMEOUT_HINT}\n`;
+  const watchdog =
+    timeout === Number.POSITIVE_INFINITY
+      ? undefined
+      : new Worker(url, { workerData: { seconds: timeout, message }, execArgv: [] });
+  watchdog?.unref();
+  try {
+    const provided: [number] = [0];
+    const { functions, constants } = binding;
+    const code = functions.MPI_Init_thread(null, null, constants.threadMultiple, provided);
+    checkCode(binding, "MPI_Init_thread", code);
+    return provided[0];
+  } finally {
+    void watchdog?.terminate();
+  }
+}
+
 /** Starts MPI in this process. */
 export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator {
   const { functions: f, constants } = binding;
@@ -43,13 +88,12 @@ export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator 
       "joinCluster: MPI has been closed in this process and cannot start again",
     );
   if (!read("MPI_Initialized")) {
-    const provided: [number] = [0];
-    checkCode(binding, "MPI_Init_thread", f.MPI_Init_thread(null, null, constants.threadMultiple, provided));
-    if (provided[0] < constants.threadSerialized)
+    const provided = initialize(binding, options);
+    if (provided < constants.threadSerialized)
       throw new HeedError(
         "mpi-threads",
-        `joinCluster: ${binding.version} gives thread level ${provided[0]}, and calls from another thread need MPI_THREAD_SERIALIZED`,
-        { provided: provided[0] },
+        `joinCluster: ${binding.version} gives thread level ${provided}, and calls from another thread need MPI_THREAD_SERIALIZED`,
+        { provided },
       );
   }
   checkCode(
@@ -123,7 +167,7 @@ class MpiRank implements Communicator {
         // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
         PINNED.add(pinned);
         PINNED.add(args);
-        const stop = this.#watch(what);
+        const stop = watch(this.#timeout, () => this.#endLate(what));
         this.#binding.functions[name].async(args, (error: unknown, code: number) => {
           stop();
           this.#running = false;
@@ -144,21 +188,12 @@ class MpiRank implements Communicator {
     });
   }
 
-  /** Ends the job where an operation has not ended in time. Counts seconds in which this rank waits, not those it computes. */
-  #watch(what: string): () => void {
-    if (this.#timeout === Number.POSITIVE_INFINITY) return () => undefined;
-    let waited = 0;
-    const step = Math.min(1, this.#timeout);
-    const timer = setInterval(() => {
-      waited += step;
-      if (waited < this.#timeout) return;
-      clearInterval(timer);
-      process.stderr.write(
-        `heed/cluster: rank ${this.rank} of ${this.size}: ${what} has not ended within ${this.#timeout} s; a rank has stopped or is lost (HEED_MPI_TIMEOUT sets the limit in seconds, 0 for none)\n`,
-      );
-      this.abort(1);
-    }, 1000 * step);
-    return () => clearInterval(timer);
+  /** Ends the job because an operation has not ended in time. */
+  #endLate(what: string): void {
+    process.stderr.write(
+      `heed/cluster: rank ${this.rank} of ${this.size}: ${what} has not ended within ${this.#timeout} s; a rank has stopped or is lost ${TIMEOUT_HINT}\n`,
+    );
+    this.abort(1);
   }
 
   exchange = async (

@@ -1,20 +1,25 @@
 /**
  * What happens to a job when a rank is lost: it ends on all ranks within seconds, leaves no process and no partial file, and
- * goes on from its checkpoint with the bits of a run that was never disturbed.
+ * continues from its checkpoint with the bits of a run that was never disturbed.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { implementations, runRanks } from "../support/mpi.ts";
+import { type Ended, implementations, runRanks } from "../support/mpi.ts";
 
 const RANKS = 3;
+const PROGRAM = "tests/cluster/victim.ts";
+/** Seconds that a job may go on after a failure, and that a process may outlive its job. */
+const [END, LEAVE] = [10, 15];
+const TIMEOUT = 300_000;
 const found = implementations();
 const root = mkdtempSync(join(tmpdir(), "heed-cluster-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Processes of a job that are still there. */
-const left = (folder: string): string[] =>
+/** Running processes of a job. */
+const processesOf = (folder: string): string[] =>
   readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;
     try {
@@ -24,77 +29,147 @@ const left = (folder: string): string[] =>
     }
   });
 
-async function noneLeft(folder: string): Promise<void> {
+async function expectNoneRunning(folder: string): Promise<void> {
   const began = performance.now();
-  while (left(folder).length > 0) {
-    if (performance.now() - began > 15_000) expect.fail(`processes are left: ${left(folder).join(", ")}`);
+  while (processesOf(folder).length > 0) {
+    if (performance.now() - began > 1000 * LEAVE)
+      expect.fail(`still running ${LEAVE} s after the job: ${processesOf(folder).join(", ")}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
+
+/** The job ended with an error, in time, with no process left. */
+async function expectEnded(ended: Ended, folder: string): Promise<void> {
+  expect(ended.status === 0, `${ended.stdout}${ended.stderr}`).toBe(false);
+  const failedAt = Number(readFileSync(`${folder}-failed-at`, "utf8"));
+  expect((ended.at - failedAt) / 1000, "seconds from the failure to the end of the job").toBeLessThan(END);
+  await expectNoneRunning(folder);
+}
+
+const newFolder = (name: string): string => {
+  const folder = join(mkdtempSync(join(root, `${name}-`)), "run");
+  mkdirSync(folder);
+  return folder;
+};
 
 it.skipIf(found.length > 0)("is left out where neither Open MPI nor MPICH is installed", () => {
   expect(found).toEqual([]);
 });
 
-const KILLED = [
-  ["before it joins", "start", 1],
-  ["while it computes and the others wait for it", "computing", 2],
-  ["while all wait for a message", "exchange", 0],
-  ["while it writes a checkpoint", "checkpoint", 0],
+const PHASES = [
+  ["start", "before it joins"],
+  ["computing", "while it computes and the others wait for it"],
+  ["exchange", "while all wait for a message"],
+  ["checkpoint", "while a checkpoint is written"],
 ] as const;
 
 for (const [at, mpi] of found.entries())
   describe(`a job of ${mpi.name}`, () => {
+    const run = (folder: string, phase: string, victim: number, env: Record<string, string> = {}) =>
+      runRanks(mpi, RANKS, PROGRAM, [folder, phase, String(victim)], env);
     let undisturbed = "";
+    let checkpointBytes = 0;
     beforeAll(async () => {
-      const ended = await runRanks(mpi, RANKS, "tests/cluster/victim.ts", [
-        mkdtempSync(join(root, "whole-")),
-        "none",
-        "0",
-      ]);
+      const folder = newFolder("undisturbed");
+      const ended = await run(folder, "none", 0);
       expect(ended.stderr).toBe("");
       undisturbed = ended.stdout;
-    }, 60_000);
+      checkpointBytes = statSync(join(folder, "checkpoint")).size;
+    }, TIMEOUT);
 
-    // The first runs every phase; launchers differ in how they notice a rank that is gone.
-    const killed = at === 0 ? KILLED : KILLED.slice(1, 2);
-    it.each(killed)("a rank that is killed %s ends the job on all ranks", async (_, phase, victim) => {
-      const folder = mkdtempSync(join(root, `${phase}-`));
-      const ended = await runRanks(mpi, RANKS, "tests/cluster/victim.ts", [folder, phase, String(victim)]);
-      expect(ended.status === 0, `${ended.stdout}${ended.stderr}`).toBe(false);
-      expect(ended.seconds).toBeLessThan(20);
-      await noneLeft(folder);
-      // What is there is whole: the run goes on from it, with the bits of the undisturbed one.
-      const again = await runRanks(mpi, 2, "tests/cluster/victim.ts", [folder, "none", "0"]);
-      expect(again.stderr).toBe("");
-      expect(again.stdout).toBe(undisturbed);
-    });
+    // The first implementation loses each rank in each phase, the second one rank a phase: launchers differ, ranks do not.
+    it.each(PHASES)(
+      "SIGKILL of a rank (%s: %s) ends the job on all ranks, and the resumed run has the undisturbed bits",
+      async (phase) => {
+        const n = PHASES.findIndex(([name]) => name === phase);
+        const victims = at === 0 ? [0, 1, 2] : [n % RANKS];
+        const folders = await Promise.all(
+          victims.map(async (victim) => {
+            const folder = newFolder(`${phase}-${victim}`);
+            await expectEnded(await run(folder, phase, victim), folder);
+            return folder;
+          }),
+        );
+        // On another number of ranks; one job resumes all folders.
+        const again = await runRanks(mpi, 2, PROGRAM, [folders.join(), "none", "0"]);
+        expect(again.stderr).toBe("");
+        expect(again.stdout).toBe(undisturbed.repeat(folders.length));
+      },
+      TIMEOUT,
+    );
 
-    it("an error on one rank, and a full disk at the checkpoint, end the job with their message", async () => {
-      const phases = [
-        ["throw", "rank 1 of 3 ends the job: Error: a mistake on one rank"],
-        ["disk", "rank 0 of 3 ends the job: Error: ENOSPC: no space left on device"],
-      ];
-      for (const [phase, message] of at === 0 ? phases : phases.slice(0, 1)) {
-        const folder = mkdtempSync(join(root, `${phase}-`));
-        const ended = await runRanks(mpi, RANKS, "tests/cluster/victim.ts", [folder, phase, "1"]);
-        expect(ended.status).not.toBe(0);
-        expect(ended.stderr).toContain(message);
-        expect(ended.seconds).toBeLessThan(20);
-        await noneLeft(folder);
+    it(
+      "a rank that never starts: the others say so and end the job",
+      async () => {
+        await Promise.all(
+          (at === 0 ? [0, 2] : [1]).map(async (victim) => {
+            const folder = newFolder(`never-${victim}`);
+            const ended = await run(folder, "never", victim, { HEED_MPI_TIMEOUT: "2" });
+            expect(ended.stderr).toContain(
+              "heed/cluster: MPI_Init has not ended within 2 s: a rank of 3 has not started",
+            );
+            await expectEnded(ended, folder);
+          }),
+        );
+      },
+      TIMEOUT,
+    );
+
+    it(
+      "an error on one rank ends the job with its message",
+      async () => {
+        const folder = newFolder("throw");
+        const ended = await run(folder, "throw", 1);
+        expect(ended.stderr).toContain("rank 1 of 3 ends the job: Error: a mistake on one rank");
+        await expectEnded(ended, folder);
         expect(readdirSync(folder)).toEqual(["checkpoint"]);
-      }
-    });
+      },
+      TIMEOUT,
+    );
 
-    it("a rank that has stopped is noticed: the others say rank, operation and bytes, and end the job", async () => {
-      const folder = mkdtempSync(join(root, "stopped-"));
-      const ended = await runRanks(mpi, RANKS, "tests/cluster/victim.ts", [folder, "stopped", "1"], {
-        HEED_MPI_TIMEOUT: "2",
-      });
-      expect(ended.status).not.toBe(0);
-      expect(ended.stderr).toMatch(
-        /heed\/cluster: rank [02] of 3: allGather of 12000 bytes has not ended within 2 s; a rank has stopped or is lost/,
-      );
-      await noneLeft(folder);
-    });
+    it(
+      "a full disk at the checkpoint ends the job with its message; the checkpoint before it is whole",
+      async () => {
+        const folder = newFolder("disk");
+        const disk = mountSmallDisk(folder, checkpointBytes);
+        try {
+          const ended = await run(folder, "disk", 0, disk ? {} : { HEED_TEST_ENOSPC: "1" });
+          expect(ended.stderr).toMatch(/rank 0 of 3 ends the job: .*ENOSPC/);
+          await expectEnded(ended, folder);
+          expect(readdirSync(folder)).toEqual(["checkpoint"]);
+        } finally {
+          disk?.unmount();
+        }
+      },
+      TIMEOUT,
+    );
+
+    it(
+      "a rank that has stopped: the others say rank, operation and bytes, and end the job",
+      async () => {
+        const folder = newFolder("stopped");
+        const ended = await run(folder, "stopped", 1, { HEED_MPI_TIMEOUT: "2" });
+        expect(ended.stderr).toMatch(
+          /heed\/cluster: rank [02] of 3: allGather of 12000 bytes has not ended within 2 s; a rank has stopped or is lost/,
+        );
+        await expectEnded(ended, folder);
+      },
+      TIMEOUT,
+    );
   });
+
+/**
+ * A file system in `folder` that holds one checkpoint and not a second one beside it. Undefined where this process may not
+ * mount one; the full disk is an error of the test's own then.
+ */
+function mountSmallDisk(folder: string, checkpointBytes: number): { unmount(): void } | undefined {
+  const kib = Math.ceil((1.5 * checkpointBytes) / 1024);
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${kib}k`, "tmpfs", folder], {
+    encoding: "utf8",
+  });
+  if (mounted.status !== 0) {
+    process.stderr.write("left out: a real full disk, because a tmpfs cannot be mounted; ENOSPC is thrown\n");
+    return undefined;
+  }
+  return { unmount: () => void spawnSync("umount", ["-l", folder]) };
+}

@@ -1,19 +1,31 @@
 /**
  * A program that ranks run until one of them is lost: `victim.ts FOLDER PHASE RANK`. It trains a small model with checkpoints
- * in FOLDER; in PHASE the given rank kills itself, throws, or stops. With PHASE `none` it runs to its end, from the
- * checkpoint where there is one.
+ * in FOLDER; in PHASE the given rank kills itself, throws, stops, never joins, or finds the disk full. With PHASE `none` it
+ * runs to its end, from the checkpoint where there is one; FOLDER may then be several, separated by commas, one run each.
+ * The file FOLDER/failed-at holds the time of the failure, in milliseconds since 1970.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Communicator, joinCluster } from "../../src/cluster/index.ts";
 import { saveFile } from "../../src/io/index.ts";
 import { languageModel, nextTokenBatch, readCheckpoint, train } from "../../src/train/index.ts";
 
-const [folder, phase, victim] = [process.argv[2], process.argv[3], Number(process.argv[4])];
+const [folders, phase, victim] = [process.argv[2].split(","), process.argv[3], Number(process.argv[4])];
 const rankOf = () => Number(process.env.OMPI_COMM_WORLD_RANK ?? process.env.PMI_RANK);
-const die = (signal: NodeJS.Signals = "SIGKILL") => process.kill(process.pid, signal);
+const mark = () => writeFileSync(`${folders[0]}-failed-at`, String(Date.now()));
+const die = (signal: NodeJS.Signals = "SIGKILL") => {
+  mark();
+  process.kill(process.pid, signal);
+};
 
-if (phase === "start" && rankOf() === victim) die();
+if (rankOf() === victim) {
+  if (phase === "start") die();
+  if (phase === "never") {
+    mark();
+    // Alive, but it does not join; the launcher ends it with the job.
+    await new Promise((resolve) => setTimeout(resolve, 600_000));
+  }
+}
 const comm: Communicator = await joinCluster();
 const isVictim = comm.rank === victim;
 if (phase === "exchange") {
@@ -26,34 +38,50 @@ if (phase === "stopped") {
   else await comm.allGather(new Float32Array(1000), new Float32Array(1000 * comm.size));
 }
 
-const path = join(folder, "checkpoint");
 const step = (n: number) =>
   Array.from({ length: 6 }, (_, m) =>
     nextTokenBatch([Int32Array.from({ length: 9 }, (_, i) => (n * 31 + m * 7 + i * i) % 13)]),
   );
-const resume = existsSync(path) ? readCheckpoint(readFileSync(path)) : undefined;
-const { losses } = await train({
-  model: languageModel("decoder", { vocabulary: 13, context: 8, layers: 1, heads: 2, width: 8, seed: 1 }),
-  data: step,
-  steps: 6,
-  comm,
-  ...(resume && { resume }),
-  checkpoint: {
-    path,
-    every: 2,
-    save: async (to, bytes) => {
-      if (phase === "disk" && resume === undefined && existsSync(path))
-        throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-      const saved = saveFile(to, bytes);
-      // While the second checkpoint is being written.
-      if (phase === "checkpoint" && existsSync(path)) die();
-      await saved;
+
+async function run(folder: string): Promise<readonly number[]> {
+  const path = join(folder, "checkpoint");
+  const resume = existsSync(path) ? readCheckpoint(readFileSync(path)) : undefined;
+  const { losses } = await train({
+    model: languageModel("decoder", { vocabulary: 13, context: 8, layers: 1, heads: 2, width: 8, seed: 1 }),
+    data: step,
+    steps: 6,
+    comm,
+    ...(resume && { resume }),
+    checkpoint: {
+      path,
+      every: 2,
+      save: async (to, bytes) => {
+        const isSecond = existsSync(path) && resume === undefined;
+        if (phase === "disk" && isSecond) mark();
+        // Where no small disk can be mounted.
+        if (phase === "disk" && isSecond && process.env.HEED_TEST_ENOSPC)
+          throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+        const saved = saveFile(to, bytes);
+        // While the second checkpoint is being written.
+        if (phase === "checkpoint" && isVictim && isSecond) die();
+        await saved;
+      },
     },
-  },
-  onStep: ({ step }) => {
-    if (phase === "computing" && isVictim && step === 3) die();
-    if (phase === "throw" && isVictim && step === 3) throw new Error("a mistake on one rank");
-  },
-});
-if (comm.rank === 0) process.stdout.write(`${JSON.stringify(losses)}\n`);
+    onStep: ({ step }) => {
+      if (phase === "computing" && isVictim && step === 3) die();
+      // Rank 0 writes the checkpoint; any other rank is lost meanwhile.
+      if (phase === "checkpoint" && isVictim && comm.rank !== 0 && step === 4) die();
+      if (phase === "throw" && isVictim && step === 3) {
+        mark();
+        throw new Error("a mistake on one rank");
+      }
+    },
+  });
+  return losses;
+}
+
+for (const folder of folders) {
+  const losses = await run(folder);
+  if (comm.rank === 0) process.stdout.write(`${JSON.stringify(losses)}\n`);
+}
 await comm.close();
