@@ -10,7 +10,7 @@ import type { Problem } from "../../backend/problem.ts";
 import { computeGradients } from "../../backend/results.ts";
 import { settings } from "../../backend/settings.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
-import type { Storage } from "../codegen/spec.ts";
+import type { StoredDType } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { AllocationScope } from "../engine/memory.ts";
@@ -88,7 +88,7 @@ function run(
 ): void {
   const { memory } = engine;
   const { B, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
-  const stored = (x: typeof upstream.output) => x.tensor.dtype as Storage;
+  const stored = (x: typeof upstream.output) => x.tensor.dtype as StoredDType;
   const plan = planBackward(
     engine,
     problem,

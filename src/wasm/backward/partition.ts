@@ -18,7 +18,7 @@ import {
   panelOf,
   roundUp,
   type Spec,
-  type Storage,
+  type StoredDType,
   stripOf,
 } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -109,8 +109,8 @@ export function planBackward(
   engine: Engine,
   problem: Problem,
   level: SimdLevel,
-  dOutput: Storage,
-  output: Storage,
+  dOutput: StoredDType,
+  output: StoredDType,
   biasKey: string,
   bias: () => BiasGradientPlan | undefined,
 ): BackwardPlan {
@@ -125,8 +125,8 @@ export function makeBackwardPlan(
   problem: Problem,
   level: SimdLevel,
   shared: boolean,
-  dOutput: Storage,
-  output: Storage,
+  dOutput: StoredDType,
+  output: StoredDType,
   sums: BiasGradientPlan | undefined,
 ): BackwardPlan {
   const { shape } = problem;

@@ -6,7 +6,7 @@
 import type { BackwardInputs } from "../../backend/contract.ts";
 import type { MaskTensor, Problem } from "../../backend/problem.ts";
 import type { Operand } from "../../core/shape.ts";
-import { BYTES_OF, type Storage } from "../codegen/spec.ts";
+import { BYTES_OF, type StoredDType } from "../codegen/spec.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import {
   copiedAt,
@@ -72,7 +72,7 @@ function placeOperand(
 ): Staged {
   const there = residentOperand(memory, x);
   if (there) return there;
-  const bytes = BYTES_OF[x.tensor.dtype as Storage];
+  const bytes = BYTES_OF[x.tensor.dtype as StoredDType];
   if (entries && columns > 0 && to > from) {
     const part = { ...x, base: x.base.subarray(entries.first, entries.first + entries.count) };
     const extent = extentOf(part, entries.heads, to - from, columns);

@@ -12,7 +12,7 @@ import {
   v128,
 } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "./layout.ts";
-import type { Storage } from "./spec.ts";
+import type { StoredDType } from "./spec.ts";
 
 /** exp2 on [−½, ½], minimax with p(0) = 1 exactly: an even degree, because the odd one's error at 0 is 7 ulp. */
 const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.00134066434, 0.000155946778];
@@ -222,7 +222,7 @@ export function tanh(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128V
 export function loadFloats(
   f: FunctionBuilder,
   m: Arithmetic,
-  storage: Storage,
+  storage: StoredDType,
   address: I32Value,
   offset = 0,
 ): V128Value {
@@ -235,7 +235,7 @@ export function loadFloats(
 export function loadOne(
   f: FunctionBuilder,
   m: Arithmetic,
-  storage: Storage,
+  storage: StoredDType,
   address: I32Value,
   offset = 0,
 ): V128Value {

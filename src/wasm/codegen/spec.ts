@@ -9,8 +9,8 @@ import {
   textOf,
 } from "../../masks/expression/expr.ts";
 
-/** Storage of an operand inside the engine's memory. */
-export type Storage = "float32" | "float16" | "bfloat16";
+/** How an operand is stored in the engine's memory. */
+export type StoredDType = "float32" | "float16" | "bfloat16";
 
 /** Why the kernels do not take float64 operands. */
 export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in float32";
@@ -19,7 +19,7 @@ export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in 
 export const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
 /** Bytes of one stored number. */
-export const BYTES_OF: Readonly<Record<Storage, number>> = { float32: 4, float16: 2, bfloat16: 2 };
+export const BYTES_OF: Readonly<Record<StoredDType, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
 /** Register tile: rows × vectors of four columns, and how often the inner loop is written out. */
 export interface Tile {
@@ -55,9 +55,9 @@ export interface Spec {
   /** Query rows of a task, keys of a tile. */
   readonly rowTile: number;
   readonly keyTile: number;
-  readonly query: Storage;
-  readonly key: Storage;
-  readonly value: Storage;
+  readonly query: StoredDType;
+  readonly key: StoredDType;
+  readonly value: StoredDType;
   readonly mask?: BoolExpression;
   readonly score?: NumberExpression;
   /** Table look-ups proved to stay inside their tables: read without a clamp, along k as whole vectors. */
@@ -67,8 +67,8 @@ export interface Spec {
   readonly dropout: false | "counted" | "listed";
   readonly shared: boolean;
   /** Of a backward kernel: how the output and its gradient are stored. */
-  readonly output?: Storage;
-  readonly dOutput?: Storage;
+  readonly output?: StoredDType;
+  readonly dOutput?: StoredDType;
   /** Of a backward kernel: the derivative of the score change by the score, where it is not 1. */
   readonly scoreDerivative?: NumberExpression;
   readonly biasGradients?: BiasGradients;
@@ -122,7 +122,7 @@ export function stripOf(tile: Tile): number {
   return n;
 }
 
-const SHORT: Readonly<Record<Storage, string>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+const SHORT: Readonly<Record<StoredDType, string>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
 
 /** The key: a string a person can read, `forward fma 6x2 d64 q48 k128 f32 mask le(k,q)`. */
 export function keyOf(spec: Spec): string {

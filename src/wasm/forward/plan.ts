@@ -29,7 +29,7 @@ import {
   panelOf,
   roundUp,
   type Spec,
-  type Storage,
+  type StoredDType,
 } from "../codegen/spec.ts";
 import { currentEngine, type Engine, warnIfUnavailable } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
@@ -314,7 +314,7 @@ export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { s
   const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
   const tiling = chooseTiling(problem, machine);
   const { shape } = problem;
-  const storage = (x: Operand) => x.tensor.dtype as Storage;
+  const storage = (x: Operand) => x.tensor.dtype as StoredDType;
   const spec: Spec = {
     kind: tiling.kind,
     fused: level !== "strict",

@@ -28,7 +28,7 @@ import {
   statStride,
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
-import { BYTES_OF, type Spec, type Storage } from "../codegen/spec.ts";
+import { BYTES_OF, type Spec, type StoredDType } from "../codegen/spec.ts";
 import { clear, copyRow } from "./row-tile.ts";
 
 /**
@@ -77,7 +77,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
             () => {
               const scale = v128.load32_splat(call, CallStruct.scale);
               copyRow(f, m, spec.query, spec.dk, query, q, (x) => f32x4.mul(x, scale));
-              copyRow(f, m, spec.dOutput as Storage, spec.dv, dOutput, dO);
+              copyRow(f, m, spec.dOutput as StoredDType, spec.dv, dOutput, dO);
               for (let d = spec.dk; d < keyColumns; d++) f.store("f32.store", q, 0, 4 * d);
               for (let e = spec.dv; e < valueColumns; e++) f.store("f32.store", dO, 0, 4 * e);
             },
@@ -131,7 +131,7 @@ function deltaOf(
   spec: Spec,
   rows: readonly { o: Local<"i32">; dO: Local<"i32"> }[],
 ): Local<"v128"> {
-  const stored = spec.output as Storage;
+  const stored = spec.output as StoredDType;
   const bytes = BYTES_OF[stored];
   const whole = spec.dv - (spec.dv % 4);
   const sum = f.let(ZERO);

@@ -18,7 +18,7 @@ import {
 } from "../assembler/index.ts";
 import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
-import type { Spec, Storage } from "../codegen/spec.ts";
+import type { Spec, StoredDType } from "../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
 import {
   beginState,
@@ -36,7 +36,7 @@ import { exponentiate, updateRowMax, updateRowSumByRow } from "./softmax.ts";
 /** Vectors of a row of output that stay in registers over a chunk of keys. */
 const OUTPUT_VECTORS = 8;
 
-const bytesOf = (storage: Storage): number => (storage === "float32" ? 4 : 2);
+const bytesOf = (storage: StoredDType): number => (storage === "float32" ? 4 : 2);
 
 /** dots(q, k, kRow, s, keys): s = q·kᵀ of one row, four keys at a time: vectors along d, then the four sums by transposing. */
 function dotProducts(module: ModuleBuilder, spec: Spec): Func {

@@ -23,7 +23,7 @@ import {
   ZERO,
 } from "../assembler/index.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
-import { BYTES_OF, panelOf, roundUp, type Storage, type Tile } from "../codegen/spec.ts";
+import { BYTES_OF, panelOf, roundUp, type StoredDType, type Tile } from "../codegen/spec.ts";
 import { memoryImport } from "./row-tile.ts";
 
 /** What a product's kernel is specialized on; sizes are not among it. */
@@ -33,8 +33,8 @@ export interface ProductSpec {
   /** Written so that V8 widens pairs of vectors to 256 bits. */
   readonly wide: boolean;
   readonly tile: Tile;
-  readonly a: Storage;
-  readonly b: Storage;
+  readonly a: StoredDType;
+  readonly b: StoredDType;
   readonly shared: boolean;
 }
 
@@ -80,7 +80,7 @@ export function productWorkspace(spec: ProductSpec): { a: number; b: number; siz
 
 /** The readable key of a kernel: `matmul fma 6x2 f32`. */
 export function productKey(spec: ProductSpec): string {
-  const short: Record<Storage, string> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+  const short: Record<StoredDType, string> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
   const { tile } = spec;
   const storage = spec.a === spec.b ? short[spec.a] : `${short[spec.a]}/${short[spec.b]}`;
   return `matmul ${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"} ${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""} ${storage}${spec.shared ? "" : " unshared"}`;
@@ -251,7 +251,7 @@ function product(module: ModuleBuilder, spec: ProductSpec): Func {
 function packing(
   module: ModuleBuilder,
   spec: ProductSpec,
-  storage: Storage,
+  storage: StoredDType,
   width: number,
 ): { along: Func; across: Func } {
   const bytes = BYTES_OF[storage];
@@ -338,7 +338,7 @@ function packing(
 function transposed(
   f: FunctionBuilder,
   m: Arithmetic,
-  storage: Storage,
+  storage: StoredDType,
   at: readonly Local<"i32">[],
   target: I32Value,
   width: number,

@@ -26,7 +26,7 @@ import {
   type Workspace,
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../codegen/math.ts";
-import { panelOf, type Spec, type Storage } from "../codegen/spec.ts";
+import { panelOf, type Spec, type StoredDType } from "../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
 
 /** The memory every kernel imports: at least one page, at most 4 GiB. */
@@ -165,7 +165,7 @@ export function loadQueries(
 export function copyRow(
   f: FunctionBuilder,
   m: Arithmetic,
-  storage: Storage,
+  storage: StoredDType,
   columns: number,
   source: I32Value,
   target: I32Value,

@@ -12,7 +12,7 @@ import { allocateResult, type Product, type ProductInto, STRIP_ROWS } from "../.
 import { settings } from "../../backend/settings.ts";
 import { readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
-import { BYTES_OF, FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, type Storage } from "../codegen/spec.ts";
+import { BYTES_OF, FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, type StoredDType } from "../codegen/spec.ts";
 import {
   currentEngine,
   type Engine,
@@ -201,7 +201,7 @@ export const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
 
 /** What the kernel of a product is specialized on. */
 function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {
-  const storage = (x: Operand) => x.tensor.dtype as Storage;
+  const storage = (x: Operand) => x.tensor.dtype as StoredDType;
   return {
     fused: level !== "strict",
     wide: level === "wide",
@@ -258,7 +258,7 @@ function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): 
   return {
     operand: { ...operand, head: operand.column },
     across,
-    bytes: BYTES_OF[x.tensor.dtype as Storage],
+    bytes: BYTES_OF[x.tensor.dtype as StoredDType],
     resident: residentOperand(memory, { ...operand, head: 0 }),
   };
 }
