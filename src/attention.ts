@@ -14,7 +14,7 @@ import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
 import { activeRecording, recordAttention, recordWithoutDerivative } from "./core/record.ts";
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
-import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, tensorOver } from "./core/tensor.ts";
+import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, viewOf } from "./core/tensor.ts";
 import { forwardBackend, type PrintablePlan, planOf, sameDevice, weightsBackend } from "./dispatch.ts";
 
 /** What attention gives back. */
@@ -150,7 +150,7 @@ function resolveWidened(
   if (rank <= own || key.shape.length < own) return undefined;
   const lead = lse.shape.slice(0, rank - own);
   const strides = [...lead.map(() => 0), ...key.strides.slice(-own)];
-  const values = tensorOver(key.storage, [...lead, ...key.shape.slice(-own)], key.dtype, strides, key.offset);
+  const values = viewOf(key, [...lead, ...key.shape.slice(-own)], strides, key.offset);
   try {
     const problem = resolve(what, query, key, values, options);
     return lse.shape.join() === rowShape(problem.shape).join() ? problem : undefined;

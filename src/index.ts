@@ -22,6 +22,7 @@ export {
   type BackwardOptions,
 } from "./backward.ts";
 export { cast } from "./core/cast.ts";
+export { tensor, zeros } from "./core/construct.ts";
 export {
   type ArangeOptions,
   arange,
@@ -47,7 +48,7 @@ export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
 export { Generator, type Seed, withSeed } from "./core/generator.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { mergeStates, type State } from "./core/state.ts";
-export { type FloatDTypeOf, Tensor, type TensorLike, tensor, zeros } from "./core/tensor.ts";
+export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
 export { empty, type PrintablePlan, prepare } from "./dispatch.ts";
 export * from "./masks/index.ts";
 export { explainMatmul, type MatmulOptions } from "./matmul.ts";

@@ -2,9 +2,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../tests/support/levels.ts";
 import { type Random, random } from "../tests/support/random.ts";
+import { tensor, zeros } from "./core/construct.ts";
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from "./core/dtype.ts";
 import { DTypeError, OptionError, ShapeError } from "./core/errors.ts";
-import { sizeOf, Tensor, tensor, zeros } from "./core/tensor.ts";
+import { sizeOf, Tensor } from "./core/tensor.ts";
 import { empty, prepare } from "./dispatch.ts";
 import { type MatmulOptions, matmul } from "./matmul.ts";
 

@@ -1,7 +1,7 @@
 /** Runs of keys against the cells: nothing visible is left out, nothing full is doubted, for every mask and any cut. */
 import { describe, expect, it } from "vitest";
 import { random } from "../../tests/support/random.ts";
-import { zeros } from "../core/tensor.ts";
+import { zeros } from "../core/construct.ts";
 import { compile } from "../masks/expression/js.ts";
 import {
   and,

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { random } from "../../tests/support/random.ts";
 import { explain } from "../attention.ts";
-import { zeros } from "../core/tensor.ts";
+import { zeros } from "../core/construct.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../masks/index.ts";
 import { tileFor } from "../wasm/engine/features.ts";
 import { type AttentionOptions, resolve } from "./problem.ts";

@@ -1,8 +1,10 @@
 /** Tensors by rule: filled, counted, random. */
+
+import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, OptionError } from "./errors.ts";
 import { type Generator, generatorOf, type Seed } from "./generator.ts";
-import { type Tensor, zeros } from "./tensor.ts";
+import type { Tensor } from "./tensor.ts";
 
 /** Dtype and seed of a random tensor. */
 export interface RandomOptions<D extends DType = DType> {

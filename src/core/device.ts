@@ -6,6 +6,7 @@
 import { zeroArray } from "./arena.ts";
 import { arrayFor, type DType, type TypedData } from "./dtype.ts";
 import { formatValue, OptionError } from "./errors.ts";
+import type { Tensor } from "./tensor.ts";
 
 /** Numbers on a device other than the CPU: a handle. */
 export interface DeviceData {
@@ -37,23 +38,26 @@ export interface Device {
   ): TensorStorage;
 }
 
-const devices = new Map<string, Device>();
+/** Makes a tensor on a device, with a copy of row-major elements. */
+export type Placement = <D extends DType>(data: TypedData, shape: readonly number[], dtype: D) => Tensor<D>;
 
-/** Makes a device known under its name; a device of the same name is replaced. */
-export function registerDevice(device: Device): void {
-  devices.set(device.name, device);
+const placements = new Map<string, Placement>();
+
+/** Registers how tensors are placed on a device; device-tensor.ts calls it. */
+export function setPlacement(name: string, placement: Placement): void {
+  placements.set(name, placement);
 }
 
-/** The device of a name. */
-export function deviceNamed(caller: string, name: string): Device {
-  const device = devices.get(name);
-  if (!device)
+/** How tensors are placed on the device of a name. */
+export function placementOn(caller: string, name: string): Placement {
+  const placement = placements.get(name);
+  if (!placement)
     throw new OptionError(
       "device",
-      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...devices.keys()].join(", ")}`,
+      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...placements.keys()].join(", ")}`,
       { got: name },
     );
-  return device;
+  return placement;
 }
 
 /** True for storage that JavaScript cannot read. */

@@ -92,6 +92,26 @@ export function fromNested(
   return { data, shape, dtype: own };
 }
 
+/** The elements of a flat list. Strings stand for what JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
+export function fromFlat(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
+  const isText = data.some((x) => typeof x === "string");
+  const values = isText ? data.map((x) => fromText(x, dtype)) : data;
+  for (const x of values)
+    if (typeof x !== "number" && typeof x !== "boolean" && typeof x !== "bigint")
+      throw new DTypeError(
+        "dtype",
+        `${what}: data is an array that holds ${formatValue(x)}; expected numbers or booleans, flat`,
+        { got: x },
+      );
+  const own = dtype === undefined ? undefined : dtypeOf(dtype);
+  return fromNested(what, values, own ?? (typeof values[0] === "boolean" ? "bool" : "float32")).data;
+}
+
+function fromText(x: unknown, dtype: string | undefined): unknown {
+  if (x === "NaN" || x === "Infinity" || x === "-Infinity") return Number(x);
+  return dtype === "int64" && /^-?\d+$/.test(String(x)) ? BigInt(String(x)) : x;
+}
+
 function checkIntegers(what: string, values: readonly (number | boolean | bigint)[], dtype: string): void {
   const limit = dtype === "int32" ? 2 ** 31 : 2 ** 63;
   for (const x of values) {

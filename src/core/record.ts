@@ -8,6 +8,7 @@
  * updated in place. Numbers that leave the tensors (`data`, `at`, `toFloat64`) are constants: no gradient flows through
  * them.
  */
+import { isFloat } from "./dtype.ts";
 import { UnsupportedError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -66,6 +67,12 @@ export function record(operation: Operation): void {
 /** True while a recorder is active: what only a backward pass needs is worth keeping. */
 export function isRecording(): boolean {
   return current !== undefined;
+}
+
+/** Hands over an operation that moves elements and changes none. Integers and booleans have no gradient. */
+export function recordMove(name: string, x: Tensor, y: Tensor, back: (d: Tensor) => Tensor): void {
+  if (current && isFloat(x.dtype))
+    current.recorder({ name, inputs: [x], outputs: [y], backward: ([d]) => [d && back(d)] });
 }
 
 /** Hands an attention call to the active recorder, with its derivative. */

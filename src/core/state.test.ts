@@ -1,9 +1,10 @@
 /** mergeStates: associative, commutative, with an identity; and what it refuses. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tensor, zeros } from "./construct.ts";
 import { OptionError, ShapeError } from "./errors.ts";
 import { mergeStates, type State } from "./state.ts";
-import { Tensor, tensor, zeros } from "./tensor.ts";
+import { Tensor } from "./tensor.ts";
 
 /** A float64 state of `rows` rows and two columns; about one row in five has seen nothing. */
 const state = (rows: number) =>

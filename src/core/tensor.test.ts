@@ -1,7 +1,8 @@
 /** Tensors: views, reshaping, reading the tensors of others, and what is refused. */
 import { describe, expect, it } from "vitest";
+import { tensor, zeros } from "./construct.ts";
 import { DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
-import { asTensor, bytesOf, eachRow, rowMajor, sizeOf, Tensor, tensor, zeros } from "./tensor.ts";
+import { asTensor, bytesOf, eachRow, rowMajor, sizeOf, Tensor } from "./tensor.ts";
 
 const six = tensor(Float32Array.of(0, 1, 2, 3, 4, 5), [2, 3]);
 

@@ -1,11 +1,12 @@
 /**
- * A tensor: an array with a shape, strides and an offset. heed makes its own and accepts anything of the
- * shape `{ data, shape | dims, dtype | type, strides | stride?, offset? }`: ONNX Runtime, transformers.js,
- * ndarray, zarrita, plain objects. Nothing is copied on the way in.
+ * A tensor: an array with a shape, strides and an offset, and its views. Anything of the shape
+ * `{ data, shape | dims, dtype | type, strides | stride?, offset? }` is read as one: ONNX Runtime, transformers.js, ndarray,
+ * zarrita, plain objects. Nothing is copied on the way in. construct.ts makes new ones; device-tensor.ts holds those of other
+ * devices.
  */
 
 import { resultArray, trackTensor } from "./arena.ts";
-import { type DeviceData, deviceNamed, isDeviceData, type TensorStorage } from "./device.ts";
+import { placementOn, type TensorStorage } from "./device.ts";
 import {
   arrayFor,
   arrayName,
@@ -16,7 +17,6 @@ import {
   dtypeOf,
   dtypeOfArray,
   type FloatDType,
-  isFloat,
   readerOf,
   type TypedData,
 } from "./dtype.ts";
@@ -29,14 +29,8 @@ import {
   tensorJson,
   tensorText,
 } from "./format.ts";
-import {
-  fromNested,
-  isNested,
-  type NestedBigints,
-  type NestedBooleans,
-  type NestedNumbers,
-} from "./nested.ts";
-import { isRecording, record } from "./record.ts";
+import { fromFlat, isNested } from "./nested.ts";
+import { recordMove } from "./record.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -62,6 +56,10 @@ export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
     : T extends { readonly data: Float64Array }
       ? "float64"
       : FloatDType;
+
+/** Names of the methods that device-tensor.ts overrides; users do not see them. */
+export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");
+export const COPY: unique symbol = /* @__PURE__ */ Symbol("copy");
 
 /** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
 export class Tensor<D extends DType = DType> {
@@ -143,22 +141,23 @@ export class Tensor<D extends DType = DType> {
 
   /** A row-major copy. Recorded. */
   contiguous(): Tensor<D> {
-    const y = this.#copy();
+    const y = this[COPY]();
     recordMove("contiguous", this, y, (d) => d);
     return y;
   }
 
   /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Not recorded. */
   dense(): Tensor<D> {
-    return this.isContiguous() ? this : this.#copy();
+    return this.isContiguous() ? this : this[COPY]();
   }
 
-  #copy(): Tensor<D> {
-    const { storage } = this;
-    if (isDeviceData(storage)) {
-      const copied = storage.device.copy(storage, this.shape, this.strides, this.offset);
-      return tensorOver(copied, this.shape, this.dtype);
-    }
+  /** @internal See `viewOf`. */
+  [VIEW](shape: readonly number[], strides?: readonly number[], offset?: number): Tensor<D> {
+    return new Tensor(this.data, shape, this.dtype, strides, offset);
+  }
+
+  /** @internal A row-major copy, not recorded. */
+  [COPY](): Tensor<D> {
     const out = this.dtype === "float32" ? resultArray(this.size) : arrayFor(this.dtype, this.size);
     const source = this.data as Float32Array;
     let next = 0;
@@ -225,9 +224,7 @@ export class Tensor<D extends DType = DType> {
    * that was enqueued before has run.
    */
   async read(): Promise<DataOf<D>> {
-    const dense = this.dense();
-    const { storage, offset, size } = dense;
-    const data = isDeviceData(storage) ? await storage.device.read(storage) : storage;
+    const { data, offset, size } = this.dense();
     return data.slice(offset, offset + size) as DataOf<D>;
   }
 
@@ -239,168 +236,9 @@ export class Tensor<D extends DType = DType> {
    */
   async to(device: string): Promise<Tensor<D>> {
     if (device === this.device) return this;
-    const target = device === "cpu" ? undefined : deviceNamed("Tensor.to", device);
+    const place = device === "cpu" ? undefined : placementOn("Tensor.to", device);
     const data = await this.read();
-    if (!target) return new Tensor(data, this.shape, this.dtype);
-    const storage = target.allocate(this.dtype, this.size);
-    target.write(storage, data);
-    return new DeviceTensor(storage as DeviceData, this.shape, this.dtype);
-  }
-}
-
-/** The `data` of a tensor on another device, until it throws. */
-const NO_DATA = /* @__PURE__ */ new Float32Array(0);
-
-/** A tensor on another device: its elements are a handle, and reading `data` throws. */
-export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
-  readonly #storage: DeviceData;
-
-  constructor(
-    storage: DeviceData,
-    shape: readonly number[],
-    dtype: D,
-    strides?: readonly number[],
-    offset?: number,
-  ) {
-    super(NO_DATA, shape, dtype, strides, offset);
-    this.#storage = storage;
-    Object.defineProperty(this, "data", { get: () => throwNotOnCpu(storage) });
-  }
-
-  override get device(): string {
-    return this.#storage.device.name;
-  }
-
-  override get storage(): TensorStorage {
-    return this.#storage;
-  }
-}
-
-function throwNotOnCpu({ device }: DeviceData): never {
-  throw new UnsupportedError(
-    "device",
-    `the elements of this tensor are on the device "${device.name}"; get them with await tensor.read(), or move the tensor with await tensor.to("cpu")`,
-    { device: device.name },
-  );
-}
-
-/** A tensor over storage of any device; nothing is copied. */
-export function tensorOver<D extends DType>(
-  storage: TensorStorage,
-  shape: readonly number[],
-  dtype: D,
-  strides?: readonly number[],
-  offset?: number,
-): Tensor<D> {
-  return isDeviceData(storage)
-    ? new DeviceTensor(storage, shape, dtype, strides, offset)
-    : new Tensor(storage, shape, dtype, strides, offset);
-}
-
-/**
- * A tensor from nested arrays, or over a typed array without a copy.
- *
- * @example
- * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
- * tensor([[true, false], [true, true]]);         // [2, 2] bool
- * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
- * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
- * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
- * tensor(JSON.parse(text));                      // what JSON.stringify(t) wrote, or any { data, shape }
- *
- * `shape` has the lengths of the axes, outermost first; it is left out for nested arrays, and −1 is not allowed here. `dtype` is
- * needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides.
- *
- * @param data nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
- * @throws ShapeError, DTypeError
- */
-export function tensor(data: NestedNumbers): Tensor<"float32">;
-export function tensor(data: NestedBooleans): Tensor<"bool">;
-export function tensor(data: NestedBigints): Tensor<"int64">;
-export function tensor<D extends DType>(
-  data: NestedNumbers | NestedBooleans | NestedBigints,
-  dtype: D,
-): Tensor<D>;
-export function tensor(like: TensorLike): Tensor;
-export function tensor(data: readonly number[], shape: readonly number[]): Tensor<"float32">;
-export function tensor(data: readonly boolean[], shape: readonly number[]): Tensor<"bool">;
-export function tensor<D extends DType = DType>(
-  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
-  shape: readonly number[],
-  dtype: D,
-  view?: { strides?: readonly number[]; offset?: number },
-): Tensor<D>;
-export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"float32">;
-export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
-export function tensor(
-  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
-  shape: readonly number[],
-  dtype?: DType,
-  view?: { strides?: readonly number[]; offset?: number },
-): Tensor;
-export function tensor(
-  data: unknown,
-  shape?: readonly number[] | DType,
-  dtype?: DType,
-  view: { strides?: readonly number[]; offset?: number } = {},
-): Tensor {
-  const isScalar = typeof data === "number" || typeof data === "boolean" || typeof data === "bigint";
-  const isList = Array.isArray(data);
-  if (isScalar || (isList && !Array.isArray(shape) && !ArrayBuffer.isView(shape))) {
-    if (shape !== undefined && typeof shape !== "string")
-      throw new ShapeError("shape", `tensor: expected a shape or a dtype, got ${formatValue(shape)}`, {
-        got: shape,
-      });
-    const nested = fromNested("tensor", data, shape);
-    return new Tensor(nested.data, nested.shape, nested.dtype);
-  }
-  if (shape === undefined && typeof data === "object" && data !== null && "data" in data)
-    return asTensor("tensor", data as TensorLike);
-  if (isList && data.some((row) => Array.isArray(row)))
-    throw new ShapeError(
-      "shape",
-      "tensor: nested arrays have a shape of their own; leave the second argument out, or pass a flat array with it",
-    );
-  if (shape === undefined || typeof shape === "string")
-    throw new ShapeError(
-      "shape",
-      `tensor: ${formatValue(data)} needs a shape: tensor(data, [rows, columns]); only nested arrays have one of their own`,
-      { got: data },
-    );
-  return asTensor("tensor", { data, shape, dtype, ...view });
-}
-
-/** A zero-filled tensor in ordinary memory. */
-export function zeros<D extends DType = "float32">(shape: readonly number[], dtype?: D): Tensor<D>;
-/** @internal `what` is the function that errors name. */
-export function zeros<D extends DType>(shape: readonly number[], dtype: D, what: string): Tensor<D>;
-export function zeros<D extends DType>(
-  shape: readonly number[],
-  dtype: D = "float32" as D,
-  what = "zeros",
-): Tensor<D> {
-  if (dtypeOf(dtype) !== dtype)
-    throw new DTypeError(
-      "dtype",
-      `${what}: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
-      { got: dtype },
-    );
-  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
-    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
-      got: shape,
-    });
-  checkShape(what, shape);
-  const size = sizeOf(shape);
-  try {
-    return new Tensor(arrayFor(dtype, size), [...shape], dtype);
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    const error = new UnsupportedError(
-      "memory",
-      `${what}: cannot allocate [${shape.join(", ")}], ${size} elements of ${dtype}`,
-      { shape, dtype },
-    );
-    throw Object.assign(error, { cause });
+    return place ? place(data, this.shape, this.dtype) : new Tensor(data, this.shape, this.dtype);
   }
 }
 
@@ -436,7 +274,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   checkShape(what, lengths);
   const given = value.dtype ?? value.type;
   let data = value.data as TypedData;
-  if (Array.isArray(data)) data = fromList(what, data, given);
+  if (Array.isArray(data)) data = fromFlat(what, data, given);
   const named = given === undefined ? undefined : dtypeOf(given);
   if (given !== undefined && named === undefined)
     throw new DTypeError(
@@ -469,26 +307,6 @@ function detached(what: string, t: Tensor): ShapeError {
     `${what}: the array of the tensor [${t.shape.join(", ")}] is empty; it was transferred to another thread (postMessage), which detaches it here. Send a copy instead`,
     { shape: t.shape },
   );
-}
-
-/** A flat list as an array. Strings stand for what JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
-function fromList(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
-  const isText = data.some((x) => typeof x === "string");
-  const values = isText ? data.map((x) => fromText(x, dtype)) : data;
-  for (const x of values)
-    if (typeof x !== "number" && typeof x !== "boolean" && typeof x !== "bigint")
-      throw new DTypeError(
-        "dtype",
-        `${what}: data is an array that holds ${formatValue(x)}; expected numbers or booleans, flat`,
-        { got: x },
-      );
-  const own = dtype === undefined ? undefined : dtypeOf(dtype);
-  return fromNested(what, values, own ?? (typeof values[0] === "boolean" ? "bool" : "float32")).data;
-}
-
-function fromText(x: unknown, dtype: string | undefined): unknown {
-  if (x === "NaN" || x === "Infinity" || x === "-Infinity") return Number(x);
-  return dtype === "int64" && /^-?\d+$/.test(String(x)) ? BigInt(String(x)) : x;
 }
 
 /** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */
@@ -534,6 +352,16 @@ function checkExtent(what: string, t: Tensor): void {
     );
 }
 
+/** A view of a tensor's elements under another shape, not recorded: for use inside an operation. */
+export function viewOf<T extends Tensor>(
+  x: T,
+  shape: readonly number[],
+  strides?: readonly number[],
+  offset?: number,
+): T {
+  return x[VIEW](shape, strides, offset) as T;
+}
+
 /** `Tensor.transpose`, not recorded: for use inside an operation. */
 export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   const order = x.shape.map((_, i) => i);
@@ -541,13 +369,12 @@ export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   if (!(i in order && j in order))
     throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
   [order[i], order[j]] = [order[j], order[i]];
-  return tensorOver(
-    x.storage,
+  return viewOf(
+    x,
     order.map((axis) => x.shape[axis]),
-    x.dtype,
     order.map((axis) => x.strides[axis]),
     x.offset,
-  ) as T;
+  );
 }
 
 /** `Tensor.reshape`, not recorded: for use inside an operation. */
@@ -561,13 +388,7 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
       `Tensor.reshape: [${x.shape.join(", ")}] has ${x.size} elements, [${shape.join(", ")}] does not`,
     );
   const dense = x.dense();
-  return tensorOver(dense.storage, full, x.dtype, undefined, dense.offset) as T;
-}
-
-/** Records an operation that moves elements and changes none. Integers and booleans have no gradient. */
-function recordMove(name: string, x: Tensor, y: Tensor, back: (d: Tensor) => Tensor): void {
-  if (isRecording() && isFloat(x.dtype))
-    record({ name, inputs: [x], outputs: [y], backward: ([d]) => [d && back(d)] });
+  return viewOf(dense, full, undefined, dense.offset) as T;
 }
 
 /** Strides of a row-major tensor. */

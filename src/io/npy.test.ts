@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Tensor, tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
+import { Tensor } from "../core/tensor.ts";
 import { ELEMENTS, FILE_DTYPES } from "./element.ts";
 import { readNpy, writeNpy } from "./index.ts";
 

@@ -1,7 +1,7 @@
 /** Every named mask against its sentence, cell by cell, and what its builder refuses. */
 import { describe, expect, it } from "vitest";
+import { tensor } from "../core/construct.ts";
 import { DTypeError, type HeedError, OptionError, ShapeError } from "../core/errors.ts";
-import { tensor } from "../core/tensor.ts";
 import { boolConst, textOf } from "./expression/expr.ts";
 import { compile } from "./expression/js.ts";
 import {

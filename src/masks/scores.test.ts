@@ -1,7 +1,7 @@
 /** Every score change against its formula, and what its builder refuses. */
 import { describe, expect, it } from "vitest";
+import { tensor } from "../core/construct.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";
-import { tensor } from "../core/tensor.ts";
 import { asFloat, tablesOf, textOf, VARS, withScore } from "./expression/expr.ts";
 import { compile } from "./expression/js.ts";
 import { alibi, alibiSlopes, relativeBias, type ScoreMod, scoreMod, softcap, table } from "./index.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scaledDotProductAttention } from "../attention.ts";
-import { tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
 import { headScores, inductionScores } from "./heads.ts";
 import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "./index.ts";
 

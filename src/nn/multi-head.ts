@@ -8,9 +8,10 @@
  */
 
 import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from "../backend/problem.ts";
+import { tensor } from "../core/construct.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
-import { asTensor, type Tensor, type TensorLike, tensor } from "../core/tensor.ts";
+import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillXavierUniform, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Tensor, tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { AdamW, clipScale, gradientNorm } from "./adamw.ts";
 import { schedule } from "./schedule.ts";
 

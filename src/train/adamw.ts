@@ -8,9 +8,10 @@
  * Parameters are updated in place, by the backend of their device (rowwise.ts): every holder of the tensor sees the new numbers.
  */
 import { isDeviceData } from "../core/device.ts";
+import { tensorOver } from "../core/device-tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { Tensor, tensorOver } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { rowwise } from "../rowwise.ts";
 import type { Gradients } from "./tape.ts";

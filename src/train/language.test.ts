@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Tensor, tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { maskedBatch, nextTokenBatch } from "./data.ts";
 import { type LanguageOptions, languageModel } from "./language.ts";
 import { meanLoss, train } from "./loop.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Tensor, tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { crossEntropy } from "./loss.ts";
 import { Generator } from "./random.ts";
 import { Tape } from "./tape.ts";

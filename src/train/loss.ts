@@ -10,8 +10,9 @@
  */
 
 import { allocateLike } from "../core/device.ts";
+import { tensorOver } from "../core/device-tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { type Tensor, tensorOver } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { allocateResult, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";

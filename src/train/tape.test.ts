@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Tensor, tensor } from "../core/tensor.ts";
+import { tensor } from "../core/construct.ts";
+import { Tensor } from "../core/tensor.ts";
 import { add, mean, multiply, scale, sum } from "../nn/ops/arithmetic.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import { record } from "../nn/record.ts";

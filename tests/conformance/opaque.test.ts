@@ -16,7 +16,7 @@ import {
 import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape } from "heed/train";
 import { describe, expect, it } from "vitest";
-import { DeviceTensor } from "../../src/core/tensor.ts";
+import { DeviceTensor } from "../../src/core/device-tensor.ts";
 import { matmul } from "../../src/matmul.ts";
 import { normal } from "../support/call.ts";
 import type { Case } from "../support/case.ts";

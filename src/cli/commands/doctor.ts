@@ -10,7 +10,7 @@ import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { describeMpi } from "../../cluster/binding.ts";
 import { launchOf } from "../../cluster/index.ts";
-import { zeros } from "../../core/tensor.ts";
+import { zeros } from "../../core/construct.ts";
 import { checkRows } from "../support/check.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/command.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { attentionWeights, scaledDotProductAttention } from "../../attention.ts";
-import { tensor } from "../../core/tensor.ts";
+import { tensor } from "../../core/construct.ts";
 import { and, causal, dilated } from "../../masks/index.ts";
 import { MASK_KINDS } from "../../masks/registry.ts";
 import { CALL_HELP, optionsOf, readCall } from "./attention-options.ts";

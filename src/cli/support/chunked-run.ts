@@ -12,9 +12,10 @@ import {
 } from "../../attention.ts";
 import type { Plan } from "../../backend/plan.ts";
 import { type Problem, resolve } from "../../backend/problem.ts";
+import { zeros } from "../../core/construct.ts";
 import type { FloatDType, TypedData } from "../../core/dtype.ts";
 import { outputShape, rowShape } from "../../core/shape.ts";
-import { Tensor, zeros } from "../../core/tensor.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
 import { breathe } from "./command.ts";
 import { whileBlocking } from "./interrupt.ts";

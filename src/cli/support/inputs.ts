@@ -1,7 +1,9 @@
 /** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
+
+import { zeros } from "../../core/construct.ts";
 import type { DType } from "../../core/dtype.ts";
 import { UnsupportedError } from "../../core/errors.ts";
-import { type Tensor, zeros } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { type Io, UsageError, type Values } from "./command.ts";
 import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "./memory-limit.ts";
 import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";

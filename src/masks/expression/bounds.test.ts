@@ -1,6 +1,6 @@
 /** Interval bounds against the cells themselves: a tile called empty is empty, one called full is full. */
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../core/tensor.ts";
+import { tensor } from "../../core/construct.ts";
 import {
   alibi,
   and,

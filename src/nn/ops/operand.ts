@@ -6,8 +6,9 @@
 
 import { resultArray, zeroArray } from "../../core/arena.ts";
 import { isDeviceData, type TensorStorage } from "../../core/device.ts";
+import { tensorOver } from "../../core/device-tensor.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
-import { asTensor, Tensor, type TensorLike, tensorOver } from "../../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 /** Dtypes that layers compute in. float64 is the oracle of float32. */
 export type Precision = "float32" | "float64";

@@ -5,7 +5,7 @@
  */
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
-import { reshaped, sizeOf, Tensor, type TensorLike, tensorOver, transposed } from "../../core/tensor.ts";
+import { reshaped, sizeOf, Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
 import {
   axisOf,
   type FloatTensor,
@@ -187,7 +187,7 @@ function joined(x: FloatTensor): FloatTensor {
 /** A view of `count` positions of an axis. */
 function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
   const shape = x.shape.map((n, i) => (i === axis ? count : n));
-  return tensorOver(x.storage, shape, x.dtype, x.strides, x.offset + start * x.strides[axis]) as T;
+  return viewOf(x, shape, x.strides, x.offset + start * x.strides[axis]);
 }
 
 /** Writes `x` into the row-major `target` from position `start` of an axis on. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
 import { codeOf } from "../../../tests/support/kernels.ts";
 import { type AttentionOptions, type Problem, resolve } from "../../backend/problem.ts";
-import { zeros } from "../../core/tensor.ts";
+import { zeros } from "../../core/construct.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import {
   alibi,

@@ -1,0 +1,112 @@
+/** New tensors: from nested arrays and lists, over typed arrays, zero-filled. */
+import { arrayFor, type DType, dtypeOf, type TypedData } from "./dtype.ts";
+import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
+import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
+
+/**
+ * A tensor from nested arrays, or over a typed array without a copy.
+ *
+ * @example
+ * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
+ * tensor([[true, false], [true, true]]);         // [2, 2] bool
+ * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
+ * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
+ * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
+ * tensor(JSON.parse(text));                      // what JSON.stringify(t) wrote, or any { data, shape }
+ *
+ * `shape` has the lengths of the axes, outermost first; it is left out for nested arrays, and −1 is not allowed here. `dtype` is
+ * needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides.
+ *
+ * @param data nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
+ * @throws ShapeError, DTypeError
+ */
+export function tensor(data: NestedNumbers): Tensor<"float32">;
+export function tensor(data: NestedBooleans): Tensor<"bool">;
+export function tensor(data: NestedBigints): Tensor<"int64">;
+export function tensor<D extends DType>(
+  data: NestedNumbers | NestedBooleans | NestedBigints,
+  dtype: D,
+): Tensor<D>;
+export function tensor(like: TensorLike): Tensor;
+export function tensor(data: readonly number[], shape: readonly number[]): Tensor<"float32">;
+export function tensor(data: readonly boolean[], shape: readonly number[]): Tensor<"bool">;
+export function tensor<D extends DType = DType>(
+  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
+  shape: readonly number[],
+  dtype: D,
+  view?: { strides?: readonly number[]; offset?: number },
+): Tensor<D>;
+export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"float32">;
+export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
+export function tensor(
+  data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
+  shape: readonly number[],
+  dtype?: DType,
+  view?: { strides?: readonly number[]; offset?: number },
+): Tensor;
+export function tensor(
+  data: unknown,
+  shape?: readonly number[] | DType,
+  dtype?: DType,
+  view: { strides?: readonly number[]; offset?: number } = {},
+): Tensor {
+  const isScalar = typeof data === "number" || typeof data === "boolean" || typeof data === "bigint";
+  const isList = Array.isArray(data);
+  if (isScalar || (isList && !Array.isArray(shape) && !ArrayBuffer.isView(shape))) {
+    if (shape !== undefined && typeof shape !== "string")
+      throw new ShapeError("shape", `tensor: expected a shape or a dtype, got ${formatValue(shape)}`, {
+        got: shape,
+      });
+    const nested = fromNested("tensor", data, shape);
+    return new Tensor(nested.data, nested.shape, nested.dtype);
+  }
+  if (shape === undefined && typeof data === "object" && data !== null && "data" in data)
+    return asTensor("tensor", data as TensorLike);
+  if (isList && data.some((row) => Array.isArray(row)))
+    throw new ShapeError(
+      "shape",
+      "tensor: nested arrays have a shape of their own; leave the second argument out, or pass a flat array with it",
+    );
+  if (shape === undefined || typeof shape === "string")
+    throw new ShapeError(
+      "shape",
+      `tensor: ${formatValue(data)} needs a shape: tensor(data, [rows, columns]); only nested arrays have one of their own`,
+      { got: data },
+    );
+  return asTensor("tensor", { data, shape, dtype, ...view });
+}
+
+/** A zero-filled tensor in ordinary memory. */
+export function zeros<D extends DType = "float32">(shape: readonly number[], dtype?: D): Tensor<D>;
+/** @internal `what` is the function that errors name. */
+export function zeros<D extends DType>(shape: readonly number[], dtype: D, what: string): Tensor<D>;
+export function zeros<D extends DType>(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+  what = "zeros",
+): Tensor<D> {
+  if (dtypeOf(dtype) !== dtype)
+    throw new DTypeError(
+      "dtype",
+      `${what}: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
+      { got: dtype },
+    );
+  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
+      got: shape,
+    });
+  checkShape(what, shape);
+  const size = sizeOf(shape);
+  try {
+    return new Tensor(arrayFor(dtype, size), [...shape], dtype);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const error = new UnsupportedError(
+      "memory",
+      `${what}: cannot allocate [${shape.join(", ")}], ${size} elements of ${dtype}`,
+      { shape, dtype },
+    );
+    throw Object.assign(error, { cause });
+  }
+}

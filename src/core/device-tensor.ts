@@ -1,0 +1,75 @@
+/** Tensors on devices other than the CPU: their elements are a handle, which only their device reads. */
+import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
+import type { DataOf, DType } from "./dtype.ts";
+import { UnsupportedError } from "./errors.ts";
+import { COPY, Tensor, VIEW } from "./tensor.ts";
+
+/** The `data` of a tensor on another device, until it throws. */
+const NO_DATA = /* @__PURE__ */ new Float32Array(0);
+
+/** A tensor on another device: reading its `data` throws. */
+export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
+  readonly #storage: DeviceData;
+
+  constructor(
+    storage: DeviceData,
+    shape: readonly number[],
+    dtype: D,
+    strides?: readonly number[],
+    offset?: number,
+  ) {
+    super(NO_DATA, shape, dtype, strides, offset);
+    this.#storage = storage;
+    Object.defineProperty(this, "data", { get: () => throwNotOnCpu(storage) });
+  }
+
+  override get device(): string {
+    return this.#storage.device.name;
+  }
+
+  override get storage(): TensorStorage {
+    return this.#storage;
+  }
+
+  override [VIEW](shape: readonly number[], strides?: readonly number[], offset?: number): DeviceTensor<D> {
+    return new DeviceTensor(this.storage as DeviceData, shape, this.dtype, strides, offset);
+  }
+
+  override [COPY](): DeviceTensor<D> {
+    const { device } = this.#storage;
+    const copied = device.copy(this.storage, this.shape, this.strides, this.offset);
+    return new DeviceTensor(copied as DeviceData, this.shape, this.dtype);
+  }
+
+  override async read(): Promise<DataOf<D>> {
+    const { storage, offset, size } = this.dense();
+    const data = await this.#storage.device.read(storage);
+    return data.slice(offset, offset + size) as DataOf<D>;
+  }
+}
+
+function throwNotOnCpu({ device }: DeviceData): never {
+  throw new UnsupportedError(
+    "device",
+    `the elements of this tensor are on the device "${device.name}"; get them with await tensor.read(), or move the tensor with await tensor.to("cpu")`,
+    { device: device.name },
+  );
+}
+
+/** A tensor over storage of any device; nothing is copied. */
+export function tensorOver<D extends DType>(
+  storage: TensorStorage,
+  shape: readonly number[],
+  dtype: D,
+): Tensor<D> {
+  return isDeviceData(storage) ? new DeviceTensor(storage, shape, dtype) : new Tensor(storage, shape, dtype);
+}
+
+/** Makes a device known under its name, which `tensor.to` takes; a device of the same name is replaced. */
+export function registerDevice(device: Device): void {
+  setPlacement(device.name, (data, shape, dtype) => {
+    const storage = device.allocate(dtype, data.length);
+    device.write(storage, data);
+    return tensorOver(storage, shape, dtype);
+  });
+}
