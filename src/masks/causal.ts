@@ -8,10 +8,10 @@ export function causal(): Mask {
 }
 
 /** Causal attention by name. */
-export const causalKind: MaskKind = {
+causal.kind = {
   name: "causal",
   parameters: [],
   about: "a query sees no later key",
   build: () => causal(),
   describe: () => "causal",
-};
+} satisfies MaskKind;

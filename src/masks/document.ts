@@ -35,10 +35,10 @@ export function documents(queryIds: Ids, keyIds?: Ids): Mask {
 }
 
 /** Documents by name: `{ "documents": [0, 0, 1, 1] }`, the document of each position. */
-export const documentsKind: MaskKind = {
+documents.kind = {
   name: "documents",
   parameters: [{ name: "ids", type: "integers", least: -(2 ** 31) }],
   about: "keys of the query's own document: the document of each position",
   build: ({ ids }) => documents(Int32Array.from(ids as number[])),
   describe: ({ ids }) => `${new Set(ids as number[]).size} documents`,
-};
+} satisfies MaskKind;

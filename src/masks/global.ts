@@ -37,10 +37,10 @@ export function longformer(window: number, globals: ArrayLike<number> = []): Mas
 }
 
 /** Global tokens by name: `{ "globalTokens": [0, 7] }`. */
-export const globalTokensKind: MaskKind = {
+globalTokens.kind = {
   name: "globalTokens",
   parameters: [{ name: "indices", type: "integers", least: 0 }],
   about: "positions that see all and are seen by all",
   build: ({ indices }) => globalTokens(indices as number[]),
   describe: ({ indices }) => `${(indices as number[]).length} global tokens`,
-};
+} satisfies MaskKind;

@@ -1,23 +1,26 @@
-/** What a mask says of itself, for files, the command line and pictures; `registry.ts` lists them all. */
+/**
+ * The description of a named mask, for files, the command line and pictures. It is the property `kind` of the mask's builder, and
+ * `registry.ts` collects the kinds of all builders that `index.ts` exports.
+ */
 import type { Mask } from "./expression/expr.ts";
 
 /** One parameter of a mask. */
 export interface MaskParameter {
   readonly name: string;
   readonly type: "integer" | "integers";
-  /** The least that each number may be. */
+  /** The minimum of each number. */
   readonly least: number;
 }
 
-/** A mask with a name. */
+/** A named mask. */
 export interface MaskKind {
-  /** Its name in JSON, which is that of its builder. On the command line it is written with hyphens. */
+  /** Its name in JSON: the name of its builder. On the command line it is written with hyphens. */
   readonly name: string;
   readonly parameters: readonly MaskParameter[];
-  /** One line for `--help`: what it lets a query attend to. */
+  /** One line for `--help`: the keys a query may attend to. */
   readonly about: string;
-  /** Builds it from parameters that have been checked. */
+  /** Builds the mask from validated parameters. */
   build(parameters: Readonly<Record<string, unknown>>): Mask;
-  /** It in a few words, for captions and reports. */
+  /** A short description for captions and reports. */
   describe(parameters: Readonly<Record<string, unknown>>): string;
 }

@@ -35,19 +35,19 @@ export function queryLengths(n: PerBatch): Mask {
 }
 
 /** Padding by name: `{ "keyLengths": 12 }`. */
-export const keyLengthsKind: MaskKind = {
+keyLengths.kind = {
   name: "keyLengths",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "keys before N are real, the rest is padding",
   build: ({ n }) => keyLengths(n as number),
   describe: ({ n }) => `${n} real keys`,
-};
+} satisfies MaskKind;
 
 /** Padding of queries by name: `{ "queryLengths": 12 }`. */
-export const queryLengthsKind: MaskKind = {
+queryLengths.kind = {
   name: "queryLengths",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "query rows before N are real, the rest sees nothing",
   build: ({ n }) => queryLengths(n as number),
   describe: ({ n }) => `${n} real queries`,
-};
+} satisfies MaskKind;

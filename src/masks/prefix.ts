@@ -10,10 +10,10 @@ export function prefixLm(n: PerBatch): Mask {
 }
 
 /** The prefix by name: `{ "prefixLm": 4 }`. */
-export const prefixLmKind: MaskKind = {
+prefixLm.kind = {
   name: "prefixLm",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "the first N keys are seen by all, the rest causally",
   build: ({ n }) => prefixLm(n as number),
   describe: ({ n }) => `prefix of ${n}, then causal`,
-};
+} satisfies MaskKind;

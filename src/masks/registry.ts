@@ -1,33 +1,21 @@
 /**
- * Masks by name: what each is called in files, on the command line and in pictures, which parameters it takes, and how it is
- * built. Each mask's own file says so (`MaskKind`); a new mask is one file with its builder and its kind, and one line here.
+ * Masks by name: their names in files, on the command line and in pictures, their parameters, and their builders. A builder that
+ * `index.ts` exports is registered by its property `kind`, so a new mask needs no line here.
  *
  *     { "dilated": 3 }    { "slidingWindow": { "left": 128, "right": 0 } }    { "and": ["causal", { "documents": [0, 0, 1] }] }
  */
 import { FormatError, formatValue } from "../core/errors.ts";
-import { causalKind } from "./causal.ts";
 import { and, not, or } from "./combine.ts";
-import { documentsKind } from "./document.ts";
 import type { Mask } from "./expression/expr.ts";
-import { globalTokensKind } from "./global.ts";
+import * as masks from "./index.ts";
 import type { MaskKind, MaskParameter } from "./kind.ts";
-import { keyLengthsKind, queryLengthsKind } from "./length.ts";
-import { prefixLmKind } from "./prefix.ts";
-import { dilatedKind, slidingWindowKind } from "./window.ts";
 
 export type { MaskKind, MaskParameter } from "./kind.ts";
 
-/** Every mask that has a name. */
-export const MASK_KINDS: readonly MaskKind[] = [
-  causalKind,
-  slidingWindowKind,
-  dilatedKind,
-  globalTokensKind,
-  prefixLmKind,
-  documentsKind,
-  keyLengthsKind,
-  queryLengthsKind,
-];
+/** The kind of every mask builder that has one, sorted by name. */
+export const MASK_KINDS: readonly MaskKind[] = Object.values(masks)
+  .flatMap((one): MaskKind[] => ("kind" in one ? [one.kind as MaskKind] : []))
+  .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** A mask as JSON: a name, a name with its parameters, or masks joined. */
 export type MaskJson =

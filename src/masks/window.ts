@@ -28,7 +28,7 @@ export function dilated(n: number): Mask {
 }
 
 /** The window by name: `{ "slidingWindow": { "left": 128, "right": 0 } }`. */
-export const slidingWindowKind: MaskKind = {
+slidingWindow.kind = {
   name: "slidingWindow",
   parameters: [
     { name: "left", type: "integer", least: -1 },
@@ -40,13 +40,13 @@ export const slidingWindowKind: MaskKind = {
     const side = (n: unknown, word: string) => ((n as number) < 0 ? `all ${word}` : `${n} ${word}`);
     return `window of ${side(left, "before")} and ${side(right, "after")}`;
   },
-};
+} satisfies MaskKind;
 
 /** Every n-th key by name: `{ "dilated": 3 }`. */
-export const dilatedKind: MaskKind = {
+dilated.kind = {
   name: "dilated",
   parameters: [{ name: "n", type: "integer", least: 1 }],
   about: "every N-th key counted from the query",
   build: ({ n }) => dilated(n as number),
   describe: ({ n }) => (n === 1 ? "every key" : `one key in ${n}`),
-};
+} satisfies MaskKind;

@@ -1,31 +1,34 @@
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../../tests/support/random.ts";
 import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
-import { MASK_KINDS, type MaskJson, maskFromJson } from "../../masks/registry.ts";
+import { MASK_KINDS, type MaskJson, type MaskKind, maskFromJson } from "../../masks/registry.ts";
 import { writeBundle } from "../formats/bundle.ts";
 import { openStore } from "../formats/open.ts";
 import { storeFrom } from "../layout/from.ts";
 import { parseRecipe } from "../recipe/recipe.ts";
 import { Visibility } from "./visibility.ts";
 
-/** Parameters for every registered mask over a text of n positions. */
-const PARAMETERS: Readonly<Record<string, (r: Random, n: number) => unknown>> = {
-  causal: () => ({}),
-  slidingWindow: (r) => ({ left: r.int(-1, 5), right: r.int(-1, 5) }),
-  dilated: (r) => r.int(1, 4),
-  globalTokens: (r, n) => [r.int(0, n), r.int(0, n)],
-  prefixLm: (r, n) => r.int(0, n),
-  documents: (r, n) => Array.from({ length: n }, () => r.int(0, 2)).sort((a, b) => a - b),
-  keyLengths: (r, n) => r.int(0, n),
-  queryLengths: (r, n) => r.int(0, n),
+/** Random parameters of a registered mask over a text of n positions: at least each parameter's minimum, lists with a number for each position. */
+const randomParameters = (
+  r: Random,
+  n: number,
+  { parameters }: MaskKind,
+): Record<string, number | number[]> => {
+  const value = (least: number) => Math.max(least, r.int(-1, n));
+  return Object.fromEntries(
+    parameters.map(({ name, type, least }) => [
+      name,
+      type === "integer" ? value(least) : Array.from({ length: n }, () => Math.min(value(least), 2)),
+    ]),
+  );
 };
 
 const randomMask = (r: Random, n: number, depth = 2): MaskJson => {
   const how = depth > 0 && r.chance(0.4) ? r.pick(["and", "or", "not"] as const) : undefined;
   if (how === "not") return { not: randomMask(r, n, depth - 1) };
   if (how) return { [how]: [randomMask(r, n, depth - 1), randomMask(r, n, depth - 1)] };
-  const { name } = r.pick(MASK_KINDS);
-  return { [name]: PARAMETERS[name](r, n) };
+  const kind = r.pick(MASK_KINDS);
+  return { [kind.name]: randomParameters(r, n, kind) };
 };
 
 describe("Visibility", () => {
@@ -51,47 +54,37 @@ describe("Visibility", () => {
 });
 
 describe("a mask of the registry", () => {
-  it.each(MASK_KINDS.map(({ name }) => name))(
-    "%s: a bundle with it shows the engine's weights",
-    async (name) => {
-      const r = random(name.length * 97);
-      const n = 12;
-      const mask = { [name]: PARAMETERS[name](r, n) } as MaskJson;
-      const numbers = () => Float32Array.from({ length: n * 4 }, () => r.normal());
-      const [query, key] = [
-        { data: numbers(), shape: [1, n, 4] },
-        { data: numbers(), shape: [1, n, 4] },
-      ];
-      const input = {
-        blocks: [
-          {
-            tokens: Array.from({ length: n }, (_, i) => `t${i}`),
-            recipe: { mask: { named: mask } },
-            layers: [{ query, key }],
-          },
-        ],
-      };
-      const { lse } = scaledDotProductAttention(query, key, key, { attnMask: maskFromJson(mask) });
-      const want = attentionWeights(query, key, lse, { attnMask: maskFromJson(mask) }).toFloat64();
-      for (const store of [storeFrom(input), await openStore(await writeBundle(input))]) {
-        await store.load({ block: 0, layer: 0, head: 0 });
-        for (let i = 0; i < n; i++)
-          store
-            .row({ block: 0, layer: 0, head: 0 }, i, "weights")
-            .forEach((w, j) => expect(Math.abs(w - want[i * n + j])).toBeLessThan(2e-6));
-        expect(store.report.sentences.join(" ")).toContain(
-          MASK_KINDS.find((kind) => kind.name === name)!.describe(
-            typeof mask === "object" && name !== "causal" && name !== "slidingWindow"
-              ? {
-                  [MASK_KINDS.find((kind) => kind.name === name)!.parameters[0].name]: Object.values(mask)[0],
-                }
-              : (Object.values(mask)[0] as Record<string, unknown>),
-          ),
-        );
-        store.dispose();
-      }
-    },
-  );
+  it.each(MASK_KINDS)("$name: a bundle with it shows the engine's weights", async (kind) => {
+    const r = random(kind.name.length * 97);
+    const n = 12;
+    const parameters = randomParameters(r, n, kind);
+    const mask: MaskJson = { [kind.name]: parameters };
+    const numbers = () => Float32Array.from({ length: n * 4 }, () => r.normal());
+    const [query, key] = [
+      { data: numbers(), shape: [1, n, 4] },
+      { data: numbers(), shape: [1, n, 4] },
+    ];
+    const input = {
+      blocks: [
+        {
+          tokens: Array.from({ length: n }, (_, i) => `t${i}`),
+          recipe: { mask: { named: mask } },
+          layers: [{ query, key }],
+        },
+      ],
+    };
+    const { lse } = scaledDotProductAttention(query, key, key, { attnMask: maskFromJson(mask) });
+    const want = attentionWeights(query, key, lse, { attnMask: maskFromJson(mask) }).toFloat64();
+    for (const store of [storeFrom(input), await openStore(await writeBundle(input))]) {
+      await store.load({ block: 0, layer: 0, head: 0 });
+      for (let i = 0; i < n; i++)
+        store
+          .row({ block: 0, layer: 0, head: 0 }, i, "weights")
+          .forEach((w, j) => expect(Math.abs(w - want[i * n + j])).toBeLessThan(2e-6));
+      expect(store.report.sentences.join(" ")).toContain(kind.describe(parameters));
+      store.dispose();
+    }
+  });
 
   it("is refused by name where its parameters do not fit", () => {
     expect(parseRecipe({ mask: { dilated: 2 } })).toEqual({ mask: { named: { dilated: 2 } } });
@@ -101,7 +94,7 @@ describe("a mask of the registry", () => {
     expect(() => maskFromJson({ dilated: 0 })).toThrow("dilated: n must be an integer from 1, got 0");
     expect(() => maskFromJson({ slidingWindow: { left: 1 } })).toThrow("right must be an integer from -1");
     expect(() => maskFromJson({ slidingWindow: { left: 1, right: 1, x: 2 } })).toThrow('no parameter "x"');
-    expect(() => maskFromJson("every other")).toThrow("expected one of causal, slidingWindow");
+    expect(() => maskFromJson("every other")).toThrow("expected one of causal, dilated, documents");
     expect(() => maskFromJson({ and: [] })).toThrow("expected a list of masks");
   });
 });
