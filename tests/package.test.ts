@@ -107,10 +107,10 @@ describe("the source", () => {
     expect(foreign).toEqual([]);
   });
 
-  it("names Node's modules at the top of a file in the command line and its server only", () => {
+  it("imports Node's modules statically in the command line, its server and the cluster's worker thread only", () => {
     const builtin = shipped.filter(
       (name) =>
-        !/^src\/(cli|server)\//.test(name) &&
+        !/^src\/(cli|server)\/|^src\/cluster\/.*-worker\.js$/.test(name) &&
         /(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s*"node:/.test(read(name)),
     );
     expect(builtin).toEqual([]);
