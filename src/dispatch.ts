@@ -3,6 +3,7 @@
  * `wasm` where it supports the operation and to `reference` elsewhere; tensors on another device go to its backend.
  */
 import type { Backend, BackendPart, Operation } from "./backend/contract.ts";
+import type { PackedDType, PackedMatrix } from "./backend/packed.ts";
 import { type Plan, printPlan } from "./backend/plan.ts";
 import type { Problem } from "./backend/problem.ts";
 import type { Product } from "./backend/product.ts";
@@ -24,6 +25,8 @@ import {
 } from "./reference/backend.ts";
 import {
   empty as emptyWasm,
+  packedMatrix,
+  packedProduct,
   prepare as prepareWasm,
   stepArena as stepArenaWasm,
   wasm,
@@ -143,6 +146,16 @@ export function empty<D extends DType = "float32">(
 export async function prepare(): Promise<number> {
   return settings().backend === "reference" ? 1 : prepareWasm();
 }
+
+/** A packed matrix of zeros [N, K]; undefined where no backend of the CPU packs matrices. */
+export const allocatePacked = (
+  shape: readonly [number, number],
+  dtype: PackedDType,
+): PackedMatrix | undefined => (settings().backend === "reference" ? undefined : packedMatrix(shape, dtype));
+
+/** Fills a product with a packed matrix; false where the settings ask for another backend than the one that packed it. */
+export const fillPacked = (product: Parameters<typeof packedProduct>[0]): boolean =>
+  settings().backend !== "reference" && packedProduct(product);
 
 /** The arena for the results of a scope (core/arena.ts); undefined where no backend has one. */
 export function stepArena(): Arena | undefined {

@@ -106,7 +106,9 @@ async function assemble(
     const plan = planOf(own, hasHead);
     checkWeights(what, file, located, plan);
     checkBytes(what, plan, dtype, limit, (one) => isHalf(file.tensors.get(located.source.get(one)!)!));
-    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype);
+    const { matrix, table } = naming.output;
+    const output = hasHead ? (ownOutput ? matrix : table) : undefined;
+    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, output);
     const model = make(own, { dtype, parameters, hasHead });
     return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });
   } finally {

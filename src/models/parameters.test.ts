@@ -1,9 +1,18 @@
-/** Parameters of 16 bits: lookups and products widen what they read, a part at a time where the matrix is large. */
-import { expect, test } from "vitest";
+/** Parameters of 16 bits: lookups and products widen what they read, a part at a time where the matrix is large; matrices of files are packed. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { fromBfloat16, toBfloat16 } from "../core/dtype.ts";
 import { OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
+import { readSafetensors } from "../io/index.ts";
+import { mean, square } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
+import { Tape } from "../train/index.ts";
+import { type Engine, getEngine } from "../wasm/engine/engine.ts";
+import { readModel } from "./files.ts";
+import { locateShipped } from "./locate.ts";
 import { Parameters } from "./parameters.ts";
 
 /** More numbers than are widened at a time. */
@@ -57,4 +66,58 @@ test("a lookup reads the rows that are asked for, and refuses those that are not
 
 test("a parameter that is missing or has another shape is named", () => {
   expect(() => new Parameters("test", plan, { parameters: new Map() })).toThrow(/parameter table must be/);
+});
+
+describe("the weights of a model that was read from its files", () => {
+  const ids = [7, 300, 12, 45, 9, 200, 31];
+  const open = (name: "encoder" | "decoder") => readModel(locateShipped(name));
+  const difference = (a: Tensor, b: Tensor) => {
+    const [x, y] = [a.toFloat64(), b.toFloat64()];
+    return x.reduce((worst, value, n) => Math.max(worst, Math.abs(value - y[n])), 0);
+  };
+
+  test("give the same logits packed and unpacked, and count where they are changed", async () => {
+    for (const name of ["encoder", "decoder"] as const) {
+      const { model } = await open(name);
+      const want = model.forward(ids);
+      const parameters = model.parameters();
+      expect(difference(model.forward(ids), want)).toBeLessThan(1e-4);
+      const [matrix] = [...parameters].filter(([key]) => /\.(0|h\.0)\..*weight$/.test(key))[1];
+      const { data } = parameters.get(matrix) as Tensor<"float32">;
+      for (let n = 0; n < data.length; n++) data[n] *= 1.5;
+      expect(difference(model.forward(ids), want)).toBeGreaterThan(1e-3);
+    }
+  });
+
+  test("are those of the file when they are asked for, in their own order", async () => {
+    const { tensors } = readSafetensors(readFileSync(join(locateShipped("decoder"), "model.safetensors")));
+    const { model } = await open("decoder");
+    model.forward(ids);
+    for (const [name, parameter] of model.parameters()) {
+      const stored = tensors.get(name) as Tensor;
+      expect([name, parameter.shape]).toEqual([name, stored.shape]);
+      expect([name, difference(parameter, stored)]).toEqual([name, 0]);
+    }
+  });
+
+  test("let gradients through inside a tape", async () => {
+    const { model } = await open("decoder");
+    const tape = new Tape();
+    let start: Tensor | undefined;
+    const onHidden = (layer: number, x: Tensor) => {
+      if (layer === 0) start = x;
+    };
+    const loss = tape.run(() => mean(square(model.forward(ids, { onHidden }))));
+    const gradient = tape.gradients(loss, [start as Tensor]).get(start as Tensor);
+    expect(gradient?.toFloat64().some((x) => x !== 0)).toBe(true);
+  });
+
+  test("take memory once: a hundred passes leave none behind", async () => {
+    const { memory } = getEngine() as Engine;
+    const { model } = await open("encoder");
+    for (let n = 0; n < 3; n++) model.hidden(ids);
+    const used = memory.resetPeak();
+    for (let n = 0; n < 100; n++) model.hidden(ids);
+    expect(memory.resetPeak()).toBeLessThanOrEqual(used);
+  });
 });

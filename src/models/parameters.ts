@@ -8,6 +8,7 @@ import { keepTensor } from "../core/arena.ts";
 import { readerOf } from "../core/dtype.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import { type Generator, generatorOf } from "../core/generator.ts";
+import { isRecording } from "../core/record.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
 import { checkSize, MAX_BYTES } from "../io/limit.ts";
 import {
@@ -21,8 +22,10 @@ import {
   type Precision,
   parameter,
   slice,
+  transpose,
 } from "../nn/index.ts";
 import { checkIds, idsOf } from "../nn/ops/lookup.ts";
+import { type PackedMatrix, packedLinear } from "../nn/ops/products.ts";
 
 /** A parameter that is to be. */
 export interface Planned {
@@ -31,6 +34,8 @@ export interface Planned {
   readonly start: "zeros" | "ones" | number;
   /** A row that begins as zeros all the same: that of the padding token. */
   readonly zeroRow?: number;
+  /** A matrix that only products read: [out, in] as PyTorch's linear layers have it, or [in, out]. */
+  readonly map?: "out-in" | "in-out";
 }
 
 /** Parameters by name. */
@@ -42,8 +47,11 @@ export interface StartOptions {
   readonly dtype?: Precision;
   /** Seed of the random numbers, an integer; default 0. */
   readonly seed?: number;
-  /** Weights by name, each in its planned shape: of `dtype`, updated in place by training, or of 16 bits, widened when they are used. */
-  readonly parameters?: ReadonlyMap<string, Tensor>;
+  /**
+   * Weights by name, each in its planned shape: of `dtype`, updated in place by training, or of 16 bits, widened when they are used; or
+   * packed for products, and unpacked when `parameters()` is asked for them.
+   */
+  readonly parameters?: ReadonlyMap<string, Tensor | PackedMatrix>;
 }
 
 /**
@@ -78,6 +86,8 @@ const CHUNK = 2 ** 24;
 export class Parameters {
   readonly dtype: Precision;
   readonly #stored = new Map<string, Tensor>();
+  readonly #packed = new Map<string, PackedMatrix>();
+  readonly #plan: Plan;
   readonly #widened = new Map<string, FloatTensor>();
   #kept = 0;
 
@@ -92,6 +102,7 @@ export class Parameters {
         },
       );
     this.dtype = dtype;
+    this.#plan = plan;
     if (parameters === undefined) checkBytes(what, plan, dtype);
     const random = generatorOf(seed);
     for (const [name, planned] of plan) {
@@ -100,25 +111,40 @@ export class Parameters {
         parameters !== undefined &&
         (given === undefined ||
           !(given.dtype === dtype || isHalf(given)) ||
-          given.shape.join() !== planned.shape.join())
+          given.shape.join() !== (given instanceof Tensor ? planned.shape : packedShape(planned)).join())
       )
         throw new OptionError(
           "parameters",
           `${what}: parameter ${name} must be [${planned.shape.join(", ")}] ${dtype}, float16 or bfloat16, got ${given ? `[${given.shape.join(", ")}] ${given.dtype}` : "none"}`,
           { name },
         );
-      this.#stored.set(name, given ?? started(planned, dtype, random));
+      if (given === undefined || given instanceof Tensor)
+        this.#stored.set(name, given ?? started(planned, dtype, random));
+      else this.#packed.set(name, given);
     }
   }
 
   /** True where the plan has this parameter. */
   has(name: string): boolean {
-    return this.#stored.has(name);
+    return this.#plan.has(name);
+  }
+
+  /** The parameter as it is stored, in its planned shape; a packed one is unpacked from now on, because its numbers may be changed. */
+  #unpacked(name: string): Tensor {
+    const packed = this.#packed.get(name);
+    if (packed) {
+      const made = tensorOf(packed, this.#plan.get(name) as Planned);
+      keepTensor(made);
+      this.#stored.set(name, made);
+      this.#packed.delete(name);
+      packed.free();
+    }
+    return this.#stored.get(name) as Tensor;
   }
 
   /** A parameter in the dtype the model computes in. */
   get(name: string): FloatTensor {
-    const stored = this.#stored.get(name) as Tensor;
+    const stored = this.#unpacked(name);
     if (!isHalf(stored)) return stored as FloatTensor;
     const known = this.#widened.get(name);
     if (known) return known;
@@ -134,7 +160,15 @@ export class Parameters {
 
   /** Rows of a table [V, D] by their numbers; of a 16-bit table only these rows are widened. */
   lookup(ids: Ids, name: string): FloatTensor {
-    const stored = this.#stored.get(name) as Tensor;
+    const packed = isRecording() ? undefined : this.#packed.get(name);
+    if (packed) {
+      const [V, D] = packed.shape;
+      const { list, shape } = idsOf("embedding", ids);
+      checkIds(list, V);
+      const rows = new Tensor(packed.readRows(list), [...shape, D], packed.dtype);
+      return packed.dtype === "float32" ? (rows as FloatTensor) : widen(rows, this.dtype);
+    }
+    const stored = this.#unpacked(name);
     if (!isHalf(stored) || this.#widened.has(name)) return embedding(ids, this.get(name));
     const [V, D] = stored.shape;
     const { list, shape } = idsOf("embedding", ids);
@@ -145,10 +179,16 @@ export class Parameters {
     return widen(new Tensor(rows, [...shape, D], stored.dtype), this.dtype);
   }
 
-  /** x·Wᵀ + b with a parameter W [out, in]; a large 16-bit matrix is widened a part of its rows at a time. */
+  /**
+   * x·Wᵀ + b with a parameter W [out, in], or x·W + b where the plan says that it is [in, out]. A packed matrix is used as it is, outside
+   * of a tape; a large 16-bit one that is not packed is widened a part of its rows at a time.
+   */
   linear(x: FloatTensor, name: string, bias?: string): FloatTensor {
-    const stored = this.#stored.get(name) as Tensor;
     const b = bias === undefined ? undefined : this.get(bias);
+    const packed = isRecording() ? undefined : this.#packed.get(name);
+    if (packed) return packedLinear(x, packed, b);
+    if (this.#plan.get(name)?.map === "in-out") return linear(x, transpose(this.get(name)), b);
+    const stored = this.#unpacked(name);
     if (!isHalf(stored) || this.#widened.has(name) || stored.size <= CHUNK)
       return linear(x, this.get(name), b);
     const [out, width] = stored.shape;
@@ -165,20 +205,29 @@ export class Parameters {
 
   /** Every parameter by name in the dtype of the model, for training, which updates them in place: none stays in 16 bits. */
   all(): ReadonlyMap<string, FloatTensor> {
-    for (const [name, stored] of this.#stored)
+    for (const name of this.#plan.keys()) {
+      const stored = this.#unpacked(name);
       if (isHalf(stored)) {
         const wide = this.#widened.get(name) ?? widen(stored, this.dtype);
         keepTensor(wide);
         this.#stored.set(name, wide);
       }
+    }
     this.#widened.clear();
-    return this.#stored as ReadonlyMap<string, FloatTensor>;
+    return new Map([...this.#plan.keys()].map((name) => [name, this.#stored.get(name) as FloatTensor]));
   }
+}
 
-  /** Every parameter as it is stored. */
-  stored(): ReadonlyMap<string, Tensor> {
-    return this.#stored;
-  }
+/** The shape [out, in] that a parameter has as a packed matrix. */
+export function packedShape({ shape, map }: Planned): readonly [number, number] {
+  const [rows, columns] = shape;
+  return map === "in-out" ? [columns, rows] : [rows, columns];
+}
+
+/** A packed matrix as a tensor in its planned shape. */
+function tensorOf(packed: PackedMatrix, planned: Planned): Tensor {
+  const rows = packed.toTensor();
+  return planned.map === "in-out" ? rows.transpose().contiguous() : rows;
 }
 
 /** True for a tensor of 16-bit numbers. */

@@ -8,7 +8,8 @@ import { FormatError, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../io/index.ts";
 import type { FloatTensor, Precision } from "../nn/index.ts";
-import { isHalf, type Plan, widen } from "./parameters.ts";
+import { type PackedDType, type PackedMatrix, packMatrix } from "../nn/ops/products.ts";
+import { isHalf, type Plan, type Planned, packedShape, widen } from "./parameters.ts";
 import type { Naming } from "./registry.ts";
 
 /** Dtypes weights are read from. */
@@ -138,17 +139,35 @@ function listed(list: readonly string[]): string {
   return `${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
 }
 
-/** Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Says where one is not finite. */
+/** Numbers of a matrix that are read at a time into its packed form. */
+const SLICE = 2 ** 22;
+
+/**
+ * Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Matrices that products read, `output` among them, are
+ * packed where the kernels run, slice by slice, so that no second copy of one is in memory. Says where a number is not finite.
+ */
 export async function readWeights(
   file: SafetensorsFile,
   { source }: Located,
   plan: Plan,
   dtype: Precision,
-): Promise<{ readonly parameters: Map<string, Tensor>; readonly notes: readonly ModelNote[] }> {
-  const parameters = new Map<string, Tensor>();
+  output?: string,
+): Promise<{
+  readonly parameters: Map<string, Tensor | PackedMatrix>;
+  readonly notes: readonly ModelNote[];
+}> {
+  const parameters = new Map<string, Tensor | PackedMatrix>();
   const broken: string[] = [];
-  for (const [name, { shape }] of plan) {
+  for (const [name, planned] of plan) {
+    const { shape } = planned;
     const stored = source.get(name) as string;
+    const isMatrix = planned.map !== undefined || name === output;
+    const packed = isMatrix && dtype === "float32" ? await readPacked(file, stored, planned) : undefined;
+    if (packed) {
+      if (!packed.finite) broken.push(stored);
+      parameters.set(name, packed.matrix);
+      continue;
+    }
     const { data, dtype: given } = await file.read(stored);
     // A view of the caller's bytes is copied: training updates parameters in place.
     const own = data.byteLength < data.buffer.byteLength ? data.slice() : data;
@@ -160,6 +179,30 @@ export async function readWeights(
   const more = broken.length === 1 ? "" : ` and in ${broken.length - 1} more tensors`;
   const text = `the weights hold NaN or infinite numbers, first in ${broken[0]}${more}; what is computed from them is not a number either`;
   return { parameters, notes: [{ severity: "warning", code: "not-a-number", text }] };
+}
+
+/** A matrix of the file, packed; undefined where the kernels do not run, or their memory is full. */
+async function readPacked(
+  file: SafetensorsFile,
+  stored: string,
+  planned: Planned,
+): Promise<{ readonly matrix: PackedMatrix; readonly finite: boolean } | undefined> {
+  const [rows, columns] = planned.shape;
+  const given = file.tensors.get(stored)!.dtype;
+  const kept: PackedDType = given === "float16" || given === "bfloat16" ? given : "float32";
+  const matrix = packMatrix(packedShape(planned), kept);
+  if (!matrix) return undefined;
+  let finite = true;
+  const step = Math.max(1, Math.floor(SLICE / columns));
+  for (let row = 0; row < rows; row += step) {
+    const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)] });
+    const tensor = new Tensor(slice.data as TypedData, slice.shape, slice.dtype as DType);
+    if (firstNotFinite(tensor) >= 0) finite = false;
+    const numbers = (tensor.dtype === kept ? tensor : widen(tensor, "float32")).data;
+    if (planned.map === "in-out") matrix.writeColumns(row, numbers as Float32Array);
+    else matrix.writeRows(row, numbers as Float32Array);
+  }
+  return { matrix, finite };
 }
 
 /** Index of the first NaN or infinite number, or −1. */

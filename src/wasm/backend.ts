@@ -12,9 +12,19 @@ import { empty } from "./engine/resident.ts";
 import { planOf } from "./explain.ts";
 import { forwardLevel, wasmForward, wasmWeights } from "./forward/forward.ts";
 import { wasmMatmul } from "./ops/matmul.ts";
+import { packedMatrix, packedProduct } from "./ops/packed.ts";
 import { wasmRowwise } from "./ops/rowwise.ts";
 
-export { empty, wasmBackward, wasmForward, wasmMatmul, wasmRowwise, wasmWeights };
+export {
+  empty,
+  packedMatrix,
+  packedProduct,
+  wasmBackward,
+  wasmForward,
+  wasmMatmul,
+  wasmRowwise,
+  wasmWeights,
+};
 
 /** The part of each kind of operation. */
 const PARTS = {

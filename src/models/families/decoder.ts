@@ -215,7 +215,7 @@ export function decoderPlan(config: DecoderConfig, hasHead = true): Plan {
   const { num_attention_heads: H, num_key_value_heads: Hkv } = config;
   const plan = new Map<string, Planned>();
   const linear = (name: string, out: number, width: number, bias: boolean) => {
-    plan.set(`${name}.weight`, { shape: [out, width], start: std });
+    plan.set(`${name}.weight`, { shape: [out, width], start: std, map: "out-in" });
     if (bias) plan.set(`${name}.bias`, { shape: [out], start: "zeros" });
   };
   const norm = (name: string, width: number) =>

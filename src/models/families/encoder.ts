@@ -245,7 +245,7 @@ export class Planner {
 
   /** name.weight [out, width] and name.bias [out]. */
   linear(name: string, out: number, width: number): void {
-    this.plan.set(`${name}.weight`, { shape: [out, width], start: this.#std });
+    this.plan.set(`${name}.weight`, { shape: [out, width], start: this.#std, map: "out-in" });
     this.bias(name, out);
   }
 

@@ -17,12 +17,10 @@ import {
   type FloatTensor,
   type Ids,
   layerNorm,
-  linear,
   mergeHeads,
   type Precision,
   split,
   splitHeads,
-  transpose,
 } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { activationNamed } from "../activation.ts";
@@ -139,7 +137,7 @@ export class Gpt2 implements DecoderModel {
 
   /** x·W + b, W [in, out]. */
   #conv1d(name: string, x: FloatTensor): FloatTensor {
-    return linear(x, transpose(this.#get(`${name}.weight`)), this.#get(`${name}.bias`));
+    return this.#weights.linear(x, `${name}.weight`, `${name}.bias`);
   }
 
   #norm(name: string, x: FloatTensor): FloatTensor {
@@ -158,7 +156,7 @@ export function gpt2Plan(config: Gpt2Config): Plan {
   const inner = config.n_inner ?? 4 * C;
   const plan = new Map<string, Planned>();
   const conv1d = (name: string, rows: number, columns: number, deviation = std) => {
-    plan.set(`${name}.weight`, { shape: [rows, columns], start: deviation });
+    plan.set(`${name}.weight`, { shape: [rows, columns], start: deviation, map: "in-out" });
     plan.set(`${name}.bias`, { shape: [columns], start: "zeros" });
   };
   const norm = (name: string) => {

@@ -9,7 +9,7 @@ import { EngineMemory } from "./memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** Operations whose wide kernels are tested against relaxed ones before their first use. */
-type TestedOperation = "forward" | "backward" | "matmul";
+type TestedOperation = "forward" | "backward" | "matmul" | "packed";
 
 /** Memory, kernels and threads that belong together. */
 export interface Engine {

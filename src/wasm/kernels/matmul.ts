@@ -94,7 +94,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
   const [strip, panel] = [tile.rows, panelOf(tile)];
   const packA = packing(module, spec, spec.a, strip);
   const packB = packing(module, spec, spec.b, panel);
-  const multiply = product(module, spec);
+  const multiply = product(module, spec, 4 * panel);
 
   module.func(
     "run",
@@ -189,10 +189,16 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
   return module.encode();
 }
 
-/** product(a, b, length, c, cRow, from, fromRow, strips): C = from + A·B for packed strips of A and one packed panel of B. */
-function product(module: ModuleBuilder, spec: ProductSpec): Func {
+/**
+ * product(a, b, length, c, cRow, from, fromRow, strips): C = from + A·B for packed strips of A and one packed panel of B, whose
+ * columns of one k are `bDeep` bytes after those of the k before.
+ */
+export function product(
+  module: ModuleBuilder,
+  spec: Pick<ProductSpec, "fused" | "tile">,
+  bDeep: number,
+): Func {
   const { rows, vectors, unroll } = spec.tile;
-  const panel = panelOf(spec.tile);
   const madd = maddOf(spec.fused);
   return module.func(
     "product",
@@ -206,14 +212,14 @@ function product(module: ModuleBuilder, spec: ProductSpec): Func {
       const steps = (times: number) =>
         f.repeat(() => {
           for (let u = 0; u < times; u++) {
-            columns.forEach((x, j) => f.set(x, v128.load(bAt, u * 4 * panel + 16 * j)));
+            columns.forEach((x, j) => f.set(x, v128.load(bAt, u * bDeep + 16 * j)));
             acc.forEach((row, r) => {
               const one = f.let(v128.load32_splat(a, 4 * (u * rows + r)));
               row.forEach((x, j) => f.set(x, madd(one, columns[j], x)));
             });
           }
           f.step(a, times * 4 * rows);
-          f.step(bAt, times * 4 * panel);
+          f.step(bAt, times * bDeep);
           return i32.ne(a, end);
         });
       f.repeat(() => {
@@ -248,9 +254,9 @@ function product(module: ModuleBuilder, spec: ProductSpec): Func {
  * lines whose k are neighbors, `line` bytes apart; `across(source, deep, count, length, target)` reads neighboring
  * lines, k for k, `deep` bytes apart. The lines that a last strip lacks hold what happens to be there.
  */
-function packing(
+export function packing(
   module: ModuleBuilder,
-  spec: ProductSpec,
+  spec: Pick<ProductSpec, "fused" | "wide">,
   storage: StoredDType,
   width: number,
 ): { along: Func; across: Func } {

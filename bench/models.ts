@@ -1,0 +1,230 @@
+/**
+ * Whole models beside PyTorch: a forward pass of an encoder over N tokens, or the tokens a decoder writes with a cache. heed and a Python
+ * process (bench/peers/torch_model.py) take turns; what they compute is compared before anything counts.
+ *
+ *   node bench/models.ts DIR [--tokens 128] [--write 24] [--level wide] [--threads 1] [--turns 9] [--python python3]
+ *   node bench/models.ts DIR --memory          peak memory of opening the model and of one pass, beside the bytes of its weights
+ *
+ * DIR is a model in Hugging Face's layout; `python3 bench/peers/torch_model.py make bert-base DIR` makes one of random weights. Without
+ * torch heed is timed alone, and a line says so.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { columnsOf } from "../src/cli/support/terminal.ts";
+import { configure, prepare, type SimdLevel } from "../src/index.ts";
+import { type CachedDecoder, generate, readModel, type TextModel } from "../src/models/index.ts";
+import { quantile } from "./turns.ts";
+
+/** What a turn gave: seconds of a pass or of a token, and what was computed. */
+interface Turn {
+  readonly seconds: readonly number[];
+  /** Processor seconds of a pass or a token, of all threads: what a busy machine changes little. */
+  readonly processor: number;
+  readonly states?: readonly number[] | null;
+  readonly written?: readonly number[];
+}
+
+/** Passes of an encoder in a turn. */
+const PASSES = 8;
+/** Milliseconds between turns, in which threads of the one that ran fall asleep. */
+const PAUSE_MS = 250;
+
+/** Token ids that any vocabulary of 256 or more has. */
+const idsOf = (count: number): number[] => Array.from({ length: count }, (_, n) => 5 + ((n * 37) % 200));
+
+/** heed's turn. */
+function turnOf({ model }: TextModel, tokens: number, write: number): Turn {
+  const ids = idsOf(tokens);
+  const seconds: number[] = [];
+  if (model.architecture === "decoder") {
+    const written: number[] = [];
+    let start = 0;
+    let busy = 0;
+    for (const id of generate(model as unknown as CachedDecoder, ids, { maxTokens: write, stop: [] })) {
+      if (written.length > 0) seconds.push((performance.now() - start) / 1e3);
+      else busy = processorSeconds();
+      written.push(id);
+      start = performance.now();
+    }
+    return { seconds, processor: (processorSeconds() - busy) / (write - 1), written };
+  }
+  const list = Int32Array.from(ids);
+  let states: Float64Array | undefined;
+  const busy = processorSeconds();
+  for (let n = 0; n < PASSES; n++) {
+    const start = performance.now();
+    const hidden = model.hidden(list);
+    seconds.push((performance.now() - start) / 1e3);
+    if (n === 0) states = hidden.toFloat64();
+  }
+  return { seconds, processor: (processorSeconds() - busy) / PASSES, states: states && [...states] };
+}
+
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+/** The Python process. */
+class Peer {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  constructor(python: string, folder: string, threads: number) {
+    const script = fileURLToPath(new URL("peers/torch_model.py", import.meta.url));
+    const env = { ...process.env, OMP_NUM_THREADS: `${threads}`, MKL_NUM_THREADS: `${threads}` };
+    this.#child = spawn(python, [script, "serve", folder, `${threads}`], {
+      env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+  }
+  /** The next line of the process; undefined where it ended. */
+  async line<T>(): Promise<T | undefined> {
+    const { value, done } = await this.#lines.next();
+    return done ? undefined : (JSON.parse(value) as T);
+  }
+  async ask(request: object): Promise<Turn> {
+    this.#child.stdin!.write(`${JSON.stringify(request)}\n`);
+    const answer = await this.line<Turn>();
+    if (!answer) throw new Error("bench/models: the Python process ended");
+    return answer;
+  }
+  end(): void {
+    this.#child.stdin!.end();
+  }
+}
+
+/** Throws where the two did not compute the same. */
+function compare(ours: Turn, theirs: Turn): string {
+  if (ours.written) {
+    const first = ours.written.findIndex((id, n) => id !== theirs.written?.[n]);
+    if (first >= 0) throw new Error(`bench/models: token ${first} differs from PyTorch's; nothing was timed`);
+    return `${ours.written.length} tokens equal PyTorch's`;
+  }
+  const [a, b] = [ours.states ?? [], theirs.states ?? []];
+  let worst = a.length === b.length ? 0 : Infinity;
+  for (const [n, x] of a.entries()) worst = Math.max(worst, Math.abs(x - b[n]));
+  if (!(worst < 1e-3))
+    throw new Error(`bench/models: states differ from PyTorch's by ${worst}; nothing was timed`);
+  return `states differ from PyTorch's by ${worst.toExponential(1)} at most`;
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+
+interface Settings {
+  readonly folder: string;
+  readonly tokens: number;
+  readonly write: number;
+  readonly threads: number;
+  readonly turns: number;
+  readonly python: string;
+}
+
+async function measure({ folder, tokens, write, threads, turns, python }: Settings): Promise<void> {
+  const peer = new Peer(python, folder, threads);
+  const versions = await peer.line<{ torch: string; transformers: string }>();
+  const model = await readModel(folder);
+  await prepare();
+  const own = () => turnOf(model, tokens, write);
+  const other = (states: boolean) => peer.ask({ ids: idsOf(tokens), passes: PASSES, tokens: write, states });
+  const first = own();
+  if (versions) console.log(compare(first, await other(true)));
+  else console.log(`${python} has no torch and transformers: heed is timed alone`);
+  const [ours, theirs]: Turn[][] = [[], []];
+  for (let n = 0; n < turns; n++) {
+    await pause();
+    ours.push(own());
+    if (!versions) continue;
+    await pause();
+    theirs.push(await other(false));
+  }
+  peer.end();
+  const wall = (all: readonly Turn[]) => all.map(({ seconds }) => quantile(seconds, 0.5) * 1e3);
+  const busy = (all: readonly Turn[]) => all.map(({ processor }) => processor * 1e3);
+  const best = (all: readonly Turn[]) => Math.min(...all.flatMap(({ seconds }) => seconds)) * 1e3;
+  const row = (name: string, all: readonly Turn[]) => [
+    name,
+    best(all).toFixed(1),
+    quantile(wall(all), 0.5).toFixed(1),
+    `${quantile(wall(all), 0.25).toFixed(1)}–${quantile(wall(all), 0.75).toFixed(1)}`,
+    quantile(busy(all), 0.5).toFixed(1),
+    quantile(busy(all), 0).toFixed(1),
+  ];
+  const unit = model.architecture === "decoder" ? "ms a token" : "ms a pass";
+  const rows = [["", "best", unit, "p25–p75", "processor ms", "least"], row("heed", ours)];
+  if (versions) rows.push(row(`PyTorch ${versions.torch}`, theirs));
+  for (const line of columnsOf(rows)) console.log(line);
+  if (!versions) return;
+  const share = (of: (all: readonly Turn[]) => number[]) =>
+    quantile(
+      of(ours).map((ms, n) => ms / of(theirs)[n]),
+      0.5,
+    ).toFixed(2);
+  console.log(
+    `heed / PyTorch, turn by turn: time ${share(wall)}, processor time ${share(busy)}; best over best ${(best(ours) / best(theirs)).toFixed(2)}`,
+  );
+}
+
+/** Peak resident memory of a fresh process, in MiB: at start, after the model was opened, after a pass. */
+async function memoryOf(folder: string, tokens: number, write: number): Promise<void> {
+  const peak = () => process.resourceUsage().maxRSS / 1024;
+  const start = peak();
+  const model = await readModel(folder);
+  const opened = peak();
+  turnOf(model, tokens, write);
+  console.log(JSON.stringify({ start, opened, run: peak() }));
+}
+
+function measureMemory(folder: string, args: readonly string[]): void {
+  const run = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args, "--memory-child"], {
+    encoding: "utf8",
+  });
+  if (run.status !== 0) throw new Error(`bench/models: ${run.stderr}`);
+  const { start, opened, run: ran } = JSON.parse(run.stdout.trim().split("\n").at(-1)!);
+  const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
+  const weights = files.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0) / 2 ** 20;
+  const over = ((ran - start) / weights - 1) * 100;
+  for (const line of columnsOf([
+    ["weights", `${weights.toFixed(0)} MiB`],
+    ["process before", `${start.toFixed(0)} MiB`],
+    ["peak, opened", `${opened.toFixed(0)} MiB`],
+    [
+      "peak, after a pass",
+      `${ran.toFixed(0)} MiB: weights ${over < 0 ? "−" : "+"} ${Math.abs(over).toFixed(0)} %, without the process itself`,
+    ],
+  ]))
+    console.log(line);
+}
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      tokens: { type: "string", default: "128" },
+      write: { type: "string", default: "24" },
+      level: { type: "string", default: "wide" },
+      threads: { type: "string", default: "1" },
+      turns: { type: "string", default: "9" },
+      python: { type: "string", default: "python3" },
+      memory: { type: "boolean", default: false },
+      "memory-child": { type: "boolean", default: false },
+    },
+  });
+  const [folder] = positionals;
+  if (folder === undefined) throw new Error("usage: node bench/models.ts DIR [options]");
+  const [tokens, write, threads, turns] = [values.tokens, values.write, values.threads, values.turns].map(
+    Number,
+  );
+  configure({ simd: values.level as SimdLevel, threads });
+  if (values["memory-child"]) await memoryOf(folder, tokens, write);
+  else if (values.memory)
+    measureMemory(
+      folder,
+      process.argv.slice(2).filter((one) => one !== "--memory"),
+    );
+  else await measure({ folder, tokens, write, threads, turns, python: values.python });
+}

@@ -1,0 +1,28 @@
+/**
+ * A matrix W [N, K] of a linear map in the form that products read fastest, made once and then read by every product x·Wᵀ. It is the
+ * only copy: W is written row by row, can be read back, and does not change otherwise. `packMatrix` of matmul.ts makes one.
+ */
+import type { Tensor } from "../core/tensor.ts";
+
+/** Dtypes that a packed matrix stores; 16-bit numbers are widened in the product. */
+export type PackedDType = "float32" | "float16" | "bfloat16";
+
+/** Numbers of a packed matrix, 16-bit ones as their bits. */
+export type PackedNumbers = Float32Array | Uint16Array;
+
+/** A packed matrix. Its memory is released by `free`, or when it is collected. */
+export interface PackedMatrix {
+  /** [N, K] */
+  readonly shape: readonly [number, number];
+  readonly dtype: PackedDType;
+  /** Writes rows of W from `first` on: `rows` is [n, K]. */
+  writeRows(first: number, rows: PackedNumbers): void;
+  /** Writes columns of W from `first` on: `columns` is [n, N], rows of the transposed matrix. */
+  writeColumns(first: number, columns: PackedNumbers): void;
+  /** Rows of W by their numbers, [n, K]. */
+  readRows(rows: ArrayLike<number>): PackedNumbers;
+  /** The whole matrix as a tensor [N, K]. */
+  toTensor(): Tensor<PackedDType>;
+  /** Releases its memory; it must not be used after. */
+  free(): void;
+}
