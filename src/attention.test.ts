@@ -369,7 +369,7 @@ describe("options", () => {
 
 describe("attentionWeights", () => {
   const [q, k, v] = [some(1, [2, 4, 6, 8]), some(2, [2, 2, 9, 8]), some(3, [2, 2, 9, 5])];
-  it("rebuilds rows from lse, also for a merged lse: shares of the whole", () => {
+  it("rebuilds rows from lse, also for a merged lse: weights over all keys", () => {
     const half = (t: Tensor, from: number, to: number) =>
       new Tensor(t.data, [2, 2, to - from, t.shape[3]], "float32", t.strides, from * t.strides[2]);
     const whole = sdpa(q, k, v, { returnWeights: true });
@@ -397,7 +397,7 @@ describe("explain", () => {
     expect(plan.bytes).toBeGreaterThanOrEqual(0);
     expect(JSON.parse(JSON.stringify(plan)).kernel).toBe(plan.kernel);
   });
-  it("on the reference backend says so, and why a float64 call goes there", () => {
+  it("names the reference backend, and the reason that a float64 call runs on it", () => {
     configure({ backend: "reference" });
     const t = some(1, [4, 8]);
     expect(explain(t, t, t).backend).toBe("reference");
@@ -436,7 +436,7 @@ describe("one query", () => {
   });
 });
 
-describe("what is refused, by kind, code, and a message that names the argument, what came and what was expected:", () => {
+describe("rejected input has an error class, a code, and a message that names the argument, the value passed and the value expected:", () => {
   const q = zeros([2, 4, 6, 8]);
   const k = zeros([2, 4, 9, 8]);
   const v = zeros([2, 4, 9, 5]);
@@ -456,7 +456,7 @@ describe("what is refused, by kind, code, and a message that names the argument,
     ["data behind a function", UnsupportedError, "lazy-tensor", /query: its data is a function; pass/, call({}, { data: () => q.data, shape: [1] })],
     ["an unknown dtype", DTypeError, "dtype", /query: unknown dtype "int4"/, call({}, { data: new Float32Array(4), shape: [2, 2], dtype: "int4" })],
     ["16 bits without a dtype", DTypeError, "dtype", /Uint16Array .*does not say its dtype/, call({}, { data: new Uint16Array(4), shape: [2, 2] })],
-    ["a dtype its array cannot hold", DTypeError, "dtype-array", /query: dtype float64 is held in Float64Array, got Float32Array of 4/, call({}, { data: new Float32Array(4), shape: [2, 2], dtype: "float64" })],
+    ["a dtype its array cannot hold", DTypeError, "dtype-array", /query: dtype float64 is stored in Float64Array, got Float32Array of 4/, call({}, { data: new Float32Array(4), shape: [2, 2], dtype: "float64" })],
     ["integers", DTypeError, "dtype", /attention computes with float32, float64, float16 and bfloat16, got query .* int32/, call({}, zeros([2, 4, 6, 8], "int32"))],
     ["float64 with float32", DTypeError, "dtype-mixed", /float64 does not mix .* key \[2, 4, 9, 8\] float64/, call({}, q, zeros([2, 4, 9, 8], "float64"))],
     ["rank 1", ShapeError, "rank", /query has 1 axis, expected \[\.\.\., N, d\]/, call({}, zeros([8]))],

@@ -112,7 +112,7 @@ export function attentionWeights<Q extends TensorLike>(
   checkNames(what, options, ["heads", "rows", "checkSums"]);
   const { heads, rows, checkSums = true, returnWeights: _, ...same } = options;
   const given = asTensor(`${what}: lse`, lse);
-  // Weights need no values: keys stand in for them, so that shapes are checked the same way.
+  // Weights need no values: the keys are passed in their place, so that shapes are checked in the same way.
   let problem = resolve(what, query, key, key, same);
   if (given.shape.join() !== rowShape(problem.shape).join())
     problem = resolveWidened(what, query, asTensor(`${what}: key`, key), given, same) ?? problem;

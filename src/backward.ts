@@ -127,7 +127,7 @@ function namedGradients(
   };
 }
 
-/** Tensors of a list of masks were resolved in order; expressions stand between them. */
+/** Tensors of a list of masks were resolved in order; the list may have expressions between them. */
 function byMember(list: readonly unknown[], masks: readonly (Tensor | undefined)[]): (Tensor | undefined)[] {
   let next = 0;
   return list.map((member) => (isExpression(member) ? undefined : masks[next++]));

@@ -1,4 +1,4 @@
-/** How many files a reader has to open to follow one warm call: measured, and held. */
+/** The number of files that one warm call enters, measured and limited. */
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -19,7 +19,7 @@ export interface AttentionOperation {
   readonly problem: Problem;
 }
 
-/** Something a caller wants done. */
+/** An operation that a caller requests. */
 export type Operation =
   | AttentionOperation
   | { readonly kind: "matmul"; readonly product: Product }

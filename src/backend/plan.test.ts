@@ -44,7 +44,7 @@ it("with a mask, its tiles and their shares; with a reason, the reason", () => {
   expect(printPlan({ ...plan, tiles: { skipped: 0, full: 0, partial: 0 } })).toContain("0 (0.0 %) skipped");
 });
 
-it("a plan says how large the weights would be, and the share of each thread", () => {
+it("a plan states the bytes of the weights, and the share of each thread", () => {
   const text = printPlan({ ...plan, weightsBytes: 3 * 2 ** 30, threadShares: [0.6, 0.4] });
   expect(text).toContain("weights 3.00 GiB in full, not stored");
   expect(text).toContain("shares  60.0 %, 40.0 % a thread (largest 1.20 × the mean)");

@@ -232,7 +232,7 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
   return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
 }
 
-/** An option nobody knows is a spelling mistake that would change the result in silence. */
+/** An unknown option is a spelling mistake that would change the result silently. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
   checkOptionNames(what, options, [...NAMES, ...extra]);
 }

@@ -134,7 +134,7 @@ export function allocateResult(product: Product): {
   result: Tensor<"float32" | "float64">;
 } {
   const { dtype, shape, K, N, accumulate } = product;
-  // An empty sum is 0. Any other result is written in full; a kernel may write whole tiles, up to STRIP_ROWS rows past the end.
+  // An empty sum is 0. Any other result is written in full; a kernel may write full tiles, up to STRIP_ROWS rows past the end.
   const allocate = () =>
     dtype === "float32" && K > 0
       ? resultArray(sizeOf(shape), STRIP_ROWS * N)
@@ -212,7 +212,7 @@ function checkAccumulate(
       throw new OptionError("overlap", `${what}: accumulate shares memory with ${name}`, { name });
 }
 
-/** True where the elements of two tensors over one buffer lie between each other's first and last byte. */
+/** True where the byte ranges of two tensors over one buffer overlap. */
 function overlap(x: Tensor, y: Tensor): boolean {
   const [a, b] = [x, y].map((t) => {
     let [low, high] = [t.offset, t.offset];

@@ -23,13 +23,13 @@ const problemOf = (
   return resolve("test", view(Hq, Nq), view(Hkv, Nk), view(Hkv, Nk), options);
 };
 
-it("few rows decode, many go forward; blocks are whole register tiles", () => {
+it("few rows use the decode kernel, many the forward kernel; tiles are multiples of the register tile", () => {
   expect(chooseTiling(problemOf({ Hq: 2, Nq: 1, Nk: 100 }), machine).kind).toBe("decode");
   const how = chooseTiling(problemOf({ Hq: 2, Nq: 100, Nk: 100 }), machine);
   expect([how.kind, how.rowTile % 6, how.headsPerTask]).toEqual(["forward", 0, 1]);
 });
 
-it("heads of a group decode in one task, unless something tells them apart", () => {
+it("heads of a group decode in one task, unless an option depends on the head", () => {
   const shape = { Hq: 8, Hkv: 2, Nq: 1, Nk: 100 };
   expect(chooseTiling(problemOf(shape), machine).headsPerTask).toBe(4);
   expect(chooseTiling(problemOf({ ...shape, Nq: 3 }), machine).headsPerTask).toBe(4);

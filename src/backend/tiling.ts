@@ -92,7 +92,7 @@ export interface StagingPlan {
   readonly count: number;
 }
 
-/** Cuts what is staged so that it fits the budget: whole heads if they fit, else ranges of rows and keys of one head. */
+/** Divides the staged data so that it fits the budget: complete heads if they fit, otherwise ranges of rows and keys of one head. */
 export function planStaging(
   problem: Problem,
   tiling: Pick<Tiling, "rowTile" | "keyTile" | "splits">,

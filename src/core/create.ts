@@ -10,7 +10,7 @@ import type { Tensor } from "./tensor.ts";
 export interface RandomOptions<D extends DType = DType> {
   /** Default "float32" ("int32" for `randint`). */
   dtype?: D;
-  /** An integer, or a Generator to go on from. Default: the next numbers of the sequence that the whole program shares. */
+  /** An integer, or a Generator to continue. Default: the next numbers of the sequence that the program shares. */
   seed?: Seed;
 }
 

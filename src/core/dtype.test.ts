@@ -93,6 +93,6 @@ it("each dtype has its array, its bytes, and a reader and writer that agree", ()
   expect(dtypeOfArray([1])).toBeUndefined();
   expect(() => checkArray("query", new Int8Array(2), "bool")).toThrow(DTypeError);
   expect(() => checkArray("query", new Float32Array(2), "bfloat16")).toThrow(
-    /query: dtype bfloat16 is held in a Uint16Array of bits, got Float32Array of 2/,
+    /query: dtype bfloat16 is stored in a Uint16Array of bits, got Float32Array of 2/,
   );
 });

@@ -49,7 +49,7 @@ const ALIASES: Readonly<Record<string, DType>> = {
   "<i8": "int64",
 };
 
-/** The dtype that `name` stands for in heed, or undefined. Accepts the spellings of ONNX Runtime, safetensors and NumPy. */
+/** The dtype named by `name`, or undefined. Accepts the spellings of ONNX Runtime, safetensors and NumPy. */
 export function dtypeOf(name: string): DType | undefined {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }
@@ -142,7 +142,7 @@ export function checkArray(what: string, data: unknown, dtype: DType): void {
       dtype === "float16" || dtype === "bfloat16" ? "a Uint16Array of bits" : arrayName(arrayFor(dtype, 0));
     throw new DTypeError(
       "dtype-array",
-      `${what}: dtype ${dtype} is held in ${want}, got ${formatValue(data)}`,
+      `${what}: dtype ${dtype} is stored in ${want}, got ${formatValue(data)}`,
       {
         dtype,
         got: name,

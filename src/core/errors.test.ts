@@ -24,7 +24,7 @@ it("each kind is a HeedError and an Error, named after itself", () => {
   }
 });
 
-it("shows tensors and whatever else came", () => {
+it("formats tensors and all other values", () => {
   expect(formatTensor("query", { shape: [2, 3], dtype: "float32" })).toBe("query [2, 3] float32");
   expect([
     formatValue("x"),

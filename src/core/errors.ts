@@ -35,7 +35,7 @@ export function formatTensor(name: string, tensor: { shape: readonly number[]; d
   return `${name} [${tensor.shape.join(", ")}] ${tensor.dtype}`;
 }
 
-/** How an error message shows a value that came where another was expected. */
+/** Formats a value for an error message. */
 export function formatValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;

@@ -60,7 +60,7 @@ const SHARED_STREAM = 2;
 /** What is drawn from where no seed is given: one sequence from the start of the program, of seed 0. */
 let shared: Generator | undefined;
 
-/** The generator of a seed; without one, the sequence that the whole program shares. */
+/** The generator of a seed; without one, the sequence that the program shares. */
 export function generatorOf(seed: Seed | undefined): Generator {
   if (seed instanceof Generator) return seed;
   if (seed !== undefined) return new Generator(seed, SHARED_STREAM);

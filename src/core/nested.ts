@@ -26,7 +26,7 @@ const isValue = (x: unknown): boolean =>
 
 /**
  * The elements of nested arrays in row-major order, with their shape. Numbers become float32, booleans bool, bigints
- * int64, unless `dtype` says otherwise; values are rounded once to the dtype.
+ * int64, unless `dtype` is given; values are rounded once to the dtype.
  *
  * @throws ShapeError where rows differ in length, DTypeError where kinds are mixed
  */
@@ -92,7 +92,7 @@ export function fromNested(
   return { data, shape, dtype: own };
 }
 
-/** The elements of a flat list. Strings stand for what JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
+/** The elements of a flat list. Strings represent the values that JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
 export function fromFlat(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
   const isText = data.some((x) => typeof x === "string");
   const values = isText ? data.map((x) => fromText(x, dtype)) : data;

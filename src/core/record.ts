@@ -22,7 +22,7 @@ export interface Operation {
   readonly outputs: readonly Tensor[];
   /**
    * The gradients of `inputs`, given those of `outputs`, each in the shape and dtype of its tensor. Undefined is a
-   * gradient of zeros, on both sides. A result may share its data with a gradient that came in: read it, never write it.
+   * gradient of zeros, on both sides. A result may share its data with an incoming gradient: read it, never write it.
    * `wanted[i]` false says that the gradient of `inputs[i]` is not needed, so that it need not be computed (default:
    * all are needed).
    */

@@ -88,7 +88,7 @@ describe("tensors of others", () => {
       expect([t.data === data, t.shape, t.strides]).toEqual([true, [2, 4], [4, 1]]);
     }
   });
-  it("lists of numbers become float32, of booleans bool, others as told", () => {
+  it("lists of numbers become float32, of booleans bool, others the requested dtype", () => {
     expect(tensor([1, 2], [2]).data).toEqual(Float32Array.of(1, 2));
     expect(tensor([true, false], [2])).toMatchObject({ dtype: "bool", data: Uint8Array.of(1, 0) });
     expect(tensor([1, 0], [2], "bool").dtype).toBe("bool");

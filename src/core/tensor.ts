@@ -46,7 +46,7 @@ export interface TensorLike {
   readonly fortranOrder?: boolean;
 }
 
-/** The float dtype of a tensor, as its type says it; all four where it does not say. */
+/** The float dtype of a tensor by its type; all four where the type does not tell. */
 export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
   ? D extends FloatDType
     ? D
@@ -133,7 +133,7 @@ export class Tensor<D extends DType = DType> {
     return y;
   }
 
-  /** True where the elements lie in row-major order without gaps. */
+  /** True where the elements are stored in row-major order without gaps. */
   isContiguous(): boolean {
     const want = rowMajor(this.shape);
     return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);

@@ -83,7 +83,7 @@ const HOST_BIG = /* @__PURE__ */ new Uint8Array(/* @__PURE__ */ new Uint16Array(
 const BITS = { 1: Uint8Array, 2: Uint16Array, 4: Int32Array, 8: BigInt64Array } as const;
 const BITS_DTYPE = { 1: "bool", 2: "float16", 4: "int32", 8: "int64" } as const;
 
-/** How the elements of a file lie. */
+/** The byte layout of a file's elements. */
 export interface Order {
   /** High byte first. */
   readonly bigEndian?: boolean;
@@ -160,7 +160,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
   )
     throw new DTypeError(
       "dtype-array",
-      `${what}: dtype ${dtype} is held in ${array.name}, got ${formatValue(data)}`,
+      `${what}: dtype ${dtype} is stored in ${array.name}, got ${formatValue(data)}`,
       {
         dtype,
         got: name,

@@ -91,7 +91,7 @@ describe.skipIf(!shared.every((path) => existsSync(path)))("shared golden data",
         .filter((name) => name.endsWith(".safetensors"))
         .map((name) => join(root, name)),
     );
-  test("every safetensors file is read, whole and lazily alike, and round-trips", async () => {
+  test("every safetensors file is read completely and lazily with the same result, and round-trips", async () => {
     expect(files.length).toBeGreaterThan(100);
     for (const path of files) {
       const { tensors, metadata } = readSafetensors(readFileSync(path));

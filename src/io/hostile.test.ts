@@ -1,4 +1,4 @@
-/** Every way a file can lie that heed knows of, each with the code of the error it raises, its tensor and its byte offset. */
+/** Every kind of malformed file that heed detects, each with the code of the error it raises, its tensor and its byte offset. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,13 +10,13 @@ const u16 = (n: number) => String.fromCharCode(n & 255, n >> 8);
 const u32 = (n: number) => u16(n % 65536) + u16(Math.floor(n / 65536));
 const u64 = (n: number) => u32(n % 2 ** 32) + u32(Math.floor(n / 2 ** 32));
 
-/** A safetensors file from its JSON, with `data` zero bytes behind it. */
+/** A safetensors file from its JSON, followed by `data` zero bytes. */
 const st = (json: string, data = 0, length = Buffer.byteLength(json, "latin1")) =>
   latin1(u64(length) + json + "\0".repeat(data));
 const entry = (from: number, to: number, shape = `[${to - from}]`, dtype = "U8") =>
   `{"dtype":"${dtype}","shape":${shape},"data_offsets":[${from},${to}]}`;
 
-/** An npy file from its header dict, with `data` zero bytes behind it. */
+/** An npy file from its header dict, followed by `data` zero bytes. */
 const npy = (dict: string, data = 0, version = "\x01\0") =>
   latin1(
     `\x93NUMPY${version}${version[0] === "\x01" ? u16(dict.length) : u32(dict.length)}${dict}${"\0".repeat(data)}`,
@@ -37,7 +37,7 @@ const SAFETENSORS: Hostile[] = [
   ["a header that begins with a space", "json", st(" {}"), 8],
   ["a header that begins with a byte order mark", "json", st("\xef\xbb\xbf{}"), 8],
   ["a header that is a list", "json", st("[]"), 8],
-  ["bytes behind the JSON", "json", st("{} x"), 11],
+  ["bytes after the JSON", "json", st("{} x"), 11],
   ["an unclosed object", "json", st('{"a":'), 13],
   ["an unclosed string", "json", st('{"a'), 9],
   ["a trailing comma", "json", st(`{"a":${entry(0, 1)},}`, 1)],
@@ -143,8 +143,8 @@ const SAFETENSORS: Hostile[] = [
     undefined,
     "b",
   ],
-  ["bytes behind the last tensor", "safetensors-trailing", st(`{"a":${entry(0, 1)}}`, 2)],
-  ["bytes behind an empty header", "safetensors-trailing", st("{}", 1), 10],
+  ["bytes after the last tensor", "safetensors-trailing", st(`{"a":${entry(0, 1)}}`, 2)],
+  ["bytes after an empty header", "safetensors-trailing", st("{}", 1), 10],
 ];
 
 const NPY: Hostile[] = [
@@ -189,7 +189,7 @@ const NPY: Hostile[] = [
   ],
   ["an escape in a text", "npy-header", npy(dict("(1,)", "'\\x3cf4'"), 4)],
   ["fortran_order 1", "npy-header", npy(dict("(1,)", "'<f4'", "1"), 4)],
-  ["text behind the dict", "npy-header", npy(`${dict("(1,)")}x`, 4)],
+  ["text after the dict", "npy-header", npy(`${dict("(1,)")}x`, 4)],
   ["a byte that is not ASCII", "npy-header", npy(`${dict("(1,)")}\xe4`, 4)],
   ["bytes that are not UTF-8", "npy-header", npy("\xff".repeat(20), 4), 10],
   ["a shape whose product wraps", "npy-size", npy(dict("(4294967296, 4294967296)"))],
@@ -234,7 +234,7 @@ const withEnd64 = (text: string) =>
 const NPZ: Hostile[] = [
   ["an empty file", "zip-end", latin1(""), 0],
   ["no end record", "zip-end", stored.slice(0, END)],
-  ["bytes behind the end record", "zip-end", latin1(`${Buffer.from(stored).toString("latin1")}x`)],
+  ["bytes after the end record", "zip-end", latin1(`${Buffer.from(stored).toString("latin1")}x`)],
   ["a directory outside the file", "zip-end", patch(stored, END + 16, u32(0x7fffffff))],
   ["more members than the directory holds", "zip-end", patch(stored, END + 8, u16(9000) + u16(9000))],
   [
@@ -275,7 +275,7 @@ const NPZ: Hostile[] = [
   ],
   ["a stored member of two sizes", "zip-size", patch(stored, CENTRAL + 24, u32(7)), CENTRAL + 20, "a.npy"],
   [
-    "a size said to be in a zip64 field that is missing",
+    "a size in a zip64 field that is missing",
     "zip-size",
     patch(stored, CENTRAL + 20, u32(0xffffffff) + u32(0xffffffff)),
   ],
@@ -352,7 +352,7 @@ const NPZ: Hostile[] = [
   ],
 ];
 
-/** An archive whose only member says it is __proto__.npy. */
+/** An archive whose only member is named __proto__.npy. */
 async function renamedTo(name: string): Promise<Uint8Array> {
   const file = await writeNpz({ ["x".repeat(name.length)]: { data: new Uint8Array(1), shape: [1] } });
   return latin1(Buffer.from(file).toString("latin1").replaceAll("x".repeat(name.length), name));
@@ -417,7 +417,7 @@ const INDEXES: [string, string, string][] = [
   ["a shard that is a number", "index-map", '{"weight_map":{"a":1}}'],
   ["a shard in another folder", "index-path", '{"weight_map":{"a":"../x.safetensors"}}'],
   ["a shard at the root", "index-path", '{"weight_map":{"a":"/etc/passwd"}}'],
-  ["a shard behind a backslash", "index-path", '{"weight_map":{"a":"..\\\\x"}}'],
+  ["a shard after a backslash", "index-path", '{"weight_map":{"a":"..\\\\x"}}'],
   ["a shard on a drive", "index-path", '{"weight_map":{"a":"C:x"}}'],
   ["a shard named ..", "index-path", '{"weight_map":{"a":".."}}'],
   ["a shard with NUL", "index-path", '{"weight_map":{"a":"x\\u0000"}}'],

@@ -1,5 +1,5 @@
 /**
- * Tensors in files: npy, npz and safetensors, from bytes or read in part; files are saved whole or not at all.
+ * Tensors in files: npy, npz and safetensors, from bytes or read in part; files are written atomically.
  * @module
  */
 export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";

@@ -1,8 +1,8 @@
 /**
  * A JSON scanner for the headers of files (RFC 8259), stricter than `JSON.parse`: a duplicate key, the key
  * `__proto__`, a lone surrogate, bytes that are not UTF-8, deep nesting and numbers that are not exact are
- * refused where they stand, with their byte offset. Objects come as Maps. It works on the bytes, so offsets are
- * those of the file, and hands each member of the root on as soon as it is whole, so that a bad entry of a
+ * rejected with their byte offset. Objects come as Maps. It works on the bytes, so offsets are
+ * those of the file, and passes on each member of the root as soon as it is complete, so that a bad entry of a
  * long header is refused before the rest is read.
  */
 import { ascii, type Refuse, utf8 } from "./refuse.ts";
@@ -200,7 +200,7 @@ const ESCAPES: ReadonlyMap<number, number> = /* @__PURE__ */ new Map(
 
 /** The bytes of a string with its escapes resolved; `base` is where it begins in the JSON. */
 function resolveEscapes(raw: Uint8Array, base: number, refuse: Refuse): Uint8Array {
-  const out = new Uint8Array(raw.length); // An escape is never shorter than the UTF-8 it stands for.
+  const out = new Uint8Array(raw.length); // An escape is never shorter than the UTF-8 it encodes.
   let end = 0;
   /** The four hexadecimal digits of the escape \u at `at`, or −1. */
   const unit = (at: number): number => {

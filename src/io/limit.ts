@@ -4,7 +4,7 @@
  */
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 
-/** Bytes that a reader takes into memory at most where no `maxBytes` says otherwise: 4 GiB. */
+/** Bytes that a reader takes into memory at most where no `maxBytes` is given: 4 GiB. */
 export const MAX_BYTES = 2 ** 32;
 
 /** How much a reader may take into memory. */
@@ -28,7 +28,7 @@ export function sizeLimit(what: string, { maxBytes }: SizeLimit, usual = MAX_BYT
   );
 }
 
-/** Throws where `subject` takes more than the limit; `advice` says what else can be done. */
+/** Throws where `subject` exceeds the limit; `advice` names an alternative. */
 export function checkSize(what: string, subject: string, bytes: number, limit: number, advice = ""): void {
   if (bytes <= limit) return;
   throw new UnsupportedError(

@@ -9,7 +9,7 @@ import { LOCK, lockFolder } from "./lock.ts";
 const folder = mkdtempSync(join(tmpdir(), "heed-lock-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("one caller has the lock; another is told who, and gets it afterwards", async () => {
+test("one caller has the lock; another gets an error that names it, and the lock afterwards", async () => {
   const unlock = await lockFolder(folder, "training");
   await expect(lockFolder(folder, "training")).rejects.toThrow(OptionError);
   await expect(lockFolder(folder, "training")).rejects.toThrow(

@@ -1,5 +1,5 @@
 /**
- * A lock on a folder: a file in it that names the process that works there. One process gets it; another is told which one has it.
+ * A lock on a folder: a file in it that names the process that works there. One process gets it; another gets an error that names that process.
  * The lock of a process that no longer lives is taken over. Node only.
  */
 import { OptionError } from "../core/errors.ts";

@@ -6,7 +6,7 @@
 import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
 import { extent, MAX_RANK, quote, type Refuse, utf8 } from "./refuse.ts";
 
-/** What an npy header says. */
+/** The fields of an npy header. */
 export interface NpyHeader {
   readonly dtype: FileDType;
   readonly bigEndian: boolean;

@@ -15,7 +15,7 @@ const arrays = {
 describe("an npz that inflates to much", () => {
   const zeros = { big: { data: new Float32Array(2 ** 24), shape: [2 ** 12, 2 ** 12] }, small: arrays.a };
 
-  test("is refused before anything is inflated, as a whole and by array", async () => {
+  test("is rejected before anything is inflated, in total and by array", async () => {
     const file = await writeNpz(zeros, { compress: true });
     expect(file.length).toBeLessThan(100_000);
     await expect(readNpz(file, { maxBytes: 2 ** 20 })).rejects.toThrow(
@@ -30,7 +30,7 @@ describe("an npz that inflates to much", () => {
     await expect(readNpz(file, { maxBytes: -1 })).rejects.toThrow(/maxBytes must be an integer ≥ 0/);
   });
 
-  test("says what it holds without being inflated", async () => {
+  test("lists its arrays without being inflated", async () => {
     const file = await writeNpz(zeros, { compress: true });
     const opened = openNpz(file);
     const before = process.memoryUsage().arrayBuffers;

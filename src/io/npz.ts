@@ -1,6 +1,6 @@
 /**
  * NumPy's npz files: named arrays, each an npy file `NAME.npy` in a zip archive, stored or deflated. A member
- * is inflated no further than its npy header says it goes, and its CRC is checked before it is believed.
+ * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
 import { HeedError, OptionError } from "../core/errors.ts";
 import { crc32, deflate, inflate } from "./archive/deflate.ts";
@@ -111,7 +111,7 @@ async function beginning(
       }
     } catch (error) {
       if (error instanceof HeedError) throw error;
-      // The first kilobyte ends in the middle of the stream, which is no fault; the whole member ending so is one.
+      // The first kilobyte ends in the middle of the stream, which is no error; a complete member that ends early is one.
       if (given === packed)
         return refuse(
           "npz-inflate",
@@ -162,7 +162,12 @@ async function unpack(packed: Uint8Array, member: Member, name: string, refuse: 
       const header = readNpyHeader(parts[0], inside);
       implied = header.start + header.bytes;
       if (implied !== size)
-        refuse("npz-size", start, `its npy header says ${implied} bytes, the archive says ${size}`, name);
+        refuse(
+          "npz-size",
+          start,
+          `its npy header implies ${implied} bytes, the archive states ${size}`,
+          name,
+        );
     }
   } finally {
     await pieces.return(undefined);

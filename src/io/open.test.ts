@@ -114,7 +114,7 @@ describe("openSafetensors", () => {
     await opened.close();
   });
 
-  test("shards come from where the caller says", async () => {
+  test("shards are opened by the caller's function", async () => {
     const opened = await openSafetensors(new Blob([index]), {
       shard: (name) => new Blob([part(name.includes("1-of") ? "a" : "b")]),
     });
@@ -153,7 +153,7 @@ describe("openSafetensors", () => {
     await expect(openSafetensors(from())).rejects.toMatchObject({ name: "OptionError", ...expected });
   });
 
-  test("a source that gives fewer bytes than it said is refused", async () => {
+  test("a source that returns fewer bytes than its size is rejected", async () => {
     const short = { size: file.length, read: () => file.subarray(0, 4) };
     await expect(openSafetensors(short)).rejects.toMatchObject({
       name: "FormatError",
@@ -171,7 +171,7 @@ describe("openSafetensors", () => {
   });
 
   test("a file that claims more than can be allocated raises a typed error", async () => {
-    // A sparse source of 2^52 bytes: the header is consistent, the tensor cannot be held.
+    // A sparse source of 2^52 bytes: the header is consistent, the tensor cannot be allocated.
     const size = 2 ** 52;
     const json = new TextEncoder().encode(
       `{"a":{"dtype":"U8","shape":[${size - 128}],"data_offsets":[0,${size - 128}]}}`,

@@ -15,7 +15,7 @@ import { openSource, type Source, type SourceLike } from "./source.ts";
 export interface OpenOptions extends SizeLimit {
   /** The source of each shard, by its file name; needed where the index is not a path. */
   readonly shard?: (name: string) => SourceLike | Promise<SourceLike>;
-  /** Folder that shards may lie in once links are followed; by default that of the index. A Hugging Face cache needs its model folder here. */
+  /** The folder that must contain the shards after links are resolved; by default that of the index. For a Hugging Face cache, pass its model folder. */
   readonly within?: string;
 }
 
@@ -86,7 +86,7 @@ function shardsBeside(index: string, within?: string): (name: string) => Promise
         refuser(WHAT)(
           "index-escape",
           0,
-          `shard ${quote(name)} lies at ${real}, outside ${root}; name a folder with \`within\` to allow it`,
+          `shard ${quote(name)} is at ${real}, outside ${root}; name a folder with \`within\` to allow it`,
         );
       return real;
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * PNG (ISO/IEC 15948) for pictures of cells: a table of at most 256 colors, or red, green, blue and alpha. Rows come
- * one at a time and are compressed as they come, so a picture of N × N cells never stands in memory, and the same rows
+ * one at a time and are compressed one by one, so a picture of N × N cells is never stored in memory, and the same rows
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 import { formatValue, OptionError } from "../core/errors.ts";

@@ -13,7 +13,7 @@ export type Refuse = (
   fields?: ErrorFields,
 ) => never;
 
-/** The `Refuse` of one reader; `base` is added to offsets (where its bytes begin inside the whole file). */
+/** The `Refuse` of one reader; `base` is added to offsets (the offset of its bytes in the file). */
 export function refuser(reader: string, base = 0, member?: string): Refuse {
   return (code, offset, what, tensor = member, fields = {}) => {
     const at = base + offset;
@@ -65,7 +65,7 @@ export function asBytes(what: string, data: unknown): Uint8Array {
   );
 }
 
-/** A new zeroed byte array; where the engine cannot give one, an UnsupportedError that says how much was asked. */
+/** A new zeroed byte array; where the runtime cannot allocate it, an UnsupportedError with the number of bytes. */
 export function allocate(what: string, length: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(length);

@@ -8,7 +8,7 @@ import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
 import { type Json, scanObject } from "./json.ts";
 import { extent, MAX_RANK, quote, type Refuse } from "./refuse.ts";
 
-/** Where a tensor lies in a file, and what it is. */
+/** The byte range, dtype and shape of a tensor in a file. */
 export interface TensorInfo {
   readonly dtype: FileDType;
   readonly shape: readonly number[];
@@ -18,7 +18,7 @@ export interface TensorInfo {
   readonly end: number;
 }
 
-/** What a safetensors header says. */
+/** The contents of a safetensors header. */
 export interface SafetensorsHeader {
   readonly metadata: Map<string, string>;
   /** In the order of their bytes. */

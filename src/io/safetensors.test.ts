@@ -71,7 +71,7 @@ describe("safetensors", () => {
     }
   });
 
-  test("a Git LFS pointer is said to be one, with what downloads the file", () => {
+  test("a Git LFS pointer is named as such, with the command that downloads the file", () => {
     const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 90868376\n`;
     expect(() => readSafetensors(new TextEncoder().encode(pointer))).toThrow(
       expect.objectContaining({ code: "git-lfs", message: expect.stringMatching(/git lfs pull/) }),

@@ -118,6 +118,6 @@ function checkText(option: string, text: unknown): void {
   if (typeof text !== "string" || text === "__proto__" || /\p{Surrogate}/u.test(text))
     throw new OptionError(
       option,
-      `writeSafetensors: ${JSON.stringify(text)} cannot stand in a safetensors header; expected text of whole characters, not __proto__`,
+      `writeSafetensors: ${JSON.stringify(text)} cannot be written to a safetensors header; expected well-formed Unicode other than __proto__`,
     );
 }

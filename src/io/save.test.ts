@@ -89,7 +89,7 @@ describe("saveFile", () => {
     expect(await readdir(folder)).toEqual(["x.npy"]);
   });
 
-  test("when any call of the file system fails, the file is whole, the error typed, nothing is left", async () => {
+  test("when any call of the file system fails, the file is complete, the error typed, and no temporary file is left", async () => {
     for (let n = 1; ; n++) {
       await writeFile(path, OLD);
       const undo = faultAt(n, (call) => {
@@ -113,7 +113,7 @@ describe("saveFile", () => {
     }
   });
 
-  test("killed at any call of the file system, the file is whole, and the next save sweeps what is left", async () => {
+  test("killed at any call of the file system, the file is complete, and the next save deletes temporary files", async () => {
     // The pinned Node runs TypeScript as it is; the one that runs the tests may not.
     const node = createRequire(import.meta.url).resolve("node/bin/node");
     const script = join(folder, "child.mjs");
@@ -169,7 +169,7 @@ describe("saveFile", () => {
     expect((await readdir(folder)).sort()).toEqual([...names, "x.npy"].sort());
   });
 
-  test("twenty saves at once to one path leave one whole file", async () => {
+  test("twenty saves at once to one path leave one complete file", async () => {
     const contents = Array.from({ length: 20 }, (_, i) => new Uint8Array(1000).fill(i));
     await Promise.all(contents.map((bytes) => saveFile(path, bytes)));
     const now = await readFile(path);

@@ -1,7 +1,7 @@
 /**
- * Saving a file whole or not at all: a temporary file in the same folder, its bytes made durable, renamed over
+ * Saving a file atomically: a temporary file in the same folder, its bytes made durable, renamed over
  * the old one, the folder made durable. Whenever the process dies, the path holds the old file or the new
- * one. Temporary files that dead processes left behind are swept at the next save into their folder. Node only.
+ * one. Temporary files left by dead processes are deleted at the next save into their folder. Node only.
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
@@ -54,7 +54,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
     }
     await attempt("replace", fs.rename(temporary, target));
   } catch (error) {
-    await fs.unlink(temporary).catch(() => {}); // What stays is swept later; the first error is the one to tell.
+    await fs.unlink(temporary).catch(() => {}); // A remaining file is deleted later; the first error is the one to report.
     throw error;
   }
   await attempt("make durable the folder of", syncFolder(folder));

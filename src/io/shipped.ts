@@ -7,7 +7,7 @@ import { UnsupportedError } from "../core/errors.ts";
 /** What is shipped: two language models, and captured attention of a real model. */
 export type Shipped = "encoder" | "decoder" | "captures";
 
-/** The folder of a shipped model or of the captures. Throws an UnsupportedError that says what to install where there is none. */
+/** The folder of a shipped model or of the captures. Throws an UnsupportedError that names the package to install where it is missing. */
 export function shippedFolder(which: Shipped): string {
   const { existsSync } = process.getBuiltinModule("node:fs");
   const { fileURLToPath } = process.getBuiltinModule("node:url");

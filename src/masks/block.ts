@@ -1,4 +1,4 @@
-/** Block-sparse attention: a small matrix says which blocks of queries see which blocks of keys. Child et al. 2019. */
+/** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";

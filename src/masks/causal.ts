@@ -1,4 +1,4 @@
-/** Causal attention: a query sees the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
+/** Causal attention: a query attends to the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
 import { type Mask, maskMod } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 
@@ -11,7 +11,7 @@ export function causal(): Mask {
 causal.kind = {
   name: "causal",
   parameters: [],
-  about: "a query sees no later key",
+  about: "a query attends to no later key",
   build: () => causal(),
   describe: () => "causal",
 } satisfies MaskKind;

@@ -40,7 +40,7 @@ export function longformer(window: number, globals: ArrayLike<number> = []): Mas
 globalTokens.kind = {
   name: "globalTokens",
   parameters: [{ name: "indices", type: "integers", least: 0 }],
-  about: "positions that see all and are seen by all",
+  about: "positions that attend to all keys and that all queries attend to",
   build: ({ indices }) => globalTokens(indices as number[]),
   describe: ({ indices }) => `${(indices as number[]).length} global tokens`,
 } satisfies MaskKind;

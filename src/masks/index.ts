@@ -1,4 +1,4 @@
-/** Masks and score changes, one file each. */
+/** Masks and score mods, one file each. */
 export { alibi, alibiSlopes } from "./alibi.ts";
 export { blockSparse } from "./block.ts";
 export { causal } from "./causal.ts";

@@ -28,7 +28,7 @@ export function keyLengths(n: PerBatch): Mask {
   return maskMod(({ k }) => k.lt(limit));
 }
 
-/** Query rows before `n`; the rest see nothing, so their output is zero. Counts rows, whatever `queryOffset` is. */
+/** Query rows before `n`; other rows are fully masked, so their output is zero. Counts rows, whatever `queryOffset` is. */
 export function queryLengths(n: PerBatch): Mask {
   const limit = perBatch("queryLengths", n);
   return maskMod(({ i }) => i.lt(limit));
@@ -47,7 +47,7 @@ keyLengths.kind = {
 queryLengths.kind = {
   name: "queryLengths",
   parameters: [{ name: "n", type: "integer", least: 0 }],
-  about: "query rows before N are real, the rest sees nothing",
+  about: "query rows before N are real, other rows are fully masked",
   build: ({ n }) => queryLengths(n as number),
   describe: ({ n }) => `${n} real queries`,
 } satisfies MaskKind;

@@ -13,7 +13,7 @@ export function prefixLm(n: PerBatch): Mask {
 prefixLm.kind = {
   name: "prefixLm",
   parameters: [{ name: "n", type: "integer", least: 0 }],
-  about: "the first N keys are seen by all, the rest causally",
+  about: "all queries attend to the first N keys, and causally to the others",
   build: ({ n }) => prefixLm(n as number),
   describe: ({ n }) => `prefix of ${n}, then causal`,
 } satisfies MaskKind;

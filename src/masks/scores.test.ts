@@ -162,7 +162,7 @@ describe("expressions as data", () => {
     expect(tablesOf(expr)).toHaveLength(2);
     expect(tablesOf(expr)[0]).toBe(t.table);
   });
-  it("a list of whole numbers is a table of integers, of fractions or a float array of floats", () => {
+  it("a list of integers is a table of integers; a list with fractions, or a float array, is one of floats", () => {
     expect(table([1, 2]).table.type).toBe("int");
     expect(table([1, 2.5]).table.type).toBe("float");
     expect(table(Float32Array.of(1, 2)).table.type).toBe("float");

@@ -1,9 +1,9 @@
-/** Sliding windows, whole or with gaps. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
+/** Sliding windows, contiguous or dilated. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 
-/** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 leaves that side open. */
+/** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 means no limit. */
 export function slidingWindow(left: number, right: number): Mask {
   for (const [name, n] of [
     ["left", left],
@@ -20,7 +20,7 @@ export function slidingWindow(left: number, right: number): Mask {
   );
 }
 
-/** Every `n`-th key counted from the query's own position, before and after it. Join it with a window to bound it. */
+/** Every `n`-th key counted from the query's own position, before and after it. Combine it with a window to bound it. */
 export function dilated(n: number): Mask {
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
     throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
@@ -34,7 +34,7 @@ slidingWindow.kind = {
     { name: "left", type: "integer", least: -1 },
     { name: "right", type: "integer", least: -1 },
   ],
-  about: "keys at most LEFT before and RIGHT after the query; -1 leaves a side open",
+  about: "keys at most LEFT before and RIGHT after the query; -1 means no limit",
   build: ({ left, right }) => slidingWindow(left as number, right as number),
   describe: ({ left, right }) => {
     const side = (n: unknown, word: string) => ((n as number) < 0 ? `all ${word}` : `${n} ${word}`);

@@ -19,7 +19,7 @@ import { checkWeights, locateWeights, readWeights, writeWeights } from "./weight
 export interface ReadModelOptions {
   /** Dtype to compute in. Weights of 16 bits stay so in memory and are widened layer by layer. Default float32. */
   readonly dtype?: Precision;
-  /** Most bytes of parameters; a larger model is refused before anything is allocated. Default 4 GiB. */
+  /** Maximum bytes of parameters; a larger model is rejected before anything is allocated. Default 4 GiB. */
   readonly maxBytes?: number;
   /** What the model is called; by default the name of its folder, or its type. */
   readonly name?: string;

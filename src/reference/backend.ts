@@ -122,7 +122,7 @@ export const referenceRowwise: BackendPart<"rowwise"> = {
   rowwise,
 };
 
-/** The whole backend. It supports every operation. */
+/** The reference backend. It supports every operation. */
 export const reference: Backend = {
   name: "reference",
   device: "cpu",

@@ -8,7 +8,7 @@
  *
  * The softmax's part is the middle one: pⱼ grows by pⱼ·(1 − pⱼ) when its own score grows and shrinks by pⱼ·pᵢ when
  * another's does; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022)
- * rebuild P from lse one tile at a time and never hold it whole. docs/06-gradients.md derives it step by step.
+ * rebuild P from lse one tile at a time and never store it. docs/06-gradients.md derives it step by step.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";

@@ -1,5 +1,5 @@
 /**
- * Page one: attention as it stands in the paper, one head, three loops in float64.
+ * Page one: attention as in the paper, one head, three loops in float64.
  *
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk)·V        (Vaswani et al. 2017, equation 1)
  *

@@ -3,7 +3,7 @@
  *
  *   C[i, j] = Σ_k A[i, k]·B[k, j], k from 0 to K − 1 in order, then + bias[j]
  *
- * B is brought into dense rows once; then four k at a time, so that an element of C is read and written once for four
+ * B is copied into dense rows once; then four k at a time, so that an element of C is read and written once for four
  * products. For float64 calls, for `backend: "reference"`, and as what the kernels are tested against.
  */
 

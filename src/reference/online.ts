@@ -1,6 +1,6 @@
 /**
  * The same result one tile of keys at a time: the online softmax of Milakov & Gimelshein 2018, tiled as in
- * FlashAttention (Dao et al. 2022, algorithm 1). No row of weights is ever held whole.
+ * FlashAttention (Dao et al. 2022, algorithm 1). No complete row of weights is ever stored.
  *
  * The trouble: softmax needs the maximum m of a row before the first exponential. The way out: work with the
  * maximum so far, and when a later tile raises it from m to m′, multiply what was summed by exp(m − m′):

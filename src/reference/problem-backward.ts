@@ -1,5 +1,5 @@
 /**
- * The backward pass of a whole problem in float64: every option, one row of scores at a time, in memory linear in Nk.
+ * The backward pass of a complete problem in float64: every option, one row of scores at a time, in memory linear in Nk.
  * `backward.ts` beside it is the formula alone, for reading; here are heads, groups, masks, dropout and tables.
  *
  *   δ = Σ p·dp = o·do       ds = p ∘ (dp − δ)       dq = scale·Σ ds·k       dk = scale·Σ ds·q       dv = Σ p·do

@@ -210,7 +210,7 @@ describe("a loss that is not finite", () => {
 });
 
 describe("checkpoints", () => {
-  test("of another model are refused before anything is changed", async () => {
+  test("of another model are rejected before anything is changed", async () => {
     const path = join(folder, "c.safetensors");
     await run(pairs("float64"), { steps: 1, checkpoint: { path } });
     const resume = readCheckpoint(await readFile(path));

@@ -59,7 +59,7 @@ export const CALL_HELP = {
   "key-offset": "N  position of key 0, or one for each batch entry",
   scale: "X  multiplies the scores (default 1/√dk)",
   softcap: "C  squeezes scores into (−C, C)",
-  window: "L,R  keys at most L before and R after the query; -1 leaves a side open",
+  window: "L,R  keys at most L before and R after the query; -1 means no limit",
   dilated: "N  every N-th key counted from the query",
   global: "LIST  positions that see all and are seen by all, beside the window and --dilated",
   prefix: "N  the first N keys are seen by all, the rest causally; or one number for each batch entry",

@@ -6,7 +6,7 @@
  */
 
 const WINDOW = 32_768;
-/** Bytes held: the window behind, and as much ahead. */
+/** Bytes of the buffer: the window of past input, and as many of new input. */
 const HELD = 2 * WINDOW;
 const SHORTEST = 3;
 const LONGEST = 258;
@@ -51,7 +51,7 @@ export interface Deflater {
 export function deflater(): Deflater {
   const out = bitWriter();
   const window = new Uint8Array(HELD);
-  /** Last place of each hash of three bytes, plus 1; and of each place the one before it. Places count in `held`. */
+  /** Last place of each hash of three bytes, plus 1; and of each place the one before it. Places are offsets in `window`. */
   const head = new Int32Array(1 << HASH_BITS);
   const before = new Int32Array(HELD);
   const symbols = new Uint32Array(SYMBOLS);
@@ -67,7 +67,7 @@ export function deflater(): Deflater {
     before[p] = head[h];
     head[h] = p + 1;
   };
-  /** Drops all but the window behind `at`. */
+  /** Drops all but the window before `at`. */
   const slide = () => {
     const drop = at - WINDOW;
     if (drop <= 0) return;
@@ -78,7 +78,7 @@ export function deflater(): Deflater {
     at -= drop;
     end -= drop;
   };
-  /** Turns what is held into symbols, up to `keep` bytes before its end. */
+  /** Turns the buffer into symbols, up to `keep` bytes before its end. */
   const consume = (keep: number) => {
     while (at < end - keep) {
       let [length, distance] = [0, 0];
@@ -206,7 +206,7 @@ function huffman(counts: Uint32Array, limit: number): { lengths: Uint8Array; cod
   const used = [...counts.keys()].filter((i) => counts[i] > 0).sort((a, b) => counts[a] - counts[b] || a - b);
   const perLength = new Uint32Array(limit + 2);
   for (const depth of depthsOf(used.map((i) => counts[i]))) perLength[Math.min(depth, limit)]++;
-  // Codes cut to the limit take more room than there is: pairs of the longest make room by lengthening a shorter one.
+  // Codes cut to the limit exceed the code space: pairs of the longest free space by lengthening a shorter one.
   let capacity = 0;
   for (let n = 1; n <= limit; n++) capacity += perLength[n] << (limit - n);
   while (capacity > 1 << limit) {

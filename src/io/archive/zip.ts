@@ -1,6 +1,6 @@
 /**
  * The zip container of npz files (PKWARE APPNOTE 6.3.10): stored and deflated members, zip64 sizes. The
- * central directory and the local headers must tell the same story, byte ranges may not overlap, names may not
+ * central directory and the local headers must agree, byte ranges may not overlap, names may not
  * repeat; encryption, spanned archives and other methods are refused. Nothing is inflated here.
  */
 import { UnsupportedError } from "../../core/errors.ts";
@@ -14,7 +14,7 @@ export interface Member {
   readonly crc: number;
   /** Bytes once inflated. */
   readonly size: number;
-  /** Where its bytes lie in the archive, as stored. */
+  /** The range of its stored bytes in the archive. */
   readonly start: number;
   readonly end: number;
 }
@@ -138,13 +138,13 @@ function readCentral(view: DataView, at: number, end: number, refuse: Refuse): E
   ];
   const [size, packed, local] = widen(view, fields, at + 46 + nameLength, extraLength, name, refuse);
   if (method === 0 && packed !== size)
-    refuse("zip-size", at + 20, `stored as ${packed} bytes, said to be ${size}`, name);
+    refuse("zip-size", at + 20, `stored as ${packed} bytes, but the header states ${size}`, name);
   if (method === 8 && size > packed * MAX_EXPANSION)
     refuse("zip-ratio", at + 24, `${packed} bytes cannot inflate to ${size}`, name);
   return { name, flags, method, crc: view.getUint32(at + 16, true), packed, size, local, at, next };
 }
 
-/** Checks the local header against the directory's entry and finds the data behind it. */
+/** Checks the local header against the directory's entry and finds the data after it. */
 function readLocal(view: DataView, entry: Entry, limit: number, refuse: Refuse): Member & { from: number } {
   const { name, flags, method, crc, packed, size, local } = entry;
   if (local + 30 > limit || view.getUint32(local, true) !== LOCAL)
@@ -200,7 +200,7 @@ function widen(
     }
     at = next;
   }
-  return refuse("zip-size", from, "its sizes are said to be in a zip64 field, and there is none", name);
+  return refuse("zip-size", from, "its sizes refer to a zip64 field, which is missing", name);
 }
 
 function readU64(view: DataView, at: number, refuse: Refuse, name?: string): number {
@@ -209,7 +209,7 @@ function readU64(view: DataView, at: number, refuse: Refuse, name?: string): num
   return value;
 }
 
-/** A member to write: its bytes as they shall lie in the archive. */
+/** A member to write: its bytes as stored in the archive. */
 export interface NewMember {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -307,7 +307,7 @@ function fieldsOf(...fields: [number, number][]): Uint8Array {
   return out;
 }
 
-/** All parts, one behind the other. */
+/** All parts, concatenated. */
 export function join(what: string, parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const out = allocate(
     what,

@@ -67,7 +67,7 @@ function cells(box: Box, visit: (cell: Parameters<ReturnType<typeof compile>>[0]
           for (let k = box.k0; k <= box.k1; k++) visit({ b, h, i, q: i + offset, k, score: 0 });
 }
 
-/** How often each class came, after checking it against every cell of `count` boxes. */
+/** The number of boxes of each class, after checking each class against every cell of `count` boxes. */
 function checkMask(mask: BoolExpression, count: number, seed: number) {
   const classOf = compileTileClassifier(mask);
   const at = compile(mask);
@@ -155,7 +155,7 @@ describe("over 400 random boxes, no class disagrees with a cell:", () => {
   }
 });
 
-it("the usual masks are told apart, not all called partial", () => {
+it("the usual masks have skipped and full tiles, not only partial ones", () => {
   for (const name of [
     "causal()",
     "slidingWindow(5, 0)",
@@ -271,7 +271,7 @@ it("1,500 random statements: no class disagrees with a cell, NaN and ∞ include
   for (let n = 0; n < 1500; n++) checkMask(randomMask(r, r.int(1, 4)), 6, r.int(1, 2 ** 30));
 });
 
-it("1,500 random numbers lie within their bounds", () => {
+it("1,500 random numbers are within their bounds", () => {
   const r = random(7);
   for (let n = 0; n < 1500; n++) {
     const x = randomNumber(r, r.int(1, 4));
@@ -313,7 +313,7 @@ it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", (
   expect(classOf({ ...box, k0: 37_778, k1: 49_999 })).toBe("full");
 });
 
-it("a table too long to look through is bounded as a whole: a 0 in its last run is not overlooked", () => {
+it("a table too long to scan is bounded by its extremes: a 0 in its last run is not overlooked", () => {
   const flags = new Int32Array(200_001).fill(1);
   flags[200_000] = 0;
   const classOf = compileTileClassifier(maskMod(({ k }) => table(flags).at(k).ne(0)));

@@ -25,7 +25,7 @@ export interface Box {
 /** What a mask is over a box. */
 export type TileClass = "skip" | "full" | "partial";
 
-/** Bounds of every node, and 1 where a float may be NaN; `last` is the row of the whole expression. */
+/** Bounds of every node, and 1 where a float may be NaN; `last` is the row of the full expression. */
 export interface Slots {
   low: Float64Array;
   high: Float64Array;

@@ -113,6 +113,6 @@ function on(adjoint: NumberExpression, f: (x: NumberExpression) => NumberExpress
 const times = (adjoint: NumberExpression, x: NumberExpression): NumberExpression =>
   on(adjoint, (a) => (a === ONE ? x : a.mul(x)));
 
-/** The adjoint where the statement says so. */
+/** The adjoint where the predicate is true. */
 const where = (statement: BoolExpression, holds: boolean, adjoint: NumberExpression): NumberExpression =>
   holds ? statement.select(adjoint, ZERO) : statement.select(ZERO, adjoint);

@@ -40,7 +40,7 @@ export interface Table {
   readonly exact?: readonly boolean[];
   /** The largest position a caller listed: refused where the call has no such position. */
   readonly highest?: number;
-  /** The dtype the numbers came in; gradients go back in it. */
+  /** The dtype of the numbers passed, which is that of their gradient. */
   readonly dtype: FloatDType | "int32" | "int64" | "bool";
   /** The tensor the numbers were copied from: what a gradient of the table belongs to. */
   readonly source: Tensor;
@@ -172,7 +172,7 @@ export class BoolExpression extends Expression {
   }
 }
 
-/** A statement over (b, h, q, k) that says who may attend to whom: true = attend. */
+/** A predicate over (b, h, q, k): true = attend. */
 export type Mask = BoolExpression;
 
 /** A change of the score, made by `scoreMod`, `softcap`, `alibi` or `relativeBias`. */
@@ -311,7 +311,7 @@ function isTensorLike(x: unknown): x is TensorLike {
   return typeof x === "object" && x !== null && ("shape" in x || "dims" in x) && "data" in x;
 }
 
-/** A flat list of whole numbers is a table of integers, any other of floats. */
+/** A flat list of integers is a table of integers, any other of floats. */
 function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers): TensorLike {
   if (Array.isArray(values) && Array.isArray(values[0])) {
     const { data, shape } = fromNested(name, values, "float64");

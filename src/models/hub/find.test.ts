@@ -106,7 +106,7 @@ describe("findModel", () => {
     expect(look("")).toThrow(OptionError);
   });
 
-  test("a file, and a folder that is no model, are said to be that, with what helps", () => {
+  test("a file, and a folder that is no model, are named as such, with a remedy", () => {
     const folder = join(root, "bin");
     mkdirSync(folder);
     writeFileSync(join(folder, "config.json"), "{}");

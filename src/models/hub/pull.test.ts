@@ -293,7 +293,7 @@ describe("what a server may do wrong", () => {
     [404, { "x-error-code": "RepoNotFound" }, UnsupportedError, /has no model org\/model/],
     [404, { "x-error-code": "RevisionNotFound" }, UnsupportedError, /org\/model has no revision main/],
     [418, {}, HeedError, /answered 418/],
-  ])("HTTP %i %j is said to be what it is, and not asked again", async (status, headers, kind, message) => {
+  ])("HTTP %i %j gets its own message, and is not retried", async (status, headers, kind, message) => {
     hub.fault = (_, response) => {
       response.writeHead(status, headers).end();
       return true;

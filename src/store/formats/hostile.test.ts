@@ -185,7 +185,7 @@ describe("hostile files", () => {
     store.dispose();
   });
 
-  it("with a header of 100 MB in a file of 50 bytes, or an npz that says 8 GB, are refused before anything of that size is made", async () => {
+  it("with a header of 100 MB in a file of 50 bytes, or an npz that claims 8 GB, are rejected before anything of that size is allocated", async () => {
     const header = new Uint8Array(50);
     new DataView(header.buffer).setUint32(0, 99_000_000, true);
     header[8] = 0x7b;

@@ -31,7 +31,7 @@ const SIDES = [
   { block: "cross", attention: "cross_attention", query: "decoder", key: "encoder" },
 ] as const;
 
-/** Bytes of JSON that are read at most, and from which it is said to be slow. */
+/** The maximum bytes of JSON, and the size from which a warning says that it is slow. */
 const MOST = 256 * 2 ** 20;
 const SLOW = 16 * 2 ** 20;
 

@@ -177,7 +177,7 @@ export function cellColors(ramp: Ramp, theme: Theme, hides: boolean, transparent
     if (!known.has(name)) known.set(name, colors.push(color) - 1);
     return known.get(name)!;
   };
-  // Masked has a place of its own, since it may be transparent. Hidden keys are where they are said to be.
+  // Masked cells have an index of their own, because they may be transparent.
   const hidden = hides ? theme.line : theme.badge;
   const ofMark = [theme.badge, theme.hatch, theme.badge, hidden].map((name, mark) =>
     mark === MARK.masked ? colors.push(rgbOf(name)) - 1 : indexOf(rgbOf(name)),
