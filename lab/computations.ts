@@ -14,6 +14,7 @@ export const COMPUTATIONS: Readonly<Record<string, () => Promise<Computation>>> 
   shapes: () => of(import("./shapes/compute.ts")),
   cost: () => of(import("./cost/compute.ts")),
   before: () => of(import("./before/compute.ts")),
+  variants: () => of(import("./variants/compute.ts")),
   learned: () => of(import("./learned/compute.ts")),
   scorers: () => of(import("./scorers/compute.ts")),
   explanation: () => of(import("./explanation/compute.ts")),

@@ -95,6 +95,15 @@ export const PAGES: readonly Listed[] = [
     load: () => of(import("./cost/page.ts")),
   },
   {
+    name: "variants",
+    title: "Variants",
+    point:
+      "There are ways to save the n² of attention. One is exact, two guess at what will not matter, and which of the two is right depends on the data.",
+    minutes: 9,
+    needs: ["masks", "saturation"],
+    load: () => of(import("./variants/page.ts")),
+  },
+  {
     name: "scorers",
     title: "Dot, scaled, additive",
     point:

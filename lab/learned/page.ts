@@ -213,7 +213,9 @@ function says({ numbers: n }: Seen): string {
               height: 16,
               class: i === n.right ? "fv" : "fthird",
             }) +
-            label(x + 50 + width * value, y + 4, percent(value), { class: "s12 mono" })
+            label(x + 50 + width * value, y + 4, value === 0 ? "<0.1 %" : percent(value), {
+              class: "s12 mono",
+            })
           );
         })
         .join(""),
@@ -296,7 +298,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: (
         view,
       ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 && html`: it gives “cat” <b>${percent(share(view))}</b>`}.</p>
-<p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula two stops above, scores with a share of 0 or 1 get no message. It stays where the last large step has thrown it.</p>
+<p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula above, a score with a share of 0 or 1 gets no message. It stays where the last large step has thrown it.</p>
 <p>And yet the model expects the right word with ${percent(view.numbers.says[view.numbers.right])}. It has seven other heads, and some of them do the work.</p>`,
     },
   ],

@@ -1,0 +1,306 @@
+/**
+ * Variants: the same head by the whole matrix, by Flash's tiles, through Longformer's window and by Performer's random features.
+ * Errors are against heed's result in float64, relative to its size; times are measured here when they are asked for.
+ */
+import {
+  explain,
+  longformer,
+  mergeStates,
+  randn,
+  scaledDotProductAttention,
+  type Tensor,
+  tensor,
+} from "../../src/index.ts";
+import { performerAttention } from "../../src/nn/history/index.ts";
+import { matmul } from "../../src/nn/index.ts";
+import { online } from "../../src/reference/index.ts";
+import { Draws, featuresOf, type HeadData, headOf, KINDS, type Kind } from "./data.ts";
+
+/** What a reader changes. */
+export type Variants = {
+  /** Which data is shown: a name of KINDS. */
+  readonly data: string;
+  /** Which kinds have been looked at: numbers into KINDS. */
+  readonly seen: readonly number[];
+  /** What scores are multiplied by: 1, 0.5 or 0.25. */
+  readonly spread: number;
+  /** How much work Longformer and Performer are given: 0, 1 or 2. */
+  readonly budget: number;
+  /** The crosshair, in sixteenths: of the queries and of the keys. */
+  readonly band: number;
+  readonly column: number;
+  /** "errors", "tiles" or "cost". */
+  readonly show: string;
+  /** Tiles that Flash has done, 0 to 8. */
+  readonly tile: number;
+  /** Rows and keys of the race, and how often it was run. */
+  readonly n: number;
+  readonly race: number;
+  readonly guess4: number;
+};
+
+/** One way to compute a head. */
+export interface Way {
+  /** Share of the attention by sixteenths of rows and keys, [16][16]; rows add up to 1. */
+  readonly map: readonly (readonly number[])[];
+  /** Size of the error over the size of the output; over the mean size of a value. */
+  readonly error: number;
+  readonly errorOverValues: number;
+  /** Share of the exact attention that it may look at. */
+  readonly kept: number;
+}
+
+/** Errors of the ways on a kind of data that has been looked at. */
+export interface Row {
+  readonly kind: number;
+  /** Flash, Longformer, Performer. */
+  readonly errors: readonly number[];
+}
+
+/** What a way costs at the race's n. */
+export interface Cost {
+  readonly operations: number;
+  /** Bytes between inputs and output. */
+  readonly bytes: number;
+  /** Milliseconds of one call; NaN before the race. */
+  readonly ms: number;
+}
+
+/** A row of queries after a tile of keys. */
+export interface Tile {
+  /** Scores of the tile. */
+  readonly scores: readonly number[];
+  readonly maximum: number;
+  readonly rescale: number;
+  readonly sum: number;
+  /** First number of the output so far. */
+  readonly output: number;
+  /** The tile alone: its log-sum-exp and the first number of its output, rounded as the listings have them. */
+  readonly own: { readonly lse: number; readonly output: number };
+}
+
+/** What the picture shows: whole matrix, Flash, Longformer, Performer. */
+export interface VariantsNumbers {
+  readonly n: number;
+  readonly d: number;
+  /** Keys on each side in the window, and random features. */
+  readonly window: number;
+  readonly features: number;
+  readonly ways: readonly Way[];
+  readonly rows: readonly Row[];
+  /** Largest difference between Flash and the whole matrix in float32, in units in the last place of the row's largest number. */
+  readonly ulps: number;
+  readonly costs: readonly Cost[];
+  /** The query of the tiles, and its eight tiles. */
+  readonly query: number;
+  readonly tiles: readonly Tile[];
+  /** What the listing of the tiles prints: log-sum-exp and output so far. */
+  readonly merged: readonly (readonly [number, number])[];
+}
+
+/** Sixteenths of a map. */
+export const BANDS = 16;
+/** Tiles of a row. */
+export const TILES = 8;
+
+/** Keys on each side of a row in the window, and random features, of n rows. */
+export const budgetOf = (n: number, budget: number) => ({
+  window: n / [32, 8, 4][budget],
+  features: [n / 8, n / 2, 2 * n][budget],
+});
+
+const size = (numbers: Float64Array): number => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
+const minus = (a: Float64Array, b: Float64Array) => a.map((x, i) => x - b[i]);
+const double = (t: Tensor) => tensor(t.toFloat64(), t.shape);
+const round = (x: number) => Math.round(x * 1000) / 1000;
+
+/** Weights [n, n] by sixteenths. */
+function mapOf(weights: Float64Array, n: number): number[][] {
+  const map = Array.from({ length: BANDS }, () => new Array<number>(BANDS).fill(0));
+  const each = n / BANDS;
+  for (let i = 0; i < n; i++) {
+    const row = map[Math.floor(i / each)];
+    for (let j = 0; j < n; j++) row[Math.floor(j / each)] += weights[i * n + j] / each;
+  }
+  return map;
+}
+
+interface Measured {
+  readonly head: HeadData;
+  readonly ways: readonly Way[];
+  readonly ulps: number;
+}
+
+const known = new Map<string, Promise<Measured>>();
+
+/** All ways on a kind of data; kept, because other controls do not change it. */
+function measured(kind: Kind, spread: number, budget: number): Promise<Measured> {
+  const name = `${kind} ${spread} ${budget}`;
+  let found = known.get(name);
+  if (found === undefined) {
+    found = measure(kind, spread, budget);
+    known.set(name, found);
+    found.catch(() => known.delete(name));
+  }
+  return found;
+}
+
+async function measure(kind: Kind, spread: number, budget: number): Promise<Measured> {
+  const draws = new Draws();
+  const head = await headOf(kind, spread, draws);
+  const { query, key, value } = head;
+  const [n, d] = query.shape;
+  const { window, features } = budgetOf(n, budget);
+  const returnWeights = true;
+  const exact = scaledDotProductAttention(double(query), double(key), double(value), { returnWeights });
+  const want = exact.output.toFloat64();
+  const p = exact.weights!.toFloat64();
+  const whole = scaledDotProductAttention(query, key, value, { returnWeights });
+  const materialized = matmul(whole.weights!, value).toFloat64();
+  const flash = scaledDotProductAttention(query, key, value).output.toFloat64();
+  const near = scaledDotProductAttention(query, key, value, {
+    attnMask: longformer(window, [0]),
+    returnWeights,
+  });
+  const random = performerAttention(query, key, value, {
+    features: featuresOf(features, d, draws),
+    returnWeights,
+  });
+  const meanValue = size(value.toFloat64()) / Math.sqrt(n);
+  let visible = 0;
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < n; j++)
+      if (i === 0 || j === 0 || Math.abs(i - j) <= window) visible += p[i * n + j] / n;
+  const way = (output: Float64Array, weights: Float64Array, kept: number): Way => {
+    const error = size(minus(output, want));
+    return {
+      map: mapOf(weights, n),
+      error: error / size(want),
+      errorOverValues: error / Math.sqrt(n) / meanValue,
+      kept,
+    };
+  };
+  let ulps = 0;
+  for (let i = 0; i < n; i++) {
+    const row = materialized.subarray(i * d, (i + 1) * d);
+    const unit = 2 ** (Math.floor(Math.log2(row.reduce((top, x) => Math.max(top, Math.abs(x)), 0))) - 23);
+    for (const [e, x] of row.entries()) ulps = Math.max(ulps, Math.abs(flash[i * d + e] - x) / unit);
+  }
+  return {
+    head,
+    ulps,
+    ways: [
+      way(materialized, p, 1),
+      way(flash, p, 1),
+      way(near.output.toFloat64(), near.weights!.toFloat64(), visible),
+      way(random.output.toFloat64(), random.weights!.toFloat64(), 1),
+    ],
+  };
+}
+
+/** Flash on one query: its keys in eight tiles. */
+function tilesOf({ query, key, value }: HeadData, row: number): Tile[] {
+  const [n, d] = query.shape;
+  const each = n / TILES;
+  const [q, k, v] = [query, key, value].map((t) => t.toFloat64());
+  const one = q.slice(row * d, (row + 1) * d);
+  return Array.from(online(one, k, v, { Nq: 1, Nk: n, dk: d, dv: d }, { tileN: each }), (step) => {
+    const [from, to] = step.keys;
+    const own = scaledDotProductAttention(
+      tensor(one, [1, d]),
+      tensor(k.slice(from * d, to * d), [each, d]),
+      tensor(v.slice(from * d, to * d), [each, d]),
+    );
+    return {
+      scores: [...step.s],
+      maximum: step.m[0],
+      rescale: step.rescale[0],
+      sum: step.l[0],
+      output: step.o[0] / step.l[0],
+      own: { lse: round(own.lse.at(0)), output: round(own.output.at(0, 0)) },
+    };
+  });
+}
+
+/** Merges the tiles one after another, as the listing does. */
+function merge(tiles: readonly Tile[]): [number, number][] {
+  const state = ({ own }: Tile) => ({
+    output: tensor(Float64Array.of(own.output), [1, 1]),
+    lse: tensor(Float64Array.of(own.lse), [1]),
+  });
+  let all = state(tiles[0]);
+  return tiles.map((tile, j) => {
+    if (j > 0) all = mergeStates([all, state(tile)]) as typeof all;
+    return [all.lse.at(0), all.output.at(0, 0)];
+  });
+}
+
+let drawn: { n: number; all: readonly Tensor[] } | undefined;
+
+/** Random queries, keys and values for the race. */
+function normalsOf(n: number, d: number): readonly Tensor[] {
+  if (drawn?.n !== n) drawn = { n, all: [1, 2, 3].map((seed) => randn([n, d], { seed })) };
+  return drawn.all;
+}
+
+/** Costs at n rows of 64 numbers; times only where `race` asks for them. */
+function costsOf(n: number, budget: number, race: boolean): Cost[] {
+  const d = 64;
+  const { window, features: m } = budgetOf(n, budget);
+  const [query, key, value] = normalsOf(n, d);
+  const attnMask = longformer(window, [0]);
+  const features = race ? featuresOf(m, d) : undefined;
+  const plan = explain(query, key, value);
+  const masked = explain(query, key, value, { attnMask });
+  const tile = 4 * plan.rowTile * plan.keyTile;
+  const calls: [() => unknown, number, number][] = [
+    [
+      () => matmul(scaledDotProductAttention(query, key, value, { returnWeights: true }).weights!, value),
+      plan.operations,
+      4 * n * n,
+    ],
+    [() => scaledDotProductAttention(query, key, value), plan.operations, tile],
+    [() => scaledDotProductAttention(query, key, value, { attnMask }), masked.operations, tile],
+    [
+      () => performerAttention(query, key, value, { features }),
+      4 * n * m * d + 4 * n * m * (d + 1),
+      4 * (2 * n * m + m * (d + 1)),
+    ],
+  ];
+  return calls.map(([call, operations, bytes]) => {
+    let ms = Number.NaN;
+    if (race) {
+      call();
+      const start = performance.now();
+      call();
+      ms = performance.now() - start;
+    }
+    return { operations, bytes, ms };
+  });
+}
+
+/** The numbers of a state. */
+export async function compute(state: Variants): Promise<VariantsNumbers> {
+  const { data, seen, spread, budget, band, n: raced, race } = state;
+  const { head, ways, ulps } = await measured(data as Kind, spread, budget);
+  const [n, d] = head.query.shape;
+  const rows: Row[] = [];
+  for (const kind of seen) {
+    const { ways: other } = await measured(KINDS[kind], spread, budget);
+    rows.push({ kind, errors: other.slice(1).map(({ error }) => error) });
+  }
+  const query = Math.floor((band + 0.5) * (n / BANDS));
+  const tiles = tilesOf(head, query);
+  return {
+    n,
+    d,
+    ...budgetOf(n, budget),
+    ways,
+    rows,
+    ulps,
+    costs: costsOf(raced, budget, race > 0),
+    query,
+    tiles,
+    merged: merge(tiles),
+  };
+}

@@ -1,0 +1,784 @@
+/** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
+import { html } from "../frame/markup.ts";
+import type { Page, View } from "../frame/page.ts";
+import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
+import { number, percent } from "../frame/words.ts";
+import type { Variants, VariantsNumbers } from "./compute.ts";
+
+type Seen = View<Variants, VariantsNumbers>;
+
+const KINDS = ["random", "local", "sink", "previous", "average"];
+const KIND_NAMES = ["random", "local", "one sink", "trained A", "trained B"];
+const KIND_PLACES = [
+  "On random data",
+  "On local data",
+  "On data with one sink",
+  "In trained head A",
+  "In trained head B",
+];
+const KIND_NOTES = [
+  "normal numbers, nothing in them",
+  "every word looks near by",
+  "every word looks at word 0",
+  "looks at the previous word",
+  "takes an average of the text",
+];
+const WAYS = ["Whole matrix", "Flash", "Longformer", "Performer"] as const;
+const SHORT = ["matrix", "Flash", "Longf.", "Perf."] as const;
+const COLORS = ["second", "w", "k", "v"] as const;
+const BANDS = 16;
+const TILES = 8;
+const SPREADS = [1, 0.5, 0.25];
+const SIZES = [512, 2048, 4096];
+
+export const initial: Variants = {
+  data: "random",
+  seen: [0, 1, 2],
+  spread: 1,
+  budget: 1,
+  band: 8,
+  column: 3,
+  show: "errors",
+  tile: 0,
+  n: 2048,
+  race: 0,
+  guess4: -1,
+};
+
+const kindOf = ({ state }: Seen) => KINDS.indexOf(state.data);
+const spreadText = (spread: number) => (spread === 1 ? "1" : spread === 0.5 ? "½" : "¼");
+const bytes = (value: number) =>
+  value >= 2 ** 20 ? `${number(value / 2 ** 20)} MiB` : `${number(value / 1024)} KiB`;
+const count = (value: number) =>
+  value >= 1e9 ? `${number(value / 1e9)} billion` : `${number(value / 1e6)} million`;
+/** An error as a share of the output: 180 %, 2.4 %, 3·10⁻⁷. */
+const wrong = (error: number) =>
+  error >= 1e-4
+    ? percent(error)
+    : `${number(error * 10 ** -Math.floor(Math.log10(error)), 2)}·10${raised(Math.floor(Math.log10(error)))}`;
+const raised = (power: number) =>
+  String(power).replace(/[-\d]/g, (digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]));
+
+/** Names with their errors, the most exact first. */
+const ranking = ({ numbers: n }: Seen) => [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);
+
+/** Where the maps are: corner, side, distance from one to the next. */
+const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
+
+/** The four maps of weights, with the crosshair. */
+function maps(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const [x0, y0, side, step] = mapsAt(wide);
+  const unit = side / BANDS;
+  const parts: string[] = [];
+  for (const [w, way] of n.ways.entries()) {
+    const x = x0 + w * step;
+    // One path for each color: rectangles of cells that are alike.
+    const paths = new Map<string, string>();
+    for (const [i, row] of way.map.entries())
+      for (let j = 0; j < BANDS; ) {
+        const color = weightClass(row[j]);
+        let end = j + 1;
+        while (end < BANDS && weightClass(row[end]) === color) end++;
+        paths.set(color, `${paths.get(color) ?? ""}M${j} ${i}h${end - j}v1H${j}z`);
+        j = end;
+      }
+    const cells = [...paths].map(([color, d]) => mark("path", { d, class: color })).join("");
+    parts.push(
+      label(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
+        class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
+      }),
+      named(
+        WAYS[w].split(" ")[0],
+        mark(
+          "g",
+          { transform: `translate(${x} ${y0}) scale(${unit})`, "shape-rendering": "crispEdges" },
+          cells,
+        ),
+      ),
+      mark("rect", { x, y: y0, width: side, height: side, class: "none lline" }),
+    );
+    if (wide)
+      parts.push(
+        label(
+          x,
+          40,
+          [
+            `all ${n.n} × ${n.n} weights`,
+            "in tiles, none is kept",
+            `${n.window} to each side, and word 0`,
+            `${n.features} random features`,
+          ][w],
+          { class: "second s12" },
+        ),
+        label(x, y0 + side + 20, `wrong by ${wrong(way.error)}`, { class: `${w > 1 ? "bold" : "second"}` }),
+      );
+  }
+  const [cx, cy] = [state.column * unit, y0 + state.band * unit];
+  const here = n.ways.map((way) => percent(way.map[state.band][state.column]));
+  const words = n.n / BANDS;
+  const from = (band: number) => `${band * words}–${(band + 1) * words - 1}`;
+  const said = `words ${from(state.band)} look at words ${from(state.column)}`;
+  parts.push(
+    mark(
+      "g",
+      {
+        "data-drag": "cross:",
+        "data-key": "cross:",
+        tabindex: "0",
+        role: "application",
+        class: "drag free",
+        "aria-label": `Crosshair, moved by arrow keys. ${said}: ${WAYS.map((way, w) => `${way} ${here[w]}`).join(", ")}`,
+      },
+      [0, 1, 2, 3]
+        .map(
+          (w) =>
+            mark("rect", { x: x0 + w * step, y: cy, width: side, height: unit, class: "none lline" }) +
+            mark("rect", { x: x0 + w * step + cx, y: cy, width: unit, height: unit, class: "none lq" }),
+        )
+        .join("") + mark("rect", { x: x0, y: y0, width: 3 * step + side, height: side, class: "hit" }),
+    ),
+  );
+  if (wide)
+    for (const [w, share] of here.entries())
+      parts.push(
+        label(x0 + w * step, y0 + side + 38, w === 0 ? `${said}: ${share}` : "", { class: "tq s12" }),
+        w === 0 ? "" : label(x0 + w * step + side, y0 + side + 20, share, { class: "tq s12 end" }),
+      );
+  return parts.join("");
+}
+
+/** Errors of what was looked at, on an axis that never changes. */
+function errors(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const [left, x0, x1, top, row] = wide ? [16, 300, 830, 306, 38] : [8, 96, 352, 160, 24];
+  // 10⁻⁷ and less is rounding; the axis is cut between rounding and 1 %.
+  const x = (error: number) => {
+    const at = error < 1e-3 ? 0 : 0.12 + (0.88 * (Math.log10(Math.min(10, error)) + 2)) / 3;
+    return x0 + Math.max(0, at) * (x1 - x0);
+  };
+  const bottom = top + 5 * row - row / 2 - 4;
+  const parts = [
+    label(
+      left,
+      top - (wide ? 36 : 22),
+      wide
+        ? "press a row to change the data · how wrong is the output, relative to its size?"
+        : "how wrong is the output?",
+      { class: wide ? "bold" : "bold s12" },
+    ),
+    line(x(1), top - 16, x(1), bottom, "lb dash"),
+    ...[0.01, 0.1, 1, 10].map((value) => line(x(value), bottom, x(value), bottom + 4, "lthird")),
+    line(x0, bottom, x1, bottom, "lthird"),
+    label(x0, bottom + 16, wide ? "rounding" : "≈ 0", { class: "mid third s11" }),
+    ...[0.01, 0.1, 1, 10].map((value) =>
+      label(x(value), bottom + 16, `${100 * value} %`, { class: "mid third s11" }),
+    ),
+    label(x(1), bottom + (wide ? 31 : 29), "as wrong as answering 0", { class: "mid tb s11" }),
+  ];
+  for (const [kind, name] of KIND_NAMES.entries()) {
+    const y = top + kind * row;
+    const chosen = kind === kindOf(view);
+    const found = n.rows.find((one) => one.kind === kind);
+    parts.push(
+      pressable(
+        `data:${kind}`,
+        `Show ${name} data: ${KIND_NOTES[kind]}`,
+        chosen,
+        mark("rect", {
+          x: left - 8,
+          y: y - row / 2 + 2,
+          width: x1 + 30 - left,
+          height: row - 4,
+          rx: 4,
+          class: chosen ? "fhover" : "hit",
+        }) +
+          label(left, y + 4, name, { class: chosen ? "bold" : "" }) +
+          (wide ? label(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "") +
+          (found === undefined
+            ? label((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" })
+            : ""),
+      ),
+    );
+    if (found === undefined) continue;
+    parts.push(
+      line(x(found.errors[1]), y, x(found.errors[2]), y, "lline"),
+      ...found.errors.map((error, w) =>
+        mark("circle", {
+          cx: x(error),
+          cy: y,
+          r: chosen ? 7 : 5,
+          class: `f${COLORS[w + 1]}`,
+        }),
+      ),
+    );
+    if (chosen && wide)
+      for (const w of [1, 2]) {
+        const other = found.errors[w === 1 ? 2 : 1];
+        const right = found.errors[w] > other;
+        parts.push(
+          label(x(found.errors[w]) + (right ? 11 : -11), y + 4, WAYS[w + 1], {
+            class: `t${COLORS[w + 1]} bold s12 halo ${right ? "" : "end"}`,
+          }),
+        );
+      }
+    if (state.guess4 >= 0 && kind === 4)
+      parts.push(
+        mark("circle", { cx: x(state.guess4 / 100), cy: y, r: 7, class: "none lb" }),
+        wide ? label(x(state.guess4 / 100), y - 10, "your guess", { class: "mid tb s11 halo" }) : "",
+      );
+  }
+  return parts.join("");
+}
+
+/** Flash on the row under the crosshair: its scores by tiles, and all that is kept. */
+function tiles(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const [x0, x1, y0, y1] = wide ? [40, 830, 300, 400] : [24, 360, 150, 210];
+  const all = n.tiles.flatMap(({ scores }) => scores);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const y = (score: number) => y1 - ((score - low) / (high - low || 1)) * (y1 - y0);
+  const width = (x1 - x0) / TILES;
+  const each = n.n / TILES;
+  const now = state.tile === 0 ? undefined : n.tiles[state.tile - 1];
+  const parts: string[] = [
+    label(x0 - (wide ? 24 : 16), y0 - 24, `Flash, query ${n.query}: its ${n.n} scores in tiles of ${each}`, {
+      class: wide ? "bold" : "bold s12",
+    }),
+  ];
+  for (const [t, { scores }] of n.tiles.entries()) {
+    const x = x0 + t * width;
+    const done = t < state.tile;
+    const step = width / each;
+    parts.push(
+      mark("rect", {
+        x: x + 1,
+        y: y0 - 6,
+        width: width - 2,
+        height: y1 - y0 + 12,
+        class: t === state.tile - 1 ? "fhover" : "none lline",
+      }),
+      mark("path", {
+        d: scores
+          .map((score, j) => `M${(x + (j + 0.5) * step).toFixed(1)} ${y1}V${y(score).toFixed(1)}`)
+          .join(""),
+        class: done ? "lw thin" : "lline",
+      }),
+    );
+  }
+  if (now !== undefined) {
+    const edge = x0 + state.tile * width;
+    parts.push(
+      named("maximum", line(x0, y(now.maximum), edge, y(now.maximum), "lq")),
+      label(Math.min(edge, x1 - 80), y(now.maximum) - 6, `maximum so far ${number(now.maximum)}`, {
+        class: "tq s12 halo end",
+      }),
+    );
+  }
+  const base = y1 + (wide ? 36 : 26);
+  const facts: [string, string][] =
+    now === undefined
+      ? [["nothing read yet", "press “next tile”"]]
+      : [
+          ["earlier sums times", number(now.rescale)],
+          ["sum of e^(score − maximum)", number(now.sum)],
+          ["log of the whole sum", number(n.merged[state.tile - 1][0], 4)],
+          ["output so far, first number", number(n.merged[state.tile - 1][1])],
+        ];
+  for (const [f, [name, value]] of facts.entries())
+    parts.push(
+      label(wide ? x0 : 8, base + f * (wide ? 22 : 17), name, { class: "second s12" }),
+      label(wide ? x0 + 190 : 190, base + f * (wide ? 22 : 17), value, { class: "mono s12 bold" }),
+    );
+  // Memory: a tile, against what the whole row would need by now.
+  const [mx, mw] = wide ? [480, 350] : [250, 112];
+  const bar = (y: number, share: number, name: string, said: string) =>
+    label(mx, y - 4, said, { class: "s12 second" }) +
+    mark("rect", { x: mx, y, width: mw, height: 12, class: "fhover" }) +
+    mark("rect", { x: mx, y, width: mw * share, height: 12, class: name });
+  parts.push(
+    named(
+      "memory",
+      bar(
+        base + 4,
+        state.tile === 0 ? 0 : 1 / TILES,
+        "fw",
+        wide
+          ? `scores held by Flash: ${state.tile === 0 ? 0 : each}, now and always`
+          : `Flash: ${state.tile === 0 ? 0 : each}`,
+      ) +
+        bar(
+          base + 44,
+          state.tile / TILES,
+          "fthird",
+          wide ? `by the whole matrix: ${state.tile * each} so far` : `matrix: ${state.tile * each}`,
+        ),
+    ),
+  );
+  return parts.join("");
+}
+
+/** What each way costs at the race's n. */
+function costs(view: Seen): string {
+  const { numbers: n, state, wide } = view;
+  const [x0, step, top] = wide ? [16, 212, 300] : [8, 92, 150];
+  const measured = !Number.isNaN(n.costs[0].ms);
+  const most = Math.max(...n.costs.map(({ ms }) => (measured ? ms : 1)));
+  const size = `n = ${state.n.toLocaleString("en-US")}, lists of 64 numbers`;
+  const parts = [
+    label(x0, top - 24, wide ? `what it costs at ${size}` : size, { class: wide ? "bold" : "bold s12" }),
+  ];
+  for (const [w, cost] of n.costs.entries()) {
+    const x = x0 + w * step;
+    const rows: [string, string][] = [
+      ["multiply and add", count(cost.operations)],
+      ["memory between", bytes(cost.bytes)],
+      ["time here", measured ? `${number(cost.ms)} ms` : "press Race"],
+    ];
+    parts.push(
+      label(x, top, (wide ? WAYS : SHORT)[w], { class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} s12` }),
+    );
+    for (const [r, [name, value]] of rows.entries()) {
+      const y = top + 26 + r * 42;
+      if (wide || w === 0) parts.push(label(x, y, name, { class: "second s11" }));
+      parts.push(
+        label(x, y + 17, value, { class: `${wide ? "" : "s11"} ${r === 2 && measured ? "bold" : ""}` }),
+      );
+    }
+    if (measured)
+      parts.push(
+        mark("rect", { x, y: top + 138, width: wide ? 180 : 82, height: 10, class: "fhover" }),
+        mark("rect", {
+          x,
+          y: top + 138,
+          width: Math.max(1, ((wide ? 180 : 82) * cost.ms) / most),
+          height: 10,
+          class: w === 0 ? "fthird" : `f${COLORS[w]}`,
+        }),
+      );
+  }
+  return named("costs", parts.join(""));
+}
+
+const seeing = (state: Variants, kind: number): Partial<Variants> => ({
+  data: KINDS[kind],
+  seen: [...new Set([...state.seen, kind])].sort(),
+  show: "errors",
+});
+
+export const page: Page<Variants, VariantsNumbers> = {
+  name: "variants",
+  title: "Variants",
+  point:
+    "There are ways to save the n² of attention. One is exact, two guess at what will not matter, and which of the two is right depends on the data.",
+  initial,
+  check: (state) => {
+    const data = KINDS.includes(state.data) ? state.data : initial.data;
+    const seen = state.seen.filter((kind) => Number.isInteger(kind) && kind >= 0 && kind < KINDS.length);
+    const whole = (value: number, most: number) => Math.min(most, Math.max(0, Math.round(value))) + 0;
+    return {
+      ...state,
+      data,
+      seen: [...new Set([...seen, KINDS.indexOf(data)])].sort(),
+      spread: SPREADS.includes(state.spread) ? state.spread : 1,
+      budget: whole(state.budget, 2),
+      band: whole(state.band, BANDS - 1),
+      column: whole(state.column, BANDS - 1),
+      tile: whole(state.tile, TILES),
+      show: ["errors", "tiles", "cost"].includes(state.show) ? state.show : "errors",
+      n: SIZES.includes(state.n) ? state.n : initial.n,
+      race: whole(state.race, 1e6),
+    };
+  },
+  steps: [
+    {
+      title: "One head, four ways",
+      state: {},
+      text: (
+        view,
+      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, darker for more.</p>
+<p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes those near by, and those of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
+<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. To answer 0 to everything would be wrong by 100 %. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
+    },
+    {
+      title: "Flash: nothing is left out",
+      state: { show: "tiles", tile: 3 },
+      text: (
+        view,
+      ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies what it has by <i>e</i> to the difference.</p>
+<p class="formula"><math><mi>o</mi><mo>←</mo><mi>o</mi><mo>·</mo><msup><mi>e</mi><mrow><mi>m</mi><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><mo>+</mo><munder><mo>∑</mo><mi>j</mi></munder><msup><mi>e</mi><mrow><msub><mi>s</mi><mi>j</mi></msub><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><msub><mi>v</mi><mi>j</mi></msub></math></p>
+<p>Press <b>next tile</b>. What is held never grows. The result is the same: over all rows Flash and the whole matrix differ by at most ${number(view.numbers.ulps, 2)} units in the last place of a row’s largest number, which is rounding.</p>`,
+    },
+    {
+      title: "Longformer: trust the neighbors",
+      state: { data: "local" },
+      text: (
+        view,
+      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which everybody sees and which sees everybody. Everything else is masked, so it is never computed.</p>
+<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words, and the rest is missing.</p>`,
+    },
+    {
+      title: "Performer: trust the average",
+      state: { data: "sink" },
+      text: (
+        view,
+      ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ(q)·φ(k) over random features φ. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>
+<p class="formula"><math><mi>φ</mi><msub><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow><mi>r</mi></msub><mo>=</mo><mi>exp</mi><mo>(</mo><msub><mi>f</mi><mi>r</mi></msub><mo>·</mo><mi>x</mi><mo>−</mo><mfrac><mrow><mo>|</mo><mi>x</mi><msup><mo>|</mo><mn>2</mn></msup></mrow><mn>2</mn></mfrac><mo>)</mo></math></p>
+<p>But the mean of exponentials is made by a few huge ones. The larger queries and keys are, the more features it takes to find them. A sink is a very large key: Performer’s error here is ${wrong(view.numbers.ways[3].error)}, and Longformer, which always sees word 0, has ${wrong(view.numbers.ways[2].error)}.</p>`,
+    },
+    {
+      title: "Two heads of one layer",
+      state: { data: "previous", seen: [0, 1, 2, 3] },
+      text: (view) =>
+        html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. It is a head for the window: ${view.state.data === "previous" ? html`an error of ${wrong(view.numbers.ways[2].error)}, where Performer has ${wrong(view.numbers.ways[3].error)}` : "see its row"}.</p>`,
+      predict: {
+        ask: "Head B of the same layer takes an average over the whole text. How wrong is the window there, in % of the output?",
+        min: 0,
+        max: 200,
+        step: 1,
+        start: 10,
+        unit: " %",
+        show: { data: "average", seen: [0, 1, 2, 3, 4] },
+        say: (guess, view) => {
+          const row = view.numbers.rows.find(({ kind }) => kind === 4);
+          return row === undefined
+            ? html`You said ${guess} %. Press the row “trained B” to see it.`
+            : html`You said ${guess} %. Longformer is wrong by <b>${wrong(row.errors[1])}</b>, and Performer, the loser everywhere else, by <b>${wrong(row.errors[2])}</b>. The ranking has flipped, within one layer of one model.`;
+        },
+      },
+    },
+    {
+      title: "Time and memory",
+      state: { show: "cost" },
+      text: (
+        view,
+      ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
+${Number.isNaN(view.numbers.costs[0].ms) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
+<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${bytes(view.numbers.costs[1].bytes)}. With ${view.state.n / 2} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+<p>So the exact way comes first. The others are for lengths at which even Flash is too slow, and for heads that are known.</p>`,
+    },
+  ],
+  picture: (view) =>
+    maps(view) +
+    (view.state.show === "tiles" ? tiles(view) : view.state.show === "cost" ? costs(view) : errors(view)),
+  label: (view) =>
+    `Four maps of weights on ${KIND_NAMES[kindOf(view)]} data: ${WAYS.map((way, w) => `${way}, wrong by ${wrong(view.numbers.ways[w].error)}`).join("; ")}.`,
+  caption: (view) => {
+    const { numbers: n, state } = view;
+    if (state.show === "tiles")
+      return state.tile === 0
+        ? html`Query ${n.query}: no tile is read yet.`
+        : html`Query ${n.query} after ${state.tile} of ${TILES} tiles: the maximum so far is ${number(n.tiles[state.tile - 1].maximum)}, earlier sums were multiplied by <b>${number(n.tiles[state.tile - 1].rescale)}</b>, and Flash holds ${n.n / TILES} scores.`;
+    if (state.show === "cost")
+      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${bytes(n.costs[0].bytes)}, Flash ${bytes(n.costs[1].bytes)}.${Number.isNaN(n.costs[0].ms) ? "" : html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
+    const [first, second] = ranking(view);
+    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is nearer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
+  },
+  control: ({ state, used }) => {
+    if (state.show === "tiles")
+      return html`<button type="button" data-act="tile:${state.tile >= TILES ? 0 : state.tile + 1}">${state.tile >= TILES ? "from the start" : "next tile"}</button>
+<label>tile <input type="range" min="0" max="${TILES}" step="1" value="${state.tile}" data-act="tile" aria-label="Tiles that Flash has done"><output>${state.tile}</output></label>`;
+    if (state.show === "cost")
+      return html`<button type="button" data-act="race">Race</button>
+<span class="choice">${SIZES.map((n) => html`<button type="button" data-act="n:${n}" aria-pressed="${String(state.n === n)}">${n.toLocaleString("en-US")}</button>`)}</span>`;
+    return html`<span class="choice">${KIND_NAMES.map((name, kind) => html`<button type="button" data-act="data:${kind}" aria-pressed="${String(KINDS[kind] === state.data)}">${name.replace("one ", "").replace("trained ", "")}</button>`)}</span>
+${
+  used &&
+  html`<label class="roomy">scores × <select data-act="spread" aria-label="Scores times">${SPREADS.map((spread) => html`<option value="${spread}"${spread === state.spread ? html` selected` : ""}>${spreadText(spread)}</option>`)}</select></label>
+<label class="roomy">window and features <select data-act="budget" aria-label="Window and features">${["small", "medium", "large"].map((name, budget) => html`<option value="${budget}"${budget === state.budget ? html` selected` : ""}>${name}</option>`)}</select></label>`
+}`;
+  },
+  actions: {
+    data: ({ state }, kind) => seeing(state, Number(kind)),
+    spread: (_, __, value) => ({ spread: Number(value) }),
+    budget: (_, __, value) => ({ budget: Number(value) }),
+    tile: (_, argument, value) => ({ tile: Number(argument === "" ? value : argument) }),
+    race: ({ state }) => ({ race: state.race + 1 }),
+    n: (_, n) => ({ n: Number(n), race: 0 }),
+  },
+  drags: {
+    cross: {
+      move: ({ wide }, _, { x, y }) => {
+        const [x0, y0, side, step] = mapsAt(wide);
+        return {
+          band: Math.floor(((y - y0) / side) * BANDS),
+          column: Math.floor(((Math.max(0, x - x0) % step) / side) * BANDS),
+        };
+      },
+      key: ({ state }, _, dx, dy) => ({
+        column: state.column + Math.sign(dx),
+        band: state.band - Math.sign(dy),
+      }),
+    },
+  },
+  code: {
+    typescript: (view) => (listsTiles(view) ? tilesTypeScript(view) : waysTypeScript(view)),
+    python: (view) => (listsTiles(view) ? tilesPython(view) : waysPython(view)),
+    printed: (view) =>
+      listsTiles(view)
+        ? view.numbers.merged.map(([lse, output]) => `${lse.toFixed(2)} ${output.toFixed(2)}`).join("\n")
+        : `${view.numbers.ways[2].kept.toFixed(3)}\n${view.numbers.ways
+            .slice(2)
+            .map(({ error }) => error.toFixed(2))
+            .join("\n")}`,
+    lit: (view) =>
+      listsTiles(view)
+        ? "mergeStates(["
+        : view.state.data === "local"
+          ? "longformer("
+          : view.state.data === "sink"
+            ? "performerAttention("
+            : undefined,
+    names: {
+      longformer: "Longformer",
+      near: "Longformer",
+      random: "Performer",
+      performerAttention: "Performer",
+    },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `${KIND_NAMES[KINDS.indexOf(state.data)]} data, ${n.n} rows of ${n.d} numbers; costs at n = ${state.n}`,
+    columns: ["", ...WAYS],
+    rows: [
+      ["error over output", ...n.ways.map(({ error }) => Number(error.toPrecision(3)))],
+      ["error over values", ...n.ways.map(({ errorOverValues }) => Number(errorOverValues.toPrecision(3)))],
+      ["attention kept", ...n.ways.map(({ kept }) => Number(kept.toPrecision(3)))],
+      ["multiply, add", ...n.costs.map(({ operations }) => operations)],
+      ["bytes between", ...n.costs.map((cost) => cost.bytes)],
+      [
+        "milliseconds",
+        ...n.costs.map(({ ms }) => (Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)))),
+      ],
+      ...n.rows.map(({ kind, errors: found }) => [
+        `error, ${KIND_NAMES[kind]}`,
+        "",
+        ...found.map((error) => Number(error.toPrecision(3))),
+      ]),
+    ],
+  }),
+  tasks: [
+    {
+      text: "On random data, find settings at which Performer is less wrong than answering 0.",
+      done: ({ state, numbers: n }) => state.data === "random" && n.ways[3].error < 1,
+    },
+    {
+      text: "Run the race at n = 4,096, and see the whole matrix take longer than Flash.",
+      done: ({ state, numbers: n }) => state.n === 4096 && n.costs[0].ms > n.costs[1].ms,
+    },
+  ],
+  recall: [
+    [
+      "Flash does as many multiplications as the whole matrix. What does it save?",
+      "Memory, and the time to write and read it: no n × n array is ever stored, only one tile, a maximum and a sum for each row.",
+    ],
+    [
+      "When is a window a good idea, and when are random features?",
+      "A window when the head looks near by. Random features when queries and keys are small and the head takes an average. On data with no structure, neither.",
+    ],
+  ],
+  limits:
+    "These are heads that were made or trained for the whole matrix. A model that is trained with a window or with random features from the start can learn to live with them, and an error in one head says little about the model’s answer.",
+  trained: {
+    text: "See heads of a large model: some look near by, some all over the sentence",
+    address: "tired-cat.html#v1/model",
+  },
+};
+
+/** The trained heads cannot be made in a few lines: there the listing merges Flash's tiles of the row. */
+const listsTiles = ({ state }: Seen) =>
+  state.show === "tiles" || state.data === "previous" || state.data === "average";
+
+const quarters = (values: readonly number[], indent: string) =>
+  `${indent}${values.slice(0, 4).join(", ")},\n${indent}${values.slice(4).join(", ")}`;
+
+function tilesTypeScript({ numbers: n }: Seen): string {
+  return `import { mergeStates, tensor } from "heed";
+
+// Query ${n.query}, each tile of ${n.n / TILES} keys alone: the log
+// of its sum, and its output's first number.
+const lse = [
+${quarters(
+  n.tiles.map(({ own }) => own.lse),
+  "  ",
+)}];
+const output = [
+${quarters(
+  n.tiles.map(({ own }) => own.output),
+  "  ",
+)}];
+
+const tile = (j) => ({
+  output: tensor([[output[j]]], "float64"),
+  lse: tensor([lse[j]], "float64") });
+
+let all = tile(0);
+for (let j = 0; j < 8; j++) {
+  if (j > 0) all = mergeStates([all, tile(j)]);
+  const [sum, o] = [all.lse, all.output]
+    .map((t) => t.toFloat64()[0].toFixed(2));
+  console.log(sum, o);
+}`;
+}
+
+function tilesPython({ numbers: n }: Seen): string {
+  return `import numpy as np
+
+# Query ${n.query}, each tile of ${n.n / TILES} keys alone: the
+# log of its sum, and its output's first number.
+lse = np.array([
+${quarters(
+  n.tiles.map(({ own }) => own.lse),
+  "    ",
+)}])
+output = np.array([
+${quarters(
+  n.tiles.map(({ own }) => own.output),
+  "    ",
+)}])
+
+m, l, o = -np.inf, 0, 0
+for s, v in zip(lse, output):
+    top = max(m, s)
+    rescale = np.exp(m - top)
+    p = np.exp(s - top)
+    l, o = l * rescale + p, o * rescale + p * v
+    m = top
+    print(f"{m + np.log(l):.2f} {o / l:.2f}")`;
+}
+
+function waysTypeScript({ numbers: n, state }: Seen): string {
+  return `import { longformer, tensor,
+  scaledDotProductAttention } from "heed";
+import { performerAttention } from
+  "heed/nn/history";
+
+const [n, d, near, m] =
+  [${n.n}, ${n.d}, ${n.window}, ${n.features}];
+let x = 1;
+function uniform() {
+  x ^= x << 13; x ^= x >>> 17; x ^= x << 5;
+  return (x >>> 0) / 2 ** 32;
+}
+const normals = (count) =>
+  Float32Array.from({ length: count }, () =>
+    Math.sqrt(-2 * Math.log(uniform())) *
+    Math.cos(2 * Math.PI * uniform()));
+
+let q = normals(n * d), k = normals(n * d);
+const v = tensor(normals(n * d), [n, d]);${
+    state.data === "local"
+      ? `
+const waves = normals(d / 2);
+q = k = q.map((_, at) => {
+  const [i, c] = [Math.floor(at / d), at % d];
+  const turn = waves[c % (d / 2)] / 12 * i;
+  return Math.SQRT2 * (c < d / 2
+    ? Math.cos(turn) : Math.sin(turn));
+});`
+      : state.data === "sink"
+        ? `
+for (let i = 0; i < n; i++) q[i * d] += 4;
+k.fill(0, 0, d);
+k[0] = 18;`
+        : ""
+  }
+const root = Math.sqrt(${state.spread});
+const [query, key] = [q, k].map((t) =>
+  tensor(t.map((x) => x * root), [n, d]));
+
+const exact = scaledDotProductAttention(
+  query, key, v, { returnWeights: true });
+const attnMask = longformer(near, [0]);
+const window = scaledDotProductAttention(
+  query, key, v, { attnMask });
+const features = tensor(normals(m * d), [m, d]);
+const random = performerAttention(
+  query, key, v, { features });
+
+const [want, byWindow, byFeatures] =
+  [exact, window, random].map(({ output }) =>
+    output.toFloat64());
+const size = (t) => Math.sqrt(
+  t.reduce((sum, x) => sum + x * x, 0));
+const wrong = (t) => size(t.map((x, i) =>
+  x - want[i])) / size(want);
+
+const kept = exact.weights.toFloat64().reduce(
+  (sum, p, at) => {
+    const [i, j] = [Math.floor(at / n), at % n];
+    const sees = i === 0 || j === 0 ||
+      Math.abs(i - j) <= near;
+    return sum + (sees ? p / n : 0);
+  }, 0);
+console.log(kept.toFixed(3));
+console.log(wrong(byWindow).toFixed(2));
+console.log(wrong(byFeatures).toFixed(2));`;
+}
+
+function waysPython({ numbers: n, state }: Seen): string {
+  return `import numpy as np
+
+n, d, near, m = ${n.n}, ${n.d}, ${n.window}, ${n.features}
+x = 1
+def uniform():
+    global x
+    x ^= x << 13 & 0xFFFFFFFF
+    x ^= x >> 17
+    x ^= x << 5 & 0xFFFFFFFF
+    return x / 2**32
+
+def normals(rows, columns):
+    size = 2 * rows * columns
+    u = [uniform() for _ in range(size)]
+    a, b = np.array(u).reshape(-1, 2).T
+    z = np.sqrt(-2 * np.log(a))
+    z *= np.cos(2 * np.pi * b)
+    return z.reshape(rows, columns)
+
+q, k = normals(n, d), normals(n, d)
+v = normals(n, d)${
+    state.data === "local"
+      ? `
+waves = normals(1, d // 2) / 12
+turn = np.arange(n)[:, None] * waves
+turns = np.cos(turn), np.sin(turn)
+q = k = np.sqrt(2) * np.concatenate(turns, 1)`
+      : state.data === "sink"
+        ? `
+q[:, 0] += 4
+k[0] = 0
+k[0, 0] = 18`
+        : ""
+  }
+root = np.sqrt(${state.spread})
+q, k = q * root, k * root
+
+def attention(visible):
+    s = q @ k.T / np.sqrt(d)
+    s = np.where(visible, s, -np.inf)
+    p = np.exp(s - s.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    return p, p @ v
+
+i, j = np.indices((n, n))
+sees = (abs(i - j) <= near) | (i == 0) | (j == 0)
+p, exact = attention(True)
+_, window = attention(sees)
+
+f = normals(m, d)
+def phi(x):
+    y = x @ f.T / d**0.25
+    y -= (x * x).sum(1, keepdims=True) / 2 / d**0.5
+    return np.exp(y - y.max())
+
+a, b = phi(q), phi(k)
+random = a @ (b.T @ v) / (a @ b.sum(0))[:, None]
+
+def wrong(x):
+    return np.linalg.norm(x - exact) / size
+
+size = np.linalg.norm(exact)
+print(f"{p[sees].sum() / n:.3f}")
+print(f"{wrong(window):.2f}")
+print(f"{wrong(random):.2f}")`;
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { compute, type VariantsNumbers } from "./compute.ts";
+import { Draws } from "./data.ts";
+import { initial, page } from "./page.ts";
+
+const errorsOf = async (change: object) => {
+  const { ways } = await compute({ ...initial, seen: [], ...change });
+  return { flash: ways[1].error, longformer: ways[2].error, performer: ways[3].error, kept: ways[2].kept };
+};
+
+test("the draws are normal: mean 0, variance 1", () => {
+  const z = new Draws().normals(100_000);
+  const mean = z.reduce((a, b) => a + b, 0) / z.length;
+  const variance = z.reduce((a, b) => a + (b - mean) ** 2, 0) / z.length;
+  expect(Math.abs(mean)).toBeLessThan(0.01);
+  expect(Math.abs(variance - 1)).toBeLessThan(0.02);
+});
+
+// Appendix B of the design: n = 512, d = 64, normal numbers. Figures of random features vary by a third with the draw.
+test("on random data the errors are those of the anchors", { timeout: 120_000 }, async () => {
+  const near = (got: number, want: number, part: number) =>
+    expect(Math.abs(got / want - 1), `${got} for ${want}`).toBeLessThan(part);
+  const features = [
+    [4.2, 2.5, 0.78],
+    [4.3, 1.7, 0.59],
+    [2.9, 1.1, 0.28],
+  ];
+  const windows = [
+    [3.6, 4.0, 4.4],
+    [1.8, 2.0, 2.0],
+  ];
+  for (const budget of [0, 1, 2])
+    for (const [s, spread] of [1, 0.5, 0.25].entries()) {
+      const { performer, longformer, kept } = await errorsOf({ budget, spread });
+      near(performer, features[budget][s], 0.35);
+      if (budget === 2) continue;
+      near(longformer, windows[budget][s], 0.15);
+      near(kept, [0.07, 0.24][budget], 0.06);
+    }
+});
+
+test("the ranking of Longformer and Performer flips with the data, and Flash is exact on all", {
+  timeout: 120_000,
+}, async () => {
+  for (const data of ["random", "local", "sink", "previous", "average"]) {
+    const { flash, longformer, performer } = await errorsOf({ data });
+    expect(flash, data).toBeLessThan(2e-6);
+    expect(longformer < performer, data).toBe(data !== "average");
+  }
+  const average = await errorsOf({ data: "average" });
+  expect(average.longformer).toBeGreaterThan(0.8);
+  expect(average.performer).toBeLessThan(0.25);
+  expect((await errorsOf({ data: "local" })).longformer).toBeLessThan(0.03);
+});
+
+test("after eight tiles Flash has the row of the whole matrix", async () => {
+  const { numbers } = await viewOf(page as never, { show: "tiles", tile: 8, data: "local" } as never);
+  const { tiles, merged } = numbers as VariantsNumbers;
+  const last = tiles[tiles.length - 1];
+  expect(merged[7][0]).toBeCloseTo(last.maximum + Math.log(last.sum), 2);
+  expect(merged[7][1]).toBeCloseTo(last.output, 2);
+});
+
+test("a race measures all four, and nothing is measured before", async () => {
+  const before = await compute(initial);
+  expect(before.costs.every(({ ms }) => Number.isNaN(ms))).toBe(true);
+  const { costs } = await compute({ ...initial, n: 512, race: 1 });
+  expect(costs.every(({ ms }) => ms > 0)).toBe(true);
+  expect(costs[0].bytes).toBe(4 * 512 * 512);
+});
