@@ -13,8 +13,19 @@ export interface Arena {
   allocate(length: number, padding: number): Float32Array | undefined;
   /** True for an array that this arena allocated. */
   owns(data: ArrayBufferView): boolean;
+  /** How far the arena is used, for `rewind`. */
+  position(): ArenaPosition;
+  /** Makes all that was allocated since a position available again, but for one array, which moves to the position. Returns the array there. */
+  rewind(position: ArenaPosition, survivor: Float32Array): Float32Array;
   /** Makes all of the arena available again. */
   reset(): void;
+}
+
+/** A place in an arena. */
+export interface ArenaPosition {
+  /** Slabs in use, and bytes of the last one. */
+  readonly slabs: number;
+  readonly used: number;
 }
 
 interface Tracked {
@@ -84,6 +95,32 @@ export function withArena<T>(
       } else dispose(tensor);
     if (!outer) arena?.reset();
   }
+}
+
+/**
+ * A point of the scope to go back to: the function that it returns disposes of the tensors made in this scope since then, but for one,
+ * whose elements move to that point, so that a loop over layers uses the same memory for each. Only where nothing else reads what was
+ * made (no recording). Without an arena nothing happens.
+ */
+export function reclaimer(): <T extends Tracked>(survivor: T) => T {
+  const own = scope;
+  const arena = own?.arena;
+  if (!own || !arena) return (survivor) => survivor;
+  const first = own.tensors.length;
+  const position = arena.position();
+  return (survivor) => {
+    const moved = new Map<ArrayBufferView, ArrayBufferView>();
+    for (const tensor of own.tensors.splice(first))
+      if (own.kept.has(tensor)) moveOut(tensor, arena, moved);
+      else if (tensor !== survivor) dispose(tensor);
+    const { storage } = survivor;
+    if (own.kept.has(survivor) || !ArrayBuffer.isView(storage)) return survivor;
+    own.tensors.push(survivor);
+    if (!arena.owns(storage)) return survivor;
+    const value = arena.rewind(position, storage as Float32Array);
+    Object.defineProperty(survivor, "data", { value, enumerable: true, configurable: true });
+    return survivor;
+  };
 }
 
 /** Copies an array out of the arena; views of one array share the copy. */

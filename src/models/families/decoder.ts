@@ -36,6 +36,7 @@ import { checkConfig, type DecoderConfig } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
 import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, attend } from "./attend.ts";
+import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
 /** A decoder of the Llama kind. */
@@ -83,11 +84,16 @@ export class Decoder implements DecoderModel {
 
   /** The logits of the token after each: ids [B, N] or [N], result [..., N, V]. */
   forward(ids: Ids, options: DecoderOptions = {}): FloatTensor {
-    return this.logits(this.hidden(ids, options));
+    return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
   }
 
   /** The last layer's states, normed: [..., N, C]. With a `cache`, ids [N] follow the tokens it holds, and are added to it. */
   hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {
+    return inPassMemory(options, () => this.#states(ids, options));
+  }
+
+  #states(ids: Ids, options: DecoderOptions): FloatTensor {
+    const reuse = layerMemory(options);
     const { cache } = options;
     const { config } = this;
     let x = this.#weights.lookup(ids, "model.embed_tokens.weight"); // [..., N, C]
@@ -121,6 +127,7 @@ export class Decoder implements DecoderModel {
         x = add(x, attended);
         x = add(x, this.#feedForward(place, this.#norm(`${place}.post_attention_layernorm`, x)));
       }
+      x = reuse(x);
       options.onHidden?.(layer + 1, x);
     }
     cache?.advance(N);

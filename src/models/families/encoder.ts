@@ -26,6 +26,7 @@ import { activationNamed } from "../activation.ts";
 import type { ModelConfig } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
 import { type AttentionRecipe, attend, type ForwardOptions } from "./attend.ts";
+import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes, TransformerModel } from "./model.ts";
 
 /** How to run an encoder. */
@@ -111,18 +112,23 @@ export abstract class Encoder implements TransformerModel {
 
   /** The logits of the token at each position: ids [B, N] or [N], result [..., N, V]. */
   forward(ids: Ids, options: EncoderOptions = {}): FloatTensor {
-    return this.logits(this.hidden(ids, options));
+    return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
   }
 
   /** The last layer's states, [..., N, C]. */
   hidden(ids: Ids, options: EncoderOptions = {}): FloatTensor {
+    return inPassMemory(options, () => this.#states(ids, options));
+  }
+
+  #states(ids: Ids, options: EncoderOptions): FloatTensor {
     let x = this.embed(ids, options);
     options.onHidden?.(0, x);
     const mask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
+    const reuse = layerMemory(options);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
       const names = this.layerNames(layer);
       x = this.norm(names.outputNorm, add(x, this.#attention(layer, names, x, mask, options)));
-      x = this.norm(names.norm, add(x, this.#feedForward(names, x)));
+      x = reuse(this.norm(names.norm, add(x, this.#feedForward(names, x))));
       options.onHidden?.(layer + 1, x);
     }
     return x;

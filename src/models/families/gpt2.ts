@@ -28,6 +28,7 @@ import { KeyValueCache } from "../cache.ts";
 import { checkConfig, type Gpt2Config } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
 import { attend } from "./attend.ts";
+import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
 /** The decoder. */
@@ -72,7 +73,7 @@ export class Gpt2 implements DecoderModel {
 
   /** The logits of the token after each: ids [B, N] or [N], result [..., N, vocab_size]. */
   forward(ids: Ids, options: DecoderOptions = {}): FloatTensor {
-    return this.logits(this.hidden(ids, options));
+    return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
   }
 
   /**
@@ -80,6 +81,11 @@ export class Gpt2 implements DecoderModel {
    * join them.
    */
   hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {
+    return inPassMemory(options, () => this.#states(ids, options));
+  }
+
+  #states(ids: Ids, options: DecoderOptions): FloatTensor {
+    const reuse = layerMemory(options);
     const { cache } = options;
     const { n_positions, n_layer, embd_pdrop = 0 } = this.config;
     const tokens = this.#weights.lookup(ids, "transformer.wte.weight"); // [..., N, C]
@@ -96,11 +102,12 @@ export class Gpt2 implements DecoderModel {
         `Gpt2: with a cache ids must be one sequence [N], got ${formatValue(tokens.shape.slice(0, -1))}`,
       );
     const places = Int32Array.from({ length: N }, (_, i) => start + i);
-    let x = layerDropout(add(tokens, this.#weights.lookup(places, "transformer.wpe.weight")), embd_pdrop);
+    const embedded = add(tokens, this.#weights.lookup(places, "transformer.wpe.weight"));
+    let x = reuse(layerDropout(embedded, embd_pdrop));
     options.onHidden?.(0, x);
     for (let layer = 0; layer < n_layer; layer++) {
       x = add(x, this.#attend(layer, this.#norm(`transformer.h.${layer}.ln_1`, x), options));
-      x = add(x, this.#feedForward(layer, this.#norm(`transformer.h.${layer}.ln_2`, x)));
+      x = reuse(add(x, this.#feedForward(layer, this.#norm(`transformer.h.${layer}.ln_2`, x))));
       options.onHidden?.(layer + 1, x);
     }
     cache?.advance(N);

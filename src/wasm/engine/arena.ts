@@ -3,7 +3,7 @@
  * nothing is copied, cleared or collected. Arrays follow one another in slabs, which are released together; the total size
  * that one scope needed becomes a single slab for the next.
  */
-import type { Arena } from "../../core/arena.ts";
+import type { Arena, ArenaPosition } from "../../core/arena.ts";
 import type { Engine } from "./engine.ts";
 import { registerBuffer } from "./transfer.ts";
 
@@ -31,6 +31,8 @@ export class EngineArena implements Arena {
   #used = 0;
   /** Bytes of all slabs. */
   #capacity = 0;
+  /** Most bytes in use at once since the last `reset`. */
+  #peak = 0;
   /** Bytes of the next slab, at least. */
   #next = FIRST_BYTES;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -72,17 +74,42 @@ export class EngineArena implements Arena {
     return this.#buffers.has(data.buffer);
   }
 
+  position(): ArenaPosition {
+    return { slabs: this.#slabs.length, used: this.#used };
+  }
+
+  rewind({ slabs, used }: ArenaPosition, survivor: Float32Array): Float32Array {
+    this.#countPeak();
+    // In a slab that is released now, the numbers need another place for a moment.
+    const source = this.#slabs.length > slabs ? survivor.slice() : survivor;
+    for (const { at, size } of this.#slabs.splice(slabs)) {
+      this.engine.memory.free(at);
+      this.#capacity -= size;
+    }
+    this.#used = used;
+    const target = this.allocate(survivor.length, 0);
+    if (!target) return source === survivor ? survivor.slice() : source;
+    target.set(source);
+    return target;
+  }
+
+  #countPeak(): void {
+    const last = this.#slabs[this.#slabs.length - 1];
+    this.#peak = Math.max(this.#peak, this.#capacity - (last?.size ?? 0) + this.#used);
+  }
+
   reset(): void {
-    this.#used = 0;
+    this.#countPeak();
+    const needed = this.#peak;
+    this.#peak = this.#used = 0;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.free(), IDLE_RELEASE_MS);
     // In Node a timer would keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
-    if (this.#slabs.length < 2) return;
-    // The next `allocate` makes one slab of their total size.
-    const size = this.#capacity;
+    if (this.#slabs.length < 2 && this.#capacity >= needed) return;
+    // The next `allocate` makes one slab of what was needed.
     this.free();
-    this.#next = size;
+    this.#next = Math.max(FIRST_BYTES, needed);
   }
 
   /** Releases all memory. */
