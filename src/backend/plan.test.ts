@@ -44,6 +44,13 @@ it("with a mask, its tiles and their shares; with a reason, the reason", () => {
   expect(printPlan({ ...plan, tiles: { skipped: 0, full: 0, partial: 0 } })).toContain("0 (0.0 %) skipped");
 });
 
+it("a matrix product has rows, columns and steps, and no keys", () => {
+  const text = printPlan({ ...plan, operation: "matmul", kernel: "matmul fma 6x2 f32", stages: 6 });
+  expect(text).toContain("tasks   24 of 45 rows × 128 columns");
+  expect(text).toContain("steps   6\n");
+  expect(text).not.toContain("keys");
+});
+
 it("a plan states the bytes of the weights, and the share of each thread", () => {
   const text = printPlan({ ...plan, weightsBytes: 3 * 2 ** 30, threadShares: [0.6, 0.4] });
   expect(text).toContain("weights 3.00 GiB in full, not stored");

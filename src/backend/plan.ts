@@ -52,12 +52,14 @@ export function threadShares(tasks: ArrayLike<number>, threads: number): number[
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-function bytesText(bytes: number): string {
+/** Bytes with a unit: `1.50 MiB`. */
+export function bytesText(bytes: number): string {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   return `${(bytes / 1024 ** unit).toFixed(unit === 0 ? 0 : 2)} ${UNITS[unit]}`;
 }
 
-function countText(n: number): string {
+/** A count in thousands, millions …: `12.9G`. */
+export function countText(n: number): string {
   const exponent = Math.min(4, Math.floor(Math.log10(Math.max(1, n)) / 3));
   return exponent === 0 ? String(n) : `${(n / 1000 ** exponent).toPrecision(3)}${"kMGT"[exponent - 1]}`;
 }
@@ -72,7 +74,9 @@ export function printPlan(plan: Plan): string {
     ["kernel", plan.kernel],
     ["threads", String(plan.threads)],
     ["tasks", `${plan.tasks} of ${plan.rowTile} ${matrix ? "rows" : "query rows"} × ${plan.keyTile} ${tile}`],
-    ["splits", `${plan.splits} over the keys, ${plan.stages} ${plan.stages === 1 ? "stage" : "stages"}`],
+    matrix
+      ? ["steps", String(plan.stages)]
+      : ["splits", `${plan.splits} over the keys, ${plan.stages} ${plan.stages === 1 ? "stage" : "stages"}`],
     ["memory", `${(plan.bytes / 2 ** 20).toFixed(2)} MiB beyond inputs and output`],
     ["work", `${countText(plan.operations)} operations (${plan.operation})`],
   ];

@@ -270,7 +270,7 @@ function describe(
   options: ContextOptions,
 ): { call: ContextCall; terms: Terms } {
   checkOptions(what, comm, plan, options);
-  const { layout = "bhsd", via = "auto", queries = "sharded", isCausal = false } = options;
+  const { layout = "bhsd", via = "auto", queries = "sharded" } = options;
   const { rank } = comm;
   const replicated = queries === "replicated";
   const copyIn = (name: string, like: TensorLike): Tensor => {
@@ -314,22 +314,8 @@ function describe(
       t.dtype,
       t.shape.map(() => 0),
     );
-  const toPositions = new Map([[VARS.i, VARS.q]]);
-  const { members: given, isList } = maskMembers(what, options.attnMask);
-  const members = given.map((member) =>
-    member instanceof BoolExpression ? substitute(member, toPositions) : member,
-  );
-  const scoreMod = listOf(options.scoreMod).map((change) =>
-    change instanceof ScoreMod ? new ScoreMod(substitute(change.expr, toPositions)) : change,
-  );
-  const { scale, dropoutP, seed, sinks } = options;
-  const base: AttentionOptions = {
-    scoreMod: scoreMod as ScoreMod[],
-    ...(isCausal && { isCausal: true }),
-    ...(scale !== undefined && { scale }),
-    ...(dropoutP !== undefined && { dropoutP }),
-    ...(seed !== undefined && { seed }),
-  };
+  const { base, members, isList, local } = localOptions(what, options);
+  const { sinks } = options;
   const problem: Problem = resolve(
     what,
     like(query, queryRows),
@@ -342,18 +328,11 @@ function describe(
       ...(sinks !== undefined && { sinks }),
     },
   );
-  const chosen = via === "auto" ? choose(problem, key, value, replicated, options) : via;
+  const chosen = via === "auto" ? chooseVia(problem, key, value, replicated, options) : via;
   if (replicated && chosen !== "resident")
     throw new OptionError("via", `${what}: replicated queries go via "resident", got ${formatValue(via)}`, {
       via,
     });
-  const cut = (t: Tensor, axis: number, { ranges }: Local): Tensor => {
-    const at = t.shape.length + axis;
-    return ranges === undefined || at < 0 || t.shape[at] === 1 ? t : takeRanges(t, at, ranges);
-  };
-  // 16-bit masks are widened as queries are. A part of a float mask may hold only zeros and ones: the whole was checked.
-  const part = (t: Tensor, rows: Local, columns: Local): Tensor =>
-    addedScores(widened(cut(cut(t, -2, rows), -1, columns)));
   const call: ContextCall = {
     what,
     comm,
@@ -370,12 +349,7 @@ function describe(
     masks: members,
     isMaskList: isList,
     base,
-    local: (queries, keys) => ({
-      ...base,
-      attnMask: members.map((m) => (m instanceof BoolExpression ? m : part(m, queries, keys))),
-      queryPositions: queries.positions,
-      keyPositions: keys.positions,
-    }),
+    local,
   };
   const shapeText = (t: Tensor) =>
     `[${[...t.shape.slice(0, -2), "n", t.shape[t.shape.length - 1]].join(", ")}] ${t.dtype}`;
@@ -408,6 +382,43 @@ function describe(
   return { call, terms };
 }
 
+/**
+ * Options of the calls that ranks make: masks and score mods read positions in place of rows, and mask tensors are cut to the
+ * rows and keys of a call.
+ */
+export function localOptions(what: string, options: ContextOptions) {
+  const { scale, dropoutP, seed, isCausal = false } = options;
+  const toPositions = new Map([[VARS.i, VARS.q]]);
+  const { members: given, isList } = maskMembers(what, options.attnMask);
+  const members = given.map((member) =>
+    member instanceof BoolExpression ? substitute(member, toPositions) : member,
+  );
+  const scoreMod = listOf(options.scoreMod).map((change) =>
+    change instanceof ScoreMod ? new ScoreMod(substitute(change.expr, toPositions)) : change,
+  );
+  const base: AttentionOptions = {
+    scoreMod: scoreMod as ScoreMod[],
+    ...(isCausal && { isCausal: true }),
+    ...(scale !== undefined && { scale }),
+    ...(dropoutP !== undefined && { dropoutP }),
+    ...(seed !== undefined && { seed }),
+  };
+  const cut = (t: Tensor, axis: number, { ranges }: Local): Tensor => {
+    const at = t.shape.length + axis;
+    return ranges === undefined || at < 0 || t.shape[at] === 1 ? t : takeRanges(t, at, ranges);
+  };
+  // 16-bit masks are widened as queries are. A part of a float mask may hold only zeros and ones: the whole was checked.
+  const part = (t: Tensor, rows: Local, columns: Local): Tensor =>
+    addedScores(widened(cut(cut(t, -2, rows), -1, columns)));
+  const local = (queries: Local, keys: Local): AttentionOptions => ({
+    ...base,
+    attnMask: members.map((m) => (m instanceof BoolExpression ? m : part(m, queries, keys))),
+    queryPositions: queries.positions,
+    keyPositions: keys.positions,
+  });
+  return { base, members, isList, local };
+}
+
 /** The version that ranks must share; a test holds it to package.json. */
 export const VERSION = "0.1.0";
 
@@ -417,7 +428,8 @@ function listOf<T>(x: T | readonly T[] | undefined): readonly T[] {
 
 const GIB = 2 ** 30;
 
-function choose(
+/** How keys and values meet queries where the caller leaves it open. */
+export function chooseVia(
   { shape }: Problem,
   key: Tensor,
   value: Tensor,

@@ -9,6 +9,7 @@ export {
   type ContextGradients,
   contextAttentionBackward,
 } from "./context-backward.ts";
+export { type ContextPlan, type ExplainContextOptions, explainContext } from "./explain.ts";
 export { type JoinOptions, joinCluster, type Launch, launchOf } from "./join.ts";
 export { type LocalOptions, localCluster } from "./local.ts";
 export { type PositionRange, type ShardKind, type ShardOptions, ShardPlan, shardSequence } from "./shard.ts";

@@ -32,6 +32,48 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     });
   });
 
+  it("explain plans the backward pass, a matrix product, and a call over ranks", async () => {
+    const shape = ["explain", "--shape", "1,2,96,16", "--causal"];
+    const backward = await heed([...shape, "--backward"]);
+    expect(backward).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/operations \(backward\)\nweights /),
+    });
+    const product = await heed([
+      "explain",
+      "--a-shape",
+      "4,40,24",
+      "--b-shape",
+      "80,24",
+      "--transpose-b",
+      "--json",
+    ]);
+    expect(JSON.parse(product.out)).toMatchObject({
+      a: { shape: [4, 40, 24], dtype: "float32" },
+      plan: { operation: "matmul", operations: 2 * 4 * 40 * 80 * 24 },
+    });
+    const ranks = await heed([...shape, "--backward", "--ranks", "3", "--via", "ring", "--json"]);
+    expect(JSON.parse(ranks.out).ranks).toMatchObject({
+      kind: "zigzag",
+      via: "ring",
+      shares: expect.any(Array),
+      slowest: { calls: 3, plan: { operation: "backward" } },
+    });
+    expect((await heed([...shape, "--ranks", "3"])).out).toMatch(
+      /\nzigzag, 96 tokens over 3 ranks[\s\S]*not stored\n/,
+    );
+    for (const [args, text] of [
+      [["explain", "--a-shape", "3,4"], "give --b-shape too"],
+      [
+        ["explain", "--a-shape", "3,4", "--b-shape", "4,5", "--causal"],
+        "--causal does not go with --a-shape",
+      ],
+      [[...shape, "--via", "ring"], "--via goes with --ranks"],
+      [[...shape, "--ranks", "2", "--key-offset", "1"], "--key-offset does not go with --ranks"],
+    ] as const)
+      expect(await heed([...args])).toMatchObject({ code: 2, err: expect.stringContaining(text) });
+  });
+
   it("inspect lists names, dtypes, shapes, bytes, offsets and statistics", async () => {
     const { code, out } = await heed(["inspect", "qkv.safetensors", "--stats", "--json"]);
     expect(code).toBe(0);

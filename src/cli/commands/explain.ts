@@ -1,15 +1,17 @@
 /** `heed explain`: how a call would run, printed before anything is computed. */
 import { explain } from "../../attention.ts";
 import type { AttentionOptions, Problem } from "../../backend/problem.ts";
-import { shardSequence } from "../../cluster/index.ts";
-import { BYTES } from "../../core/dtype.ts";
+import { type ContextPlan, explainContext } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { explainMatmul } from "../../matmul.ts";
 import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, optionsOf, readCall } from "../support/attention-options.ts";
 import { flopsOf, problemOf } from "../support/chunked-run.ts";
-import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import {
+  dtypeOption,
+  emptyTensor,
   INPUT_HELP,
   INPUT_OPTIONS,
   readInputs,
@@ -20,72 +22,105 @@ import {
 import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { shardFigure } from "../support/ranks/shard-figure.ts";
-import { bytesText, jsonText, shapeText } from "../support/terminal.ts";
-import { integer, oneOf } from "../support/values.ts";
+import { jsonText, shapeText } from "../support/terminal.ts";
+import { integer, oneOf, shape } from "../support/values.ts";
 
-/** How ranks would share the sequence: as text and as facts; as a figure where a file is named. */
-async function sharesOf(
+/** How ranks would share the sequence; as a figure too, where a file is named. */
+async function sharedPlan(
   values: Values,
   problem: Problem,
+  operands: readonly Tensor[],
   options: AttentionOptions,
-  key: Tensor,
-  value: Tensor,
-): Promise<{ text: string; facts: object }> {
+  pass: "forward" | "backward",
+): Promise<ContextPlan> {
   const ranks = integer("ranks", values.ranks, 1, 2 ** 16);
   const cost = oneOf("cost", values.cost ?? "tiles", ["tiles", "tokens"] as const);
-  const { B, Hq, Nq, Nk, dv } = problem.shape;
+  const via = oneOf("via", values.via ?? "auto", ["auto", "gather", "ring", "resident"] as const);
+  for (const name of ["query-offset", "key-offset"])
+    if (values[name] !== undefined)
+      throw new UsageError(`--${name} does not go with --ranks: positions are those of the sequence`);
+  const { Nq, Nk } = problem.shape;
   if (Nq !== Nk)
     throw new OptionError("ranks", `--ranks shares a sequence with itself; got ${Nq} queries and ${Nk} keys`);
-  const { attnMask, isCausal } = options;
-  const plan = shardSequence({
-    length: Nq,
-    ranks,
-    cost,
-    batch: Math.max(1, B),
-    heads: Math.max(1, Hq),
-    ...(attnMask !== undefined && { attnMask }),
+  const { isCausal, ...call } = options;
+  const [query, key, value] = operands;
+  const plan = explainContext(ranks, query, key, value, {
+    ...call,
     isCausal: isCausal !== undefined && isCausal !== false,
+    cost,
+    via,
+    pass,
   });
-  const share = (ranks - 1) / ranks;
-  const both = BYTES[key.dtype] * key.size + BYTES[value.dtype] * value.size;
-  const bytes = {
-    forward: Math.round(both * share),
-    backward: Math.round(2 * both * share),
-    decode: (ranks - 1) * 4 * B * Hq * (dv + 1),
-    gathered: both,
-  };
-  const lines = String(plan)
-    .split("\n")
-    .map((line, n) => `${(n === 0 ? "ranks" : "").padEnd(8)}${line}`);
-  lines.push(
-    `${"bytes".padEnd(8)}a rank sends ${bytesText(bytes.forward)} forwards, ${bytesText(bytes.backward)} backwards (gather or ring); ${bytesText(bytes.decode)} a token when decoding (resident)`,
-    `${"".padEnd(8)}gather holds ${bytesText(bytes.gathered)} of keys and values on each rank, ring ${bytesText(Math.round((2 * bytes.gathered) / ranks))}`,
-  );
   const output = values.output as string | undefined;
   if (output !== undefined) {
     if (!/\.svg$/i.test(output))
       throw new UsageError(`--output must end in .svg, got ${JSON.stringify(output)}`);
     await checkPlace(output);
-    await save(output, new TextEncoder().encode(shardFigure(plan, problem)));
+    await save(output, new TextEncoder().encode(shardFigure(plan.shards, problem)));
   }
-  const ranges = Array.from({ length: ranks }, (_, rank) => plan.ranges(rank));
-  const { kind, costs, imbalance } = plan;
-  return { text: lines.join("\n"), facts: { kind, ranges, tiles: costs, imbalance, bytes } };
+  return plan;
 }
+
+/** A plan over ranks as JSON. */
+function sharedFacts({ shards, via, tiles, shares, bytes, slowest }: ContextPlan): object {
+  const ranges = Array.from({ length: shards.ranks }, (_, rank) => shards.ranges(rank));
+  return { kind: shards.kind, ranges, tiles, shares, imbalance: shards.imbalance, via, bytes, slowest };
+}
+
+/** Options of a matrix product; those beside them that a product takes too. */
+const PRODUCT = ["a-shape", "b-shape", "transpose-a", "transpose-b"];
+const WITH_PRODUCT = [...PRODUCT, ...Object.keys(ENGINE_OPTIONS), "dtype", "json"];
+
+/** The plan of a matrix product, where one is asked for. */
+function explainProduct(values: Values, positionals: readonly string[], io: Io): number | undefined {
+  const given = PRODUCT.find((name) => values[name] !== undefined);
+  if (given === undefined) return undefined;
+  for (const name of ["a-shape", "b-shape"])
+    if (values[name] === undefined)
+      throw new UsageError(`--${given} is of a matrix product: give --${name} too`);
+  if (positionals.length > 0)
+    throw new UsageError(`--${given} stands in place of files; got ${positionals[0]} as well`);
+  const other = Object.keys(values).find(
+    (name) => values[name] !== undefined && !WITH_PRODUCT.includes(name),
+  );
+  if (other !== undefined) throw new UsageError(`--${other} does not go with --${given}: it is of attention`);
+  const dtype = dtypeOption(values);
+  const [a, b] = ["a-shape", "b-shape"].map((name) => emptyTensor(shape(name, values[name]), dtype));
+  const plan = explainMatmul(a, b, {
+    transposeA: values["transpose-a"] === true,
+    transposeB: values["transpose-b"] === true,
+  });
+  const operand = (t: Tensor) => ({ shape: t.shape, dtype: t.dtype });
+  if (values.json) io.stdout.write(jsonText({ a: operand(a), b: operand(b), plan }));
+  else io.stdout.write(`${operandLines({ a, b })}\n${plan}\n`);
+  return EXIT.ok;
+}
+
+const operandLines = (operands: Readonly<Record<string, Tensor>>): string =>
+  Object.entries(operands)
+    .map(([name, t]) => `${name.padEnd(8)}${shapeText(t.shape)} ${t.dtype}`)
+    .join("\n");
 
 export const command: Command = {
   name: "explain",
   summary: "print how a call would run, without running it",
   usage: `heed explain --shape B,H,N,d [OPTIONS]
     heed explain FILE [OPTIONS]
-    heed explain QUERY.npy KEY.npy VALUE.npy [OPTIONS]`,
+    heed explain QUERY.npy KEY.npy VALUE.npy [OPTIONS]
+    heed explain --a-shape M,K --b-shape K,N [OPTIONS]`,
   options: {
     ...SHAPE_OPTIONS,
     ...INPUT_OPTIONS,
     ...CALL_OPTIONS,
     ...ENGINE_OPTIONS,
+    backward: { type: "boolean" },
     ranks: { type: "string" },
     cost: { type: "string" },
+    via: { type: "string" },
+    "a-shape": { type: "string" },
+    "b-shape": { type: "string" },
+    "transpose-a": { type: "boolean" },
+    "transpose-b": { type: "boolean" },
     output: { type: "string", short: "o" },
     json: { type: "boolean" },
   },
@@ -94,8 +129,14 @@ export const command: Command = {
     ...INPUT_HELP,
     ...CALL_HELP,
     ...ENGINE_HELP,
+    backward: "the backward pass of the call",
     ranks: "N  also how N machines would share the sequence (docs/09-cluster.md)",
     cost: "WHAT  what ranks share equally: tiles that the mask lets be seen (default), or tokens",
+    via: "WAY  with --ranks: gather, ring, resident or auto (default)",
+    "a-shape": "M,K  a matrix product in place of attention: the shape of a, batch axes first",
+    "b-shape": "K,N  the shape of b",
+    "transpose-a": "a is given as K,M",
+    "transpose-b": "b is given as N,K, as PyTorch stores linear weights",
     output: "PLAN.svg  with --ranks: the shares as a figure",
     json: "the plan as a JSON object",
   },
@@ -105,33 +146,37 @@ export const command: Command = {
     "heed explain --shape 1,12,4096,64 --causal --window 256,0",
     "heed explain --query-shape 1,32,1,128 --key-shape 1,8,4096,128 --causal=lower-right",
     "heed explain qkv.npz --mask pad.npy --json",
+    "heed explain --shape 1,12,4096,64 --causal --backward",
+    "heed explain --a-shape 8,128,384 --b-shape 1536,384 --transpose-b",
     "heed explain --shape 1,12,8192,64 --causal --ranks 8 -o plan.svg",
   ],
   async run(values, positionals, io) {
+    const product = explainProduct(values, positionals, io);
+    if (product !== undefined) return product;
     const inputs = shapedInputs(values, positionals) ?? (await readInputs(values, positionals, io));
     const { query, key, value, file } = inputs;
     const call = await readCall(values, io, file);
     await file?.close();
     if (values.ranks === undefined)
-      for (const name of ["cost", "output"])
+      for (const name of ["cost", "via", "output"])
         if (values[name] !== undefined) throw new UsageError(`--${name} goes with --ranks`);
+    const pass = values.backward === true ? "backward" : "forward";
     const problem = problemOf("heed explain", query, key, value, call);
     const options = optionsOf(call, problem.shape);
-    const plan = explain(query, key, value, options);
-    const shares =
-      values.ranks === undefined ? undefined : await sharesOf(values, problem, options, key, value);
+    const plan = explain(query, key, value, { ...options, pass });
+    const shared =
+      values.ranks === undefined
+        ? undefined
+        : await sharedPlan(values, problem, [query, key, value], options, pass);
     if (values.json) {
       const operand = ({ shape, dtype }: typeof query) => ({ shape, dtype });
       const three = { query: operand(query), key: operand(key), value: operand(value) };
-      io.stdout.write(
-        jsonText({ ...three, flops: flopsOf(problem), plan, ...(shares && { ranks: shares.facts }) }),
-      );
+      const flops = (pass === "backward" ? 2.5 : 1) * flopsOf(problem);
+      io.stdout.write(jsonText({ ...three, flops, plan, ...(shared && { ranks: sharedFacts(shared) }) }));
       return EXIT.ok;
     }
-    const lines = Object.entries({ query, key, value }).map(
-      ([name, t]) => `${name.padEnd(8)}${shapeText(t.shape)} ${t.dtype}`,
-    );
-    io.stdout.write(`${lines.join("\n")}\n${plan}\n${shares ? `${shares.text}\n` : ""}`);
+    const ranks = shared ? `\n${shared}\n` : "";
+    io.stdout.write(`${operandLines({ query, key, value })}\n${plan}\n${ranks}`);
     return EXIT.ok;
   },
 };

@@ -107,29 +107,29 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
   const key = read("key-shape") ?? every;
   if (query === undefined || key === undefined)
     throw new UsageError("give --shape, or both --query-shape and --key-shape");
-  const dtype: DType = oneOf("dtype", values.dtype ?? "float32", [
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-  ] as const);
+  const dtype = dtypeOption(values);
   const value = read("value-shape") ?? key;
   const made = new Map<string, Tensor>();
   const empty = (axes: readonly number[]): Tensor => {
-    const known = made.get(axes.join());
-    if (known !== undefined) return known;
-    try {
-      const tensor = zeros(axes, dtype);
-      made.set(axes.join(), tensor);
-      return tensor;
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new UnsupportedError(
-        "memory",
-        `[${axes.join(", ")}] ${dtype} is more than this process can hold`,
-        { shape: axes },
-      );
-    }
+    const tensor = made.get(axes.join()) ?? emptyTensor(axes, dtype);
+    made.set(axes.join(), tensor);
+    return tensor;
   };
   return { query: empty(query), key: empty(key), value: empty(value) };
+}
+
+/** The dtype that shapes stand for. */
+export const dtypeOption = (values: Values): DType =>
+  oneOf("dtype", values.dtype ?? "float32", ["float32", "float64", "float16", "bfloat16"] as const);
+
+/** A tensor of zeros, or an error that says that it does not fit. */
+export function emptyTensor(axes: readonly number[], dtype: DType): Tensor {
+  try {
+    return zeros(axes, dtype);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UnsupportedError("memory", `[${axes.join(", ")}] ${dtype} is more than this process can hold`, {
+      shape: axes,
+    });
+  }
 }
