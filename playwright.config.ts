@@ -2,6 +2,7 @@
  * The browser tests (`*.spec.mjs`), on the built package in the Chromium of this machine; Playwright downloads none.
  * `npx playwright test lines` runs one file, `-g "words"` the tests with that text in their names, `--trace on` records every step.
  */
+import { availableParallelism } from "node:os";
 import { defineConfig } from "@playwright/test";
 import { chromiumOptions } from "./tests/platforms/chromium.mjs";
 
@@ -14,7 +15,8 @@ export default defineConfig({
   outputDir: "./tmp/browser-tests",
   // Each worker has its own server, each test its own browser context.
   fullyParallel: true,
-  workers: "100%",
+  // Pages wait for frames: keyboard, print and values take 63 s with two workers on two cores, 52 s with three, 57 s with four.
+  workers: Math.ceil(1.5 * availableParallelism()),
   timeout: 180_000,
   // A test that fails runs once more to record a trace, and counts as failed whatever the second run gives. Recording each
   // test would take half as much time again (keyboard and print: 55 s without, 85 s with).

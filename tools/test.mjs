@@ -31,39 +31,70 @@ const began = Date.now();
 const heading = (title) => say(`\n── ${title} (${((Date.now() - began) / 1000).toFixed(0)} s)`);
 
 /**
- * Runs one of the plain scripts, which ends with a closing line, and adds its counts.
- * @param {string} name
- * @param {string} node
+ * Runs a program and resolves to its exit status and its output, which is shown at once or, where several programs run side
+ * by side, in one piece when it ends.
+ * @param {string} command
  * @param {string[]} argv
- * @param {number} timeout seconds after which it counts as hanging
- * @returns {Promise<void>}
+ * @param {{ timeout?: number, title?: string }} [options] timeout in seconds; title: heads the output that is shown in one piece
+ * @returns {Promise<{ status: number | null, text: string, late: boolean }>}
  */
-function script(name, node, argv, timeout) {
+function output(command, argv, { timeout = 600, title } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(node, argv, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-    let text = "";
+    const started = Date.now();
+    const child = spawn(command, argv, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    let [text, shown] = ["", ""];
     let late = false;
     const timer = setTimeout(() => {
       late = true;
       child.kill("SIGKILL");
     }, timeout * 1000);
+    const show = (/** @type {string} */ chunk) => {
+      if (title === undefined) process.stderr.write(chunk);
+      else shown += chunk;
+    };
     child.stdout.setEncoding("utf8").on("data", (chunk) => {
       text += chunk;
-      process.stderr.write(chunk);
+      show(chunk);
     });
+    child.stderr.setEncoding("utf8").on("data", show);
     child.on("error", (error) => {
       text += error.message;
+      show(error.message);
     });
-    child.on("close", (code) => {
+    child.on("close", (status) => {
       clearTimeout(timer);
-      const before = tally.failed;
-      const closed = tally.add(text);
-      if (late) tally.check(name, `had not ended by itself after ${timeout} s`);
-      else if (!closed) tally.check(name, `ended with status ${code} and no closing line`);
-      else if (code !== 0 && tally.failed === before) tally.check(name, `ended with status ${code}`);
-      resolve();
+      if (title !== undefined)
+        process.stderr.write(`· ${title} (${((Date.now() - started) / 1000).toFixed(0)} s)\n${shown}`);
+      resolve({ status, text, late });
     });
   });
+}
+
+/**
+ * Runs one of the plain scripts, which ends with a closing line, and adds its counts.
+ * @param {string} name
+ * @param {string} node
+ * @param {string[]} argv
+ * @param {number} timeout seconds after which it counts as hanging
+ * @param {string} [title] see `output`
+ */
+async function script(name, node, argv, timeout, title) {
+  const { status, text, late } = await output(node, argv, { timeout, title });
+  const before = tally.failed;
+  const closed = tally.add(text);
+  if (late) tally.check(name, `had not ended by itself after ${timeout} s`);
+  else if (!closed) tally.check(name, `ended with status ${status} and no closing line`);
+  else if (status !== 0 && tally.failed === before) tally.check(name, `ended with status ${status}`);
+}
+
+/**
+ * A check that a program's exit status decides.
+ * @param {string} name
+ * @param {string[]} argv of the pinned Node
+ */
+async function check(name, argv) {
+  const { status } = await output(node, argv, { title: name });
+  tally.check(name, status === 0 ? "" : `it ended with status ${status} (see above)`);
 }
 
 /**
@@ -87,6 +118,12 @@ function vitest(name, env) {
   } else tally.check(name, `Vitest ended with status ${status} and wrote no report`);
   rmSync(folder, { recursive: true, force: true });
 }
+
+/**
+ * Random calls on the built package: a third of those on the source, where every level and thread count has its share. What
+ * compiles to dist/ is the same code, so this run looks for what the build breaks.
+ */
+const SAMPLE = { HEED_CASES: process.env.HEED_CASES ?? "1000" };
 
 /** Runs Playwright on the browser tests and adds what its JSON report counts. */
 async function playwright() {
@@ -120,22 +157,18 @@ const builtStatus = run(node, [at("tools/build.mjs")]);
 tally.check("build", builtStatus === 0 ? "" : "tsc found errors (see above)");
 const built = builtStatus === 0;
 
-if (parts.includes("types")) {
-  heading("types: tsc --noEmit");
-  const status = run(node, [at("node_modules/typescript/bin/tsc"), "--noEmit", "-p", at("tsconfig.json")]);
-  tally.check("types", status === 0 ? "" : "tsc found errors (see above)");
-}
-
-if (parts.includes("lint")) {
-  heading("lint and import rules: biome ci");
-  const status = run(node, [at("node_modules/@biomejs/biome/bin/biome"), "ci", "--error-on-warnings", "."]);
-  tally.check("lint", status === 0 ? "" : "biome found problems (see above)");
-}
-
-if (parts.includes("docs")) {
-  heading("the API reference: every export has a doc comment");
-  const status = run(node, [at("tools/site.mjs"), "--check"]);
-  tally.check("API reference", status === 0 ? "" : "TypeDoc found problems (see above)");
+/** Checks of the source as text, each by a program of its own: they run side by side. */
+const CHECKS = new Map([
+  ["types", ["node_modules/typescript/bin/tsc", "--noEmit", "-p", at("tsconfig.json")]],
+  ["lint", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "."]],
+  ["docs", ["tools/site.mjs", "--check"]],
+]);
+const checks = [...CHECKS].filter(([name]) => parts.includes(name));
+if (checks.length > 0) {
+  heading(
+    `${checks.map(([name]) => name).join(", ")}: tsc --noEmit; biome ci; every export has a doc comment`,
+  );
+  await Promise.all(checks.map(([name, [program, ...argv]]) => check(name, [at(program), ...argv])));
 }
 
 if (parts.includes("source")) {
@@ -147,32 +180,44 @@ if (parts.includes("source")) {
 
 if (parts.includes("built")) {
   heading("the suite on the built package");
-  if (built) vitest("suite on the built package", { TEST_BUILT: "1" });
+  if (built) vitest("suite on the built package", { TEST_BUILT: "1", ...SAMPLE });
   else tally.skip("the suite on the built package", "the build failed");
 }
 
-if (parts.includes("platforms")) {
-  for (const major of NODES.keys()) {
-    heading(`the built package on Node ${major}`);
-    const binary = built ? toolchain(major) : undefined;
-    if (binary === undefined) {
-      const why = built
-        ? `no Node ${major} for ${process.platform} ${process.arch} on npm`
-        : "the build failed";
-      tally.skip(`the built package on Node ${major}`, why);
-      continue;
-    }
-    const smoke = at("tests/platforms/smoke.mjs");
-    await script(`Node ${major}`, binary, [smoke], 180);
-    if (major === 20)
-      await script("Node 20, relaxed SIMD", binary, ["--experimental-wasm-relaxed-simd", smoke], 180);
-    await script(`Node ${major}, command line`, binary, [at("tests/platforms/command.mjs")], 180);
-    if (major >= 24) {
-      // Reads files and starts threads; everything else (writing, processes, from Node 25 on the network) is refused.
-      const allowed = ["--permission", `--allow-fs-read=${root}`, "--allow-worker"];
-      await script(`Node ${major}, permissions`, binary, [...allowed, smoke], 180);
-    }
+/** The built package on one Node. @param {number} major */
+async function platform(major) {
+  const binary = built ? toolchain(major) : undefined;
+  if (binary === undefined) {
+    const why = built
+      ? `no Node ${major} for ${process.platform} ${process.arch} on npm`
+      : "the build failed";
+    tally.skip(`the built package on Node ${major}`, why);
+    return;
   }
+  const smoke = at("tests/platforms/smoke.mjs");
+  const run = (/** @type {string} */ name, /** @type {string[]} */ ...argv) =>
+    script(name, binary, argv, 300, name);
+  await run(`Node ${major}`, smoke);
+  if (major === 20) await run("Node 20, relaxed SIMD", "--experimental-wasm-relaxed-simd", smoke);
+  await run(`Node ${major}, command line`, at("tests/platforms/command.mjs"));
+  // Reads files and starts threads; everything else (writing, processes, from Node 25 on the network) is refused.
+  if (major >= 24)
+    await run(
+      `Node ${major}, permissions`,
+      "--permission",
+      `--allow-fs-read=${root}`,
+      "--allow-worker",
+      smoke,
+    );
+}
+
+if (parts.includes("platforms")) {
+  heading(`the built package on Node ${[...NODES.keys()].join(", ")}`);
+  const waiting = [...NODES.keys()];
+  const lane = async () => {
+    for (let major = waiting.shift(); major !== undefined; major = waiting.shift()) await platform(major);
+  };
+  await Promise.all([lane(), lane()]);
 }
 
 if (parts.includes("browser")) {
