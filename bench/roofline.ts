@@ -261,7 +261,7 @@ export async function peak(
   }
 }
 
-/** Sizes read, in bytes a thread, and where they lie on most machines. */
+/** Sizes read, in bytes a thread, and the cache that fits them on most machines. */
 export const SIZES: readonly { readonly name: string; readonly bytes: number }[] = [
   { name: "512 KiB a thread (second cache)", bytes: 2 ** 19 },
   { name: "8 MiB a thread (third cache)", bytes: 2 ** 23 },
@@ -276,7 +276,7 @@ export interface Ceiling {
   readonly best: number;
 }
 
-/** All ceilings of some threads; `wide` too where asked for and there. */
+/** All ceilings of some threads; `wide` too if requested and there. */
 export async function roofline(threads: number, options: { wide?: boolean } = {}): Promise<Ceiling[]> {
   const rig = await new Rig(threads, options.wide ?? false).ready();
   const flops = (["fma", "mul+add", "fma wide"] as const)

@@ -31,7 +31,7 @@ const bytes = writeSafetensors(
 );
 await saveFile(path, bytes);
 
-// Only the header is read here, then only the bytes of the rows asked for.
+// Only the header is read here, then only the bytes of the requested rows.
 const file = await openSafetensors(path);
 for (const [name, { dtype, shape, start, end }] of file.tensors)
   console.log(`${name} [${shape.join(", ")}] ${dtype}, bytes ${start} to ${end}`);

@@ -21,9 +21,9 @@ import { forwardBackend, type PrintablePlan, planOf, sameDevice, weightsBackend 
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
   /** [..., Hq, Nq, dv] in the query's dtype; [..., Nq, Hq, dv] in layout `bshd`. */
   readonly output: Tensor<D>;
-  /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq], float32 (float64 in float64 calls). */
+  /** Natural log of Σ exp over the inputs of softmax, [..., Hq, Nq], float32 (float64 in float64 calls). */
   readonly lse: Tensor<LseDType<D>>;
-  /** Where asked for with `returnWeights`: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
+  /** Returned with `returnWeights`: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
   readonly weights?: Tensor<D>;
 }
 

@@ -41,7 +41,7 @@ export interface AttentionGradients<
   readonly dSlopes?: Tensor;
   /** Of the table of `relativeBias`. */
   readonly dTable?: Tensor;
-  /** Of every table of floats the score changes read, in order of appearance: slopes and relative tables among them. */
+  /** Of every table of floats the score mods read, in order of appearance: slopes and relative tables among them. */
   readonly dTables?: readonly Tensor[];
 }
 

@@ -137,9 +137,9 @@ describe("masks as people write them", () => {
       call({ attnMask: causal }),
     ],
     "a name": ["mask", /a mask such as causal\(\).*got "causal"/, call({ attnMask: "causal" })],
-    "a score change": ["mask", /goes into scoreMod/, call({ attnMask: alibi([1, 2]) })],
+    "a score mod": ["mask", /goes into scoreMod/, call({ attnMask: alibi([1, 2]) })],
     "a mask of another copy of heed": ["mask", /another copy of heed/, call({ attnMask: { ...causal() } })],
-    "a score change of another copy": [
+    "a score mod of another copy": [
       "score-mod",
       /another copy of heed/,
       call({ scoreMod: { ...alibi([1, 2]) } }),

@@ -212,7 +212,7 @@ describe("the words of a page", () => {
     expect(listed).toEqual(chapters);
   });
 
-  it("docs/03-masks.md has a row for every mask and score change", () => {
+  it("docs/03-masks.md has a row for every mask and score mod", () => {
     const exported = [...read("src/masks/index.ts").matchAll(/export \{([^}]*)\}/g)]
       .flatMap(([, names]) => names.split(","))
       .map((name) => name.trim())

@@ -44,7 +44,7 @@ export const FAULTS = [
   // plan
   { name: "lower-right aligned to the wrong side", file: "src/backend/positions.ts", find: '"lower-right" ? at + Nk - Nq : at', put: '"lower-right" ? at + Nq - Nk : at', tests: [DOOR, SWEEPS] },
   { name: "mask axes of length 1 are walked", file: "src/backend/problem.ts", find: "t.shape[rank - fromEnd] !== 1 ?", put: "t.shape[rank - fromEnd] !== 0 ?", tests: [DOOR] },
-  { name: "a second score change forgets the first", file: "src/backend/problem.ts", find: "withScore(change.expr, score ?? VARS.score)", put: "withScore(change.expr, VARS.score)", tests: [DOOR] },
+  { name: "a second score mod forgets the first", file: "src/backend/problem.ts", find: "withScore(change.expr, score ?? VARS.score)", put: "withScore(change.expr, VARS.score)", tests: [DOOR] },
   { name: "partial panels at the low end are dropped", file: "src/backend/tiles.ts", find: 'this.at(low, low + step) === "skip") low += step', put: 'this.at(low, low + step) !== "full") low += step', tests: ["src/backend/tiles.test.ts"] },
   { name: "the last part of split keys is lost", file: "src/backend/tiling.ts", find: "splits: Math.ceil(Nk / splitKeys)", put: "splits: Math.floor(Nk / splitKeys)", tests: ["src/backend/tiling.test.ts", SWEEPS] },
   { name: "heads that differ decode as one", file: "src/backend/tiling.ts", find: ' || uses(problem.mask, "h")', put: "", tests: [DOOR] },
@@ -58,7 +58,7 @@ export const FAULTS = [
   { name: "tanh with its limit at 4", file: "src/wasm/codegen/math.ts", find: "const TANH_LIMIT = 7.905311107635498", put: "const TANH_LIMIT = 4", tests: [STRICT] },
   { name: "values of a masked tile are read, NaN and all", file: "src/wasm/kernels/forward.ts", find: "f.when(masked, () => f.set(slow,", put: "f.when(i32.and(masked, 0), () => f.set(slow,", tests: [MASKED] },
   { name: "−∞ in a float mask does not count as hiding", file: "src/wasm/kernels/row-tile.ts", find: 'spec.tensors.includes("float") ? 0 : 1', put: "1", tests: [RANDOM] },
-  { name: "a row that sees nothing divides by 0", file: "src/wasm/kernels/row-tile.ts", find: "f.let(v128.and(f32x4.div(m.c(1), l), seen))", put: "f.let(f32x4.div(m.c(1), l))", tests: [MASKED] },
+  { name: "a fully masked row divides by 0", file: "src/wasm/kernels/row-tile.ts", find: "f.let(v128.and(f32x4.div(m.c(1), l), seen))", put: "f.let(f32x4.div(m.c(1), l))", tests: [MASKED] },
   { name: "an odd head size loses its last number", file: "src/wasm/kernels/decode.ts", find: "for (let tail = whole; tail < spec.dk; tail++)", put: "for (let tail = whole; tail < spec.dk - 1; tail++)", tests: [STRICT] },
   { name: "the last panel of keys is one short", file: "src/wasm/kernels/pack.ts", find: "f.count(column, 0, count, 1, () => {", put: "f.count(column, 1, count, 1, () => {", tests: [STRICT] },
   { name: "the old output is not rescaled", file: "src/wasm/kernels/products.ts", find: "madd(old[j], alphaOf, x)", put: "f32x4.add(old[j], x)", tests: [STRICT] },

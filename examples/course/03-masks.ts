@@ -19,7 +19,7 @@
  *    [0.14, 0.45, 0.41, 0.00],
  *    [0.68, 0.28, 0.04, 0.00]]
  *   the same by a matrix: true
- *   a row that may see nothing: 0,0,0,0
+ *   a fully masked row: 0,0,0,0
  *   scaledDotProductAttention: attnMask holds only 0 and 1
  *   nested arrays are masks too: tensor [2, 2] bool
  *   [[ true, false],
@@ -43,7 +43,7 @@ console.log(
 );
 const seen = [[true, true, true, true], [false, false, false, false], [true, true, true, true], [true, true, true, true]]; // biome-ignore format: a matrix
 const { weights } = scaledDotProductAttention(q, k, v, { attnMask: seen, returnWeights: true });
-console.log(`a row that may see nothing: ${pick(weights, 1).toArray()}`);
+console.log(`a fully masked row: ${pick(weights, 1).toArray()}`);
 
 // Added to the scores, zeros and ones would do almost nothing: heed refuses them.
 try {

@@ -1,5 +1,5 @@
 /**
- * A call resolved: shapes, masks, score changes and numbers, all checked, none of the caller's options left.
+ * A call resolved: shapes, masks, score mods and numbers, all checked, none of the caller's options left.
  * Both backends and `explain` start from here.
  */
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
@@ -214,7 +214,7 @@ function maskMember(what: string, member: unknown): Tensor | BoolExpression {
     );
   if (typeof member === "string" || typeof member === "function")
     refuse(`takes a tensor or a mask such as causal() or slidingWindow(256, 0), got ${formatValue(member)}`);
-  if (member instanceof ScoreMod) refuse("takes masks; a score change goes into scoreMod");
+  if (member instanceof ScoreMod) refuse("takes masks; a score mod goes into scoreMod");
   if (isForeign(member)) refuse(FOREIGN);
   return asTensor(name, member as TensorLike);
 }
@@ -222,7 +222,7 @@ function maskMember(what: string, member: unknown): Tensor | BoolExpression {
 const FOREIGN =
   "comes from another copy of heed (two versions installed, or one bundled twice); import it from the copy that is called";
 
-/** A mask or score change whose class is that of another copy of this module. */
+/** A mask or score mod whose class is that of another copy of this module. */
 function isForeign(x: unknown): boolean {
   if (typeof x !== "object" || x === null) return false;
   return ("op" in x && "args" in x) || ("expr" in x && isForeign(x.expr));

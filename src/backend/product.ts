@@ -143,7 +143,7 @@ export function allocateResult(product: Product): {
   return { product: { ...product, out: result.data, start: result.offset }, result };
 }
 
-/** The last two axes as rows and columns, exchanged where asked for; and the axes before them. */
+/** The last two axes as rows and columns, exchanged if requested; and the axes before them. */
 function axesOf(t: Tensor, transposed = false) {
   const n = t.shape.length;
   const [i, j] = transposed ? [n - 1, n - 2] : [n - 2, n - 1];

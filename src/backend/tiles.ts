@@ -73,7 +73,7 @@ export class TileMap {
     return found;
   }
 
-  /** Runs of the thousand rows around a block, to whole tiles: where its own can be. Found once for all of their blocks. */
+  /** Runs of the thousand rows around a block, to full tiles: where its own can be. Found once for all of their blocks. */
   private coarse(
     b: number,
     h: number,

@@ -28,7 +28,7 @@ export interface Tiling {
 
 /** Rows up to which keys are not packed: the decode kernel takes 0.8 of the forward kernel's time at 4 rows, 0.9 at 8 (measured: 12 heads, d 64, 2,048 keys). */
 const DECODE_ROWS = 4;
-/** Rows a decode task holds at most: their output stays in the first cache. */
+/** Rows a decode task holds at most: their output stays in the L1 cache. */
 const DECODE_TASK_ROWS = 16;
 /** Tasks below which the keys are split, and the fewest keys of a part. */
 const MIN_TASKS = 16;

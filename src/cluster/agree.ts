@@ -1,6 +1,6 @@
 /**
  * Do all ranks ask for the same thing? Ranks that run other versions, plans, options or dtypes would compute rubbish or wait
- * for each other for ever. So every collective call begins with a digest of what each rank is about to do; where one
+ * for each other forever. So every collective call begins with a digest of what each rank is about to do; where one
  * differs, or a rank's own arguments are wrong, every rank throws, before any work.
  */
 import { HeedError, OptionError } from "../core/errors.ts";

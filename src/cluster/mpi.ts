@@ -137,7 +137,7 @@ class MpiRank implements Communicator {
     this.#timeout = timeout;
     this.#onExit = (code) => {
       if (this.#closed) return;
-      // An uncaught error, or an exit in the middle of the job: the other ranks would wait for ever.
+      // An uncaught error, or an exit in the middle of the job: the other ranks would wait forever.
       if (code !== 0 || this.#running || this.size === 1)
         this.#binding.functions.MPI_Abort(this.#world, code || 1);
       else this.#binding.functions.MPI_Finalize();

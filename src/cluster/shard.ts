@@ -24,7 +24,7 @@ export interface ShardOptions {
   /** Tokens of the sequence. */
   readonly length: number;
   readonly ranks: number;
-  /** The mask of the attention: as `scaledDotProductAttention` takes it. Mask tensors hide no whole tiles, so they are not looked at. Default none. */
+  /** The mask of the attention: as `scaledDotProductAttention` takes it. Mask tensors hide no full tiles, so they are not looked at. Default none. */
   readonly attnMask?: AttentionOptions["attnMask"];
   /** Causal attention. Default false. */
   readonly isCausal?: boolean;
@@ -38,7 +38,7 @@ export interface ShardOptions {
 /** Positions from `from` to `to` (not included). */
 export type PositionRange = readonly [from: number, to: number];
 
-/** Rows of a tile for counting, and keys of one. Blocks are dealt in whole tiles of rows, which is what the engine computes in. */
+/** Rows of a tile for counting, and keys of one. Blocks are dealt in full tiles of rows, which is what the engine computes in. */
 const TILE_ROWS = 48;
 const TILE_KEYS = 128;
 const PANEL = 16;
@@ -219,7 +219,7 @@ export function shardSequence(options: ShardOptions): ShardPlan {
 
 const isCausalAlone = (mask: BoolExpression): boolean => textOf(mask) === textOf(causal());
 
-/** Edges of `parts` parts of equal length, at whole tiles where that is no more than a sixteenth of a part. */
+/** Edges of `parts` parts of equal length, at full tiles where that is no more than a sixteenth of a part. */
 function edges(length: number, parts: number): number[] {
   const step = length / parts >= 16 * TILE_ROWS ? TILE_ROWS : length / parts >= 64 ? 4 : 1;
   return Array.from({ length: parts + 1 }, (_, n) =>

@@ -82,7 +82,7 @@ export function recordAttention(call: AttentionCall): void {
 
 /**
  * Hands over an operation that has no derivative: a gradient that reaches one of its outputs throws, instead of being
- * dropped in silence. `advice` says what to use.
+ * dropped silently. `advice` says what to use.
  */
 export function recordWithoutDerivative(
   name: string,

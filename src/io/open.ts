@@ -31,7 +31,7 @@ export interface SafetensorsFile {
   readonly metadata: ReadonlyMap<string, string>;
   /** Dtype, shape and place of each tensor, by name; `start` and `end` count in its own shard. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** Reads one tensor, or the rows asked for, and nothing else. */
+  /** Reads one tensor, or the requested rows, and nothing else. */
   read(name: string, options?: ReadOptions): Promise<FileTensor>;
   /** Closes the files that opening opened. */
   close(): Promise<void>;

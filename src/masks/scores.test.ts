@@ -1,4 +1,4 @@
-/** Every score change against its formula, and what its builder refuses. */
+/** Every score mod against its formula, and what its builder refuses. */
 import { describe, expect, it } from "vitest";
 import { tensor } from "../core/construct.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";

@@ -77,7 +77,7 @@ describe("gradients agree with central differences", () => {
     }
   });
 
-  it("MultiHeadAttention: self, cross, kdim and vdim, grouped heads, rotary, masks, score changes, dropout", () => {
+  it("MultiHeadAttention: self, cross, kdim and vdim, grouped heads, rotary, masks, score mods, dropout", () => {
     const memory = make(2, 4, 6);
     const [k, v] = [make(2, 4, 5), make(2, 4, 3)];
     const keyMask = bool([2, 5], 1, 1, 0, 1, 1, 1, 1, 1, 0, 0);
@@ -154,7 +154,7 @@ describe("gradients agree with central differences", () => {
 });
 
 describe("behaviour", () => {
-  it("a decoder block sees no later position, an encoder block does", () => {
+  it("a decoder block attends to no later position, an encoder block does", () => {
     const moved = make(2, 5, 6);
     moved.data.set(x.data);
     for (let n = 24; n < 30; n++) moved.data[n] = 9;

@@ -65,7 +65,7 @@ export interface AttendResult {
   readonly query: FloatTensor;
   readonly key: FloatTensor;
   readonly value: FloatTensor;
-  /** Where asked for: [..., H, Nq, Nk], every head its own, not averaged. */
+  /** If requested: [..., H, Nq, Nk], every head its own, not averaged. */
   readonly weights?: FloatTensor;
 }
 

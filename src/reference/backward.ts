@@ -13,7 +13,7 @@
 import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";
 
-/** Options of `forward`, and the derivative of its score change. */
+/** Options of `forward`, and the derivative of its score mod. */
 export interface BackwardOptions extends ForwardOptions {
   /** Derivative of `score` by the score it is given: f′(s). Needed where `score` is given. Default: 1. */
   readonly slope?: (s: number, i: number, j: number) => number;

@@ -9,7 +9,7 @@
  * Hessian"). A dot on a letter marks that derivative.
  *
  * Cost: plain float64 loops on one thread, about 2.5 times the multiply–adds of the reference's backward pass
- * (Nq·Nk·(6·dk + 6·dv)), one row of scores at a time, so memory is linear in Nk. Masks, dropout and score changes take
+ * (Nq·Nk·(6·dk + 6·dv)), one row of scores at a time, so memory is linear in Nk. Masks, dropout and score mods take
  * part as constants: their own tables get no second gradient.
  */
 
@@ -152,7 +152,7 @@ function vectors(x: Operand, n: number): (b: number, h: number, row: number) => 
 
 type AtCell = (b: number, h: number, i: number, j: number, score: number) => number;
 
-/** First and second derivative of the score change: 1 and 0 where there is none. */
+/** First and second derivative of the score mod: 1 and 0 where there is none. */
 function curveOf(
   score: Parameters<typeof derivative>[0] | undefined,
   offsets: Float64Array,

@@ -39,7 +39,7 @@ it("a key that is not allowed is not read, NaN or not", () => {
   expect(forward(q, broken.k, broken.v, sizes, { allowed: (_, j) => j < 3 })).toEqual(seen);
 });
 
-it("a row that sees nothing gives zeros and lse −∞", () => {
+it("a fully masked row returns zeros and lse −∞", () => {
   const { output, weights, lse } = forward(q, k, v, sizes, { allowed: (i) => i !== 1 });
   expect([...output.subarray(3, 6)]).toEqual([0, 0, 0]);
   expect([...weights.subarray(4, 8)]).toEqual([0, 0, 0, 0]);

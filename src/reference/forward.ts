@@ -77,7 +77,7 @@ export function forward(
     // 2. Softmax: p = exp(s − m) / l. Without − m a score of 710 overflows; with it the largest exponential is 1.
     let l = 0;
     for (let j = 0; j < Nk; j++) {
-      // −∞ is "not seen" (and −∞ − m would be NaN where m is −∞ too: a row that sees nothing).
+      // −∞ is "not seen" (and −∞ − m would be NaN where m is −∞ too: a fully masked row).
       p[j] = s[j] === -Infinity ? 0 : Math.exp(s[j] - m);
       l += p[j];
     }

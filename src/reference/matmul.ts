@@ -11,7 +11,7 @@ import type { ProductInto } from "../backend/product.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 
-/** Columns of C that are worked on together: their sums and four rows of B stay in the first cache. */
+/** Columns of C that are worked on together: their sums and four rows of B stay in the L1 cache. */
 const COLUMNS = 512;
 
 /** Fills the result of a product. */

@@ -86,7 +86,7 @@ it("what a step holds stays as it was when later steps come", () => {
   expect(run({ tileN: 4 }).steps[0]).toEqual(first);
 });
 
-it("a row that sees nothing, or only a late tile, stays free of NaN", () => {
+it("a fully masked row, or only a late tile, stays free of NaN", () => {
   const { steps, output, lse } = run({ tileN: 4, allowed: (i, j) => i === 1 && j > 8 });
   for (const { m, l, o, p, rescale } of steps)
     for (const list of [m, l, o, p, rescale]) expect([...list].some(Number.isNaN)).toBe(false);

@@ -4,9 +4,9 @@
  *
  *   δ = Σ p·dp = o·do       ds = p ∘ (dp − δ)       dq = scale·Σ ds·k       dk = scale·Σ ds·q       dv = Σ p·do
  *
- * (Dao 2023, FlashAttention-2, algorithm 2.) With a score change s′ = f(s), ds is multiplied by f′(s), and what the
+ * (Dao 2023, FlashAttention-2, algorithm 2.) With a score mod s′ = f(s), ds is multiplied by f′(s), and what the
  * change reads from a table gets ds·∂f; with dropout, p and dp carry the factor of the cell. A sink is one more score
- * without a value: its dp is 0. A row that sees nothing has no part in any gradient.
+ * without a value: its dp is 0. A fully masked row has no part in any gradient.
  */
 
 import type { BackwardInputs, Gradients } from "../backend/contract.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows of scores and weights of a problem, in float64: every mask, score change and dtype, one row at a time. The
+ * Rows of scores and weights of a problem, in float64: every mask, score mod and dtype, one row at a time. The
  * forward pass, the weights and the backward pass of the reference all walk them.
  */
 

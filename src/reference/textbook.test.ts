@@ -32,7 +32,7 @@ it("without the scale, weights of unit-variance vectors pile up on one key", () 
   expect(Math.max(...forward(query, key, value, many).weights)).toBeLessThan(0.5);
 });
 
-it("with −1e9 a row that sees nothing gets the mean of what it must not see", () => {
+it("with −1e9 a fully masked row gets the mean of what it must not see", () => {
   const allowed = (i: number) => i !== 0;
   expect(finiteMask(q, k, v, sizes, { allowed }).output[0]).toBeCloseTo(7 / 3, 15);
   expect(forward(q, k, v, sizes, { allowed }).output[0]).toBe(0);

@@ -30,7 +30,7 @@ export function unscaled(
 /**
  * Masked scores set to −1e9 instead of −∞.
  *
- * Three failures. A row that sees nothing has all scores at −1e9: softmax gives 1/Nk each, the mean of everything it
+ * Three failures. A fully masked row has all scores at −1e9: softmax gives 1/Nk each, the mean of everything it
  * was not to see, instead of 0. Real scores below −1e9 lose to the masked ones. And a masked key or value is still
  * read: NaN in padding makes 0·NaN = NaN of the whole row. (In float16, −1e9 is not even a number: it is −∞.)
  */

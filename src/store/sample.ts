@@ -2,7 +2,7 @@
  * Small bundles whose every head is known, for samples, lessons and tests: queries and keys are planted so that each
  * head does one thing. All of it is seeded; the same kind gives the same numbers everywhere.
  *
- * Positions are told apart by waves, as in sinusoidal encodings: p(n) = (cos ωₖn, sin ωₖn) over many frequencies, so that
+ * Positions are distinguished by waves, as in sinusoidal encodings: p(n) = (cos ωₖn, sin ωₖn) over many frequencies, so that
  * p(n)·p(m) is largest at n = m and falls off around it; turning p by one step makes "the token before". Tokens are told
  * apart by seeded random directions. A bias direction lets a head fall back on the first token.
  */

@@ -1,6 +1,6 @@
 /**
  * The store itself: exact answers about single rows at once, long ones through `compute`, each asked once however many
- * wait for it. It holds the heads that were last looked at; everything else is made again when it is wanted.
+ * wait for it. It holds the heads that were last looked at; everything else is recomputed when it is wanted.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Asked, Compute } from "./compute/compute.ts";

@@ -295,7 +295,7 @@ export interface HeadStore {
   /** Where the weight of a cell comes from, line by line. */
   ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger;
 
-  /** `[Nq]`: log Σ exp over what softmax sees; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
+  /** `[Nq]`: log Σ exp over the inputs of softmax; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
   lse(ref: HeadRef, asking?: Asking): Promise<Float64Array>;
   /** The measures of a head: entropy, shares of attention, effective keys. */
   measures(ref: HeadRef, asking?: Asking): Promise<HeadMeasures>;

@@ -25,7 +25,7 @@ describe("Corpus", () => {
     expect(whole.startsWith(text)).toBe(true);
   });
 
-  test("an encoder's sequences stand between [CLS] and [SEP], with masks that a step has for ever", () => {
+  test("an encoder's sequences stand between [CLS] and [SEP], whose masks depend on the step alone", () => {
     const data = corpus(pieces, { kind: "encoder" });
     const [cls, sep, mask] = ["[CLS]", "[SEP]", "[MASK]"].map((token) => pieces.id(token));
     const [{ inputs, targets, count }] = data.batches(0);

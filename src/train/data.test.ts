@@ -103,7 +103,7 @@ describe("Windows", () => {
     for (let n = 149; n >= 0; n--) expect([...backward.sequence(n)]).toEqual(first[n]);
   });
 
-  test("the share of repeats is spans said again and again", () => {
+  test("the share of repeats is spans repeated several times", () => {
     const windows = new Windows(ids, spans, { window: 40, seed: 5, repeats: 0.3 });
     let repeated = 0;
     for (let n = 0; n < 1000; n++) {

@@ -6,7 +6,7 @@
  * A batch is a pure function of the seed and its number: there is no state to keep, and a run that resumes at step s
  * reads what the unbroken run would have read.
  *
- * An optional share of sequences is a span said again and again. Predicting the second copy needs a head that finds
+ * An optional share of sequences is a span repeated several times. Predicting the second copy needs a head that finds
  * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but needs longer.
  */
 import { formatValue, OptionError } from "../core/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * The table every backend and level runs: one row a case, with what it stands for. A new mask or score change needs one
+ * The table every backend and level runs: one row a case, with what it stands for. A new mask or score mod needs one
  * row in tests/support/masks.ts or tests/support/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
@@ -185,7 +185,7 @@ export const CASES: readonly Entry[] = [
     scale: 0.01,
     sinks: [9],
   }),
-  entry("sinks of −∞ and of 20, rows that see nothing", {
+  entry("sinks of −∞ and of 20, fully masked rows", {
     lengths: { N: 50 },
     sinks: [-Infinity, 20],
     masks: ["queryLengths", "keyLengths"],

@@ -99,7 +99,7 @@ function padded(mask: Tensor, Nk: number): MaskLike[] {
   return [wide, keyLengths(own)];
 }
 
-/** A score_mod graph as a score change, known by its operations. */
+/** A score_mod graph as a score mod, known by its operations. */
 function changeOf(graph: Graph) {
   const ops = graph.nodes.map((node) => node.op).join(" ");
   const [constant] = Object.values(graph.constants).map((c) => c.values[0]);

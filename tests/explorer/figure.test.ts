@@ -185,7 +185,7 @@ describe("a matrix", () => {
     expect([...rows].map(([token]) => token)).toEqual(["t0", "t1", "t2"]);
   });
 
-  it("draws nothing for no tokens, one token, and rows that see nothing", async () => {
+  it("draws nothing for no tokens, one token, and fully masked rows", async () => {
     for (const made of [{ Nq: 1 }, { Nq: 3, Nk: 1, recipe: { keyLengths: 0 } }])
       for (const view of ["matrix", "lines", "text", "atlas", "row"] as const)
         expect((await renderFigure(madeStore(made), { view })).svg).toMatch(/^<svg [^>]+>[\s\S]*<\/svg>\n$/);

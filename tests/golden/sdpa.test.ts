@@ -18,7 +18,7 @@ function compare(what: string, got: Tensor, want: Tensor, tolerance: (x: number)
   if (wrong) expect.fail(`${what}: ${wrong}`);
 }
 
-/** Rows that see nothing (lse −∞) are exactly 0. */
+/** Fully masked rows (lse −∞) are exactly 0. */
 function emptyRows(output: Tensor, weights: Tensor, lse: Tensor, layout: string | undefined) {
   const [o, w, l] = [layout === "bshd" ? output.transpose(1, 2) : output, weights, lse].map((t) =>
     t.toFloat64(),

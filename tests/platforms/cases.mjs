@@ -20,7 +20,7 @@
  * @property {number} [E] size of a value, D by default
  * @property {"float32" | "float64"} [dtype]
  * @property {number} [scale]
- * @property {number} [softcap] the soft cap the score change applies: its tanh may cost a few more roundings
+ * @property {number} [softcap] the soft cap the score mod applies: its tanh may cost a few more roundings
  * @property {(heed: any, c: Case) => object} [options] what the call gets
  * @property {(i: number, j: number) => boolean} [see] whether query i may see key j
  * @property {(s: number, h: number, i: number, j: number) => number} [score] the score after changes
@@ -73,7 +73,7 @@ export const cases = [
     see: (i, j) => j <= i + 29,
   },
   {
-    name: "causal, lower right, rows that see nothing",
+    name: "causal, lower right, fully masked rows",
     H: 1,
     Nq: 40,
     Nk: 24,

@@ -247,7 +247,7 @@ describe("heed run", () => {
     expect(readdirSync(work).sort()).toEqual([...INPUTS, "out.npz"].sort());
   });
 
-  it("empty sizes and rows that see nothing are computed like any other", async () => {
+  it("empty sizes and fully masked rows are computed like any other", async () => {
     writeFileSync(
       join(work, "e.npz"),
       await writeNpz({ q: query, k: numbers([2, 2, 0, 16], 1), v: numbers([2, 2, 0, 8], 1) }),

@@ -1,4 +1,4 @@
-/** Any call there is: one case drawn from one seed, over sizes, dtypes, views, masks, score changes and values. */
+/** Any call there is: one case drawn from one seed, over sizes, dtypes, views, masks, score mods and values. */
 import { type AttentionOptions, type MaskLike, Tensor } from "heed";
 import {
   ARRANGEMENTS,

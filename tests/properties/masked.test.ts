@@ -1,4 +1,4 @@
-/** Masked means not read, and a row that sees nothing is zero: on every level, in every way a cell can be masked. */
+/** Masked means not read, and a fully masked row is zero: on every level, in every way a cell can be masked. */
 import {
   type AttentionOptions,
   and,
@@ -103,7 +103,7 @@ for (const level of LEVELS.filter(has))
       }
     });
 
-    it("a score change to −∞ gives weight 0, as a mask would; unlike a mask it does not keep a value from being read", () => {
+    it("a score mod to −∞ gives weight 0, as a mask would; unlike a mask it does not keep a value from being read", () => {
       const change = scoreMod(({ score, k: key }) => key.lt(41).and(key.ne(7)).select(score, -Infinity));
       const got = attend(q, k, v, { scoreMod: change, returnWeights: true });
       const want = attend(q, k, v, { ...HIDE["a bool tensor"], returnWeights: true });
@@ -155,7 +155,7 @@ for (const level of LEVELS.filter(has))
       expectSame(attend(spaced(q), spaced(k), spaced(v)), attend(q, k, v));
     });
 
-    describe("a row that sees nothing gives output 0, weights 0 and lse −∞, no NaN anywhere:", () => {
+    describe("a fully masked row gives output 0, weights 0 and lse −∞, no NaN anywhere:", () => {
       for (const [name, options] of Object.entries(EMPTY)) {
         it(name, () => {
           const { output, weights, lse } = attend(q, k, v, { ...options, returnWeights: true });
@@ -175,7 +175,7 @@ for (const level of LEVELS.filter(has))
       }
     });
 
-    it("with a sink, a row that sees nothing gives output 0 and lse = sink", () => {
+    it("with a sink, a fully masked row gives output 0 and lse = sink", () => {
       const { output, lse } = attend(q, k, v, { attnMask: queryLengths(5), sinks: [1, -2, 0.5] });
       for (let head = 0; head < 6; head++) {
         expect(lse.data[head * N + 5]).toBe([1, -2, 0.5][head % 3]);

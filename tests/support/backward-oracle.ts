@@ -111,7 +111,7 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
   return largest * Nk * Nq * G < 1e36 ? tolerance : undefined;
 }
 
-/** Slope of all score changes at a score, and what an error of the score does to it; undefined where the cell is masked by a change. */
+/** Slope of all score mods at a score, and what an error of the score does to it; undefined where the cell is masked by a change. */
 function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number, d: number) {
   if (c.changes.length === 0) return { slope: 1, error: 0 };
   const at = [b, h, i + c.offsets[b], j] as const;

@@ -19,7 +19,7 @@ export interface Lengths {
 /** A cell of the scores: batch entry, query head, row of the query, key. */
 export type Rule<T> = (b: number, h: number, i: number, j: number) => T;
 
-/** A score change, and what it does. */
+/** A score mod, and what it does. */
 export interface Change {
   readonly name: string;
   readonly mod: ScoreMod;

@@ -18,7 +18,7 @@ function bucketOf(distance: number, count: number, most: number, bothWays: boole
 
 type Draw = (r: Random, lengths: Lengths) => Change;
 
-/** Every named score change and a few of one's own. */
+/** Every named score mod and a few of one's own. */
 export const CHANGES: Readonly<Record<string, Draw>> = {
   softcap(r) {
     const c = Math.fround(r.pick([0.5, 5, 30, 50]) * (1 + r.next()));

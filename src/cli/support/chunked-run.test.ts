@@ -145,7 +145,7 @@ describe("checkRows", () => {
     expect(checkRows(problem, output, 80).bounds).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("rows that see nothing must be zero", () => {
+  it("fully masked rows must be zero", () => {
     const call: Call = { ...plain, keyLengths: 0 };
     const problem = problemOf("test", ...three, call);
     const { output } = scaledDotProductAttention(...three, optionsOf(call, problem.shape));

@@ -13,7 +13,7 @@ import { hasBrowser, openBrowser } from "./browser.ts";
 import { EXIT, type Io } from "./command.ts";
 import { endsByCtrlC } from "./interrupt.ts";
 
-/** A file for the page: what it is called there, and its bytes or where they lie. */
+/** A file for the page: what it is called there, and its bytes or its path. */
 export interface ServedFile {
   readonly name: string;
   readonly source: SourceLike;

@@ -287,7 +287,7 @@ it("1,500 random numbers are within their bounds", () => {
   }
 });
 
-it("a score change of a visible score is unbounded, and its position part is bounded", () => {
+it("a score mod of a visible score is unbounded, and its position part is bounded", () => {
   const whole = { b0: 0, b1: 0, h0: 0, h1: 1, i0: 0, i1: 9, k0: 0, k1: 9, offset0: 0, offset1: 0 };
   const of = (x: Expression) => {
     const { low, high, last } = compileBounds(x)(whole);

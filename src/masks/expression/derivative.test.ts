@@ -44,7 +44,7 @@ function agrees(expr: NumberExpression): void {
 
 const values = Float64Array.from({ length: 16 }, (_, n) => Math.sin(n) + 1.5);
 
-it("every operation of a score change has the slope of central differences", () => {
+it("every operation of a score mod has the slope of central differences", () => {
   const lookUp = table({ data: values, shape: [2, 8] });
   const builds: ((v: typeof VARS) => NumberExpression)[] = [
     ({ score }) => score.mul(2).add(1).sub(0.5),

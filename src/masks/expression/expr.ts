@@ -1,10 +1,10 @@
 /**
- * The language of masks and score changes: small typed expressions over
+ * The language of masks and score mods: small typed expressions over
  *
  *   b, h   batch entry and query head          q, k   position of the query and of the key
- *   i      row of the query (q − queryOffset)  score  the score so far (score changes only)
+ *   i      row of the query (q − queryOffset)  score  the score so far (score mods only)
  *
- * A mask is a statement (true = attend), a score change a number. They are data, not callbacks: every backend
+ * A mask is a statement (true = attend), a score mod a number. They are data, not callbacks: every backend
  * compiles them into its kernel (js.ts, wasm/score.ts), and bounds.ts reads which tiles they leave empty.
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
@@ -199,7 +199,7 @@ export const VARS = /* @__PURE__ */ (() => ({
 
 /** What a mask may speak of. */
 export type MaskVars = Omit<typeof VARS, "score">;
-/** What a score change may speak of. */
+/** What a score mod may speak of. */
 export type ScoreVars = typeof VARS;
 
 /** A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
@@ -395,7 +395,7 @@ export function uses(expr: Expression, name: VarName): boolean {
   return (expr.op === "var" && expr.value === name) || expr.args.some((x) => uses(x, name));
 }
 
-/** `expr` with every `score` replaced: how score changes follow one another. */
+/** `expr` with every `score` replaced: how score mods follow one another. */
 export function withScore(expr: NumberExpression, score: NumberExpression): NumberExpression {
   return substitute(expr, new Map([[VARS.score, score]]));
 }

@@ -1,6 +1,6 @@
 /**
  * Requests to the Hugging Face hub: the list of a model's files, where a file's bytes are, and the bytes. Connections that break are
- * made again; the token goes to the endpoint alone. `pull.ts` decides what is asked for.
+ * recomputed; the token goes to the endpoint alone. `pull.ts` decides what is asked for.
  */
 import { FormatError, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { type Environment, type HubName, isCommit } from "./names.ts";

@@ -1,6 +1,6 @@
 /**
  * BERT's normaliser (google-research/bert, tokenization.py; in files: `BertNormalizer`): control characters go, white
- * space becomes spaces, CJK ideographs stand alone, accents and capitals go where asked for. Every character of the
+ * space becomes spaces, CJK ideographs stand alone, accents and capitals go if requested. Every character of the
  * result knows the character of the text it came from.
  *
  * Classes of characters are those of the engine's Unicode. Tables of other programs may be older: a sign that became

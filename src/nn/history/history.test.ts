@@ -201,7 +201,7 @@ describe("attention by features", () => {
       gradcheck({ a, b, c }, () => attend(a, b, c, { isCausal: true }).output, { most: 9 });
     });
 
-    it(`${name}: masked keys are not read, and a row that sees nothing gives zeros and no gradient`, () => {
+    it(`${name}: masked keys are not read, and a fully masked row returns zeros and no gradient`, () => {
       const [bad, worse] = [make(2, 2, 5, 4), make(2, 2, 5, 3)];
       bad.data.fill(Number.NaN, 40);
       worse.data.fill(Number.NaN, 30);
@@ -274,7 +274,7 @@ describe("attention by features", () => {
 
 describe("errors", () => {
   const [q, k] = [make(2, 3, 4), make(2, 5, 4)];
-  it("are typed and name what came", () => {
+  it("are typed and name the value passed", () => {
     expect(() => new history.LuongAttention(3, 4, { score: "dot" })).toThrow(
       /"dot" needs dq = dk, got 3 and 4/,
     );

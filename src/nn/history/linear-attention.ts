@@ -33,7 +33,7 @@ export interface LinearAttentionOptions {
 export interface LinearAttentionResult {
   /** [..., Nq, dv] */
   readonly output: FloatTensor;
-  /** Where asked for: [..., Nq, Nk]; no gradient flows through it. */
+  /** If requested: [..., Nq, Nk]; no gradient flows through it. */
   readonly weights?: FloatTensor;
 }
 

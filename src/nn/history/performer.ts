@@ -61,7 +61,7 @@ export function performerAttention(
   return featureAttention(what, left, right, value, kept, options);
 }
 
-/** How many features a head of d numbers gets where nobody says: ⌈d·ln d⌉, the order that the paper proves enough. */
+/** The number of features a head of d numbers gets where nobody says: ⌈d·ln d⌉, the order that the paper proves enough. */
 export const defaultFeatures = (d: number): number => Math.max(1, Math.ceil(d * Math.log(Math.max(d, 2))));
 
 /** φ(x) [..., N, m] of x [..., N, d], up to a factor for each row, or for each head. Rows that are not kept give zeros. */

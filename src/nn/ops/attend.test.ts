@@ -77,7 +77,7 @@ describe("gradients of attention", () => {
   });
 });
 
-it("a row that sees nothing gives zeros, and so do its gradients", () => {
+it("a fully masked row returns zeros, and so do its gradients", () => {
   const lengths = { attnMask: keyLengths([0, 5]) };
   const { outputs, gradients } = gradientsOf(
     { query, key, value },

@@ -19,9 +19,9 @@ import type { FloatTensor } from "./operand.ts";
 export interface Attended {
   /** [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
   readonly output: FloatTensor;
-  /** Natural log of Σ exp over what softmax sees, [..., Hq, Nq]. No gradient is defined through it. */
+  /** Natural log of Σ exp over the inputs of softmax, [..., Hq, Nq]. No gradient is defined through it. */
   readonly lse: FloatTensor;
-  /** Where asked for with `returnWeights`: [..., Hq, Nq, Nk] or of the chosen heads and rows. No gradient is defined through it. */
+  /** Returned with `returnWeights`: [..., Hq, Nq, Nk] or of the chosen heads and rows. No gradient is defined through it. */
   readonly weights?: FloatTensor;
 }
 

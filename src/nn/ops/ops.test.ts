@@ -349,7 +349,7 @@ describe("withRecorder", () => {
   });
 });
 
-describe("errors are typed and name what came", () => {
+describe("errors are typed and name the value passed", () => {
   const make = normals(9);
   const x = make(2, 3, 4);
   const cases: [new (...a: never[]) => Error, RegExp, () => unknown][] = [

@@ -1,5 +1,5 @@
 /**
- * Passes by heed's own compiled kernels: the recipe of a head as masks and score changes of `heed`, its rows as calls of
+ * Passes by heed's own compiled kernels: the recipe of a head as masks and score mods of `heed`, its rows as calls of
  * `scaledDotProductAttention` (for the sums) and `attentionWeights`. Many rows at once, in float32; a head in float64 is
  * computed in float64.
  */

@@ -3,7 +3,7 @@
  *
  *     s = change(q·k × scale) + bias      weight = exp(s − m) / l      m the row's maximum, l = Σ exp(s − m)
  *
- * in heed's order (scale, score changes, additive bias, mask, sink). Nothing here holds more than a row; what is masked
+ * in heed's order (scale, score mods, additive bias, mask, sink). Nothing here holds more than a row; what is masked
  * is not read. Of given weights the rows are the given numbers. `kernel.ts` runs over many rows, `ledger.ts` explains one.
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
@@ -24,7 +24,7 @@ export interface HeadData {
   /** [Nq, d] and [Nk, d], or neither. */
   readonly query?: Floats;
   readonly key?: Floats;
-  /** [Nq, Nk] as they lie in the file; uint8 means n/255. */
+  /** [Nq, Nk] as stored in the file; uint8 means n/255. */
   readonly weights?: { readonly data: TypedData; readonly dtype: WeightDType };
   /** [Nk, dv] */
   readonly value?: Floats;

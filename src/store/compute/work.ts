@@ -358,7 +358,7 @@ function cellsOf(
   };
 }
 
-/** exp(s − lse); a masked cell, and any of a row that sees nothing, weighs 0. */
+/** exp(s − lse); a masked cell, and any of a fully masked row, weighs 0. */
 function weightOf(s: number, lse: number): number {
   return s === -Infinity ? 0 : Math.exp(s - lse);
 }

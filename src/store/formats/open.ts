@@ -87,7 +87,7 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   if (first[8] === 0x7b && first.subarray(4, 8).every((x) => x === 0) && length <= source.size - 8)
     return "bundle";
   // A pickle of protocol 2 to 5 begins with PROTO and its number; torch's old files with a magic number so pickled. So does
-  // a bundle whose header is 640 bytes long: that is why bundles are told apart first.
+  // a bundle whose header is 640 bytes long: that is why bundles are distinguished first.
   if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
   if (/^(?:\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(ascii)) return "json";
   if (/\.safetensors$/i.test(name)) return "bundle";

@@ -15,7 +15,7 @@ import type { Block, Segment, Stage } from "../types.ts";
 /** What a tensor of a layer is. */
 export type Part = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
 
-/** One layer as it lies in a bag: names of its tensors. */
+/** One layer as stored in a bag: names of its tensors. */
 export interface Layer {
   readonly recipe: LayerRecipe;
   readonly parts: Readonly<Partial<Record<Part, string>>>;

@@ -16,7 +16,7 @@ export interface HeadSource {
   readonly blocks: readonly Laid[];
   /** The numbers of a head: at once where they are in memory. */
   head(ref: HeadRef): HeadData | Promise<HeadData>;
-  /** The tensors as they lie. */
+  /** The tensors as stored. */
   readonly bag: Bag;
   close(): void | Promise<void>;
 }

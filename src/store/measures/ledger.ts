@@ -92,7 +92,7 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
   const show: Show = (x, source) => num(x, source, DIGITS);
   const line: Line = (step, formula, x, source, words = {}) => {
     const [name, about, code] = STEPS[step];
-    // A row that sees nothing ends in a weight, too.
+    // A fully masked row ends in a weight, too.
     const id = step === "empty" ? "weight" : step;
     lines.push({ step: id, name, about, code, ...words, formula, value: show(x, source) });
     return x;

@@ -58,7 +58,7 @@ export interface BackwardPlan {
     readonly packKeys: Kernel;
     readonly packValues: Kernel;
   };
-  /** True where keys cannot be read as rows where they lie. */
+  /** True where keys cannot be read as rows in place. */
   readonly copyKeys: boolean;
   readonly rangeRows: number;
   readonly rangeKeys: number;
@@ -67,9 +67,9 @@ export interface BackwardPlan {
   readonly overlaps: boolean;
   /** Gradients of what was added to the scores. */
   readonly sums?: BiasGradientPlan;
-  /** Keys that are whole panels and whole strips of the register tile at once. */
+  /** Keys that are full panels and full strips of the register tile at once. */
   readonly strip: number;
-  /** Columns of keys and of values, rounded up to whole panels. */
+  /** Columns of keys and of values, rounded up to full panels. */
   readonly keyColumns: number;
   readonly valueColumns: number;
   readonly pool: PoolImage;
@@ -97,7 +97,7 @@ function stageWholeHeads(
   const most = Math.floor((bytesPerThread * threads) / 2 / Math.max(1, bytes));
   const wanted = Math.max(Math.ceil((TASKS_PER_THREAD * threads) / tasks), Math.floor(STAGE_BYTES / bytes));
   let heads = Math.max(1, Math.min(B * Hkv, most, wanted));
-  // Whole batch entries are copied as they lie.
+  // Whole batch entries are copied in place.
   if (heads > Hkv) heads -= heads % Hkv;
   return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: most > 0 };
 }

@@ -1,6 +1,6 @@
 /**
- * Where a stage of the backward pass lies in the engine's memory: operands as they lie where whole batch entries are
- * staged and their rows are whole, gathered otherwise; gradients dense, in whole panels.
+ * Where a stage of the backward pass lies in the engine's memory: operands in place where whole batch entries are
+ * staged and their rows are whole, gathered otherwise; gradients dense, in full panels.
  */
 
 import type { BackwardInputs } from "../../backend/contract.ts";

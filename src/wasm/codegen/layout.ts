@@ -170,11 +170,11 @@ export interface Workspace {
 /** Rows of a block rounded up to whole register tiles. */
 export const paddedRows = (spec: Spec): number => roundUp(spec.rowTile, spec.tile.rows);
 
-/** Value columns rounded up to whole panels. */
+/** Value columns rounded up to full panels. */
 export const paddedValue = (spec: Spec): number =>
   roundUp(spec.dv, spec.kind === "decode" ? 4 : 4 * spec.tile.vectors);
 
-/** Columns of queries and keys rounded up to whole panels. */
+/** Columns of queries and keys rounded up to full panels. */
 export const paddedKey = (spec: Spec): number => roundUp(spec.dk, panelOf(spec.tile));
 
 /** A thread's workspace for a backward kernel. */
@@ -189,7 +189,7 @@ export interface BackwardSpace {
   readonly scores: number;
   /** do·v, then the gradient of the scores. */
   readonly dScores: number;
-  /** Which cells may be seen, of a masked tile. */
+  /** Which cells are not masked, of a masked tile. */
   readonly visible: number;
   readonly sums: number;
   readonly size: number;

@@ -69,7 +69,7 @@ export interface Spec {
   /** Of a backward kernel: how the output and its gradient are stored. */
   readonly output?: StoredDType;
   readonly dOutput?: StoredDType;
-  /** Of a backward kernel: the derivative of the score change by the score, where it is not 1. */
+  /** Of a backward kernel: the derivative of the score mod by the score, where it is not 1. */
   readonly scoreDerivative?: NumberExpression;
   readonly biasGradients?: BiasGradients;
 }
@@ -115,7 +115,7 @@ export const panelOf = (tile: Tile): number => 4 * tile.vectors;
 /** `n` rounded up to a multiple of `step`. */
 export const roundUp = (n: number, step: number): number => Math.ceil(n / step) * step;
 
-/** Keys that are whole panels and whole strips of the register tile at once: products over keys and of keys both take them. */
+/** Keys that are full panels and full strips of the register tile at once: products over keys and of keys both take them. */
 export function stripOf(tile: Tile): number {
   let n = panelOf(tile);
   while (n % tile.rows !== 0) n += panelOf(tile);

@@ -220,7 +220,7 @@ describe("a key", () => {
     same({ scale: 2 }, { scale: -1 });
   });
 
-  it("tells apart what reads the pool differently: one table twice, two tables; one constant twice, two", () => {
+  it("distinguishes what reads the pool differently: one table twice, two tables; one constant twice, two", () => {
     const [a, b] = [table(ids), table(ids)];
     const differ = (x: AttentionOptions["attnMask"], y: AttentionOptions["attnMask"]) =>
       expect(keyOf(specFor({}, { attnMask: x }))).not.toBe(keyOf(specFor({}, { attnMask: y })));

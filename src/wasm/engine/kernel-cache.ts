@@ -11,7 +11,7 @@ export interface Kernel extends Runnable {
   readonly workspaceBytes: number;
 }
 
-/** Kernels kept before the longest unused goes. */
+/** Kernels kept before the least recently used is dropped. */
 const MAX_KERNELS = 256;
 let count = 0;
 

@@ -1,4 +1,4 @@
-/** Tensors in the engine's memory: used where they lie, whatever grows; given back when nothing looks at them any more. */
+/** Tensors in the engine's memory: used in place, whatever grows; freed when nothing looks at them any more. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, it } from "vitest";
@@ -37,7 +37,7 @@ const wave = (shape: number[], salt: number) => {
   );
 };
 
-it("a call takes keys and values where they lie: next to no memory more, and the same bits", () => {
+it("a call takes keys and values in place: next to no memory more, and the same bits", () => {
   const [N, d] = [4000, 64];
   const [q, k, v] = [wave([1, d], 1), wave([N, d], 2), wave([N, d], 3)];
   const want = scaledDotProductAttention(q, k, v);
@@ -80,7 +80,7 @@ it("views, steps apart or back to front, of every dtype, are read as they are", 
   }
 });
 
-it("memory goes back when a tensor is collected, and not while a view of its data is held", async () => {
+it("memory is freed when a tensor is collected, and not while a view of its data is held", async () => {
   engine();
   await collected(0);
   const before = engine().memory.resetPeak();
@@ -101,7 +101,7 @@ it("memory goes back when a tensor is collected, and not while a view of its dat
   expect(view[0]).toBe(3);
 });
 
-it("what does not fit is a typed error, and the engine goes on", () => {
+it("what does not fit is a typed error, and the engine continues", () => {
   expect(() => empty([2 ** 31])).toThrow(UnsupportedError);
   expect(() => empty([2 ** 52])).toThrow(UnsupportedError);
   const t = empty([3, 4]);

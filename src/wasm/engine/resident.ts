@@ -1,6 +1,6 @@
 /**
  * Tensors that live in the engine's memory: a call uses them where they are, so a key/value cache is not copied at each
- * step. They are ordinary tensors over a shared buffer; the region is given back when nothing looks at it any more.
+ * step. They are ordinary tensors over a shared buffer; the region is freed when nothing looks at it any more.
  */
 
 import { warnOnce } from "../../backend/settings.ts";
@@ -12,7 +12,7 @@ import { registerBuffer } from "./transfer.ts";
 const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
 
 /**
- * A zero-filled tensor in the engine's shared memory. The memory goes back when the tensor and all views of its `data`
+ * A zero-filled tensor in the engine's shared memory. The memory is freed when the tensor and all views of its `data`
  * are collected in the thread that made it; keep it there for as long as another thread uses it. Where there is no shared memory (a page that is not cross-origin
  * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
  */

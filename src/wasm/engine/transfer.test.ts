@@ -133,7 +133,7 @@ function apart(t: Tensor, r: Random): Tensor {
   return view;
 }
 
-/** The same tensor in the engine's memory, where calls use it as it lies. */
+/** The same tensor in the engine's memory, where calls use it in place. */
 function moved(t: Tensor): Tensor {
   const there = empty(t.shape, t.dtype);
   (there.data as Float32Array).set(t.data as Float32Array);

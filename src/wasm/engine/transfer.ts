@@ -1,5 +1,5 @@
 /**
- * Bringing tensors into the engine's memory: as they lie where the whole of one fits and its rows are whole, otherwise
+ * Bringing tensors into the engine's memory: in place where the whole of one fits and its rows are whole, otherwise
  * the rows of one head, gathered. Tensors that live in the engine's memory already (`empty`) are used where they are.
  */
 
@@ -78,7 +78,7 @@ export function copyIn(
   view.set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
 }
 
-/** Where an operand lies whose extent is at `target`. */
+/** Where an operand is stored whose extent is at `target`. */
 export function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
   const bytes = BYTES[x.tensor.dtype];
   return {

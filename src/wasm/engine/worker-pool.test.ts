@@ -108,7 +108,7 @@ describe("a job", () => {
     expect(memory.shared).toBe(false);
   });
 
-  it("that fails on the calling thread fails as it is, and the pool goes on", async () => {
+  it("that fails on the calling thread fails as it is, and the pool continues", async () => {
     const { memory, threads } = poolOf();
     await threads.whenReady(3, 20_000);
     threads.reserve(64, 3);

@@ -43,7 +43,7 @@ const STALL_TIMEOUT_MS = 1000;
 const STALL_TASKS = 40;
 /** Operations a millisecond that the slowest machine does: a task larger than this times STALL_TIMEOUT_MS gets more time. */
 const MIN_OPS_PER_MS = 5e5;
-/** Failures in a row, of workers as they start or of jobs, after which this process goes on with one thread. */
+/** Failures in a row, of workers as they start or of jobs, after which this process continues on one thread. */
 const MAX_FAILURES = 4;
 let failures = 0;
 /** Bytes for one kernel's code: 6 to 15 KB in all that was tried; a larger one runs on the calling thread. */

@@ -65,7 +65,7 @@ export interface PlacedProblem extends Placed {
   readonly copyRestIn: () => void;
 }
 
-/** Places a problem that fits: operands as they lie if their rows are whole, the output in its own layout. */
+/** Places a problem that fits: operands in place if their rows are whole, the output in its own layout. */
 export function placeProblem(
   memory: EngineMemory,
   regions: AllocationScope,

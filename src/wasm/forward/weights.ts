@@ -23,7 +23,7 @@ import { writeCall } from "./tasks.ts";
 interface RowTile {
   readonly row: number;
   readonly count: number;
-  /** Place of the first row among those asked for. */
+  /** Place of the first row among those requested. */
   readonly index: number;
 }
 
@@ -193,7 +193,7 @@ function settle(row: Float32Array, lse: number, sink: number | undefined): void 
   for (let k = 0; k < row.length; k++) row[k] /= sum;
 }
 
-/** Rows asked for as runs of consecutive ones, cut to the kernel's block. */
+/** Requested rows as runs of consecutive ones, cut to the kernel's block. */
 function blocksOf(rows: readonly number[], most: number): RowTile[] {
   const blocks: RowTile[] = [];
   for (let index = 0; index < rows.length; ) {

@@ -1,7 +1,7 @@
 /**
  * The rows of a block of the backward kernel: queries, dO and lse brought into the workspace, and δ = do·o.
  *
- * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row sees one key, o is
+ * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to one key, o is
  * its value to the bit, and dp − δ exactly 0.
  */
 import {
@@ -33,7 +33,7 @@ import { clear, copyRow } from "./row-tile.ts";
 
 /**
  * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
- * δ. A row that sees nothing is zero, whatever it held; so are the rows that fill the last strip.
+ * δ. A fully masked row is zero, whatever it held; so are the rows that fill the last strip.
  */
 export function loadRows(module: ModuleBuilder, spec: Spec): Func {
   const space = backwardSpaceOf(spec);
@@ -110,7 +110,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
             };
           });
           const sum = deltaOf(f, m, spec, each);
-          // A row that sees nothing may have been given any output.
+          // A fully masked row may have been given any output.
           const seen = f32x4.ne(v128.load(i32.add(stats, i32.shl(r, 2))), m.c(-Infinity));
           f.storeVector(i32.add(stats, i32.shl(r, 2)), v128.and(sum, seen), statStride(spec));
         });

@@ -131,7 +131,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         });
       }
 
-      /** The tileRow and head at hand in the words of a forward task, which masks and score changes read. */
+      /** The tileRow and head at hand in the words of a forward task, which masks and score mods read. */
       function describe(entry: Local<"i32">): void {
         set(TaskStruct.rows, rows);
         set(TaskStruct.row0, i32.add(word(BackwardStruct.row0), tileRow));
@@ -156,7 +156,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
       function visit(key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">): void {
         const width = f.int(i32.sub(end, key));
         const panels = f.int(i32.div_s(i32.add(width, panel - 1), panel));
-        // Keys as strips of the register tile; what they have beyond the panels is masked, whatever stands there.
+        // Keys as strips of the register tile; what they have beyond the panels is masked, whatever its value.
         const strips = f.int(i32.div_s(i32.add(i32.mul(panels, panel), tile.rows - 1), tile.rows));
         const columns = f.int(upTo(i32.mul(strips, tile.rows), 8));
         const groups = f.int(i32.div_s(i32.add(rows, tile.rows - 1), tile.rows));

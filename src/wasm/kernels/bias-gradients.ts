@@ -1,5 +1,5 @@
 /**
- * Gradients of what was added to the scores, from ds of a tile (before the derivative of the score change):
+ * Gradients of what was added to the scores, from ds of a tile (before the derivative of the score mod):
  *
  *   float masks       ds of each cell; its sum over rows or over keys where the mask was broadcast along them
  *   tables            Σ ds·∂score/∂entry, of a whole row where the entry is one for the row, else cell by cell

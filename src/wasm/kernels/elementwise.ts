@@ -49,7 +49,7 @@ interface Kit {
   readonly each: Each;
 }
 
-/** σ(z) and, where asked for, 1 − σ(z). */
+/** σ(z) and, if requested, 1 − σ(z). */
 function sigmoidOf({ f, m, each }: Kit, z: Pair) {
   const base = m.c(-Math.LOG2E);
   const powers = each(z, (x) => f32x4.mul(f32x4.abs(x), base));

@@ -3,7 +3,7 @@
  *
  *   C[M, E] += factor·A·B      A read along its rows (dQ += dS·K) or down its columns (dV += Pᵀ·dO, dK += dSᵀ·Q)
  *
- * A is a tile of scores, rows `keyTile` numbers apart; B has rows of any stride; C lies dense, in whole panels. The same
+ * A is a tile of scores, rows `keyTile` numbers apart; B has rows of any stride; C lies dense, in full panels. The same
  * register tile as in products.ts: the sum over the inner dimension starts at 0 and is added to C once.
  */
 import {
@@ -25,7 +25,7 @@ export interface ProductUpdate {
   readonly name: string;
   /** True where the rows of C are columns of A. */
   readonly transposed: boolean;
-  /** Columns of C, in whole panels. */
+  /** Columns of C, in full panels. */
   readonly columns: number;
   /** Byte offset from `factors` of what the product is multiplied by; undefined for 1. */
   readonly factor?: number;
@@ -96,7 +96,7 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
 }
 
 /**
- * The same over the cells that may be seen alone: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
+ * The same over the unmasked cells alone: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
  * lies as A and holds 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
  * same bits.
  */

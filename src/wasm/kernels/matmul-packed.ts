@@ -34,7 +34,7 @@ export const PackedProductStruct = {
   /** The first panel of B. */
   b: 8,
   rows: 12,
-  /** Columns of C, rounded up to whole panels. */
+  /** Columns of C, rounded up to full panels. */
   columns: 16,
   depth: 20,
   c: 24,

@@ -6,8 +6,8 @@
  *     for each panel of B [k][columns of a register tile]:                        packed before, or here
  *       for each strip: a register tile of sums, from 0 in order of k; C = C + sums
  *
- * Both operands are read strictly in order, A broadcast number by number. C has whole tiles: rows and columns past its
- * last are written too, and nobody reads them. Operands may lie along K or across it, so no transpose is ever made.
+ * Both operands are read strictly in order, A broadcast number by number. C has full tiles: rows and columns past its
+ * last are written too, and never read. Operands may lie along K or across it, so no transpose is ever made.
  */
 import {
   type Func,
@@ -53,7 +53,7 @@ export const ProductStruct = {
   aRow: 8,
   aDeep: 12,
   aAcross: 16,
-  /** First panel of packed B and bytes from panel to panel; or, where `b` is 0, B as it lies. */
+  /** First panel of packed B and bytes from panel to panel; or, where `b` is 0, B in place. */
   b: 20,
   bPanel: 24,
   bSource: 28,

@@ -1,6 +1,6 @@
 /**
  * Packing: keys into panels [panel][d][columns], so that the score product reads them in order; values, where they need
- * it, into float32 rows padded to whole panels. Done once for each key head, shared by all query heads of the group.
+ * it, into float32 rows padded to full panels. Done once for each key head, shared by all query heads of the group.
  */
 import {
   type FunctionBuilder,

@@ -83,7 +83,7 @@ export function beginRows(
 
 /** A tile of keys whose scores are computed. */
 export interface ScoreTile {
-  /** First key, number of keys, and number of columns: keys rounded up to whole panels. */
+  /** First key, number of keys, and number of columns: keys rounded up to full panels. */
   readonly key: Local<"i32">;
   readonly width: Local<"i32">;
   readonly columns: Local<"i32">;

@@ -1,6 +1,6 @@
 /**
- * The scores of a row changed and masked, two vectors of keys at a time: score changes, float masks added, and which
- * cells may be seen. Forward, weights and backward kernels all walk their rows with it; what becomes of a score
+ * The scores of a row changed and masked, two vectors of keys at a time: score mods, float masks added, and which
+ * cells are not masked. Forward, weights and backward kernels all walk their rows with it; what becomes of a score
  * afterwards is theirs.
  */
 
@@ -78,7 +78,7 @@ export class ScoreRow {
   }
 
   /**
-   * Changes the scores of both vectors in place. `allowed` says which cells may be seen, undefined where all may; `slope`
+   * Changes the scores of both vectors in place. `allowed` says which cells are not masked, undefined where all may; `slope`
    * is the derivative of the change, `slopes` and `indices` are those of the spec's sums, where it has them.
    */
   change(

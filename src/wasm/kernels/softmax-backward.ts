@@ -4,8 +4,8 @@
  *
  *   p = e^(s − lse)      ds = p ∘ (dp − δ),  δ = do·o of the row      with dropout, p and dp carry the factor of the cell
  *
- * p takes the place of s, ds that of dp, multiplied by the derivative of the score change where there is one. Where a
- * cell is masked both are 0, whatever stood there. A row that sees nothing has −lse = −∞ by the time it gets here, so
+ * p takes the place of s, ds that of dp, multiplied by the derivative of the score mod where there is one. Where a
+ * cell is masked both are 0, whatever their values were. A fully masked row has −lse = −∞ by the time it gets here, so
  * its weights are 0.
  */
 import {
@@ -30,7 +30,7 @@ import { beginDropout } from "./softmax.ts";
 /**
  * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
  * holds −lse and δ of each row. The masked variant asks the mask of columns `from` … `to` and leaves in `kept` which
- * cells may be seen.
+ * cells are not masked.
  */
 export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));

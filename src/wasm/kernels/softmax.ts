@@ -345,7 +345,7 @@ export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
 
 /**
  * finishedWeights(task, s, lse, rows, row, key, columns, out, outRow): the finished weights e^(s − lse) of a tile,
- * written to rows of `out`. A row that sees nothing has lse −∞ and weights 0.
+ * written to rows of `out`. A fully masked row has lse −∞ and weights 0.
  */
 export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
   return module.func(

@@ -117,7 +117,7 @@ it("memory beyond the operands stays bounded, for thin products and many small o
   }
 }); // biome-ignore format: rows of sizes
 
-it("keys tell kernels apart, and sizes are not in them", () => {
+it("keys distinguish kernels, and sizes are not in them", () => {
   const spec = { fused: true, wide: false, tile: tileFor("relaxed"), a: "float32", b: "float32", shared: true } as const;
   expect(productKey(spec)).toMatch(/^matmul fma \dx\d f32$/);
   const others = [

@@ -278,7 +278,7 @@ export function fillPackedProduct(
   }
 }
 
-/** Where the result is written in place: whole panels, and padding after it for the last strip. */
+/** Where the result is written in place: full panels, and padding after it for the last strip. */
 function resultAddress(memory: EngineMemory, { M, weight: { shape }, out }: PackedProduct, strip: number) {
   const padded = M === 1 ? STRIP_ROWS * shape[0] >= PACKED_COLUMNS : shape[0] % PACKED_COLUMNS === 0;
   return padded && strip <= STRIP_ROWS ? addressOf(memory, out) : undefined;

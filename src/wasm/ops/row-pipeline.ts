@@ -15,7 +15,7 @@ export interface RowArray {
   readonly data: Float32Array | Int32Array;
   /** Numbers of a row. */
   readonly width: number;
-  /** Rows are filled up to whole vectors in the engine's memory, with this number. Default: they follow on from each other. */
+  /** Rows are padded to whole vectors in the engine's memory, with this number. Default: they follow on from each other. */
   readonly padValue?: number;
 }
 
@@ -48,7 +48,7 @@ const roundUpToVector = (width: number): number => Math.ceil(width / 4) * 4;
 const strideOf = ({ width, padValue }: RowArray): number =>
   padValue === undefined ? width : roundUpToVector(width);
 
-/** An array in the engine's memory: copied to or from one of two places by turns, or where it starts as it lies. */
+/** An array in the engine's memory: copied to or from one of two places alternately, or where it starts in place. */
 interface Placed {
   readonly at?: readonly number[];
   readonly start?: number;
