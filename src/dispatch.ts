@@ -13,7 +13,7 @@ import type { Arena } from "./core/arena.ts";
 import { type Device, isDeviceData } from "./core/device.ts";
 import { registerDevice } from "./core/device-tensor.ts";
 import type { DType } from "./core/dtype.ts";
-import { OptionError, UnsupportedError } from "./core/errors.ts";
+import { formatValue, OptionError, ShapeError, UnsupportedError } from "./core/errors.ts";
 import type { Tensor } from "./core/tensor.ts";
 import {
   reference,
@@ -136,6 +136,10 @@ export function empty<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  if (!Array.isArray(shape))
+    throw new ShapeError("shape", `empty: shape must be a list of lengths, got ${formatValue(shape)}`, {
+      got: shape,
+    });
   return emptyWasm(shape, dtype);
 }
 

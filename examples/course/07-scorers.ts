@@ -43,7 +43,7 @@ const options = { returnWeights: true } as const;
 const effective = {
   dot: spread(scaledDotProductAttention(q, k, v, { ...options, scale: 1 }).weights),
   "scaled dot": spread(scaledDotProductAttention(q, k, v, options).weights),
-  additive: spread(additive.forward(q, k, v, options).weights!),
+  additive: spread(additive.forward(q, k, v, options).weights),
 };
 console.log(
   String(

@@ -22,5 +22,5 @@ const layer = new MultiHeadAttention(16, 2, { kdim: 24, vdim: 24, seed: 3 });
 const { output, weights } = layer.forward(target, source, source, { keyMask: real, returnWeights: true });
 
 console.log(`target [${target.shape}] over source [${source.shape}]: output [${output.shape}]`);
-console.log(`weights [${weights!.shape}]: 3 target words over 6 source words`);
-console.log(`padding of the second sentence gets ${weights!.at(1, 0, 0, 4) + weights!.at(1, 0, 0, 5)}`);
+console.log(`weights [${weights.shape}]: 3 target words over 6 source words`);
+console.log(`padding of the second sentence gets ${weights.at(1, 0, 0, 4) + weights.at(1, 0, 0, 5)}`);

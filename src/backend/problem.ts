@@ -5,6 +5,7 @@
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
@@ -232,44 +233,11 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
   return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
 }
 
+export { checkOptionNames, unknownOption } from "../core/option-names.ts";
+
 /** An unknown option is a spelling mistake that would change the result silently. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
   checkOptionNames(what, options, [...NAMES, ...extra]);
-}
-
-/** Throws unless `options` is an object that holds known options only. */
-export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
-  if (options === null || typeof options !== "object" || Array.isArray(options))
-    throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
-      got: options,
-    });
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new OptionError("option-name", unknownOption(what, name, known), { option: name });
-}
-
-/** What people who know another library write. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  mask: "attnMask",
-  attentionmask: "attnMask",
-  bias: "attnMask",
-  causal: "isCausal",
-  dropout: "dropoutP",
-  keypaddingmask: "keyMask",
-  needweights: "returnWeights",
-  offset: "queryOffset",
-  data: "attnMask",
-};
-
-/** The message for an option that does not exist: the likely one first, then all. */
-export function unknownOption(what: string, name: string, known: readonly string[]): string {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
-  const likely = known.find((other) => plain(other) === plain(name)) ?? SYNONYMS[plain(name)];
-  const hint =
-    likely !== undefined && known.includes(likely)
-      ? `did you mean ${likely}? The options are`
-      : "expected one of";
-  return `${what}: unknown option ${formatValue(name)}; ${hint} ${known.join(", ")}`;
 }
 
 function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): void {

@@ -54,6 +54,8 @@ export function arange<D extends DType = "float32">(
 ): Tensor<D>;
 export function arange(first: number, second?: number | ArangeOptions, third?: ArangeOptions): Tensor {
   const [start, end] = typeof second === "number" ? [first, second] : [0, first];
+  if (typeof third === "number")
+    throw new OptionError("options", `arange: the step is an option: { step: ${third} }`, { got: third });
   const { step = 1, dtype = "float32" } = (typeof second === "number" ? third : second) ?? {};
   for (const [name, x] of Object.entries({ start, end, step }))
     if (typeof x !== "number" || !Number.isFinite(x) || (name === "step" && x === 0))
@@ -85,6 +87,10 @@ export function linspace<D extends DType = "float32">(
       throw new OptionError(name, `linspace: ${name} must be a finite number, got ${formatValue(x)}`, {
         got: x,
       });
+  if (!(Number.isInteger(count) && count >= 0))
+    throw new OptionError("count", `linspace: count must be an integer ≥ 0, got ${formatValue(count)}`, {
+      got: count,
+    });
   const last = count - 1;
   return filled("linspace", [count], dtype, (i) =>
     i === last ? (count === 1 ? start : end) : start + (i * (end - start)) / last,

@@ -76,7 +76,14 @@ export function resolveShape(what: string, query: Tensor, key: Tensor, value: Te
   if (k.N !== v.N) fail("key-length", `key and value must have the same length Nk, got ${k.N} and ${v.N}`);
   if (k.H !== v.H) fail("value-heads", `key and value must have the same heads, got ${k.H} and ${v.H}`);
   if (k.H === 0 ? q.H !== 0 : q.H % k.H !== 0)
-    fail("heads", `${k.H} key heads do not divide ${q.H} query heads`);
+    fail(
+      "heads",
+      `${k.H} key heads do not divide ${q.H} query heads${
+        layout === "bhsd" && isHeadsLater(query.shape, key.shape, value.shape)
+          ? '; where the axes are [B, N, H, d], pass layout: "bshd"'
+          : ""
+      }`,
+    );
   const rank = Math.max(q.batch.length, k.batch.length, v.batch.length);
   const batch = Array.from({ length: rank }, (_, axis) => {
     const lengths = [q, k, v].map((t) => t.batch[axis - rank + t.batch.length] ?? 1);
@@ -168,4 +175,10 @@ export function outputShape(s: Shape): number[] {
 /** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. */
 export function rowShape(s: Shape, ...last: number[]): number[] {
   return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
+}
+
+/** Whether the last axis but one, equal in all three while the one before it is not, looks like heads. */
+function isHeadsLater(...shapes: (readonly number[])[]): boolean {
+  const [query, key, value] = shapes.map((shape) => [shape.at(-3), shape.at(-2)] as const);
+  return query[1] === key[1] && key[1] === value[1] && key[0] === value[0] && query[0] !== key[0];
 }

@@ -113,7 +113,7 @@ it("refuses no states, other shapes, other dtypes, other layouts, by name", () =
   const one = { output: zeros([2, 3]), lse: zeros([2]) };
   expect(() => mergeStates([])).toThrow(OptionError);
   expect(() => mergeStates(undefined as never)).toThrow(
-    /expected one or more \{ output, lse \}, got undefined/,
+    /expected a list of one or more states, .* got undefined/,
   );
   expect(() => mergeStates([one, { output: zeros([2, 4]), lse: zeros([2]) }])).toThrow(
     /states\[1\] must have output \[2, 3\] and lse \[2\], got output \[2, 4\]/,

@@ -25,7 +25,7 @@ export function mergeStates(
   if (!Array.isArray(states) || states.length === 0)
     throw new OptionError(
       "states",
-      `mergeStates: expected one or more { output, lse }, got ${formatValue(states)}`,
+      `mergeStates: expected a list of one or more states, mergeStates([a, b]) of { output, lse }, got ${formatValue(states)}`,
       { got: states },
     );
   if (options === null || typeof options !== "object" || Array.isArray(options))

@@ -314,9 +314,13 @@ export function checkShape(what: string, shape: readonly number[]): void {
   let size = 1;
   for (const n of shape) {
     if (!(Number.isSafeInteger(n) && n >= 0))
-      throw new ShapeError("shape", `${what}: every axis must be an integer ≥ 0, got [${shape.join(", ")}]`, {
-        shape,
-      });
+      throw new ShapeError(
+        "shape",
+        `${what}: every axis must be an integer ≥ 0, got [${shape.map((n) => formatValue(n)).join(", ")}]`,
+        {
+          shape,
+        },
+      );
     size *= n;
   }
   if (!Number.isSafeInteger(size))

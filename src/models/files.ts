@@ -2,15 +2,17 @@
  * Models as Hugging Face keeps them: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
-import { OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
 import { checkSize, sizeLimit } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { Precision } from "../nn/index.ts";
 import { configFields, type ModelConfig, readConfig } from "./config.ts";
-import type { TransformerModel } from "./families/model.ts";
+import type { DecoderModel, TransformerModel } from "./families/model.ts";
+import { checkFolder } from "./hub/find.ts";
+import type { ModelFolder } from "./locate.ts";
 import { checkBytes, isHalf } from "./parameters.ts";
-import { pageOf } from "./registry.ts";
+import { type ModelFamily, type ModelOf, pageOf } from "./registry.ts";
 import { type TextModel, textModel } from "./text-model.ts";
 import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
 import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
@@ -23,6 +25,10 @@ export interface ReadModelOptions {
   readonly maxBytes?: number;
   /** What the model is called; by default the name of its folder, or its type. */
   readonly name?: string;
+  /** The family that the model must be of; the result then has its class: `{ family: "gpt2" }` gives a `TextModel<Gpt2>`. */
+  readonly family?: ModelFamily;
+  /** What the model must be; `"decoder"` gives a model that `generate` takes. */
+  readonly architecture?: "encoder" | "decoder";
   /** Folder that shards may lie in once links are followed; by default the model's own. */
   readonly within?: string;
 }
@@ -42,11 +48,39 @@ const MAX_TEXT = 64 * 2 ** 20;
 /** `maxBytes` bounds the parameters together, so no tensor is bounded by itself. */
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
-/** Opens the model in a folder (Node). Throws FormatError, OptionError or UnsupportedError, before any large allocation. */
+/**
+ * Opens the model in a folder (Node). Its type narrows by `family` or `architecture`, which are checked, and for the models that heed ships.
+ *
+ * @throws FormatError, OptionError or UnsupportedError, before any large allocation; OptionError where the model is of another family
+ * @example
+ * const { model, tokenizer } = await readModel("./SmolLM2-135M", { architecture: "decoder" });
+ * for (const id of generate(model, tokenizer.ids("The whale"))) process.stdout.write(tokenizer.display(id));
+ */
+export function readModel<F extends ModelFamily>(
+  directory: string,
+  options: ReadModelOptions & { readonly family: F },
+): Promise<TextModel<ModelOf<F>>>;
+export function readModel(
+  directory: string,
+  options: ReadModelOptions & { readonly architecture: "decoder" },
+): Promise<TextModel<DecoderModel>>;
+export function readModel<M extends TransformerModel>(
+  directory: ModelFolder<M>,
+  options?: ReadModelOptions,
+): Promise<TextModel<M>>;
+export function readModel(directory: string, options?: ReadModelOptions): Promise<TextModel>;
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
   const what = "readModel";
   const fs = fileSystem(what);
   const { basename, join, resolve } = builtin<typeof import("node:path")>("node:path")!;
+  const stat = await fs.stat(directory).catch(() => undefined);
+  if (!stat?.isDirectory())
+    throw new OptionError(
+      "file",
+      `${what}: ${stat === undefined ? "there is no folder" : "not a folder:"} ${directory}; give the path of one with config.json, tokenizer.json and model.safetensors. Nothing is downloaded: findModel(name) finds a model in Hugging Face's cache, "heed pull ORG/NAME" puts it there`,
+      { path: directory },
+    );
+  checkFolder(directory);
   const read = async (name: string): Promise<Uint8Array> => {
     const path = join(directory, name);
     try {
@@ -62,7 +96,28 @@ export async function readModel(directory: string, options: ReadModelOptions = {
   return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
 }
 
-/** Opens a model from the bytes of its files, by file name: what a page has. */
+/**
+ * Opens a model from the bytes of its files, by file name: what a page has. Its type narrows as that of `readModel`.
+ *
+ * @throws FormatError, OptionError or UnsupportedError, before any large allocation
+ * @example
+ * const files = new Map<string, Uint8Array>();
+ * for (const name of ["config.json", "tokenizer.json", "model.safetensors"])
+ *   files.set(name, new Uint8Array(await (await fetch(`/models/${name}`)).arrayBuffer()));
+ * const { model } = await modelFromFiles(files, { family: "bert" });
+ */
+export function modelFromFiles<F extends ModelFamily>(
+  files: ReadonlyMap<string, Uint8Array>,
+  options: Omit<ReadModelOptions, "within"> & { readonly family: F },
+): Promise<TextModel<ModelOf<F>>>;
+export function modelFromFiles(
+  files: ReadonlyMap<string, Uint8Array>,
+  options: Omit<ReadModelOptions, "within"> & { readonly architecture: "decoder" },
+): Promise<TextModel<DecoderModel>>;
+export function modelFromFiles(
+  files: ReadonlyMap<string, Uint8Array>,
+  options?: Omit<ReadModelOptions, "within">,
+): Promise<TextModel>;
 export async function modelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
   options: Omit<ReadModelOptions, "within"> = {},
@@ -91,10 +146,16 @@ async function assemble(
   what: string,
   { config, tokenizer }: { config: ModelConfig; tokenizer: Tokenizer },
   file: SafetensorsFile,
-  { dtype = "float32", maxBytes, name }: ReadModelOptions,
+  { dtype = "float32", maxBytes, name, family, architecture }: ReadModelOptions,
 ): Promise<TextModel> {
   try {
     const limit = sizeLimit(what, { maxBytes });
+    if (family !== undefined && family !== config.type)
+      throw new OptionError(
+        "family",
+        `${what}: the model is of the family "${config.type}", but family is ${formatValue(family)}`,
+        { got: family, found: config.type },
+      );
     const { naming, plan: planOf, make } = pageOf(config.type);
     const { tie_word_embeddings: tied } = config.config;
     const located = await locateWeights(file, naming, tied);
@@ -110,6 +171,12 @@ async function assemble(
     const output = hasHead ? (ownOutput ? matrix : table) : undefined;
     const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, output);
     const model = make(own, { dtype, parameters, hasHead });
+    if (architecture !== undefined && architecture !== model.architecture)
+      throw new OptionError(
+        "architecture",
+        `${what}: the model is of the architecture "${model.architecture}", but architecture is ${formatValue(architecture)}`,
+        { got: architecture, found: model.architecture },
+      );
     return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });
   } finally {
     await file.close();

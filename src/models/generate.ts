@@ -5,6 +5,7 @@
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../core/random.ts";
 import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
@@ -34,6 +35,19 @@ export interface GenerateOptions {
   /** Ids that end the text; they are not handed out. Default the config's `eos_token_id`. */
   readonly stop?: readonly number[];
 }
+
+/** Names of `GenerateOptions`, and those that `generateText` adds. */
+const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
+  "maxTokens",
+  "temperature",
+  "topK",
+  "topP",
+  "minP",
+  "seed",
+  "stop",
+  "stopTexts",
+  "onToken",
+];
 
 /** How `generateText` goes on. */
 export interface GenerateTextOptions extends GenerateOptions {
@@ -68,6 +82,7 @@ export function* generate(
       `generate: ids must be token ids, got the text ${formatValue(ids)}; encode it with the model's tokenizer first`,
       { got: ids },
     );
+  checkOptionNames("generate", options, GENERATE_OPTIONS);
   const n_positions = model.sizes.positions;
   const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
   const stop = new Set(options.stop ?? model.endIds);

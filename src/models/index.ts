@@ -63,8 +63,9 @@ export {
 export { type HeadScores, headScores, inductionScores } from "./heads.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
 export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
-export { locateShipped } from "./locate.ts";
+export { locateShipped, type ModelFolder } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
+export type { ModelFamily, ModelOf } from "./registry.ts";
 export {
   type AttentionModel,
   isDecoder,

@@ -1,11 +1,25 @@
 /** Where the models that heed ships are (Node). Other models: `hub/find.ts`. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { shippedFolder } from "../io/shipped.ts";
+import type { Bert } from "./families/bert.ts";
+import type { Gpt2 } from "./families/gpt2.ts";
+import type { TransformerModel } from "./families/model.ts";
+
+declare const CLASS: unique symbol;
+
+/** The path of a folder of which the compiler knows what class its model has: `readModel` gives a model of that class. */
+export type ModelFolder<M extends TransformerModel> = string & { readonly [CLASS]: M };
 
 /**
  * The folder of a model that heed ships, in a clone or in the package heed-models: an encoder of BERT's architecture, a decoder of GPT-2's, each with
  * config.json, model.safetensors and tokenizer.json (Node). Throws an UnsupportedError where it is not there.
+ *
+ * @example
+ * const { model } = await readModel(locateShipped("decoder")); // a Gpt2
  */
+export function locateShipped(which: "encoder"): ModelFolder<Bert>;
+export function locateShipped(which: "decoder"): ModelFolder<Gpt2>;
+export function locateShipped(which: "encoder" | "decoder"): ModelFolder<Bert | Gpt2>;
 export function locateShipped(which: "encoder" | "decoder"): string {
   if (which !== "encoder" && which !== "decoder")
     throw new OptionError(

@@ -154,3 +154,9 @@ export const PAGES = {
 
 /** The page of a type. */
 export const pageOf = (type: ModelConfig["type"]): Page => PAGES[type] as unknown as Page;
+
+/** Families of models by the page that computes them; relatives of Llama are all `decoder`. */
+export type ModelFamily = ModelConfig["type"];
+
+/** The class of a family's models. */
+export type ModelOf<F extends ModelFamily> = ReturnType<(typeof PAGES)[F]["make"]>;

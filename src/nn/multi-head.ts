@@ -7,6 +7,7 @@
  * key heads than query heads (grouped or multi-query attention) the key and value projections have Hkv·D rows.
  */
 
+import type { WeightsWanted } from "../attention.ts";
 import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from "../backend/problem.ts";
 import { tensor } from "../core/construct.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
@@ -15,7 +16,7 @@ import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { checkSizes, fillXavierUniform, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { attention } from "./ops/attend.ts";
+import { attention, type WithWeights } from "./ops/attend.ts";
 import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
 import { type FloatTensor, operand } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
@@ -125,6 +126,13 @@ export class MultiHeadAttention extends Module {
    */
   forward(
     query: TensorLike,
+    key: TensorLike | undefined,
+    value: TensorLike | undefined,
+    options: AttendOptions & WeightsWanted,
+  ): WithWeights<AttendResult>;
+  forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttendOptions): AttendResult;
+  forward(
+    query: TensorLike,
     key: TensorLike = query,
     value: TensorLike = key,
     options: AttendOptions = {},
@@ -132,6 +140,13 @@ export class MultiHeadAttention extends Module {
     const what = "MultiHeadAttention";
     checkOptionNames(what, options, ATTEND_OPTIONS);
     const x = operand(what, "query", query);
+    for (const [name, t] of Object.entries({ key, value }))
+      if (!isOperand(t))
+        throw new ShapeError(
+          "tensor",
+          `${what}: ${name}: expected a tensor { data, shape }, got ${formatValue(t)}; options are the fourth argument: forward(x, x, x, options)`,
+          { got: t },
+        );
     // Heads need an axis of batches before them.
     if (x.shape.length === 2) {
       const batched = (t: TensorLike) => (t === query ? whole : reshape(t, [1, ...asTensor(what, t).shape]));
@@ -198,6 +213,11 @@ export class MultiHeadAttention extends Module {
       );
     return [this.rope.forward(q, queryOffset ?? 0), this.rope.forward(k, queryOffset ?? 0)];
   }
+}
+
+/** True where something has numbers and a shape. */
+function isOperand(x: unknown): boolean {
+  return typeof x === "object" && x !== null && "data" in x && ("shape" in x || "dims" in x);
 }
 
 /** A mask of keys [..., Nk] as one of scores: [..., 1, 1, Nk]. */

@@ -3,13 +3,14 @@
  *
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
+import type { WeightsWanted } from "../attention.ts";
 import { checkOptionNames, maskList } from "../backend/problem.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
-import { attention } from "./ops/attend.ts";
+import { attention, type WithWeights } from "./ops/attend.ts";
 import { operand } from "./ops/operand.ts";
 
 /** A single head: X [..., N, inputs] to [..., N, dv]. */
@@ -33,6 +34,8 @@ export class SelfAttention extends Module {
   }
 
   /** Output [..., N, dv]; query, key, value, lse and weights without an axis of heads. */
+  forward(x: TensorLike, options: Omit<AttendOptions, "past"> & WeightsWanted): WithWeights<AttendResult>;
+  forward(x: TensorLike, options?: Omit<AttendOptions, "past">): AttendResult;
   forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
     checkOptionNames(
       "SelfAttention",

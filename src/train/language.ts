@@ -44,13 +44,23 @@ export interface LanguageOptions {
 }
 
 /** A model of text that can be trained, and saved under Hugging Face's names. */
-export interface LanguageModel extends Trainable<Batch> {
+export interface LanguageModel<M extends Gpt2 | Bert = Gpt2 | Bert> extends Trainable<Batch> {
   readonly kind: LanguageKind;
   /** What `modelToFiles` of heed/models takes. */
-  readonly model: Gpt2 | Bert;
+  readonly model: M;
 }
 
-/** A new model. Throws OptionError where the sizes make none. */
+/**
+ * A new model: `"decoder"` is a GPT-2, `"encoder"` a BERT. Throws OptionError where the sizes make none.
+ *
+ * @example
+ * const learner = languageModel("decoder", { vocabulary: 1024, context: 64, layers: 2, heads: 4, width: 64, seed: 1 });
+ * const history = await train(learner, corpus, { steps: 80 });
+ * const ids = [...generate(learner.model, tokenizer.ids("The whale"), { maxTokens: 12 })];
+ */
+export function languageModel(kind: "decoder", options: LanguageOptions): LanguageModel<Gpt2>;
+export function languageModel(kind: "encoder", options: LanguageOptions): LanguageModel<Bert>;
+export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel;
 export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel {
   if (kind !== "decoder" && kind !== "encoder")
     throw new OptionError(

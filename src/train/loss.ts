@@ -64,6 +64,13 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
 }
 
 function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {
+  for (const [name, t] of Object.entries({ logits, targets }))
+    if (!Array.isArray((t as Partial<Tensor> | undefined)?.shape))
+      throw new ShapeError(
+        name,
+        `crossEntropy: ${name} must be a tensor, got ${formatValue(t)}; wrap it: tensor(data, shape)`,
+        { got: t },
+      );
   const shape = logits.shape.slice(0, -1);
   const size = logits.shape[logits.shape.length - 1];
   if (!(logits.dtype === "float32" || logits.dtype === "float64") || logits.shape.length === 0 || size === 0)

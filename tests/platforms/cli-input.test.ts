@@ -214,6 +214,17 @@ describe("messages", () => {
   });
 });
 
+it("an empty text, and a shape of another rank, are refused by name", async () => {
+  for (const [args, line] of [
+    [["show", ""], "heed show: a text is empty; write one or more words (see heed show --help)"],
+    [
+      ["bench", "--shape", "1,1,64"],
+      'heed bench: --shape must be 4 lengths between commas, as 1,12,1024,64; got "1,1,64" (see heed bench --help)',
+    ],
+  ] as const)
+    expect(await heed(args)).toMatchObject({ code: 2, out: "", err: `${line}\n` });
+});
+
 describe("completions", () => {
   it.runIf(unix)("bash completes commands, options, their values and files", async () => {
     const script = await heed(["completions", "bash"]);

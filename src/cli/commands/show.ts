@@ -95,6 +95,8 @@ export async function show(args: readonly string[], io: ShowIo): Promise<number>
 
 async function run(values: Values, positionals: readonly string[], io: ShowIo): Promise<number> {
   const texts = positionals.length > 0 ? await expandTexts(positionals, io) : await pipedTexts(io);
+  if (texts.some((text) => text.trim() === ""))
+    throw new UsageError("a text is empty; write one or more words");
   const count = (name: string, least: number) =>
     values[name] === undefined ? undefined : integer(name, values[name], least);
   const [layer, head, links, width] = [

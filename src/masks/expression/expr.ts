@@ -46,6 +46,14 @@ export interface Table {
   readonly source: Tensor;
 }
 
+/** While a mask's function runs: the statements that were made, and those that others were made of. */
+let statements: { readonly made: Set<Expression>; readonly used: Set<Expression> } | undefined;
+
+/** Notes that statements are part of others. */
+function noteUse(...used: readonly Expression[]): void {
+  for (const x of used) statements?.used.add(x);
+}
+
 /** A node. Users hold the subclasses below, which carry the operators. */
 export class Expression {
   readonly op: Op;
@@ -57,6 +65,8 @@ export class Expression {
     this.type = type;
     this.args = args;
     this.value = value;
+    if (statements && type === "bool") statements.made.add(this);
+    if (statements) noteUse(...args);
   }
 }
 
@@ -162,6 +172,7 @@ export class BoolExpression extends Expression {
   }
   /** True where this is false. */
   not(): BoolExpression {
+    noteUse(this);
     if (this.op === "const") return boolConst(this.value === 0);
     return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
   }
@@ -211,7 +222,15 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
       { got: build },
     );
   // The score is handed over at run time too, so that a mask that asks for it hears why not.
-  const mask = build(VARS);
+  const outer = statements;
+  const seen = { made: new Set<Expression>(), used: new Set<Expression>() };
+  statements = seen;
+  let mask: BoolExpression;
+  try {
+    mask = build(VARS);
+  } finally {
+    statements = outer;
+  }
   if (!(mask instanceof BoolExpression))
     throw new OptionError(
       "mask",
@@ -220,6 +239,14 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
     );
   if (uses(mask, "score"))
     throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
+  // a && b is b in JavaScript: a would be lost without a word.
+  const lost = [...seen.made].filter((x) => x !== mask && x.op !== "const" && !seen.used.has(x));
+  if (lost.length > 0)
+    throw new OptionError(
+      "mask",
+      `maskMod: ${lost.length === 1 ? "a statement was" : `${lost.length} statements were`} made and not used; join statements by a.and(b), a.or(b) and a.not(), since && and || keep only one of them`,
+      { lost: lost.length },
+    );
   return mask;
 }
 
@@ -370,6 +397,7 @@ function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolEx
 }
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
+  noteUse(a, b);
   if (!(b instanceof BoolExpression))
     throw new OptionError("mask", `${op}: expected a mask, got ${formatValue(b)}`, { got: b });
   for (const [x, other] of [

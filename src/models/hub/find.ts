@@ -97,7 +97,7 @@ export function snapshotOf(folder: string, revision: string): string | undefined
 }
 
 /** Throws unless a folder has what `readModel` reads, naming what is missing and what to do about it. */
-function checkFolder(directory: string, advice = ""): void {
+export function checkFolder(directory: string, advice = ""): void {
   const { readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const names = readdirSync(directory);
   const has = (name: string) => names.includes(name);

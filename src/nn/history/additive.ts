@@ -3,6 +3,7 @@
  *
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
+import type { WeightsWanted } from "../../attention.ts";
 import { addedScores, checkOptionNames, maskList } from "../../backend/problem.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../initialize.ts";
 import { Module } from "../module.ts";
 import { type AttendOptions, keysOnly } from "../multi-head.ts";
-import { type Attended, attention } from "../ops/attend.ts";
+import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
 import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { additiveScores } from "./additive-scores.ts";
@@ -55,6 +56,13 @@ export class AdditiveAttention extends Module {
    * query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv], lse and
    * weights [..., Nq, Nk] on request. Leading axes are equal.
    */
+  forward(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike | undefined,
+    options: ScoredOptions & WeightsWanted,
+  ): WithWeights<Attended>;
+  forward(query: TensorLike, key: TensorLike, value?: TensorLike, options?: ScoredOptions): Attended;
   forward(
     query: TensorLike,
     key: TensorLike,

@@ -8,6 +8,7 @@
  *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
+import { checkOptionNames } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
@@ -15,6 +16,7 @@ import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";
 import { Module } from "../module.ts";
 import { tanh } from "../ops/activations.ts";
+import type { WithWeights } from "../ops/attend.ts";
 import type { Ids } from "../ops/lookup.ts";
 import type { FloatTensor } from "../ops/operand.ts";
 import { concat, reshape, slice } from "../ops/shapes.ts";
@@ -101,6 +103,18 @@ export class RecurrentEncoderDecoder extends Module {
   write(
     previous: Ids,
     state: FloatTensor,
+    memory: EncoderOutput,
+    options: { returnWeights: true },
+  ): WithWeights<DecoderStep>;
+  write(
+    previous: Ids,
+    state: FloatTensor,
+    memory: EncoderOutput,
+    options?: { returnWeights?: boolean },
+  ): DecoderStep;
+  write(
+    previous: Ids,
+    state: FloatTensor,
     { annotations, keyMask }: EncoderOutput,
     options: { returnWeights?: boolean } = {},
   ): DecoderStep {
@@ -116,8 +130,19 @@ export class RecurrentEncoderDecoder extends Module {
   forward(
     source: Ids,
     target: Ids,
+    options: { keyMask?: TensorLike | Tensor; returnWeights: true },
+  ): { logits: FloatTensor; weights: FloatTensor };
+  forward(
+    source: Ids,
+    target: Ids,
+    options?: { keyMask?: TensorLike | Tensor; returnWeights?: boolean },
+  ): { logits: FloatTensor; weights?: FloatTensor };
+  forward(
+    source: Ids,
+    target: Ids,
     options: { keyMask?: TensorLike | Tensor; returnWeights?: boolean } = {},
   ): { logits: FloatTensor; weights?: FloatTensor } {
+    checkOptionNames("RecurrentEncoderDecoder", options, ["keyMask", "returnWeights"]);
     const { returnWeights = false, keyMask } = options;
     const { memory, state: first } = this.read(source, { keyMask });
     const words = this.target_embedding.forward(target);

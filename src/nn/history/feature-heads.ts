@@ -2,14 +2,17 @@
  * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
  * projections of multi-head attention; what stands between them is in ops/kernel-attention.ts and ops/performer.ts.
  */
+import { checkOptionNames } from "../../backend/problem.ts";
 import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";
 import { Module } from "../module.ts";
+import type { WithWeights } from "../ops/attend.ts";
 import { checkShapeIs, type FloatTensor, operand } from "../ops/operand.ts";
 import { mergeHeads, splitHeads } from "../ops/shapes.ts";
 import {
+  LINEAR_OPTIONS,
   type LinearAttentionOptions,
   type LinearAttentionResult,
   linearAttention,
@@ -63,10 +66,23 @@ abstract class FeatureHeads extends Module {
    */
   forward(
     query: TensorLike,
+    key: TensorLike | undefined,
+    value: TensorLike | undefined,
+    options: LinearAttentionOptions & { returnWeights: true },
+  ): WithWeights<LinearAttentionResult>;
+  forward(
+    query: TensorLike,
+    key?: TensorLike,
+    value?: TensorLike,
+    options?: LinearAttentionOptions,
+  ): LinearAttentionResult;
+  forward(
+    query: TensorLike,
     key: TensorLike = query,
     value: TensorLike = key,
     options: LinearAttentionOptions = {},
   ): LinearAttentionResult {
+    checkOptionNames(this.#what, options, LINEAR_OPTIONS);
     const x = operand(this.#what, "query", query);
     if (x.shape.length < 2)
       throw new ShapeError(

@@ -11,11 +11,13 @@
  *
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
+import { checkOptionNames } from "../../backend/problem.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { elu1 } from "../ops/activations.ts";
+import type { WithWeights } from "../ops/attend.ts";
 import { checkShapeIs, type FloatTensor, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
 import { concat } from "../ops/shapes.ts";
 
@@ -28,6 +30,13 @@ export interface LinearAttentionOptions {
   /** The weights as well, [..., Nq, Nk], in memory that grows with N². Default false. */
   returnWeights?: boolean;
 }
+
+/** Names of `LinearAttentionOptions`. */
+export const LINEAR_OPTIONS: readonly (keyof LinearAttentionOptions)[] = [
+  "isCausal",
+  "keyMask",
+  "returnWeights",
+];
 
 /** What attention by features gives back. */
 export interface LinearAttentionResult {
@@ -46,9 +55,22 @@ export function linearAttention(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
+  options: LinearAttentionOptions & { returnWeights: true },
+): WithWeights<LinearAttentionResult>;
+export function linearAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options?: LinearAttentionOptions,
+): LinearAttentionResult;
+export function linearAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
   options: LinearAttentionOptions = {},
 ): LinearAttentionResult {
   const what = "linearAttention";
+  checkOptionNames(what, options, LINEAR_OPTIONS);
   const q = operand(what, "query", query);
   const k = operand(what, "key", key, q);
   const kept = realRows(what, k, options.keyMask);

@@ -6,13 +6,14 @@
  * without the division by √dk that came two years later.
  */
 
+import type { WeightsWanted } from "../../attention.ts";
 import { checkOptionNames, maskList } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "../initialize.ts";
 import { Module } from "../module.ts";
 import { keysOnly } from "../multi-head.ts";
-import { type Attended, attention } from "../ops/attend.ts";
+import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
 import { type FloatTensor, operand } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";
 import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
@@ -46,6 +47,13 @@ export class LuongAttention extends Module {
   }
 
   /** query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv]. */
+  forward(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike | undefined,
+    options: ScoredOptions & WeightsWanted,
+  ): WithWeights<Attended>;
+  forward(query: TensorLike, key: TensorLike, value?: TensorLike, options?: ScoredOptions): Attended;
   forward(
     query: TensorLike,
     key: TensorLike,

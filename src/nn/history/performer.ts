@@ -9,14 +9,17 @@
  * A factor common to all features of a row of queries, or to all keys, cancels in the fraction: exponents are taken
  * relative to their largest, so that nothing overflows, and no gradient flows through that.
  */
+import { checkOptionNames } from "../../backend/problem.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
+import type { WithWeights } from "../ops/attend.ts";
 import { type FloatTensor, numbers, numbersOf, operand, type Precision, tensorFrom } from "../ops/operand.ts";
 import {
   featureAttention,
+  LINEAR_OPTIONS,
   type LinearAttentionOptions,
   type LinearAttentionResult,
   realRows,
@@ -37,9 +40,22 @@ export function performerAttention(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
+  options: PerformerOptions & { returnWeights: true },
+): WithWeights<LinearAttentionResult>;
+export function performerAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options?: PerformerOptions,
+): LinearAttentionResult;
+export function performerAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
   options: PerformerOptions = {},
 ): LinearAttentionResult {
   const what = "performerAttention";
+  checkOptionNames(what, options, [...LINEAR_OPTIONS, "features"]);
   const q = operand(what, "query", query);
   const k = operand(what, "key", key, q);
   const d = q.shape[q.shape.length - 1];

@@ -25,6 +25,9 @@ export interface Attended {
   readonly weights?: FloatTensor;
 }
 
+/** A result whose weights were asked for: with `returnWeights` they are never undefined. */
+export type WithWeights<R extends { readonly weights?: FloatTensor }> = R & { readonly weights: FloatTensor };
+
 /** `scaledDotProductAttention` under its short name. */
 export const attention = scaledDotProductAttention;
 

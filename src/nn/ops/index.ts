@@ -1,7 +1,7 @@
 /** Operations of the layers, recorded. */
 export { type ActivationName, activate, elu1, gelu, relu, sigmoid, silu, tanh } from "./activations.ts";
 export { add, divide, mean, multiply, type Operand, scale, sub, sum } from "./arithmetic.ts";
-export { type Attended, attention } from "./attend.ts";
+export { type Attended, attention, type WithWeights } from "./attend.ts";
 export { dropout, dropoutSeed, layerDropout, withDropout } from "./dropout.ts";
 export { abs, exp, log, sqrt, square } from "./elementwise.ts";
 export { embedding, type Ids } from "./lookup.ts";

@@ -1,0 +1,1518 @@
+/**
+ * Mistakes that people make, each with what heed says of it: a typed error in words that help, before any work, or the result that was
+ * meant. A row is a call; its words are the beginning of the message. Untyped errors and silent wrong results are what this table is against.
+ */
+// biome-ignore-all lint/suspicious/noExplicitAny: mistakes are what types refuse
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as h from "heed";
+import * as io from "heed/io";
+import * as models from "heed/models";
+import * as nn from "heed/nn";
+import * as hist from "heed/nn/history";
+import * as tr from "heed/train";
+import * as view from "heed/view";
+import { afterAll, describe, expect, it } from "vitest";
+
+const q = h.randn([2, 4, 5, 8], { seed: 1 });
+const k = h.randn([2, 4, 7, 8], { seed: 2 });
+const v = h.randn([2, 4, 7, 8], { seed: 3 });
+const sq = h.randn([4, 4], { seed: 4 });
+const x2 = h.randn([2, 5, 16], { seed: 5 });
+// Without their types: a program in JavaScript has none.
+const sd: any = h.scaledDotProductAttention;
+const [N, M, T, I, V]: any[] = [nn, models, tr, io, view];
+const mha: any = new nn.MultiHeadAttention(16, 2);
+const bert = await models.readModel(models.locateShipped("encoder"));
+const gpt = await models.readModel(models.locateShipped("decoder"));
+
+const folder = mkdtempSync(join(tmpdir(), "heed-mistakes-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+/** A folder with these files. */
+function folderOf(name: string, files: readonly string[]): string {
+  const path = join(folder, name);
+  mkdirSync(path);
+  for (const file of files) writeFileSync(join(path, file), "{}");
+  return path;
+}
+
+type Row = [what: string, name: string, code: string, words: string, call: () => unknown];
+
+const REFUSED: Row[] = [
+  [
+    "{ mask } instead of { attnMask }",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "mask"; did you mean attnMask?',
+    () => sd(q, k, v, { mask: h.causal() }),
+  ],
+  [
+    "{ causal } instead of { isCausal }",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "causal"; did you mean isCausal?',
+    () => sd(q, q, q, { causal: true }),
+  ],
+  [
+    "PyTorch's attn_mask",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "attn_mask"; did you mean attnMask?',
+    () => sd(q, q, q, { attn_mask: h.causal() }),
+  ],
+  [
+    "{ dropout } instead of { dropoutP }",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "dropout"; did you mean dropoutP?',
+    () => sd(q, q, q, { dropout: 0.1 }),
+  ],
+  [
+    "PyTorch's is_causal",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "is_causal"; did you mean isCausal?',
+    () => sd(q, q, q, { is_causal: true }),
+  ],
+  [
+    "return_weights",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "return_weights"; did you mean returnWeights?',
+    () => sd(q, q, q, { return_weights: true }),
+  ],
+  [
+    "PyTorch's need_weights",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "needWeights"; did you mean returnWeights?',
+    () => sd(q, q, q, { needWeights: true }),
+  ],
+  [
+    "a mask tensor as the fourth argument",
+    "OptionError",
+    "options",
+    "scaledDotProductAttention: the options are { … }, got Tensor; a mask goes into them: { attnMask: mask }",
+    () => sd(q, k, v, h.tensor([[true]])),
+  ],
+  [
+    "causal() as the fourth argument",
+    "OptionError",
+    "options",
+    "scaledDotProductAttention: the options are { … }, got BoolExpression; a mask goes into them: { attnMask: mask",
+    () => sd(q, q, q, h.causal()),
+  ],
+  [
+    "causal without its call",
+    "OptionError",
+    "mask",
+    "scaledDotProductAttention: attnMask takes what causal(…) returns, got the function itself; call it: attnMask:",
+    () => sd(q, q, q, { attnMask: h.causal }),
+  ],
+  [
+    "a mask by its name",
+    "OptionError",
+    "mask",
+    "scaledDotProductAttention: attnMask takes a tensor or a mask such as causal() or slidingWindow(256, 0), got",
+    () => sd(q, q, q, { attnMask: "causal" }),
+  ],
+  [
+    "attnMask nested ragged",
+    "ShapeError",
+    "ragged",
+    "scaledDotProductAttention: attnMask: rows must have one length; [0] has 2 entries, [1] has 1",
+    () => sd(sq, sq, sq, { attnMask: [[true, false], [true]] }),
+  ],
+  [
+    "attnMask wrong shape",
+    "ShapeError",
+    "mask-shape",
+    "scaledDotProductAttention: attnMask must broadcast, right-aligned, to [2, 4, 5, 7], got attnMask [5, 6] bool",
+    () => sd(q, k, v, { attnMask: h.tensor(new Uint8Array(30).fill(1), [5, 6], "bool") }),
+  ],
+  [
+    "attnMask [B,N]",
+    "ShapeError",
+    "mask-shape",
+    "scaledDotProductAttention: attnMask must broadcast, right-aligned, to [2, 4, 5, 7], got attnMask [2, 7] bool;",
+    () => sd(q, k, v, { attnMask: h.tensor(new Uint8Array(14).fill(1), [2, 7], "bool") }),
+  ],
+  [
+    "attnMask 0/1 float",
+    "OptionError",
+    "mask-zeros-ones",
+    "scaledDotProductAttention: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1",
+    () => sd(sq, sq, sq, { attnMask: nn.tril(h.ones([4, 4])) }),
+  ],
+  [
+    "attnMask int32",
+    "DTypeError",
+    "mask-dtype",
+    "scaledDotProductAttention: attnMask must be bool or float32, got attnMask [4, 4] int32; for 1 = attend pass",
+    () => sd(sq, sq, sq, { attnMask: h.ones([4, 4], "int32" as never) }),
+  ],
+  [
+    "attnMask float64 w float32",
+    "DTypeError",
+    "mask-dtype",
+    "scaledDotProductAttention: attnMask must be bool or float32, got attnMask [4, 4] float64",
+    () => sd(sq, sq, sq, { attnMask: h.full([4, 4], -1, "float64" as never) }),
+  ],
+  [
+    "1-D",
+    "ShapeError",
+    "rank",
+    "scaledDotProductAttention: query has 1 axis, expected [..., N, d] or [..., H, N, d]",
+    () => sd(h.ones([3]), h.ones([3]), h.ones([3])),
+  ],
+  [
+    "scalars",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor { data, shape }, got 1",
+    () => sd(1, 2, 3),
+  ],
+  [
+    "undefined",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor { data, shape }, got undefined",
+    () => sd(undefined, k, v),
+  ],
+  [
+    "missing value",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: value: expected a tensor { data, shape }, got undefined",
+    () => sd(q, k),
+  ],
+  [
+    "nested q",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor, got nested arrays; wrap them: tensor([[1, 2], [3, 4]])",
+    () =>
+      sd(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [
+          [1, 2],
+          [3, 4],
+        ],
+      ).output.toArray(),
+  ],
+  [
+    "typed array",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor { data, shape }, got Float32Array of 4 without a shape",
+    () => sd(new Float32Array(4), new Float32Array(4), new Float32Array(4)),
+  ],
+  [
+    "dk differs",
+    "ShapeError",
+    "head-size",
+    "scaledDotProductAttention: query and key must have the same head size dk, got 8 and 9",
+    () => sd(q, h.randn([2, 4, 7, 9]), v),
+  ],
+  [
+    "Nk differs",
+    "ShapeError",
+    "key-length",
+    "scaledDotProductAttention: key and value must have the same length Nk, got 7 and 6",
+    () => sd(q, k, h.randn([2, 4, 6, 8])),
+  ],
+  [
+    "heads do not divide",
+    "ShapeError",
+    "heads",
+    "scaledDotProductAttention: 3 key heads do not divide 7 query heads; where the axes are [B, N, H, d], pass",
+    () => sd(h.randn([1, 7, 5, 8]), h.randn([1, 3, 5, 8]), h.randn([1, 3, 5, 8])),
+  ],
+  [
+    "batch differs",
+    "ShapeError",
+    "batch",
+    "scaledDotProductAttention: leading axes 2, 3, 3 do not broadcast",
+    () => sd(q, h.randn([3, 4, 7, 8]), h.randn([3, 4, 7, 8])),
+  ],
+  [
+    "bshd without layout",
+    "ShapeError",
+    "heads",
+    "scaledDotProductAttention: 7 key heads do not divide 5 query heads; where the axes are [B, N, H, d], pass",
+    () => sd(h.randn([2, 5, 4, 8]), h.randn([2, 7, 4, 8]), h.randn([2, 7, 4, 8])),
+  ],
+  [
+    "layout BSHD",
+    "OptionError",
+    "layout",
+    'scaledDotProductAttention: layout must be "bhsd" or "bshd", got "BSHD"',
+    () => sd(q, k, v, { layout: "BSHD" }),
+  ],
+  [
+    "causal Nq != Nk",
+    "OptionError",
+    "causal-alignment",
+    'scaledDotProductAttention: isCausal: true is ambiguous for 5 queries and 7 keys; say isCausal: "upper-left"',
+    () => sd(q, k, v, { isCausal: true }),
+  ],
+  [
+    "isCausal 'lower'",
+    "OptionError",
+    "causal",
+    'scaledDotProductAttention: isCausal must be true, false, "upper-left" or "lower-right", got "lower"',
+    () => sd(q, k, v, { isCausal: "lower" }),
+  ],
+  [
+    "isCausal 1",
+    "OptionError",
+    "causal",
+    'scaledDotProductAttention: isCausal must be true, false, "upper-left" or "lower-right", got 1',
+    () => sd(q, q, q, { isCausal: 1 }),
+  ],
+  [
+    "float32 x float64",
+    "DTypeError",
+    "dtype-mixed",
+    "scaledDotProductAttention: float64 does not mix with other dtypes; convert the others first: cast(x,",
+    () => sd(q, h.cast(k, "float64"), v),
+  ],
+  [
+    "int query",
+    "DTypeError",
+    "dtype",
+    "scaledDotProductAttention: attention computes with float32, float64, float16 and bfloat16, got query [2, 2]",
+    () => sd(h.ones([2, 2], "int32" as never), h.ones([2, 2]), h.ones([2, 2])),
+  ],
+  [
+    "Int8Array raw",
+    "DTypeError",
+    "dtype",
+    'scaledDotProductAttention: query: Int8Array of 4 does not say its dtype; pass dtype "float16" or "bfloat16"',
+    () => sd({ data: new Int8Array(4), shape: [2, 2] }, sq, sq),
+  ],
+  [
+    "wrong length",
+    "ShapeError",
+    "extent",
+    "tensor: [2, 2] needs 4 numbers, the array has 3",
+    () => h.tensor([1, 2, 3], [2, 2]),
+  ],
+  [
+    "wrong length typed",
+    "ShapeError",
+    "extent",
+    "tensor: [2, 2] needs 4 numbers, the array has 3",
+    () => h.tensor(new Float32Array(3), [2, 2]),
+  ],
+  [
+    "ragged",
+    "ShapeError",
+    "ragged",
+    "tensor: rows must have one length; [0] has 2 entries, [1] has 1",
+    () => h.tensor([[1, 2], [3]]),
+  ],
+  [
+    "mixed nested",
+    "ShapeError",
+    "ragged",
+    "tensor: rows must have one length; [0] has 2 entries, [1] is 3",
+    () => h.tensor([[1, 2], 3] as never),
+  ],
+  [
+    "strings",
+    "DTypeError",
+    "dtype",
+    'tensor: expected numbers or booleans, got "a" at [0]',
+    () => h.tensor(["a"] as never),
+  ],
+  [
+    "null",
+    "DTypeError",
+    "dtype",
+    "tensor: expected numbers or booleans, got null at [0]",
+    () => h.tensor([null] as never),
+  ],
+  [
+    "neg shape",
+    "ShapeError",
+    "shape",
+    "zeros: every axis must be an integer ≥ 0, got [-1, 2]",
+    () => h.zeros([-1, 2]),
+  ],
+  [
+    "zeros(3,4)",
+    "DTypeError",
+    "dtype",
+    "zeros: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got 4",
+    () => (h.zeros as any)(3, 4),
+  ],
+  [
+    "zeros fraction",
+    "ShapeError",
+    "shape",
+    "zeros: every axis must be an integer ≥ 0, got [1.5]",
+    () => h.zeros([1.5]),
+  ],
+  [
+    "dtype float",
+    "DTypeError",
+    "dtype",
+    'zeros: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got "float"',
+    () => h.zeros([2], "float" as never),
+  ],
+  [
+    "dtype fp16",
+    "DTypeError",
+    "dtype",
+    'zeros: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got "fp16"',
+    () => h.zeros([2], "fp16" as never),
+  ],
+  [
+    "randn(3,4)",
+    "ShapeError",
+    "shape",
+    "randn: shape must be a list of lengths, got 3",
+    () => (h.randn as any)(3, 4),
+  ],
+  [
+    "reshape wrong",
+    "ShapeError",
+    "reshape",
+    "Tensor.reshape: [2, 4, 5, 8] has 320 elements, [3, 3] does not",
+    () => q.reshape([3, 3]),
+  ],
+  [
+    "transpose wrong",
+    "ShapeError",
+    "axis",
+    "Tensor.transpose: axes 0, 9 of a tensor of 4 axes",
+    () => (q as any).transpose(0, 9),
+  ],
+  ["at out", "ShapeError", "index", "Tensor.at: index 4 on axis 0 of length 4", () => sq.at(4, 0)],
+  ["at few", "ShapeError", "rank", "Tensor.at: 1 indices for a tensor of 2 axes", () => (sq as any).at(0)],
+  [
+    "scale NaN",
+    "OptionError",
+    "scale",
+    "scaledDotProductAttention: scale must be a finite number, got NaN",
+    () => sd(q, q, q, { scale: Number.NaN }),
+  ],
+  [
+    "scale text",
+    "OptionError",
+    "scale",
+    'scaledDotProductAttention: scale must be a finite number, got "0.1"',
+    () => sd(q, q, q, { scale: "0.1" }),
+  ],
+  [
+    "dropoutP 1.5",
+    "OptionError",
+    "dropout",
+    "scaledDotProductAttention: dropoutP must be in [0, 1), got 1.5",
+    () => sd(q, q, q, { dropoutP: 1.5 }),
+  ],
+  [
+    "dropoutP 50",
+    "OptionError",
+    "dropout",
+    "scaledDotProductAttention: dropoutP must be in [0, 1), got 50",
+    () => sd(q, q, q, { dropoutP: 50 }),
+  ],
+  [
+    "seed text",
+    "OptionError",
+    "seed",
+    'scaledDotProductAttention: seed must be an integer below 2^53, got "x"',
+    () => sd(q, q, q, { dropoutP: 0.1, seed: "x" }),
+  ],
+  [
+    "sinks length",
+    "ShapeError",
+    "sinks",
+    "scaledDotProductAttention: sinks must be [Hq = 4], got [1, 2]",
+    () => sd(q, q, q, { sinks: [1, 2] }),
+  ],
+  [
+    "returnWeights rows out",
+    "OptionError",
+    "selection",
+    "scaledDotProductAttention: rows holds 9, expected integers from 0 to 4",
+    () => sd(q, q, q, { returnWeights: { rows: [9] } }),
+  ],
+  [
+    "returnWeights heads out",
+    "OptionError",
+    "selection",
+    "scaledDotProductAttention: heads holds 4, expected integers from 0 to 3",
+    () => sd(q, q, q, { returnWeights: { heads: [4] } }),
+  ],
+  [
+    "returnWeights 'yes'",
+    "OptionError",
+    "weights",
+    'scaledDotProductAttention: returnWeights must be true, false or { heads?, rows? }, got "yes"',
+    () => sd(q, q, q, { returnWeights: "yes" }),
+  ],
+  [
+    "softcap 0",
+    "OptionError",
+    "softcap",
+    "softcap: c must be > 0, got 0",
+    () => sd(q, q, q, { scoreMod: h.softcap(0) }),
+  ],
+  [
+    "softcap option",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "softcap"; did you mean scoreMod?',
+    () => sd(q, q, q, { softcap: 30 }),
+  ],
+  [
+    "scoreMod fn",
+    "OptionError",
+    "score-mod",
+    "scaledDotProductAttention: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got",
+    () => sd(q, q, q, { scoreMod: ({ score }: any) => score }),
+  ],
+  [
+    "scoreMod softcap uncalled",
+    "OptionError",
+    "score-mod",
+    "scaledDotProductAttention: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got",
+    () => sd(q, q, q, { scoreMod: h.softcap }),
+  ],
+  [
+    "scoreMod js math",
+    "OptionError",
+    "score-mod",
+    "scoreMod: the function must return a number expression, got NaN",
+    () => (h.scoreMod as any)(({ score, q: i, k: j }: any) => score - Math.abs(i - j)),
+  ],
+  [
+    "maskMod js compare",
+    "OptionError",
+    "mask",
+    "maskMod: the function must return a statement such as k.le(q), got true",
+    () => h.maskMod((({ q: i, k: j }: any) => i >= j) as never),
+  ],
+  [
+    "maskMod && ",
+    "OptionError",
+    "mask",
+    "maskMod: a statement was made and not used; join statements by a.and(b), a.or(b) and a.not(), since && and ||",
+    () => h.maskMod(({ q: i, k: j }: any) => i.ge(j) && j.lt(3)),
+  ],
+  [
+    "maskMod !",
+    "OptionError",
+    "mask",
+    "maskMod: the function must return a statement such as k.le(q), got false",
+    () => h.maskMod((({ q: i, k: j }: any) => !i.ge(j)) as never),
+  ],
+  [
+    "maskMod undefined",
+    "OptionError",
+    "mask",
+    "maskMod: the function must return a statement such as k.le(q), got undefined",
+    () => h.maskMod((() => {}) as never),
+  ],
+  [
+    "maskMod no fn",
+    "OptionError",
+    "mask",
+    "maskMod: expected a function such as ({ q, k }) => k.le(q), got true",
+    () => (h.maskMod as any)(true),
+  ],
+  [
+    "and of tensors",
+    "OptionError",
+    "mask",
+    "and: expected masks such as causal(), got Tensor",
+    () => (h.and as any)(h.causal(), h.tensor([[true]])),
+  ],
+  [
+    "and of fn",
+    "OptionError",
+    "mask",
+    "and: expected masks such as causal(), got the function causal",
+    () => (h.and as any)(h.causal, h.causal()),
+  ],
+  [
+    "keyLengths too long",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: keyLengths has 3 entries on axis 0, but this call has 2: b (batch entry) runs to",
+    () => sd(q, k, v, { attnMask: h.keyLengths([3, 4, 1]) }),
+  ],
+  [
+    "keyLengths too short",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: keyLengths has 1 entries on axis 0, but b (batch entry) runs from 0 to 1",
+    () => sd(q, k, v, { attnMask: h.keyLengths([3]) }),
+  ],
+  [
+    "queryLengths long",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: queryLengths has 3 entries on axis 0, but this call has 2: b (batch entry) runs to",
+    () => sd(q, k, v, { attnMask: h.queryLengths([3, 4, 1]) }),
+  ],
+  [
+    "prefixLm long",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: prefixLm has 3 entries on axis 0, but this call has 2: b (batch entry) runs to 1;",
+    () => sd(q, k, v, { attnMask: h.prefixLm([3, 4, 1]) }),
+  ],
+  [
+    "alibi long",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: alibi slopes has 5 entries on axis 0, but this call has 4: h (query head) runs to",
+    () => sd(q, k, v, { scoreMod: h.alibi([1, 2, 3, 4, 5]) }),
+  ],
+  [
+    "alibi short",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: alibi slopes has 3 entries on axis 0, but h (query head) runs from 0 to 3",
+    () => sd(q, k, v, { scoreMod: h.alibi([1, 2, 3]) }),
+  ],
+  [
+    "blockSparse too big",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: blockSparse has 3 entries on axis 0, but this call has 2: its index runs to 1;",
+    () =>
+      sd(sq, sq, sq, {
+        attnMask: (h.blockSparse as any)(
+          h.tensor([
+            [true, true, true],
+            [true, true, true],
+            [true, true, true],
+          ]),
+          2,
+        ),
+      }),
+  ],
+  [
+    "globalTokens out",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: globalTokens lists position 17, but this call has positions 0 to 3",
+    () => sd(sq, sq, sq, { attnMask: h.globalTokens([17]) }),
+  ],
+  [
+    "documents length",
+    "ShapeError",
+    "table-length",
+    "scaledDotProductAttention: documents has 3 entries on axis 0, but q (query position) runs from 0 to 3",
+    () => sd(sq, sq, sq, { attnMask: h.documents([0, 0, 1]) }),
+  ],
+  [
+    "slidingWindow one arg",
+    "OptionError",
+    "window",
+    "slidingWindow: right must be an integer ≥ 0, or −1 for open, got undefined",
+    () => (h.slidingWindow as any)(3),
+  ],
+  [
+    "slidingWindow neg",
+    "OptionError",
+    "window",
+    "slidingWindow: left must be an integer ≥ 0, or −1 for open, got -2",
+    () => h.slidingWindow(-2, 0),
+  ],
+  ["dilated 0", "OptionError", "dilated", "dilated: n must be an integer ≥ 1, got 0", () => h.dilated(0)],
+  [
+    "keyLengths neg",
+    "OptionError",
+    "length",
+    "keyLengths: expected an integer ≥ 0 or one for each batch entry, got -1",
+    () => sd(q, k, v, { attnMask: h.keyLengths(-1) }),
+  ],
+  [
+    "queryOffset neg",
+    "ShapeError",
+    "query-offset",
+    'scaledDotProductAttention: queryOffset must be a number or one for each of 2 batch entries, got "2"',
+    () => sd(q, k, v, { queryOffset: "2" }),
+  ],
+  [
+    "lse forgotten, output given",
+    "ShapeError",
+    "lse",
+    "attentionWeights: lse must be [2, 4, 5] float32, got lse [2, 4, 5, 8] float32",
+    () => {
+      const { output } = h.scaledDotProductAttention(q, k, v);
+      return (h.attentionWeights as any)(q, k, output);
+    },
+  ],
+  [
+    "attentionWeights other options",
+    "OptionError",
+    "weights-sum",
+    "attentionWeights: the weights of row 0 of head 0 of batch entry 0 sum to 1.383, not to 1.000; give the",
+    () => {
+      const { lse } = h.scaledDotProductAttention(q, q, q, { isCausal: true });
+      return h.attentionWeights(q, q, lse);
+    },
+  ],
+  [
+    "attentionWeights state",
+    "ShapeError",
+    "tensor",
+    "attentionWeights: lse: expected a tensor { data, shape }, got Object without a shape",
+    () => (h.attentionWeights as any)(q, k, h.scaledDotProductAttention(q, k, v)),
+  ],
+  [
+    "mergeStates two args",
+    "OptionError",
+    "states",
+    "mergeStates: expected a list of one or more states, mergeStates([a, b]) of { output, lse }, got Object",
+    () => (h.mergeStates as any)(h.scaledDotProductAttention(q, k, v), h.scaledDotProductAttention(q, k, v)),
+  ],
+  [
+    "mergeStates []",
+    "OptionError",
+    "states",
+    "mergeStates: expected a list of one or more states, mergeStates([a, b]) of { output, lse }, got []",
+    () => h.mergeStates([]),
+  ],
+  [
+    "mergeStates shapes",
+    "ShapeError",
+    "states",
+    "mergeStates: states[1] must have output [2, 4, 5, 8] and lse [2, 4, 5], got output [4, 4] float32, lse [4]",
+    () => h.mergeStates([h.scaledDotProductAttention(q, k, v), h.scaledDotProductAttention(sq, sq, sq)]),
+  ],
+  [
+    "backward no state",
+    "OptionError",
+    "state",
+    "attentionBackward: the fifth argument must be what the forward call returned, { output, lse }, got undefined",
+    () => (h.attentionBackward as any)(q, q, q, q),
+  ],
+  [
+    "backward dOutput shape",
+    "ShapeError",
+    "dOutput",
+    "attentionBackward: dOutput must have the shape of the output, [2, 4, 5, 8], got dOutput [2, 4, 7, 8] float32",
+    () => h.attentionBackward(k, q, k, v, h.scaledDotProductAttention(q, k, v)),
+  ],
+  [
+    "configure unknown",
+    "OptionError",
+    "setting",
+    'configure: unknown setting "thread"; expected one of backend, simd, threads, bytesPerThread, onWarning',
+    () => (h.configure as any)({ thread: 2 }),
+  ],
+  [
+    "configure threads 0",
+    "OptionError",
+    "threads",
+    "configure: threads: expected an integer from 1 to 64, got 0",
+    () => h.configure({ threads: 0 }),
+  ],
+  [
+    "configure simd avx",
+    "OptionError",
+    "simd",
+    'configure: simd: expected "wide", "relaxed", "strict", got "avx"',
+    () => h.configure({ simd: "avx" as never }),
+  ],
+  [
+    "configure simd reference",
+    "OptionError",
+    "simd",
+    'configure: simd: "reference" is a backend, not a SIMD level; set configure({ backend: "reference" })',
+    () => h.configure({ simd: "reference" as never }),
+  ],
+  [
+    "configure backend gpu",
+    "OptionError",
+    "backend",
+    'configure: backend: expected "auto", "wasm", "reference", got "gpu"',
+    () => h.configure({ backend: "gpu" as never }),
+  ],
+  [
+    "await promise",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor { data, shape }, got Promise without a shape",
+    () => sd(Promise.resolve(q), k, v),
+  ],
+  [
+    "numpy-like {data,shape:list of str}",
+    "ShapeError",
+    "shape",
+    'scaledDotProductAttention: query: every axis must be an integer ≥ 0, got ["2", "2"]',
+    () => sd({ data: new Float32Array(4), shape: ["2", "2"] }, sq, sq),
+  ],
+  [
+    "JSON array-like",
+    "ShapeError",
+    "tensor",
+    "scaledDotProductAttention: query: expected a tensor { data, shape }, got Object without a shape",
+    () => sd({ 0: 1, 1: 2 }, sq, sq),
+  ],
+  [
+    "detached",
+    "ShapeError",
+    "extent",
+    "scaledDotProductAttention: query: [2, 2] needs 4 numbers, the array has 0",
+    () => {
+      const f = new Float32Array(4);
+      structuredClone(f.buffer, { transfer: [f.buffer] });
+      return sd({ data: f, shape: [2, 2] }, sq, sq);
+    },
+  ],
+  [
+    "nn.softmax axis 5",
+    "ShapeError",
+    "axis",
+    "softmax: axis 5 of a tensor of 2 axes",
+    () => N.softmax(sq, 5),
+  ],
+  [
+    "nn.matmul shapes",
+    "ShapeError",
+    "inner",
+    "matmul: a has 3 columns and b 4 rows, which must be equal; a [2, 3] float32, b [4, 5] float32",
+    () => nn.matmul(h.ones([2, 3]), h.ones([4, 5])),
+  ],
+  [
+    "nn.add shapes",
+    "ShapeError",
+    "broadcast",
+    "add: shapes do not broadcast at their last axes; x [2, 3] float32, y [4] float32",
+    () => nn.add(h.ones([2, 3]), h.ones([4])),
+  ],
+  [
+    "nn.matmul dtype",
+    "DTypeError",
+    "dtype-mixed",
+    "matmul: all tensors must have one dtype; the first is float32, got b [2, 2] float64",
+    () => nn.matmul(h.ones([2, 2]), h.ones([2, 2], "float64" as never)),
+  ],
+  [
+    "MHA heads",
+    "OptionError",
+    "heads",
+    "MultiHeadAttention: numHeads must divide embedDim, and numKvHeads numHeads; got embedDim 10, numHeads 3,",
+    () => new nn.MultiHeadAttention(10, 3),
+  ],
+  [
+    "MHA 0",
+    "OptionError",
+    "size",
+    "MultiHeadAttention: embedDim must be an integer ≥ 1, got 0",
+    () => new nn.MultiHeadAttention(0, 1),
+  ],
+  [
+    "mha key_padding_mask",
+    "OptionError",
+    "option-name",
+    'MultiHeadAttention: unknown option "key_padding_mask"; did you mean keyMask?',
+    () => mha.forward(x2, x2, x2, { key_padding_mask: h.tensor([true]) }),
+  ],
+  [
+    "mha keyMask shape",
+    "ShapeError",
+    "key-mask",
+    "MultiHeadAttention: keyMask must be [2, 5], one for each key, got keyMask [2] bool",
+    () => mha.forward(x2, x2, x2, { keyMask: h.tensor([true, false]) }),
+  ],
+  [
+    "mha keyMask float",
+    "DTypeError",
+    "key-mask",
+    "MultiHeadAttention: keyMask must be bool, true where a key is attended to, got keyMask [2, 5] float32",
+    () => mha.forward(x2, x2, x2, { keyMask: h.ones([2, 5]) }),
+  ],
+  [
+    "mha width",
+    "ShapeError",
+    "linear",
+    "linear: weight must be [out, in] with in = the last axis of x; x [2, 5, 15] float32, weight [48, 16] float32",
+    () => mha.forward(h.randn([2, 5, 15])),
+  ],
+  [
+    "mha options as key",
+    "ShapeError",
+    "tensor",
+    "MultiHeadAttention: key: expected a tensor { data, shape }, got Object; options are the fourth argument:",
+    () => mha.forward(x2, { isCausal: true }),
+  ],
+  [
+    "Linear width",
+    "ShapeError",
+    "linear",
+    "linear: weight must be [out, in] with in = the last axis of x; x [2, 3] float32, weight [2, 4] float32",
+    () => new nn.Linear(4, 2).forward(h.ones([2, 3])),
+  ],
+  [
+    "Embedding id",
+    "OptionError",
+    "id",
+    "embedding: id 4 at position 0; the table has rows 0 to 3",
+    () => new nn.Embedding(4, 2).forward(new Int32Array([4]) as never),
+  ],
+  [
+    "Embedding float ids",
+    "DTypeError",
+    "ids",
+    "embedding: ids must be int32 or int64, got ids [1] float32",
+    () => new nn.Embedding(4, 2).forward(h.tensor([0.5]) as never),
+  ],
+  [
+    "LayerNorm width",
+    "ShapeError",
+    "weight",
+    "layerNorm: weight must be [3], got weight [4] float32",
+    () => new nn.LayerNorm(4).forward(h.ones([2, 3])),
+  ],
+  [
+    "loadStateDict missing",
+    "FormatError",
+    "state",
+    "Linear.loadStateDict: the state does not fit; missing: weight, bias; unexpected: none",
+    () => new nn.Linear(2, 2).loadStateDict(new Map()),
+  ],
+  [
+    "loadStateDict shape",
+    "ShapeError",
+    "state",
+    "Linear.loadStateDict: weight must be [2, 2], got weight [3, 2] float32",
+    () =>
+      new nn.Linear(2, 2).loadStateDict(
+        new Map([
+          ["weight", h.ones([3, 2])],
+          ["bias", h.ones([2])],
+        ]),
+      ),
+  ],
+  [
+    "tape no loss dependency",
+    "OptionError",
+    "loss",
+    "Tape.gradients: the loss does not depend on any wanted tensor; compute it inside tape.run, from them",
+    () => {
+      const t = new tr.Tape();
+      const l = t.run(() => nn.sum(h.ones([2])));
+      return t.gradients(l, [sq as never]);
+    },
+  ],
+  [
+    "tape loss not scalar",
+    "ShapeError",
+    "loss",
+    "Tape.gradients: loss must be one number, got [4, 4] float32; sum or average it first",
+    () => {
+      const t = new tr.Tape();
+      const l = t.run(() => nn.add(sq, sq));
+      return t.gradients(l, [sq as never]);
+    },
+  ],
+  [
+    "tape weights in loss",
+    "UnsupportedError",
+    "derivative",
+    "scaledDotProductAttention: lse and weights: no gradient is defined through this result; compute the weights",
+    () => {
+      const t = new tr.Tape();
+      const l = t.run(() => nn.sum(h.scaledDotProductAttention(sq, sq, sq, { returnWeights: true }).weights));
+      return t.gradients(l, [sq as never]);
+    },
+  ],
+  [
+    "AdamW model",
+    "OptionError",
+    "parameters",
+    "AdamW: parameters must be a Map of tensors by name or a list of tensors, got MultiHeadAttention; a layer has",
+    () => new (tr.AdamW as any)(mha),
+  ],
+  [
+    "train({})",
+    "OptionError",
+    "model",
+    "train: model must be an object with parameters() and loss(batch), as languageModel returns, got undefined",
+    () => T.train({}),
+  ],
+  [
+    "train no loss",
+    "OptionError",
+    "model",
+    "train: model must be an object with parameters() and loss(batch), as languageModel returns, got undefined",
+    () => T.train({ parameters: () => new Map() }, {}),
+  ],
+  [
+    "crossEntropy target",
+    "ShapeError",
+    "targets",
+    "crossEntropy: targets must be a tensor, got Int32Array of 2; wrap it: tensor(data, shape)",
+    () => tr.crossEntropy(h.ones([2, 3]) as never, new Int32Array([0, 7]) as never),
+  ],
+  [
+    "crossEntropy shape",
+    "ShapeError",
+    "targets",
+    "crossEntropy: targets must be a tensor, got Int32Array of 1; wrap it: tensor(data, shape)",
+    () => tr.crossEntropy(h.ones([2, 3]) as never, new Int32Array([0]) as never),
+  ],
+  [
+    "languageModel gpt",
+    "OptionError",
+    "kind",
+    'languageModel: kind must be decoder or encoder, got "gpt"',
+    () => T.languageModel("gpt", {}),
+  ],
+  [
+    "languageModel sizes",
+    "OptionError",
+    "vocabulary",
+    "languageModel: vocabulary must be an integer > 0, got undefined",
+    () => T.languageModel("decoder", { layers: 1 }),
+  ],
+  [
+    "tidy async",
+    "OptionError",
+    "work",
+    "tidy: work must be synchronous, but it returned a promise",
+    () => (tr.tidy as any)(async () => 1),
+  ],
+  [
+    "generate text",
+    "OptionError",
+    "ids",
+    'generate: ids must be token ids, got the text "hello"; encode it with the model\'s tokenizer first',
+    () => [...M.generate(gpt.model, "hello")],
+  ],
+  [
+    "generate bert",
+    "OptionError",
+    "model",
+    "generate: model must be a decoder with a cache, such as Gpt2, got Bert",
+    () => [...M.generate(bert.model, [1, 2])],
+  ],
+  [
+    "generate textModel",
+    "OptionError",
+    "model",
+    "generate: model must be a decoder with a cache, such as Gpt2, got Object; pass its field model",
+    () => [...M.generate(gpt, [1, 2])],
+  ],
+  [
+    "generate empty",
+    "OptionError",
+    "ids",
+    "generate: ids must be 1 to 128 tokens, got 0",
+    () => [...M.generate(gpt.model, [])],
+  ],
+  [
+    "generate id out",
+    "OptionError",
+    "id",
+    "embedding: id 99999 at position 0; the table has rows 0 to 1023",
+    () => [...M.generate(gpt.model, [99999])],
+  ],
+  [
+    "generate option",
+    "OptionError",
+    "option-name",
+    'generate: unknown option "max_new_tokens"; did you mean maxTokens?',
+    () => [...M.generate(gpt.model, [1], { max_new_tokens: 3 })],
+  ],
+  [
+    "generate temp",
+    "OptionError",
+    "temperature",
+    "generate: temperature must be a number ≥ 0, got -1",
+    () => [...M.generate(gpt.model, [1], { temperature: -1 })],
+  ],
+  [
+    "readModel hub name",
+    "OptionError",
+    "file",
+    "readModel: there is no folder bert-base-uncased; give the path of one with config.json, tokenizer.json and",
+    () => M.readModel("bert-base-uncased"),
+  ],
+  [
+    "readModel file",
+    "OptionError",
+    "file",
+    "readModel: not a folder: package.json; give the path of one with config.json, tokenizer.json and",
+    () => M.readModel("package.json"),
+  ],
+  [
+    "readModel empty dir",
+    "FormatError",
+    "model-files",
+    "docs has no config.json, no tokenizer.json, no model.safetensors; a model's folder has config.json,",
+    () => M.readModel("docs"),
+  ],
+  [
+    "locateShipped gpt",
+    "OptionError",
+    "model",
+    'locateShipped: there is an "encoder" and a "decoder", got "gpt2"',
+    () => M.locateShipped("gpt2"),
+  ],
+  [
+    "readTokenizer {}",
+    "FormatError",
+    "tokenizer",
+    "readTokenizer: model: expected an object, got null (byte 2)",
+    () => M.readTokenizer("{}"),
+  ],
+  [
+    "readTokenizer not json",
+    "FormatError",
+    "json",
+    'readTokenizer: expected a JSON object, got "a" (byte 0)',
+    () => M.readTokenizer("abc"),
+  ],
+  [
+    "tokenizer decode str",
+    "OptionError",
+    "token-id",
+    'Tokenizer: no token has id "a"; ids are below 1024',
+    () => gpt.tokenizer.decode("abc" as never),
+  ],
+  [
+    "attention empty text",
+    "OptionError",
+    "empty-text",
+    "attention: there is no token to read",
+    () => gpt.attention(""),
+  ],
+  [
+    "fillMask no mask",
+    "OptionError",
+    "text",
+    "fillMask: the text has no mask; write [MASK] where a token is to be filled in",
+    () => M.fillMask(bert, "no mask here"),
+  ],
+  [
+    "fillMask decoder",
+    "UnsupportedError",
+    "mask",
+    "fillMask: decoder was not trained to fill in masks: it is a decoder, which writes on (generateText)",
+    () => M.fillMask(gpt, "a [MASK]"),
+  ],
+  [
+    "embedTexts str",
+    "OptionError",
+    "texts",
+    'embedTexts: texts must be a list of strings, not empty, got "one text"',
+    () => M.embedTexts(bert, "one text"),
+  ],
+  [
+    "ablate layer",
+    "OptionError",
+    "layer",
+    "ablate: layer must be 0 to 3, got 9",
+    () => M.ablate(gpt, "the old", { layer: 9 }),
+  ],
+  [
+    "readNpy text",
+    "OptionError",
+    "bytes",
+    'readNpy: expected a Uint8Array or an ArrayBuffer, got "x.npy"',
+    () => I.readNpy("x.npy"),
+  ],
+  [
+    "readNpy not npy",
+    "FormatError",
+    "npy-magic",
+    "readNpy: not an npy file: it does not begin with \\x93NUMPY (byte 0)",
+    () => I.readNpy(new Uint8Array(20)),
+  ],
+  [
+    "readNpy await file path buf",
+    "FormatError",
+    "npy-truncated",
+    "readNpy: the file ends inside its header (byte 0)",
+    () => I.readNpy(new Uint8Array(0)),
+  ],
+  [
+    "readNpz not zip",
+    "FormatError",
+    "zip-end",
+    "readNpz: not a zip file: no end record closes it (byte 100)",
+    () => I.readNpz(new Uint8Array(100)),
+  ],
+  [
+    "readSafetensors pickle",
+    "FormatError",
+    "safetensors-header-size",
+    "readSafetensors: a header of 50579438895744 bytes; at most 100000000 are read (byte 0)",
+    () => I.readSafetensors(new Uint8Array([0x80, 2, 0x7d, 0x71, 0, 0x2e, 0, 0, 0, 0])),
+  ],
+  [
+    "openSafetensors missing",
+    "OptionError",
+    "file",
+    "openSafetensors: cannot open nope.safetensors: no such file or directory",
+    () => I.openSafetensors("nope.safetensors"),
+  ],
+  [
+    "writeNpy bf16",
+    "UnsupportedError",
+    "npy-dtype",
+    "writeNpy: NumPy has no bfloat16; convert to float32, or write safetensors, which has it",
+    () => I.writeNpy(h.cast(sq, "bfloat16")),
+  ],
+  [
+    "writeSafetensors tensor",
+    "ShapeError",
+    "tensor",
+    "writeSafetensors, data: expected a tensor { data, shape }, got Float32Array of 16 without a shape",
+    () => I.writeSafetensors(sq),
+  ],
+  [
+    "writeSafetensors bad value",
+    "ShapeError",
+    "tensor",
+    "writeSafetensors, a: expected a tensor { data, shape }, got 3",
+    () => I.writeSafetensors({ a: 3 }),
+  ],
+  [
+    "saveFile bad",
+    "OptionError",
+    "file",
+    "saveFile: cannot look into the folder of /nope/x/y.npy: no such file or directory",
+    () => I.saveFile("/nope/x/y.npy", new Uint8Array(1)),
+  ],
+  [
+    "storeFromModel(model)",
+    "OptionError",
+    "shown",
+    "storeFromModel: expected what model.attention(text) returns, { tokens, layers }, got Object",
+    () => V.storeFromModel(gpt),
+  ],
+  [
+    "storeFromModel(text)",
+    "OptionError",
+    "shown",
+    'storeFromModel: expected what model.attention(text) returns, { tokens, layers }, got "text"',
+    () => V.storeFromModel("text"),
+  ],
+  [
+    "openStore missing",
+    "OptionError",
+    "file",
+    "openStore: cannot open nope.npz: no such file or directory",
+    () => V.openStore("nope.npz"),
+  ],
+  [
+    "renderFigure layer",
+    "OptionError",
+    "layer",
+    "figure: layer must be one of block self's layers, 0 to 3, got 9",
+    async () => V.renderFigure(V.storeFromModel(gpt.attention("the old")), { layer: 9 }),
+  ],
+  [
+    "renderFigure view",
+    "OptionError",
+    "view",
+    'figure: view must be one of matrix, lines, text, atlas, row, got "heatmap"',
+    async () => V.renderFigure(V.storeFromModel(gpt.attention("the old")), { view: "heatmap" }),
+  ],
+  ["bars", "OptionError", "bars", 'bars: values must be finite and ≥ 0, got "x" for "0"', () => V.bars("x")],
+  [
+    "cast to float8",
+    "DTypeError",
+    "dtype",
+    'cast: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got "float8"',
+    () => (h.cast as any)(sq, "float8"),
+  ],
+  [
+    "stack shapes",
+    "ShapeError",
+    "stack",
+    "stack: all tensors must have one shape; x[0] [2] float32, x[1] [3] float32",
+    () => N.stack([h.ones([2]), h.ones([3])]),
+  ],
+  ["concat axis", "ShapeError", "axis", "concat: axis 5 of a tensor of 2 axes", () => N.concat([sq, sq], 5)],
+  [
+    "dropout p",
+    "OptionError",
+    "dropout",
+    "dropout: dropout must be in [0, 1), got 2",
+    () => N.dropout(sq, 2),
+  ],
+  [
+    "shape [2,2] strides",
+    "ShapeError",
+    "extent",
+    "scaledDotProductAttention: query: [2, 2] needs 4 numbers, the array has 3",
+    () => sd({ data: new Float32Array(3), shape: [2, 2] }, sq, sq),
+  ],
+  [
+    "keyMask in sdpa",
+    "OptionError",
+    "option-name",
+    'scaledDotProductAttention: unknown option "keyMask"; did you mean attnMask?',
+    () => sd(q, q, q, { keyMask: h.tensor([true]) }),
+  ],
+  [
+    "explain no args",
+    "ShapeError",
+    "tensor",
+    "explain: query: expected a tensor { data, shape }, got undefined",
+    () => (h.explain as any)(),
+  ],
+  [
+    "empty no shape",
+    "ShapeError",
+    "shape",
+    "empty: shape must be a list of lengths, got undefined",
+    () => (h.empty as any)(),
+  ],
+  [
+    "arange neg step",
+    "OptionError",
+    "options",
+    "arange: the step is an option: { step: 0 }",
+    () => (h.arange as any)(0, 5, 0),
+  ],
+  [
+    "eye frac",
+    "ShapeError",
+    "shape",
+    "eye: every axis must be an integer ≥ 0, got [1.5, 1.5]",
+    () => h.eye(1.5),
+  ],
+  [
+    "linspace",
+    "OptionError",
+    "count",
+    "linspace: count must be an integer ≥ 0, got undefined",
+    () => (h.linspace as any)(0, 1),
+  ],
+  [
+    "toString bad",
+    "OptionError",
+    "precision",
+    "Tensor.toString: precision must be an integer ≥ 0 and ≤ 20, got -1",
+    () => sq.toString({ precision: -1 }),
+  ],
+  [
+    "performer features",
+    "ShapeError",
+    "features",
+    "performerAttention: expected features [m, dk], query [..., Nq, dk], key [..., Nk, dk]; features [2, 3]",
+    () => hist.performerAttention(sq, sq, sq, { features: h.ones([2, 3]) }),
+  ],
+  [
+    "linear attention option",
+    "OptionError",
+    "option-name",
+    'linearAttention: unknown option "attnMask"; expected one of isCausal, keyMask, returnWeights',
+    () => (hist.linearAttention as any)(sq, sq, sq, { attnMask: h.causal() }),
+  ],
+  [
+    "Luong dot sizes",
+    "OptionError",
+    "score",
+    'LuongAttention: the score "dot" needs dq = dk, got 3 and 4',
+    () => new hist.LuongAttention(3, 4, { score: "dot" }),
+  ],
+  [
+    "a folder with pytorch_model.bin alone",
+    "FormatError",
+    "model-files",
+    "pytorch_model.bin is a pickle, which can run code; convert it in Python",
+    () => M.readModel(folderOf("bin", ["config.json", "tokenizer.json", "pytorch_model.bin"])),
+  ],
+  [
+    "a folder with vocab.txt alone",
+    "FormatError",
+    "model-files",
+    "the tokenizer is of the old kind; convert it in Python",
+    () => M.readModel(folderOf("vocab", ["config.json", "vocab.txt", "model.safetensors"])),
+  ],
+  [
+    "a tensor of a scope that is over",
+    "HeedError",
+    "disposed",
+    "this tensor was disposed when its tidy() scope ended; return it from the scope, keep(tensor) it",
+    () => {
+      let inner: any;
+      h.configure({});
+      tr.tidy(() => {
+        inner = nn.add(sq, sq);
+      });
+      return nn.add(inner, sq);
+    },
+  ],
+];
+
+describe("refused in words that help", () => {
+  it.each(REFUSED)("%s", async (_, name, code, words, call) => {
+    const error = await Promise.resolve()
+      .then(call)
+      .then(
+        (result) => ({
+          name: "no error",
+          code: "",
+          message: `it gave ${JSON.stringify(result)?.slice(0, 80)}`,
+        }),
+        (thrown) => thrown,
+      );
+    expect({ name: error.name, code: error.code, message: error.message }).toEqual({
+      name,
+      code,
+      message: expect.stringContaining(words),
+    });
+    expect(error).toBeInstanceOf(h.HeedError);
+  });
+});
+
+/** What people write, and the result that they mean. */
+const MEANT: [what: string, call: () => unknown, result: unknown][] = [
+  [
+    "nested booleans as a mask",
+    () =>
+      sd(h.ones([2, 2]), h.ones([2, 2]), h.eye(2), {
+        attnMask: [
+          [true, false],
+          [true, true],
+        ],
+      }).output.toArray(),
+    [
+      [1, 0],
+      [0.5, 0.5],
+    ],
+  ],
+  [
+    "a tril of booleans, as textbooks write",
+    () =>
+      sd(h.ones([2, 2]), h.ones([2, 2]), h.eye(2), {
+        attnMask: h.cast(nn.tril(h.ones([2, 2])), "bool"),
+      }).output.toArray(),
+    [
+      [1, 0],
+      [0.5, 0.5],
+    ],
+  ],
+  [
+    "plain lists as data",
+    () =>
+      sd(
+        { data: [1, 2], shape: [1, 2] },
+        { data: [1, 2], shape: [1, 2] },
+        { data: [3, 4], shape: [1, 2] },
+      ).output.toArray(),
+    [[3, 4]],
+  ],
+  [
+    "a float16 cache under a float32 query",
+    () => sd(q, h.cast(k, "float16"), h.cast(v, "float16")).output.dtype,
+    "float32",
+  ],
+  [
+    "softmax over the first axis",
+    () =>
+      nn
+        .softmax(
+          h.tensor([
+            [0, 5],
+            [0, 5],
+          ]),
+          0,
+        )
+        .toArray(),
+    [
+      [0.5, 0.5],
+      [0.5, 0.5],
+    ],
+  ],
+  ["a number added to a tensor", () => nn.add(h.tensor([1, 2]), 1).toArray(), [2, 3]],
+  [
+    "matmul of batches that broadcast",
+    () => nn.matmul(h.ones([2, 3, 2, 2]), h.ones([1, 3, 2, 2])).shape,
+    [2, 3, 2, 2],
+  ],
+  ["AdamW of a list of tensors", () => new (tr.AdamW as any)([h.ones([2])]).steps, 0],
+  ["a tensor of a tensor", () => h.tensor(sq as never).toArray(), sq.toArray()],
+  [
+    "scale: 0, which makes weights even",
+    () => sd(h.eye(2), h.eye(2), h.eye(2), { scale: 0 }).output.toArray(),
+    [
+      [0.5, 0.5],
+      [0.5, 0.5],
+    ],
+  ],
+  [
+    "isCausal beside causal()",
+    () => sd(h.eye(2), h.eye(2), h.eye(2), { isCausal: true, attnMask: h.causal() }).output.toArray()[0],
+    [1, 0],
+  ],
+  [
+    "a gradient through scaledDotProductAttention",
+    () => {
+      const tape = new tr.Tape();
+      const loss = tape.run(() => nn.sum(nn.multiply(sq, h.scaledDotProductAttention(sq, sq, sq).output)));
+      const [a, b] = [tape.gradients(loss, [sq as never]).get(sq as never), new tr.Tape()];
+      const same = b.run(() => nn.sum(nn.multiply(sq, nn.attention(sq, sq, sq).output)));
+      return (
+        a?.toArray().toString() ===
+        b
+          .gradients(same, [sq as never])
+          .get(sq as never)
+          ?.toArray()
+          .toString()
+      );
+    },
+    true,
+  ],
+  [
+    "a gradient through a method of Tensor",
+    () => {
+      const x = h.tensor([
+        [1, 2],
+        [3, 4],
+      ]);
+      const tape = new tr.Tape();
+      const loss = tape.run(() => nn.sum(nn.multiply(x, x.reshape([2, 2]))));
+      return tape
+        .gradients(loss, [x as never])
+        .get(x as never)
+        ?.toArray();
+    },
+    [
+      [2, 4],
+      [6, 8],
+    ],
+  ],
+  [
+    "the store of a decoder's text: nothing is attended to in the future",
+    async () => {
+      const store = view.storeFromModel(gpt.attention("the old red house by the river"));
+      const head = { block: 0, layer: 0, head: 3 };
+      await store.load(head);
+      return Array.from(store.row(head, 2, "weights"))
+        .slice(3)
+        .every((x) => x === 0 || Number.isNaN(x));
+    },
+    true,
+  ],
+];
+
+describe("done as it was meant", () => {
+  it.each(MEANT)("%s", async (_, call, result) => {
+    expect(await call()).toEqual(result);
+  });
+});
