@@ -29,7 +29,11 @@ async function scripts() {
     format: "esm",
     minify: true,
     comments: { legal: false },
-    chunkFileNames: "parts/[name].js",
+    // A page's two parts are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
+    chunkFileNames: ({ facadeModuleId }) => {
+      const [, folder, part] = /[\\/]lab[\\/]([a-z-]+)[\\/](page|compute)\.ts$/.exec(facadeModuleId ?? "") ?? [];
+      return folder === undefined ? "parts/[name].js" : `parts/${folder}-${part}.js`;
+    },
   });
   await bundle.close();
   return output.map((chunk) => ({

@@ -29,6 +29,12 @@ const morphdom = morphdomModule as unknown as typeof morphdomModule.default;
 
 const STORED = "heed-lab";
 const NARROW_BELOW = 900;
+/** Milliseconds between two pictures: answers that come faster wait for the next frame. */
+const FRAME = 12;
+/** Milliseconds without a change after which parts that are not in view are drawn too. */
+const SETTLED = 120;
+/** Parts below the picture that a change seldom shows. */
+const BELOW = ["code", "table"] as const;
 
 /** Mounts a page on its own static markup: `root` holds `.columns`. */
 export function mount<S extends State, N>(
@@ -45,6 +51,10 @@ export function mount<S extends State, N>(
   let used = encodeState(state, initial) !== "";
   let active = -1;
   let frame = 0;
+  let drawnAt = 0;
+  let settling: ReturnType<typeof setTimeout> | undefined;
+  /** What the reader did before there were numbers. */
+  let waiting: (() => void) | undefined;
   const done = page.tasks.map((_, i) => stored()[page.name]?.includes(i) ?? false);
   const parts = new Map<string, Element>();
   for (const part of root.querySelectorAll("[data-part]")) parts.set(part.getAttribute("data-part")!, part);
@@ -74,7 +84,9 @@ export function mount<S extends State, N>(
       if (data.error === undefined) {
         shown = { state: asked, numbers: data.numbers as N };
         problem.hidden = true;
-        schedule();
+        // Drawn with the answer, not a frame later, unless pictures come faster than frames.
+        if (performance.now() - drawnAt > FRAME) draw();
+        else schedule();
       } else fail(`This picture could not be computed: ${data.error}`);
       if (pending) request();
     });
@@ -111,14 +123,44 @@ export function mount<S extends State, N>(
     const part = parts.get(name);
     if (part !== undefined) morph(part, markup.toString());
   };
+  const below = { code: () => renderCode(page, view()), table: () => renderTable(page, view()) };
+  /** Parts below the picture whose numbers are older than the picture. */
+  const late = new Set<"code" | "table">();
+  const inView = new Set<Element>();
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inView.add(target);
+      else inView.delete(target);
+    }
+    for (const name of BELOW) if (late.has(name) && inView.has(parts.get(name)!)) drawBelow(name);
+  });
+  for (const name of BELOW) observer.observe(parts.get(name)!);
+  const drawBelow = (name: "code" | "table") => {
+    late.delete(name);
+    put(name, below[name]());
+  };
+  /** Once nothing changes: what is not in view, and the address. */
+  const settle = () => {
+    if (shown === undefined) return;
+    for (const name of late) drawBelow(name);
+    if (address) {
+      const hash = encodeState(shown.state, initial);
+      if (hash !== location.hash)
+        history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+    }
+    if (sent === answered) root.setAttribute("data-state", "drawn");
+  };
   const draw = () => {
     if (shown === undefined) return;
+    if (frame !== 0) cancelAnimationFrame(frame);
+    frame = 0;
     const now = view();
     put("picture", renderPicture(page, now));
     put("caption", page.caption(now));
     put("control", page.control(now));
-    put("code", renderCode(page, now));
-    put("table", renderTable(page, now));
+    for (const name of BELOW)
+      if (inView.has(parts.get(name)!)) put(name, below[name]());
+      else late.add(name);
     if (active >= 0 && !page.steps[active].fixed)
       put(`step-${active}`, renderStep(page.steps[active], now, active));
     if (used)
@@ -129,12 +171,12 @@ export function mount<S extends State, N>(
         }
     put("tasks", renderTasks(page, done));
     if (pointed !== undefined) point(pointed);
-    if (address) {
-      const hash = encodeState(shown.state, initial);
-      if (hash !== location.hash)
-        history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
-    }
-    if (sent === answered) root.setAttribute("data-state", "drawn");
+    clearTimeout(settling);
+    settling = setTimeout(settle, SETTLED);
+    drawnAt = performance.now();
+    const then = waiting;
+    waiting = undefined;
+    then?.();
     root.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
   };
 
@@ -147,7 +189,11 @@ export function mount<S extends State, N>(
     return colon < 0 ? [element, text, ""] : [element, text.slice(0, colon), text.slice(colon + 1)];
   };
   const act = (name: string, argument: string, value: string) => {
-    if (shown === undefined && name !== "reset") return;
+    if (shown === undefined && name !== "reset") {
+      waiting = () => act(name, argument, value);
+      if (sent === 0) request();
+      return;
+    }
     if (name === "reset") {
       const step = page.steps[Math.max(0, active)];
       problem.hidden = true;
@@ -344,16 +390,28 @@ export function mount<S extends State, N>(
   reach();
   if (page.sentence !== undefined && sentence() !== SENTENCE && !used)
     state = page.check({ ...state, ...page.sentence(sentence()) });
-  request();
+  // The first state is in the page already. What computes it is loaded after that has been shown, or when it is needed.
+  if (encodeState(state, initial) === "") afterLoad(() => sent === 0 && request());
+  else request();
   return {
     end() {
       worker?.terminate();
+      observer.disconnect();
+      clearTimeout(settling);
       cancelAnimationFrame(frame);
       removeEventListener("scroll", onScroll);
       removeEventListener("resize", onResize);
       removeEventListener("hashchange", onHash);
     },
   };
+}
+
+/** Calls `then` once the document is loaded and nothing else is to be done. */
+function afterLoad(then: () => void): void {
+  // Safari has no requestIdleCallback.
+  const idle = () => ("requestIdleCallback" in globalThis ? requestIdleCallback(then) : setTimeout(then, 50));
+  if (document.readyState === "complete") idle();
+  else addEventListener("load", idle, { once: true });
 }
 
 /** Brings the children of an element to what the markup says, keeping those that are the same, and the focus. */

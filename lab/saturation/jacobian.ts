@@ -2,24 +2,25 @@
  * The size of softmax's derivative at a row of weights: ‖J‖ with J = diag(p) − p·pᵀ.
  *
  * ‖J‖² = Σ pᵢ²·(Σ_{j≠i} pⱼ)² + Σ_{i≠j} pᵢ²·pⱼ². The shorter closed form Σp² − 2Σp³ + (Σp²)² subtracts numbers that are nearly
- * equal and gives exactly 0 for most saturated rows. Sums of "all but i" are a running sum from the left plus one from
- * the right, so nothing is subtracted here.
+ * equal and gives exactly 0 for most saturated rows. Here the sums without the largest weight are added up as they are; for every
+ * other weight, at most half of the row, "all but i" may be the sum less that weight.
  */
 export function jacobianNorm(p: ArrayLike<number>): number {
   const n = p.length;
-  const right = new Float64Array(n + 1);
-  const rightSquares = new Float64Array(n + 1);
-  for (let i = n - 1; i >= 0; i--) {
-    right[i] = right[i + 1] + p[i];
-    rightSquares[i] = rightSquares[i + 1] + p[i] * p[i];
-  }
-  let [left, leftSquares, sum] = [0, 0, 0];
-  for (let i = 0; i < n; i++) {
-    const square = p[i] * p[i];
-    const others = left + right[i + 1];
-    sum += square * others * others + square * (leftSquares + rightSquares[i + 1]);
-    left += p[i];
-    leftSquares += square;
-  }
+  let top = 0;
+  for (let i = 1; i < n; i++) if (p[i] > p[top]) top = i;
+  let [rest, restSquares] = [0, 0];
+  for (let i = 0; i < n; i++)
+    if (i !== top) {
+      rest += p[i];
+      restSquares += p[i] * p[i];
+    }
+  const [all, allSquares] = [p[top] + rest, p[top] * p[top] + restSquares];
+  let sum = p[top] * p[top] * (rest * rest + restSquares);
+  for (let i = 0; i < n; i++)
+    if (i !== top) {
+      const square = p[i] * p[i];
+      sum += square * ((all - p[i]) * (all - p[i]) + (allSquares - square));
+    }
   return Math.sqrt(sum);
 }
