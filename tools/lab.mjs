@@ -31,7 +31,8 @@ async function scripts() {
     comments: { legal: false },
     // A page's two parts are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
     chunkFileNames: ({ facadeModuleId }) => {
-      const [, folder, part] = /[\\/]lab[\\/]([a-z-]+)[\\/](page|compute)\.ts$/.exec(facadeModuleId ?? "") ?? [];
+      const [, folder, part] =
+        /[\\/]lab[\\/]([a-z-]+)[\\/](page|compute)\.ts$/.exec(facadeModuleId ?? "") ?? [];
       return folder === undefined ? "parts/[name].js" : `parts/${folder}-${part}.js`;
     },
   });

@@ -4,7 +4,15 @@
  * each capture of a real model (`explorer/`), and the Lab (`lab/`).
  * `--check` makes nothing: it fails where an export has no doc comment, or a link in a doc comment leads nowhere.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { pathToFileURL } from "node:url";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
 
@@ -53,6 +61,18 @@ export function checkReference() {
   typedoc(["--emit", "none"]);
 }
 
+/** Puts the way to the Lab above the explorer of a page. @param {string} file */
+export function leadToLab(file) {
+  const text = readFileSync(file, "utf8");
+  const element = "<attention-view address";
+  if (!text.includes(element)) throw new Error(`${file}: there is no explorer in it`);
+  // The first one is the element; the scripts below it may hold the same letters.
+  writeFileSync(
+    file,
+    text.replace(element, () => `<p><a href="../lab/index.html">Learn it in the Lab</a></p>\n${element}`),
+  );
+}
+
 /** Writes the site. @param {string} out */
 export async function buildSite(out) {
   installTypeDoc();
@@ -64,6 +84,7 @@ export async function buildSite(out) {
   mkdirSync(`${out}/explorer`, { recursive: true });
   for (const name of captures())
     heed(["html", at(`models/captures/${name}`), "-o", `${out}/explorer/${stem(name)}.html`]);
+  for (const name of captures()) leadToLab(`${out}/explorer/${stem(name)}.html`);
   copyFileSync(`${out}/explorer/${FIRST}.html`, `${out}/explorer/index.html`);
 
   say("the Lab …");

@@ -2,7 +2,7 @@
  * The size table: what a program pays that imports one thing, bundled and minified by Rolldown, then gzipped.
  * `node tools/size.mjs` prints it; tests/package.test.ts holds it to LIMITS, and docs/runtimes.md to the same numbers. Needs dist/ (npm run build).
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -49,6 +49,8 @@ export const LIMITS = {
   "attention-view: the element, lit and its worker": 45_000,
   "attention-view: to the first picture of a bundle": 110_000,
   "attention-view: everything, in one file": 200_000,
+  "the Lab: the largest page, to its first picture": 60_000,
+  "the Lab: the largest page, with the worker that computes it": 136_000,
 };
 
 /** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
@@ -64,10 +66,13 @@ const ELEMENT = {
   "attention-view: everything, in one file": ["../attention-view.js"],
 };
 
-/** The files and whatever they import at once, as they are. @param {string[]} names @param {Map<string, Buffer>} [loaded] */
-function loads(names, loaded = new Map()) {
+/**
+ * The files and whatever they import at once, as they are.
+ * @param {string[]} names @param {Map<string, Buffer>} [loaded] @param {string} [folder]
+ */
+function loads(names, loaded = new Map(), folder = "dist/attention-view") {
   for (const name of names) {
-    const path = at(join("dist/attention-view", name));
+    const path = at(join(folder, name));
     if (loaded.has(path)) continue;
     const code = readFileSync(path);
     loaded.set(path, code);
@@ -75,9 +80,34 @@ function loads(names, loaded = new Map()) {
     loads(
       imported.map((one) => join(dirname(name), one)),
       loaded,
+      folder,
     );
   }
   return loaded;
+}
+
+/**
+ * What a page of the Lab loads: up to its first picture, which is in its markup, with what makes it answer; and with the worker
+ * and what computes the page, which it loads after that.
+ */
+function labLoads() {
+  const folder = "dist/lab";
+  const names = readdirSync(at(folder)).flatMap((file) => /^(?!index)([a-z-]+)\.html$/.exec(file)?.[1] ?? []);
+  return names.map((name) => {
+    const first = loads([`${name}.html`, "lab.css", "lab.js", `parts/${name}-page.js`], new Map(), folder);
+    const all = loads(["lab-worker.js", `parts/${name}-compute.js`], new Map(first), folder);
+    return { name, first: [...first.values()], all: [...all.values()] };
+  });
+}
+
+/** Bytes of files, as they are and after gzip. @param {readonly Buffer[]} codes */
+function sums(codes) {
+  const sum = (/** @type {(code: Buffer) => number} */ of) =>
+    codes.reduce((total, code) => total + of(code), 0);
+  return {
+    minified: sum((code) => code.length),
+    gzip: sum((code) => gzipSync(code, { level: 9 }).length),
+  };
 }
 
 /** @returns {Promise<{ name: string, minified: number, gzip: number }[]>} */
@@ -102,16 +132,13 @@ export async function sizes() {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  for (const [name, files] of Object.entries(ELEMENT)) {
-    const codes = [...loads(files).values()];
-    const sum = (/** @type {(code: Buffer) => number} */ of) =>
-      codes.reduce((total, code) => total + of(code), 0);
-    table.push({
-      name,
-      minified: sum((code) => code.length),
-      gzip: sum((code) => gzipSync(code, { level: 9 }).length),
-    });
-  }
+  for (const [name, files] of Object.entries(ELEMENT))
+    table.push({ name, ...sums([...loads(files).values()]) });
+  const pages = labLoads();
+  const largest = (/** @type {"first" | "all"} */ what) =>
+    pages.map((page) => sums(page[what])).reduce((most, one) => (one.gzip > most.gzip ? one : most));
+  table.push({ name: "the Lab: the largest page, to its first picture", ...largest("first") });
+  table.push({ name: "the Lab: the largest page, with the worker that computes it", ...largest("all") });
   return table;
 }
 

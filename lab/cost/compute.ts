@@ -9,6 +9,7 @@ import {
   scaledDotProductAttention,
   type TensorLike,
 } from "../../src/index.ts";
+import { HEADS, LARGE, LAYERS, SMALL, WIDTH } from "./sizes.ts";
 
 /** What a reader changes. */
 export type Cost = {
@@ -51,13 +52,8 @@ export interface CostNumbers {
   readonly measured: readonly (readonly [n: number, ms: number])[];
 }
 
-export const HEADS = 12;
-export const WIDTH = 64;
-export const LAYERS = 12;
 const MODEL = HEADS * WIDTH;
 const LIMIT = 2 ** 31;
-const SMALL = [64, 128, 256, 512, 1024] as const;
-export const LARGE = 4096;
 
 /** A tensor without its memory: one number, read everywhere. Plans read its shape only. */
 const sized = (shape: readonly number[]): TensorLike => ({

@@ -3,7 +3,8 @@ import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { draggable, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count, number } from "../frame/words.ts";
-import { type Cost, type CostNumbers, HEADS, LARGE, LAYERS, WIDTH } from "./compute.ts";
+import type { Cost, CostNumbers } from "./compute.ts";
+import { HEADS, LARGE, LAYERS, WIDTH } from "./sizes.ts";
 
 type Seen = View<Cost, CostNumbers>;
 

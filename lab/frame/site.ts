@@ -31,7 +31,7 @@ export async function renderPage(
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer }: SiteOptions): Promise<Map<string, string>> {
   const files = new Map<string, string>([["lab.css", style(":root")]]);
-  files.set("index.html", documentOf("The Lab", "Learn attention by doing", map(), ""));
+  files.set("index.html", documentOf("The Lab", "Learn attention by doing", map(explorer), ""));
   for (const [at, entry] of PAGES.entries()) {
     const page = await entry.load();
     const body = await renderPage(page, { next: PAGES[at + 1], explorer });
@@ -53,9 +53,10 @@ ${at + 1 < PAGES.length && html`<a href="${PAGES[at + 1].name}.html" rel="next">
   return files;
 }
 
-function map(): Markup {
+function map(explorer: string): Markup {
   return html`<header class="top"><a class="home" href="index.html">The Lab</a></header><main class="map"><h1>The Lab</h1>
 <p class="lead">Attention, by doing. Every number on these pages is computed by heed while you watch: change something, and see what it does.</p>
+<p class="small"><a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.</p>
 <ol>${PAGES.map(
     (
       entry,

@@ -141,12 +141,14 @@ function grid(view: Seen): string {
   return parts.join("");
 }
 
+/** Slanted lines over a square. All but the corner is the same for every square of a size, which packs well. */
 const hatch = (x: number, y: number, size: number) => {
-  const path: string[] = [];
+  const path = [`M${x} ${y}`];
+  let [x0, y0] = [0, 0];
   for (let d = 6; d < 2 * size; d += 6) {
-    const [x1, y1] = d <= size ? [x, y + d] : [x + d - size, y + size];
-    const [x2, y2] = d <= size ? [x + d, y] : [x + size, y + d - size];
-    path.push(`M${x1} ${y1}L${x2} ${y2}`);
+    const [x1, y1] = d <= size ? [0, d] : [d - size, size];
+    path.push(`m${x1 - x0} ${y1 - y0}l${y1 - x1} ${x1 - y1}`);
+    [x0, y0] = [y1, x1];
   }
   return path.join("");
 };

@@ -173,11 +173,14 @@ const DEEPEST = -40;
 function rows({ state, numbers: { rows: n }, wide }: Seen): string {
   const [x0, x1, y0, y1] = wide ? [PANEL + 70, 850, 56, 500] : [52, 360, 40, 268];
   const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
-  const x = (i: number) => x0 + ((i + 0.5) / n.logs.length) * (x1 - x0);
-  // A narrow picture has no space for more than every second row.
-  const path = Array.from(n.logs, (log, i) =>
-    !wide && i % 2 === 1 ? "" : `M${x(i).toFixed(wide ? 1 : 0)} ${y(log).toFixed(0)}h0`,
-  ).join("");
+  // A narrow picture has no space for more than every second row. Each dot begins where the last one was: the same step to the
+  // right every time, which is short and packs well.
+  const dots = Array.from(n.logs, (log) => Math.round(y(log))).filter((_, i) => wide || i % 2 === 0);
+  const step = (x1 - x0) / dots.length;
+  const path = `M${x0 + step / 2} ${dots[0]}h0${dots
+    .slice(1)
+    .map((y, i) => `m${step} ${y - dots[i]}h0`)
+    .join("")}`;
   const median = Math.log10(n.quartiles[1]);
   const parts = [
     label(

@@ -48,6 +48,9 @@ const TYPES: Readonly<Record<string, string>> = { html: HTML, js: SCRIPT, css: S
 /** Files of the encoder that reads a visitor's own sentence. */
 const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
 
+/** The captured sentence that the explorer beside the Lab opens on. */
+const FIRST_CAPTURE = "tired-cat";
+
 /** The pages of the Lab, with the explorer on each captured sentence beside them, in `/explorer/`. */
 export function labPages(): Map<string, Page> {
   const pages = explorerPages();
@@ -57,6 +60,8 @@ export function labPages(): Map<string, Page> {
     const body = readFileSync(new URL(`../../models/captures/${name}.safetensors`, import.meta.url));
     pages.set(`/explorer/${name}.safetensors`, { type: "application/octet-stream", body });
   }
+  const opened = pages.get(`/explorer/${FIRST_CAPTURE}.html`);
+  if (opened !== undefined) pages.set("/explorer/index.html", opened);
   const folder = fileURLToPath(new URL("../../dist/lab/", import.meta.url));
   let names: string[];
   try {
