@@ -4,6 +4,7 @@
  */
 import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { AdditiveAttention } from "../../src/nn/history/index.ts";
+import { fillUniform } from "../../src/nn/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 
@@ -51,17 +52,25 @@ const normals = (seed: number, rows: number, d: number) => {
   );
 };
 
+/** A layer that has learned nothing: w, a matrix of one row, is drawn like the two others (Glorot & Bengio 2010). */
+function additive(d: number): AdditiveAttention {
+  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+  const bound = Math.sqrt(6 / (d + 1));
+  fillUniform(layer.w, 4, -bound, bound);
+  return layer;
+}
+
 /** Weights of the three for the same queries and keys, in the order dot, scaled, additive. */
 function weightsOf(d: number, rows: number, keys: number) {
   const [q, k] = [normals(1, SIZE, d), normals(2, SIZE, d)];
   const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
   const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
-  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+  const layer = additive(d);
   const returnWeights = true;
   const dot = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights });
   const scaled = scaledDotProductAttention(query, key, key, { returnWeights });
-  const additive = layer.forward(query, key, key, { returnWeights });
-  return [dot, scaled, additive].map(({ weights, lse }) => ({
+  const added = layer.forward(query, key, key, { returnWeights });
+  return [dot, scaled, added].map(({ weights, lse }) => ({
     weights: weights!.toFloat64(),
     lse: lse.toFloat64(),
   }));
@@ -99,7 +108,7 @@ function rows(power: number): readonly number[][] {
 /** Milliseconds of one call of each, the best of three. */
 function times(n: number, d: number): number[] {
   const [query, key] = [normals(1, n, d), normals(2, n, d)];
-  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+  const layer = additive(d);
   const calls = [
     () => scaledDotProductAttention(query, key, key, { scale: 1 }),
     () => scaledDotProductAttention(query, key, key),
