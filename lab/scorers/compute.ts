@@ -62,7 +62,8 @@ function additive(d: number): AdditiveAttention {
 
 /** Weights of the three for the same queries and keys, in the order dot, scaled, additive. */
 function weightsOf(d: number, rows: number, keys: number) {
-  const [q, k] = [normals(1, SIZE, d), normals(2, SIZE, d)];
+  // One draw among many: the mean entropy of 64 rows differs by up to 0.1 between draws, and this one is near the middle.
+  const [q, k] = [normals(7, SIZE, d), normals(8, SIZE, d)];
   const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
   const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
   const layer = additive(d);
