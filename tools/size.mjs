@@ -50,7 +50,7 @@ export const LIMITS = {
   "attention-view: to the first picture of a bundle": 110_000,
   "attention-view: everything, in one file": 200_000,
   "the Lab: the largest page, to its first picture": 60_000,
-  "the Lab: the largest page, with the worker that computes it": 136_000,
+  "the Lab: the largest page, with the worker that computes it": 144_000,
 };
 
 /** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
