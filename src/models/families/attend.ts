@@ -11,7 +11,7 @@ import {
   slidingWindow,
   softcap,
 } from "../../index.ts";
-import { attention, dropoutSeed, type FloatTensor, matmul, reshape } from "../../nn/index.ts";
+import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
 
 /** How a layer's scores are made, as data: the same fields as a bundle's recipe (docs/bundles.md). */
 export interface AttentionRecipe {
@@ -117,6 +117,15 @@ export function attend(
   const compute = ({ query, key, value }: typeof given) => {
     const seed = dropoutP > 0 ? dropoutSeed() : undefined;
     const how = seed === undefined ? options : { ...options, dropoutP, seed };
+    // Tokens before heads, as projections lie in memory: the output then joins its heads without a copy. A hook gets rows without gaps.
+    if (!onAttention) {
+      const tokensFirst = (x: FloatTensor) => transpose(x, -3, -2);
+      const { output, lse } = attention(tokensFirst(query), tokensFirst(key), tokensFirst(value), {
+        ...how,
+        layout: "bshd",
+      });
+      return { output: transpose(output, -3, -2), lse };
+    }
     if (!needsBatch(query, key, recipe)) return attention(query, key, value, how);
     const { output, lse } = attention(batched(query), batched(key), batched(value), how);
     return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };

@@ -9,6 +9,7 @@ import type { Operand } from "../../core/shape.ts";
 import { BYTES_OF } from "../codegen/spec.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import {
+  addressOf,
   copiedAt,
   copyIn,
   extentOf,
@@ -58,6 +59,15 @@ function placeSinks(memory: EngineMemory, regions: AllocationScope, problem: Pro
   memory.f32.set(problem.sinks, at / 4);
   return at;
 }
+
+/** Where the output is in the engine's memory already and a kernel may write it there. */
+const outputInPlace = (
+  memory: EngineMemory,
+  problem: Problem,
+  splits: number,
+  out: Result,
+): number | undefined =>
+  splits === 1 && problem.dtype === "float32" ? addressOf(memory, out.output) : undefined;
 
 /** A problem in place, its numbers to be brought: keys (and values that are packed) first, the rest while those are packed. */
 export interface PlacedProblem extends Placed {
@@ -114,7 +124,7 @@ export function placeProblem(
 
   const splitOut = 4 * B * Hq * Nq * dv;
   const splitLse = 4 * B * Hq * Nq;
-  const outAt = regions.alloc(tiling.splits * splitOut);
+  const outAt = outputInPlace(memory, problem, tiling.splits, out) ?? regions.alloc(tiling.splits * splitOut);
   const lseAt = regions.alloc(tiling.splits * splitLse);
 
   const masks = problem.tensors.map((t) => {

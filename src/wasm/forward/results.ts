@@ -4,6 +4,7 @@ import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { arrayName, narrow } from "../../core/dtype.ts";
 import type { EngineMemory } from "../engine/memory.ts";
+import { addressOf } from "../engine/transfer.ts";
 import type { Placed } from "./place.ts";
 import type { ForwardPlan } from "./plan.ts";
 
@@ -22,8 +23,10 @@ export function copyResultsOut(
   const [r0, r1] = placed.rows;
   if (splits > 1) mergeSplits(f32, plan, placed, problem);
   if (placed.contiguous) {
-    const at = placed.out(0, 0, 0, 0) / 4;
-    put(problem, out, 0, f32.subarray(at, at + shape.B * Hq * Nq * dv));
+    const at = placed.out(0, 0, 0, 0);
+    // What a kernel wrote in place is not copied.
+    if (addressOf(memory, out.output) !== at)
+      put(problem, out, 0, f32.subarray(at / 4, at / 4 + shape.B * Hq * Nq * dv));
     const lse = placed.lse(0, 0, 0, 0) / 4;
     out.lse.set(f32.subarray(lse, lse + shape.B * Hq * Nq));
     return;

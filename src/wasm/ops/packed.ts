@@ -25,6 +25,8 @@ import {
 
 /** Tasks for each thread, so that none waits long for the last. */
 const TASKS = 4;
+/** Rows of a block at least, where rows are divided among threads: each block packs its rows for each part of the columns. */
+const MIN_BLOCK = 48;
 /** Numbers of A or C that are copied for one part of a product. */
 const PART_NUMBERS = 2 ** 20;
 
@@ -246,7 +248,7 @@ export function fillPackedProduct(
     const whole = x !== undefined && c !== undefined;
     const rows = whole
       ? M
-      : Math.min(M, roundUp(Math.max(1, Math.floor(PART_NUMBERS / partNumbers)), packedTaskRows(spec)));
+      : Math.min(M, roundUp(Math.max(1, Math.floor(PART_NUMBERS / partNumbers)), spec.tile.rows));
     const xCopy = x === undefined ? scope.alloc(4 * rows * K) : 0;
     const cCopy = c === undefined ? scope.alloc(4 * roundUp(rows, spec.tile.rows) * width) : 0;
     for (let m = 0; m < M; m += rows) {
@@ -324,7 +326,7 @@ function buildTasks(
   threads: number,
   whole: Record<Exclude<keyof typeof PackedProductStruct, "size">, number>,
 ): { at: number; count: number } {
-  const block = packedTaskRows(spec);
+  const block = packedTaskRows(spec, whole.rows, threads > 1 && whole.rows >= MIN_BLOCK * 2 ? 2 : 1);
   const blocks = Math.ceil(whole.rows / block);
   const panels = whole.columns / PACKED_COLUMNS;
   const parts = threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * threads) / blocks));
