@@ -4,6 +4,7 @@
  * wait asleep), with the unbalanced plan as a control; how much of an exchange computing hides; and training steps.
  *
  *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
+ *   BEGAN=$(date +%s%3N) mpirun -n 4 --oversubscribe --bind-to none node bench/cluster.ts --start
  *
  * Prints the share of the ideal, T(1) / (P · T(P)), as a median over turns with its spread, and the tile imbalance: of the
  * time on the clock, and of the processor time of the computing threads (the largest of the ranks), which other programs on
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     length: { type: "string", default: "8192" },
     heads: { type: "string", default: "2" },
     turns: { type: "string", default: "7" },
+    start: { type: "boolean", default: false },
   },
 });
 const [N, H, turns] = [values.length, values.heads, values.turns].map(Number);
@@ -33,6 +35,15 @@ const d = 64;
 const comm = await joinCluster();
 const { rank, size } = comm;
 const lead = rank === 0;
+if (values.start) {
+  await comm.barrier();
+  if (lead)
+    process.stdout.write(
+      `${size} ranks have joined ${Date.now() - Number(process.env.BEGAN)} ms after the launcher was started (BEGAN)\n`,
+    );
+  await comm.close();
+  process.exit();
+}
 
 const noise = (seed: number) => {
   let x = seed;
