@@ -26,7 +26,12 @@ export interface MpiBinding {
   readonly version: string;
   readonly constants: MpiConstants;
   readonly functions: Readonly<Record<MpiName, ForeignFunction>>;
+  /** Linux: keeps loaded libraries in this process until it ends, even where others close them. */
+  keepLoaded(paths: readonly string[]): void;
 }
+
+/** Linux's flags RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE. */
+const KEEP = 0x1006;
 
 type Handle = number | bigint;
 
@@ -169,7 +174,11 @@ function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): Mpi
     return at;
   };
   const constants = constantsOf(family, symbolOf);
-  return { family, ffi: ffi.name, library: name, version, constants, functions };
+  const keepLoaded = (paths: readonly string[]) => {
+    const dlopen = ffi.load(null).func("dlopen", ["pointer", "int"]);
+    for (const path of paths) dlopen(new TextEncoder().encode(`${path}\0`), KEEP);
+  };
+  return { family, ffi: ffi.name, library: name, version, constants, functions, keepLoaded };
 }
 
 const isAbi = (name: string): boolean => /mpi_abi/.test(name);

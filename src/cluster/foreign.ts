@@ -29,8 +29,11 @@ export interface ForeignLibrary {
 /** What calls C functions. */
 export interface ForeignInterface {
   readonly name: "koffi" | "node:ffi";
-  /** Loads a library with its symbols global: Open MPI's components look their symbols up in the process. */
-  load(path: string): ForeignLibrary;
+  /**
+   * Loads a library with its symbols global: Open MPI's components look their symbols up in the process. `null`: what this
+   * process has loaded already.
+   */
+  load(path: string | null): ForeignLibrary;
 }
 
 /**
@@ -70,7 +73,7 @@ export async function loadForeign(wanted: string | undefined): Promise<ForeignIn
 
 /** The part of koffi that is used. */
 interface Koffi {
-  load(path: string, options?: { global?: boolean }): KoffiLibrary;
+  load(path: string | null, options?: { global?: boolean }): KoffiLibrary;
   address(pointer: unknown): bigint;
   config(change: { async_stack_size: number }): unknown;
 }

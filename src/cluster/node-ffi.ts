@@ -58,8 +58,8 @@ export async function loadNodeFfi(): Promise<ForeignInterface> {
   return { name, load: (path) => loadLibrary(ffi, path) };
 }
 
-function loadLibrary(ffi: NodeFfi, path: string): ForeignLibrary {
-  openGlobally(ffi, path);
+function loadLibrary(ffi: NodeFfi, path: string | null): ForeignLibrary {
+  if (path !== null) openGlobally(ffi, path);
   const library = new ffi.DynamicLibrary(path);
   const worker = lazyWorker(path);
   return {
@@ -128,7 +128,7 @@ type Caller = (
 ) => void;
 
 /** A worker that loads the library and makes one call after another; started at the first call. */
-function lazyWorker(path: string): Caller {
+function lazyWorker(path: string | null): Caller {
   const waiting = new Map<number, (error: unknown, code: number) => void>();
   let worker: NodeWorker | undefined;
   let calls = 0;

@@ -24,7 +24,9 @@ export async function withRanks(
     if (!isAgreed(error)) throw error;
     await comm.close();
     if (isLead || !isAgreed(error, "elsewhere")) throw error;
-    return EXIT.failed;
+    // Rank 0 prints the error and ends with its status. Ending with an error here too could make the launcher kill rank 0
+    // before it has printed.
+    return EXIT.ok;
   }
 }
 

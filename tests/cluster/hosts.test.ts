@@ -1,0 +1,52 @@
+/** heed/cluster over a network: two hosts, as network namespaces with a link of 1 Gbit/s and 0.5 ms between them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { implementations, startRanks } from "../support/mpi.ts";
+import { makeHosts } from "../support/namespaces.ts";
+
+const openMpi = implementations().find(({ name }) => name === "Open MPI");
+const folder = mkdtempSync(join(tmpdir(), "heed-hosts-"));
+const hosts = openMpi ? makeHosts(folder) : "Open MPI is missing";
+afterAll(() => {
+  if (typeof hosts !== "string") hosts.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+process.stderr.write(
+  typeof hosts === "string"
+    ? `left out: heed/cluster on two hosts, because ${hosts}\n`
+    : `two hosts in network namespaces: ${hosts.network}\n`,
+);
+
+it.skipIf(typeof hosts === "string")(
+  "ranks on two hosts compute the attention of one call, and the link carries the bytes of the formula",
+  async () => {
+    if (typeof hosts === "string" || !openMpi) throw new Error("no hosts");
+    const [first, second] = hosts.addresses;
+    const before = hosts.sentBytes();
+    const ended = await startRanks(
+      {
+        ...openMpi,
+        launcher: hosts.onFirst([])[0],
+        args: [
+          ...[first, openMpi.launcher, ...openMpi.args, "--host", `${first}:1,${second}:1`],
+          ...["--mca", "plm_rsh_agent", hosts.agent, "--mca", "btl", "tcp,self"],
+          ...["--mca", "btl_tcp_if_include", `${first}/24`, "--mca", "oob_tcp_if_include", `${first}/24`],
+        ],
+      },
+      2,
+      "tests/cluster/two-hosts.ts",
+    ).ended;
+    expect(ended.status, ended.stderr).toBe(0);
+    const printed = JSON.parse(ended.stdout);
+    process.stderr.write(`${ended.stdout}`);
+    expect(new Set(printed.hosts).size).toBe(2);
+    expect(printed.bytes).toEqual({ gather: printed.formula, ring: printed.formula });
+    // The link has carried what the rank counts, and headers: at 1448 bytes a packet less than 10 %, and the launcher's own traffic.
+    const sent = hosts.sentBytes()[0] - before[0];
+    expect(sent).toBeGreaterThan(printed.total);
+    expect(sent).toBeLessThan(1.1 * printed.total + 2 ** 20);
+  },
+  300_000,
+);
