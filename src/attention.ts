@@ -49,6 +49,11 @@ export interface AttentionResultWithWeights<D extends FloatDType = FloatDType> e
  * Inside a recording (the tape of heed/train) the call records its derivative.
  *
  * @throws ShapeError, DTypeError, OptionError, UnsupportedError before any work
+ *
+ * @example
+ * const { output, lse } = scaledDotProductAttention(q, k, v, { isCausal: true });
+ * const { weights } = scaledDotProductAttention(q, k, v, { attnMask: slidingWindow(256, 0), returnWeights: true });
+ * output.shape; // → [1, 2, 4, 8]
  */
 export function scaledDotProductAttention<Q extends TensorLike>(
   query: Q,
@@ -101,6 +106,10 @@ export interface WeightsOptions extends AttentionOptions {
  * @param lse as `scaledDotProductAttention` returned it for the same inputs and options
  * @param options the same options, and `rows` and `heads` (default all); the result is [..., heads, rows, Nk]
  * @throws OptionError of code `weights-sum` where a row does not sum to 1: lse is of another call, or of other options
+ *
+ * @example
+ * const { lse } = scaledDotProductAttention(q, k, v, { isCausal: true });
+ * attentionWeights(q, k, lse, { isCausal: true, heads: [1], rows: [3] }).shape; // → [1, 1, 1, 4]
  */
 export function attentionWeights<Q extends TensorLike>(
   query: Q,
@@ -171,6 +180,9 @@ export interface ExplainOptions extends AttentionOptions {
  * memory, and the bytes of the weights that are not stored. Nothing is computed.
  *
  *   console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
+ *
+ * @example
+ * console.log(String(explain(q, k, v, { isCausal: true }))); // kernel, tiles, threads, memory
  */
 export function explain(
   query: TensorLike,

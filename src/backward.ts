@@ -53,6 +53,11 @@ export interface AttentionGradients<
  * @param state   what the forward call returned for the same inputs and options: `output` and `lse`
  * @param options the same options (dropout is replayed from its seed), and `wanted`
  * @throws ShapeError, DTypeError, OptionError before any work
+ *
+ * @example
+ * const state = scaledDotProductAttention(q, k, v, { isCausal: true });
+ * const { dQuery, dKey, dValue } = attentionBackward(ones([1, 2, 4, 8]), q, k, v, state, { isCausal: true });
+ * dKey.shape; // → [1, 2, 4, 8]
  */
 export function attentionBackward<Q extends TensorLike, K extends TensorLike, V extends TensorLike>(
   dOutput: TensorLike,

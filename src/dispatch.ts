@@ -131,6 +131,9 @@ function deviceBackend(device: string, operation: Operation): Backend {
  * step. The memory is released when the tensor and all views of its `data` are collected in the thread that made it; keep
  * the tensor there for as long as another thread uses it. Without shared memory (a page that is not cross-origin isolated, a policy
  * against WebAssembly) it is an ordinary tensor, and calls copy it.
+ *
+ * @example
+ * const cache = empty([1, 2, 1024, 8], "bfloat16"); // keys of 1,024 positions, used where they are
  */
 export function empty<D extends DType = "float32">(
   shape: readonly number[],
@@ -146,6 +149,9 @@ export function empty<D extends DType = "float32">(
 /**
  * Starts worker threads and selects the SIMD level ahead of the first call, and resolves, without blocking, to the number of
  * threads that are ready. Calls work without it; the first ones then run on fewer threads.
+ *
+ * @example
+ * await prepare(); // the threads run before the first call
  */
 export async function prepare(): Promise<number> {
   return settings().backend === "reference" ? 1 : prepareWasm();

@@ -33,7 +33,12 @@ export function matmul(
   return matmulBackend(product).matmul(product) as Tensor<"float32" | "float64">;
 }
 
-/** How a product would run, as a printable plan: kernel, steps, tasks, operations and memory. Nothing is computed. */
+/**
+ * How a product would run, as a printable plan: kernel, steps, tasks, operations and memory. Nothing is computed.
+ *
+ * @example
+ * console.log(String(explainMatmul(ones([64, 64]), ones([64, 64]))));
+ */
 export function explainMatmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): PrintablePlan {
   return planOf({ kind: "matmul", product: resolveProduct("explainMatmul", a, b, options) });
 }

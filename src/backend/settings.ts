@@ -49,7 +49,12 @@ export function isSimdChosen(): boolean {
   return simdWasChosen;
 }
 
-/** Changes settings for every later call of this process; returns those in force. */
+/**
+ * Changes settings for every later call of this process; returns those in force.
+ *
+ * @example
+ * configure({ simd: "strict", threads: 2 }); // the same bits on every engine
+ */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   if (change === null || typeof change !== "object" || Array.isArray(change))
     throw new OptionError(

@@ -73,6 +73,10 @@ interface BackwardCall extends ContextCall {
  * @param state what `contextAttention` returned on this rank for the same inputs and options
  * @param options the same options; `via` may differ
  * @throws on every rank, before any work, where ranks disagree or one's arguments are wrong
+ *
+ * @example
+ * const state = await contextAttention(comm, plan, q, k, v, { isCausal: true });
+ * const { dQuery } = await contextAttentionBackward(comm, plan, dOutput, q, k, v, state, { isCausal: true });
  */
 export async function contextAttentionBackward(
   comm: ContextCall["comm"],

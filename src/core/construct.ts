@@ -77,7 +77,12 @@ export function tensor(
   return asTensor("tensor", { data, shape, dtype, ...view });
 }
 
-/** A zero-filled tensor in ordinary memory. */
+/**
+ * A zero-filled tensor in ordinary memory.
+ *
+ * @example
+ * zeros([2, 2]); // → [[0, 0], [0, 0]]
+ */
 export function zeros<D extends DType = "float32">(shape: readonly number[], dtype?: D): Tensor<D>;
 /** @internal `what` is the function that errors name. */
 export function zeros<D extends DType>(shape: readonly number[], dtype: D, what: string): Tensor<D>;

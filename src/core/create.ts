@@ -14,7 +14,12 @@ export interface RandomOptions<D extends DType = DType> {
   seed?: Seed;
 }
 
-/** Every element is `value`. */
+/**
+ * Every element is `value`.
+ *
+ * @example
+ * full([2], 0.5); // → [0.5, 0.5]
+ */
 export function full<D extends DType = "float32">(
   shape: readonly number[],
   value: number,
@@ -25,7 +30,12 @@ export function full<D extends DType = "float32">(
   return filled("full", shape, dtype, () => value);
 }
 
-/** Every element is 1. */
+/**
+ * Every element is 1.
+ *
+ * @example
+ * ones([2, 2]); // → [[1, 1], [1, 1]]
+ */
 export function ones<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
@@ -33,7 +43,12 @@ export function ones<D extends DType = "float32">(
   return filled("ones", shape, dtype, () => 1);
 }
 
-/** The identity matrix [n, n]. */
+/**
+ * The identity matrix [n, n].
+ *
+ * @example
+ * eye(2); // → [[1, 0], [0, 1]]
+ */
 export function eye<D extends DType = "float32">(n: number, dtype: D = "float32" as D): Tensor<D> {
   return filled("eye", [n, n], dtype, (i) => (Math.floor(i / n) === i % n ? 1 : 0));
 }
@@ -75,7 +90,12 @@ export interface ArangeOptions<D extends DType = DType> {
   dtype?: D;
 }
 
-/** `count` numbers from `start` to `end`, both included, at equal distances. */
+/**
+ * `count` numbers from `start` to `end`, both included, at equal distances.
+ *
+ * @example
+ * linspace(0, 1, 3); // → [0, 0.5, 1]
+ */
 export function linspace<D extends DType = "float32">(
   start: number,
   end: number,
@@ -97,7 +117,12 @@ export function linspace<D extends DType = "float32">(
   );
 }
 
-/** Uniform numbers in [0, 1). */
+/**
+ * Uniform numbers in [0, 1).
+ *
+ * @example
+ * rand([2, 3], { seed: 1 }).shape; // → [2, 3]
+ */
 export function rand<D extends DType = "float32">(
   shape: readonly number[],
   options: RandomOptions<D> = {},
@@ -119,7 +144,12 @@ export function randn<D extends DType = "float32">(
   return random("randn", shape, options, (generator) => generator.normal());
 }
 
-/** Integers from `low` to below `high`, uniform; int32 by default. */
+/**
+ * Integers from `low` to below `high`, uniform; int32 by default.
+ *
+ * @example
+ * randint(0, 10, [4], { seed: 1 }).dtype; // → "int32"
+ */
 export function randint<D extends DType = "int32">(
   low: number,
   high: number,

@@ -7,7 +7,16 @@
 /** Values that explain an error: shapes, offsets, names. */
 export type ErrorFields = Readonly<Record<string, unknown>>;
 
-/** Base class of every error heed throws on purpose. `code` is stable; `fields` holds the values. */
+/**
+ * Base class of every error heed throws on purpose. `code` is stable; `fields` holds the values.
+ *
+ * @example
+ * try {
+ *   scaledDotProductAttention(q, k, ones([3, 3]));
+ * } catch (error) {
+ *   if (error instanceof HeedError) console.error(error.code, error.message);
+ * }
+ */
 export class HeedError extends Error {
   readonly code: string;
   readonly fields: ErrorFields;

@@ -5,7 +5,13 @@
 import { formatValue, OptionError } from "./errors.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
-/** A sequence of random numbers, the same for the same seed and stream on every machine. */
+/**
+ * A sequence of random numbers, the same for the same seed and stream on every machine.
+ *
+ * @example
+ * const generator = new Generator(1);
+ * randn([2, 3], { seed: generator });
+ */
 export class Generator {
   /** Numbers drawn so far. Setting it continues from there. */
   position: number;
@@ -68,7 +74,12 @@ export function generatorOf(seed: Seed | undefined): Generator {
   return shared;
 }
 
-/** Draws from a seed: what `work` draws without a seed of its own (layers, `randn`) comes from a sequence that starts here. */
+/**
+ * Draws from a seed: what `work` draws without a seed of its own (layers, `randn`) comes from a sequence that starts here.
+ *
+ * @example
+ * withSeed(7, () => randn([2])).shape; // → [2]
+ */
 export function withSeed<T>(seed: number, work: () => T): T {
   const outer = shared;
   shared = new Generator(seed, SHARED_STREAM);

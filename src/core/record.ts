@@ -59,12 +59,23 @@ let current: { readonly recorder: Recorder; readonly derivatives: Derivatives } 
 /** The active recording, if there is one: read it to skip what only a recording needs. */
 export { current as activeRecording };
 
-/** Hands an operation to the active recorder; does nothing where none is active. */
+/**
+ * Hands an operation to the active recorder; does nothing where none is active.
+ *
+ * @example
+ * const doubled = scale(x, 2); // an operation of your own, then its derivative:
+ * record({ name: "double", inputs: [x], outputs: [doubled], backward: ([d]) => [d && scale(d, 2)] });
+ */
 export function record(operation: Operation): void {
   current?.recorder(operation);
 }
 
-/** True while a recorder is active: what only a backward pass needs is worth keeping. */
+/**
+ * True while a recorder is active: what only a backward pass needs is worth keeping.
+ *
+ * @example
+ * new Tape().run(() => isRecording()); // → true
+ */
 export function isRecording(): boolean {
   return current !== undefined;
 }

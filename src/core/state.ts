@@ -17,7 +17,14 @@ export interface State {
   readonly lse: Tensor;
 }
 
-/** Joins states over disjoint keys. All outputs have one shape and dtype, all lse the shape without the last axis. */
+/**
+ * Joins states over disjoint keys. All outputs have one shape and dtype, all lse the shape without the last axis.
+ *
+ * @example
+ * const left = scaledDotProductAttention(q, k, v, { attnMask: keyLengths(2) });
+ * const right = scaledDotProductAttention(q, k, v, { attnMask: not(keyLengths(2)) });
+ * const whole = mergeStates([left, right]); // as if over all keys at once
+ */
 export function mergeStates(
   states: readonly { readonly output: TensorLike; readonly lse: TensorLike }[],
   options: { layout?: "bhsd" | "bshd" } = {},

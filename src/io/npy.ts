@@ -15,6 +15,9 @@ import { allocate, asBytes, refuser } from "./refuse.ts";
  * memory order and alignment allow. float16 comes as bits in a Uint16Array.
  *
  * @throws FormatError for a broken file; UnsupportedError where it holds what heed has no array for, or more than `maxBytes`
+ *
+ * @example
+ * const { data, shape, dtype } = readNpy(readFileSync("q.npy"));
  */
 export function readNpy(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): FileTensor {
   return readNpyAt("readNpy", asBytes("readNpy", bytes), 0, undefined, sizeLimit("readNpy", options));
@@ -44,7 +47,12 @@ export function readNpyAt(
 /** Spaces NumPy leaves in a header so that the first axis can grow to this many digits in place. */
 const GROWTH_DIGITS = 21;
 
-/** Writes an npy file (version 1.0, little-endian, row-major): the bytes `numpy.save` would write. */
+/**
+ * Writes an npy file (version 1.0, little-endian, row-major): the bytes `numpy.save` would write.
+ *
+ * @example
+ * writeFileSync("out.npy", writeNpy(q));
+ */
 export function writeNpy(value: TensorLike): Uint8Array<ArrayBuffer> {
   return writeNpyAs("writeNpy", value);
 }

@@ -18,6 +18,10 @@ export type ReadNpzOptions = SizeLimit;
  * Reads all arrays of an npz file, by name and in the file's order. Stored members are views of `bytes` where aligned.
  *
  * @throws FormatError for a broken file; UnsupportedError of code `max-bytes` where it inflates to more than `maxBytes`
+ *
+ * @example
+ * const arrays = await readNpz(readFileSync("qkv.npz"), { maxBytes: 2 ** 30 });
+ * [...arrays.keys()]; // → ["q", "k"]
  */
 export async function readNpz(
   bytes: Uint8Array | ArrayBuffer,
@@ -48,7 +52,14 @@ export interface NpzFile {
   checkSize(names: readonly string[]): void;
 }
 
-/** Opens an npz file: its directory is read and checked, nothing is inflated. */
+/**
+ * Opens an npz file: its directory is read and checked, nothing is inflated.
+ *
+ * @example
+ * const file = openNpz(readFileSync("qkv.npz"));
+ * (await file.header("q")).shape; // → [1, 2, 4, 8]
+ * const key = tensor(await file.read("k")); // only this one is inflated
+ */
 export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions = {}): NpzFile {
   const maxBytes = sizeLimit("readNpz", options);
   const file = asBytes("readNpz", bytes);
@@ -184,7 +195,12 @@ export interface WriteNpzOptions {
   readonly compress?: boolean;
 }
 
-/** Writes an npz file: without `compress` the bytes `numpy.savez` would write. */
+/**
+ * Writes an npz file: without `compress` the bytes `numpy.savez` would write.
+ *
+ * @example
+ * writeFileSync("out.npz", await writeNpz({ q, k }, { compress: true }));
+ */
 export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions = {}): Promise<Uint8Array> {
   const members: NewMember[] = [];
   const names = new Set<string>();

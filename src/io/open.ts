@@ -43,6 +43,11 @@ const INDEX = "model.safetensors.index.json";
 /**
  * Opens a safetensors file, or a model in shards: a path to either, to an index or to a folder that holds
  * `model.safetensors.index.json` or `model.safetensors`; a file handle; a Blob; bytes; or `{ size, read }`.
+ *
+ * @example
+ * const file = await openSafetensors("qkv.safetensors");
+ * const { shape } = await file.read("q", { rows: [0, 1] }); // this row and nothing else
+ * await file.close();
  */
 export async function openSafetensors(from: SourceLike, options: OpenOptions = {}): Promise<SafetensorsFile> {
   const maxBytes = sizeLimit(WHAT, options);

@@ -27,7 +27,14 @@ export interface PngWriter {
 
 const SIDE = 2 ** 31 - 1;
 
-/** Starts a picture of `width` × `height` pixels. */
+/**
+ * Starts a picture of `width` × `height` pixels.
+ *
+ * @example
+ * const png = writePng(2, 1, { palette: [[0, 0, 0], [255, 255, 255]] });
+ * png.row(Uint8Array.of(0, 1));
+ * writeFileSync("two.png", png.finish());
+ */
 export function writePng(width: number, height: number, options: PngOptions = {}): PngWriter {
   const { palette, transparent, density } = options;
   for (const [name, n] of Object.entries({ width, height }))

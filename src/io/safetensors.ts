@@ -32,6 +32,10 @@ export interface Safetensors {
  * Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats come as bits.
  *
  * @throws FormatError for a broken file; UnsupportedError where its tensors take more than `maxBytes`
+ *
+ * @example
+ * const { tensors, metadata } = readSafetensors(readFileSync("qkv.safetensors"));
+ * const query = tensor(tensors.get("q")!);
  */
 export function readSafetensors(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): Safetensors {
   const maxBytes = sizeLimit("readSafetensors", options);
@@ -53,7 +57,12 @@ export interface WriteSafetensorsOptions {
   readonly metadata?: ReadonlyMap<string, string> | Readonly<Record<string, string>>;
 }
 
-/** Writes a safetensors file. The same tensors and texts give the same bytes, in whatever order they come. */
+/**
+ * Writes a safetensors file. The same tensors and texts give the same bytes, in whatever order they come.
+ *
+ * @example
+ * writeFileSync("out.safetensors", writeSafetensors({ q, k }, { metadata: { made: "by heed" } }));
+ */
 export function writeSafetensors(
   tensors: NamedTensors,
   options: WriteSafetensorsOptions = {},

@@ -18,6 +18,9 @@ let saves = 0;
 /**
  * Writes `contents` to `path` atomically. A link is followed; the mode of a file that is replaced is kept.
  * Refuses to replace what is not a regular file (a device, a folder).
+ *
+ * @example
+ * await saveFile("out.safetensors", writeSafetensors({ q })); // whole or not at all
  */
 export async function saveFile(path: string, contents: Contents): Promise<void> {
   const pieces = piecesOf(contents);

@@ -4,7 +4,12 @@ import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 
-/** Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; without any, give `alibiSlopes(Hq)`. */
+/**
+ * Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; without any, give `alibiSlopes(Hq)`.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { scoreMod: alibi(alibiSlopes(2)), isCausal: true });
+ */
 export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[] | TensorLike): ScoreMod {
   const isFlat = Array.isArray(slopes) && !slopes.some((row) => Array.isArray(row));
   const source = isFlat
@@ -24,7 +29,12 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
   );
 }
 
-/** The paper's slopes for `heads` heads: 2^(−8/n), 2^(−16/n), … for a power of two n, and between them every other of 2n. */
+/**
+ * The paper's slopes for `heads` heads: 2^(−8/n), 2^(−16/n), … for a power of two n, and between them every other of 2n.
+ *
+ * @example
+ * Array.from(alibiSlopes(4)); // → [0.25, 0.0625, 0.015625, 0.00390625]
+ */
 export function alibiSlopes(heads: number): Float32Array {
   const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
   const n = 2 ** Math.floor(Math.log2(heads));

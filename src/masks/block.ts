@@ -9,6 +9,9 @@ import { type Mask, maskMod, table } from "./expression/expr.ts";
  *
  * @param blocks [query blocks, key blocks], or [Hq, query blocks, key blocks]; bool or integers, a tensor or nested arrays
  * @param size   positions in a block
+ *
+ * @example
+ * blockSparse([[true, false], [true, true]], 64); // two by two blocks of 64 queries and 64 keys
  */
 export function blockSparse(
   blocks: TensorLike | readonly (readonly (number | boolean | readonly (number | boolean)[])[])[],

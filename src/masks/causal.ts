@@ -2,7 +2,12 @@
 import { type Mask, maskMod } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 
-/** Key position ≤ query position. With Nq ≠ Nk set `queryOffset`, or use `isCausal: "lower-right"`. */
+/**
+ * Key position ≤ query position. With Nq ≠ Nk set `queryOffset`, or use `isCausal: "lower-right"`.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: causal() });
+ */
 export function causal(): Mask {
   return maskMod(({ q, k }) => k.le(q));
 }

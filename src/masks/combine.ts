@@ -9,19 +9,34 @@ function check(what: string, mask: Mask): void {
     });
 }
 
-/** Attend where all masks do. */
+/**
+ * Attend where all masks do.
+ *
+ * @example
+ * and(causal(), slidingWindow(256, 0), not(documents([0, 0, 1, 1])));
+ */
 export function and(...masks: Mask[]): Mask {
   for (const m of masks) check("and", m);
   return boolConst(true).and(...masks);
 }
 
-/** Attend where any of the masks does. */
+/**
+ * Attend where any of the masks does.
+ *
+ * @example
+ * or(slidingWindow(64, 64), globalTokens([0]));
+ */
 export function or(...masks: Mask[]): Mask {
   for (const m of masks) check("or", m);
   return boolConst(false).or(...masks);
 }
 
-/** Attend where the mask does not. */
+/**
+ * Attend where the mask does not.
+ *
+ * @example
+ * not(causal()); // keys after the query
+ */
 export function not(mask: Mask): Mask {
   check("not", mask);
   return mask.not();

@@ -11,6 +11,9 @@ type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
  *
  * @param queryIds document of every position [N], or of every position of every batch entry [B, N]
  * @param keyIds   where the keys have ids of their own: then `queryIds` counts query rows, not positions
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), documents([0, 0, 1, 1])) });
  */
 export function documents(queryIds: Ids, keyIds?: Ids): Mask {
   const read = (name: string, ids: Ids, at: typeof VARS.q) => {

@@ -4,7 +4,12 @@ import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 import { slidingWindow } from "./window.ts";
 
-/** The query or the key is one of `indices` (positions). */
+/**
+ * The query or the key is one of `indices` (positions).
+ *
+ * @example
+ * or(slidingWindow(64, 64), globalTokens([0, 511]));
+ */
 export function globalTokens(indices: ArrayLike<number>): Mask {
   const list = Array.from(indices);
   for (const x of list)
@@ -31,7 +36,12 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
   );
 }
 
-/** Longformer's pattern, exactly: `window` keys on each side, and the `globals`. */
+/**
+ * Longformer's pattern, exactly: `window` keys on each side, and the `globals`.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: longformer(1, [0]) });
+ */
 export function longformer(window: number, globals: ArrayLike<number> = []): Mask {
   return slidingWindow(window, window).or(globalTokens(globals));
 }

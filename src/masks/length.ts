@@ -22,13 +22,23 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
   return lengths.at(VARS.b);
 }
 
-/** Keys before `n`; the rest is padding and is not read. */
+/**
+ * Keys before `n`; the rest is padding and is not read.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: keyLengths([3]) }); // the fourth key is padding
+ */
 export function keyLengths(n: PerBatch): Mask {
   const limit = perBatch("keyLengths", n);
   return maskMod(({ k }) => k.lt(limit));
 }
 
-/** Query rows before `n`; other rows are fully masked, so their output is zero. Counts rows, whatever `queryOffset` is. */
+/**
+ * Query rows before `n`; other rows are fully masked, so their output is zero. Counts rows, whatever `queryOffset` is.
+ *
+ * @example
+ * and(queryLengths([3]), keyLengths([3])); // rows of padding give zeros
+ */
 export function queryLengths(n: PerBatch): Mask {
   const limit = perBatch("queryLengths", n);
   return maskMod(({ i }) => i.lt(limit));

@@ -3,7 +3,12 @@ import { type Mask, maskMod } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";
 
-/** Key position < `n`, or key position ≤ query position. `n` is a number or one for each batch entry. */
+/**
+ * Key position < `n`, or key position ≤ query position. `n` is a number or one for each batch entry.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: prefixLm(2) });
+ */
 export function prefixLm(n: PerBatch): Mask {
   const limit = perBatch("prefixLm", n);
   return maskMod(({ q, k }) => k.lt(limit).or(k.le(q)));

@@ -13,7 +13,13 @@ export interface RelativeBiasOptions {
   bidirectional?: boolean;
 }
 
-/** Adds table[bucket(key position − query position), h]; the table is [numBuckets, Hq]. */
+/**
+ * Adds table[bucket(key position − query position), h]; the table is [numBuckets, Hq].
+ *
+ * @example
+ * const bias = randn([32, 2], { seed: 4 }); // T5: 32 buckets, two heads
+ * scaledDotProductAttention(q, k, v, { scoreMod: relativeBias(bias, { bidirectional: true }) });
+ */
 export function relativeBias(values: TensorLike, options: RelativeBiasOptions = {}): ScoreMod {
   const source = asTensor("relativeBias", values);
   for (const name of Object.keys(options))

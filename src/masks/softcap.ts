@@ -2,7 +2,12 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
 
-/** c·tanh(score / c), with c > 0. */
+/**
+ * c·tanh(score / c), with c > 0.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { scoreMod: softcap(30) });
+ */
 export function softcap(c: number): ScoreMod {
   if (!(Number.isFinite(c) && c > 0))
     throw new OptionError("softcap", `softcap: c must be > 0, got ${formatValue(c)}`, { got: c });

@@ -3,7 +3,13 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import type { MaskKind } from "./kind.ts";
 
-/** Keys at most `left` before and `right` after the query, the query's own position not counted; −1 means no limit. */
+/**
+ * Keys at most `left` before and `right` after the query, the query's own position not counted; −1 means no limit.
+ *
+ * @example
+ * slidingWindow(256, 0);  // the own position and 256 keys before it
+ * slidingWindow(-1, 2);   // every key before, two after
+ */
 export function slidingWindow(left: number, right: number): Mask {
   for (const [name, n] of [
     ["left", left],
@@ -20,7 +26,12 @@ export function slidingWindow(left: number, right: number): Mask {
   );
 }
 
-/** Every `n`-th key counted from the query's own position, before and after it. Combine it with a window to bound it. */
+/**
+ * Every `n`-th key counted from the query's own position, before and after it. Combine it with a window to bound it.
+ *
+ * @example
+ * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), dilated(2)) });
+ */
 export function dilated(n: number): Mask {
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
     throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });

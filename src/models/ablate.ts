@@ -51,7 +51,14 @@ export interface Ablation {
   readonly effects: readonly HeadEffect[];
 }
 
-/** The change that takes a head out, for `onAttention`. */
+/**
+ * The change that takes a head out, for `onAttention`.
+ *
+ * @example
+ * const seen = decoder.attentionOf(decoder.tokenizer.ids("the old ship"), undefined, {
+ *   onAttention: (layer, it) => (layer === 0 ? withoutHead(it, 3) : undefined),
+ * });
+ */
 export function withoutHead(
   { output }: LayerAttention,
   head: number,

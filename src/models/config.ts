@@ -235,7 +235,13 @@ const FIXED: Readonly<Record<string, readonly (string | number | boolean | null)
 /** Bytes of a config.json that are read at most. */
 const MAX_CONFIG = 2 ** 20;
 
-/** Reads a config.json. Throws FormatError where a field is not what it must be, UnsupportedError for other models. */
+/**
+ * Reads a config.json. Throws FormatError where a field is not what it must be, UnsupportedError for other models.
+ *
+ * @example
+ * const { type } = readConfig(readFileSync(`${locateShipped("decoder")}/config.json`));
+ * type; // → "gpt2"
+ */
 export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
   const what = "config.json";
   const bytes = asBytes(what, json);

@@ -60,6 +60,9 @@ const MAX_TEXT = 2 ** 20;
  * The pooling of the model in a folder (Node): of `modules.json`, or undefined where there is none.
  *
  * @throws FormatError where the files are broken; UnsupportedError for a step that heed has not (a dense layer, images)
+ *
+ * @example
+ * const pooling = await readPooling("./all-MiniLM-L6-v2"); // undefined where there is no modules.json
  */
 export async function readPooling(directory: string): Promise<Pooling | undefined> {
   const what = "readPooling";
@@ -148,6 +151,10 @@ function poolingModes(config: unknown, path: string): readonly PoolingMode[] {
  * @param texts   texts with at least one token each
  * @param pooling what `readPooling` read; by default the mean of an encoder's states, a decoder's last state, not normalized
  * @throws OptionError where there is no text, or a text has no token
+ *
+ * @example
+ * const vectors = embedTexts(encoder, ["the river bank", "the old ship"]);
+ * vectors.shape; // → [2, 128]
  */
 export function embedTexts(
   model: TextModel,
@@ -222,6 +229,9 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
 
 /**
  * The cosine of the angle between each two rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with all.
+ *
+ * @example
+ * const [[, alike]] = cosineSimilarity(embedTexts(encoder, ["the river bank", "the old ship"]));
  */
 export function cosineSimilarity(vectors: Tensor): number[][] {
   if (!(vectors instanceof Tensor) || vectors.shape.length !== 2)

@@ -186,6 +186,9 @@ async function assemble(
 /**
  * Writes a model into a folder in Hugging Face's layout (Node): config.json, model.safetensors, tokenizer.json and
  * tokenizer_config.json. Each file is written whole or not at all, config.json last.
+ *
+ * @example
+ * await writeModel("./copy", decoder.model, decoder.tokenizer, { dtype: "bfloat16" });
  */
 export async function writeModel(
   directory: string,
@@ -206,6 +209,10 @@ export async function writeModel(
 /**
  * The files of a model by name, in the order in which they are best written. Throws an UnsupportedError for families that heed only
  * reads: it writes bert and gpt2.
+ *
+ * @example
+ * const files = modelToFiles(decoder.model, decoder.tokenizer);
+ * [...files.keys()].includes("config.json"); // → true
  */
 export function modelToFiles(
   model: TransformerModel,

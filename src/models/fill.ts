@@ -35,7 +35,7 @@ const MASKS = ["[MASK]", "<mask>"] as const;
  * @throws UnsupportedError for a decoder, or a model without that head; OptionError where there is no mask
  * @example
  * const encoder = await readModel(locateShipped("encoder"));
- * fillMask(encoder, "the president of the united [MASK]")[0].candidates[0].token; // → states
+ * fillMask(encoder, "the president of the united [MASK].")[0].candidates[0].token; // → "states"
  */
 export function fillMask(
   model: TextModel,

@@ -60,6 +60,10 @@ export interface GenerateTextOptions extends GenerateOptions {
 /**
  * The tokens that follow `ids`, one at a time: stop asking, and nothing more is computed. Ends at a stop token, after
  * `maxTokens`, or where the model has no position left.
+ *
+ * @example
+ * const ids = [...generate(decoder.model, decoder.tokenizer.ids("The whale"), { maxTokens: 12 })];
+ * ids.length; // → 12
  */
 export function* generate(
   model: CachedDecoder,
@@ -133,6 +137,9 @@ function largest(logits: Float64Array): number {
  * this order, each over what the one before kept. Tokens as likely as the last one kept are kept too.
  *
  * @param logits [V]
+ *
+ * @example
+ * Array.from(tokenShares(Float64Array.of(0, 0), { topK: 2 })); // → [0.5, 0.5]
  */
 export function tokenShares(
   logits: Float64Array,

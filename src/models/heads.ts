@@ -35,7 +35,12 @@ type Measure = (typeof MEASURES)[number];
 /** A row of attention that is asked, and the keys whose weights are added. */
 type Question = readonly [measure: Measure, row: number, keys: readonly number[]];
 
-/** Scores of every head over texts, layer by layer. */
+/**
+ * Scores of every head over texts, layer by layer.
+ *
+ * @example
+ * const [first] = headScores(decoder, ["the old red house by the river"]);
+ */
 export function headScores(model: AttentionModel, texts: readonly string[]): HeadScores[] {
   const sums = new Sums(model);
   for (const text of texts) {
@@ -48,6 +53,9 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
 /**
  * Induction scores on tokens drawn at random and said twice, where nothing but the repetition tells what comes next.
  * Only `induction`, `previous` and `next` are told.
+ *
+ * @example
+ * const [best] = inductionScores(decoder).sort((a, b) => (b.induction ?? 0) - (a.induction ?? 0));
  */
 export function inductionScores(
   model: TextModel,

@@ -67,12 +67,23 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
   ): readonly LayerAttention[];
 }
 
-/** True for a model that writes: its tokens see those before them alone. */
+/**
+ * True for a model that writes: its tokens see those before them alone.
+ *
+ * @example
+ * isDecoder(decoder.model); // → true
+ */
 export function isDecoder(model: TransformerModel): model is DecoderModel {
   return model.architecture === "decoder";
 }
 
-/** A model and its tokenizer as one. Throws an OptionError where the tokenizer has ids the model has no row for. */
+/**
+ * A model and its tokenizer as one. Throws an OptionError where the tokenizer has ids the model has no row for.
+ *
+ * @example
+ * const spoken = textModel(decoder.model, decoder.tokenizer, { name: "whale" });
+ * spoken.name; // → "whale"
+ */
 export function textModel<M extends TransformerModel>(
   model: M,
   tokenizer: Tokenizer,
@@ -159,7 +170,12 @@ export interface WeighedLayer {
   readonly v: Tensor;
 }
 
-/** What a text's attention did, with all weights rebuilt. */
+/**
+ * What a text's attention did, with all weights rebuilt.
+ *
+ * @example
+ * const { layers } = withWeights(decoder.attention("the old ship"));
+ */
 export function withWeights(seen: TextAttention): {
   readonly text: string;
   readonly pieces: readonly string[];

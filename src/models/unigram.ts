@@ -47,6 +47,10 @@ const SPACE = "▁";
 /**
  * A tokeniser from a vocabulary: `[piece, score]` in the order of the ids, the first six reserved.
  * Throws a FormatError that names the first entry that is not one.
+ *
+ * @example
+ * const reserved = Array.from({ length: 6 }, (_, n) => [`<${n}>`, 0] as const);
+ * const words = unigram([...reserved, ["▁the", -1], ["▁old", -2], ["▁", -9]]);
  */
 export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
   if (!Array.isArray(vocabulary) || vocabulary.length <= RESERVED)

@@ -98,7 +98,12 @@ abstract class Block extends Module {
   }
 }
 
-/** Self-attention over all positions, then a hidden layer. */
+/**
+ * Self-attention over all positions, then a hidden layer.
+ *
+ * @example
+ * new EncoderBlock(8, 2, { seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
+ */
 export class EncoderBlock extends Block {
   constructor(embedDim: number, numHeads: number, options: BlockOptions = {}) {
     super("EncoderBlock", embedDim, numHeads, options);
@@ -115,7 +120,13 @@ export class EncoderBlock extends Block {
   }
 }
 
-/** Causal self-attention, attention over a memory where it is built with one, then a hidden layer. */
+/**
+ * Causal self-attention, attention over a memory where it is built with one, then a hidden layer.
+ *
+ * @example
+ * const block = new DecoderBlock(8, 2, { seed: 1 });
+ * block.forward(x).output.shape; // → [2, 3, 8]
+ */
 export class DecoderBlock extends Block {
   /** Over the memory; only with `crossAttention`. */
   readonly multihead_attn?: MultiHeadAttention;

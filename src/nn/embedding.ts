@@ -4,7 +4,12 @@ import { Module } from "./module.ts";
 import { embedding, type Ids } from "./ops/lookup.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 
-/** One vector of C numbers for each of V ids. Starts with normal numbers of standard deviation `std` (1). */
+/**
+ * One vector of C numbers for each of V ids. Starts with normal numbers of standard deviation `std` (1).
+ *
+ * @example
+ * new Embedding(100, 8, { seed: 1 }).forward(tensor([[1, 2, 3]], "int32")).shape; // → [1, 3, 8]
+ */
 export class Embedding extends Module {
   /** [V, C] */
   readonly weight: FloatTensor;

@@ -20,7 +20,12 @@ export interface LayerOptions {
   seed?: Seed;
 }
 
-/** A parameter of zeros. */
+/**
+ * A parameter of zeros.
+ *
+ * @example
+ * fillNormal(parameter([8, 8]), 1, 0.02);
+ */
 export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>
   tensorFrom(
     numbers(
@@ -30,13 +35,23 @@ export const parameter = (shape: readonly number[], dtype: Precision = "float32"
     shape,
   );
 
-/** Fills a row-major tensor with one number. Returns it. */
+/**
+ * Fills a row-major tensor with one number. Returns it.
+ *
+ * @example
+ * fill(zeros([2]), 3); // → [3, 3]
+ */
 export function fill<T extends Tensor>(t: T, value: number): T {
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   return t;
 }
 
-/** Fills a row-major tensor with numbers uniform in (low, high). Returns it. */
+/**
+ * Fills a row-major tensor with numbers uniform in (low, high). Returns it.
+ *
+ * @example
+ * fillUniform(zeros([2]), 1, -0.1, 0.1).shape; // → [2]
+ */
 export function fillUniform<T extends Tensor>(
   t: T,
   seed: LayerOptions["seed"],
@@ -47,19 +62,34 @@ export function fillUniform<T extends Tensor>(
   return draw(t, () => low + (high - low) * ((random.bits() + 0.5) / 2 ** 32));
 }
 
-/** Fills a row-major tensor with normal numbers of mean 0 and standard deviation `std`. Returns it. */
+/**
+ * Fills a row-major tensor with normal numbers of mean 0 and standard deviation `std`. Returns it.
+ *
+ * @example
+ * fillNormal(zeros([2, 3]), 1).shape; // → [2, 3]
+ */
 export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
   const random = generatorOf(seed);
   return draw(t, () => std * random.normal());
 }
 
-/** Uniform within ±√(6/(in + out)) for a weight [out, in]: Glorot & Bengio 2010. Returns it. */
+/**
+ * Uniform within ±√(6/(in + out)) for a weight [out, in]: Glorot & Bengio 2010. Returns it.
+ *
+ * @example
+ * fillXavierUniform(zeros([8, 8]), 1).shape; // → [8, 8]
+ */
 export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
   const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
   return fillUniform(t, seed, -bound, bound);
 }
 
-/** Uniform within ±1/√fanIn: what PyTorch's Linear does for weight and bias (He et al. 2015 with slope √5). Returns it. */
+/**
+ * Uniform within ±1/√fanIn: what PyTorch's Linear does for weight and bias (He et al. 2015 with slope √5). Returns it.
+ *
+ * @example
+ * fillLinear(zeros([8, 4]), 1, 4).shape; // → [8, 4]
+ */
 export function fillLinear<T extends Tensor>(t: T, seed: LayerOptions["seed"], fanIn: number): T {
   const bound = 1 / Math.sqrt(Math.max(1, fanIn));
   return fillUniform(t, seed, -bound, bound);

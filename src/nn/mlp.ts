@@ -8,7 +8,12 @@ import { multiply } from "./ops/arithmetic.ts";
 import { checkDropout, layerDropout } from "./ops/dropout.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 
-/** linear2(activation(linear1(x))): Vaswani et al. 2017, equation 2, with GELU in place of ReLU by default. */
+/**
+ * linear2(activation(linear1(x))): Vaswani et al. 2017, equation 2, with GELU in place of ReLU by default.
+ *
+ * @example
+ * new MLP(8, { seed: 1 }).forward(x).shape; // → [2, 3, 8]
+ */
 export class MLP extends Module {
   readonly linear1: Linear;
   readonly linear2: Linear;
@@ -44,7 +49,12 @@ export class MLP extends Module {
   }
 }
 
-/** down_proj(silu(gate_proj(x)) · up_proj(x)): Shazeer 2020, with Llama's names. */
+/**
+ * down_proj(silu(gate_proj(x)) · up_proj(x)): Shazeer 2020, with Llama's names.
+ *
+ * @example
+ * new SwiGLU(8, { seed: 1 }).forward(x).shape; // → [2, 3, 8]
+ */
 export class SwiGLU extends Module {
   readonly gate_proj: Linear;
   readonly up_proj: Linear;

@@ -16,7 +16,18 @@ export interface LoadResult {
   readonly unexpected: readonly string[];
 }
 
-/** A layer with parameters. */
+/**
+ * A layer with parameters.
+ *
+ * @example
+ * class Twice extends Module {
+ *   readonly inner = new Linear(8, 8, { seed: 1 });
+ *   forward(x: TensorLike) {
+ *     return this.inner.forward(this.inner.forward(x));
+ *   }
+ * }
+ * [...new Twice().parameters().keys()]; // → ["inner.weight", "inner.bias"]
+ */
 export abstract class Module {
   /** Every parameter by its dotted name. A tensor with several names (tied weights) comes once, under the first. */
   parameters(): Map<string, Tensor> {

@@ -70,7 +70,14 @@ export interface AttendResult {
   readonly weights?: FloatTensor;
 }
 
-/** Multi-head attention with its four projections. */
+/**
+ * Multi-head attention with its four projections.
+ *
+ * @example
+ * const layer = new MultiHeadAttention(8, 2, { seed: 1 });
+ * const { output, weights } = layer.forward(x, x, x, { isCausal: true, returnWeights: true });
+ * weights.shape; // → [2, 2, 3, 3]
+ */
 export class MultiHeadAttention extends Module {
   /** Rows of W^q, W^k, W^v: [embedDim + 2·Hkv·D, embedDim]; where kdim and vdim are embedDim. */
   readonly in_proj_weight?: FloatTensor;

@@ -5,7 +5,12 @@ import { Module } from "./module.ts";
 import { layerNorm, rmsNorm } from "./ops/normalize.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 
-/** (x − mean)/√(variance + eps)·weight + bias over the last axis. Weight starts at 1, bias at 0; `eps` is 1e-5. */
+/**
+ * (x − mean)/√(variance + eps)·weight + bias over the last axis. Weight starts at 1, bias at 0; `eps` is 1e-5.
+ *
+ * @example
+ * new LayerNorm(8).forward(x).shape; // → [2, 3, 8]
+ */
 export class LayerNorm extends Module {
   /** [C] */
   readonly weight: FloatTensor;
@@ -29,7 +34,12 @@ export class LayerNorm extends Module {
   }
 }
 
-/** x/√(mean(x²) + eps)·weight over the last axis. Weight starts at 1; `eps` is 1e-6. */
+/**
+ * x/√(mean(x²) + eps)·weight over the last axis. Weight starts at 1; `eps` is 1e-6.
+ *
+ * @example
+ * new RMSNorm(8).forward(x).shape; // → [2, 3, 8]
+ */
 export class RMSNorm extends Module {
   /** [C] */
   readonly weight: FloatTensor;

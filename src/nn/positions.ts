@@ -7,7 +7,12 @@ import type { FloatTensor, Precision } from "./ops/operand.ts";
 import { type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
 import { slice } from "./ops/shapes.ts";
 
-/** One learned vector a position. Starts with normal numbers of standard deviation `std` (1). */
+/**
+ * One learned vector a position. Starts with normal numbers of standard deviation `std` (1).
+ *
+ * @example
+ * add(x, new LearnedPositions(64, 8, { seed: 1 }).forward(3)).shape; // → [2, 3, 8]
+ */
 export class LearnedPositions extends Module {
   /** [length, C] */
   readonly weight: FloatTensor;
@@ -31,7 +36,12 @@ export class LearnedPositions extends Module {
   }
 }
 
-/** Sinusoids of C numbers a position; nothing is learned. */
+/**
+ * Sinusoids of C numbers a position; nothing is learned.
+ *
+ * @example
+ * add(x, new SinusoidalPositions(8).forward(3)).shape; // → [2, 3, 8]
+ */
 export class SinusoidalPositions extends Module {
   readonly size: number;
   readonly base: number;
@@ -52,7 +62,12 @@ export class SinusoidalPositions extends Module {
   }
 }
 
-/** Rotary positions for queries and keys; nothing is learned. */
+/**
+ * Rotary positions for queries and keys; nothing is learned.
+ *
+ * @example
+ * new MultiHeadAttention(8, 2, { rope: new Rope() }).forward(x).output.shape; // → [2, 3, 8]
+ */
 export class Rope extends Module {
   readonly options: Readonly<Omit<RopeOptions, "offset" | "positions">>;
 

@@ -13,7 +13,12 @@ import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from 
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { operand } from "./ops/operand.ts";
 
-/** A single head: X [..., N, inputs] to [..., N, dv]. */
+/**
+ * A single head: X [..., N, inputs] to [..., N, dv].
+ *
+ * @example
+ * new SelfAttention(8, { dk: 4, dv: 4, seed: 1 }).forward(x).output.shape; // → [2, 3, 4]
+ */
 export class SelfAttention extends Module {
   /** W^q, [dk, inputs] as PyTorch has it: Q = X·W^qᵀ in its letters. */
   readonly q_proj: Linear;

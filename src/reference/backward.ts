@@ -37,6 +37,11 @@ export interface Backward {
  * @param dOutput [Nq, dv]
  * @param q       [Nq, dk], as in `forward`; k [Nk, dk], v [Nk, dv]
  * @throws ShapeError where an array has not the length its sizes ask for
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 1, dk: 1, dv: 1 };
+ * const one = Float64Array.of(1);
+ * Array.from(backward(one, one, one, one, sizes).dValue); // → [1]
  */
 export function backward(
   dOutput: Float64Array,

@@ -41,6 +41,9 @@ export interface DoubleGradients {
  * @param g gradients of the backward pass's results, each in the shape of its input; one left out counts as 0
  * @param options those of the forward call
  * @throws ShapeError, DTypeError, OptionError before any work
+ *
+ * @example
+ * const { dQuery } = attentionDoubleBackward(ones([1, 2, 4, 8]), q, k, v, { dQuery: ones([1, 2, 4, 8]) });
  */
 export function attentionDoubleBackward(
   dOutput: TensorLike,

@@ -43,6 +43,11 @@ export interface Forward {
  * @param q [Nq, dk], row after row
  * @param k [Nk, dk]
  * @param v [Nk, dv]
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+ * const { output, weights } = forward(Float64Array.of(0), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes);
+ * Array.from(output); // → [4]
  */
 export function forward(
   q: Float64Array,

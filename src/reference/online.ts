@@ -41,7 +41,14 @@ export interface OnlineStep {
   readonly o: Float64Array;
 }
 
-/** softmax(q·kᵀ·scale)·v of one head, yielding every tile and returning the result. Arguments as in `forward`. */
+/**
+ * softmax(q·kᵀ·scale)·v of one head, yielding every tile and returning the result. Arguments as in `forward`.
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+ * for (const step of online(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes, { tile: 1 }))
+ *   console.log(step); // maximum, sum and output after each tile of keys
+ */
 export function* online(
   q: Float64Array,
   k: Float64Array,

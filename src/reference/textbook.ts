@@ -10,6 +10,10 @@ import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } fr
  * A dot product of dk products of unit variance has variance dk, so scores spread as √dk (8 at dk = 64). Softmax of
  * such scores puts nearly all weight on one key: the average becomes a choice, and the gradient through it, p·(1 − p),
  * vanishes. At dk = 1 nothing changes. Vaswani et al. 2017, section 3.2.1, footnote 4.
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+ * unscaled(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // without 1/√dk
  */
 export function unscaled(
   q: Float64Array,
@@ -33,6 +37,10 @@ export function unscaled(
  * Three failures. A fully masked row has all scores at −1e9: softmax gives 1/Nk each, the mean of everything it
  * was not to see, instead of 0. Real scores below −1e9 lose to the masked ones. And a masked key or value is still
  * read: NaN in padding makes 0·NaN = NaN of the whole row. (In float16, −1e9 is not even a number: it is −∞.)
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+ * finiteMask(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // weights of masked keys are small, not zero, where all others are smaller
  */
 export function finiteMask(
   q: Float64Array,
@@ -55,6 +63,10 @@ export function finiteMask(
  *
  * Right on paper, for exp(−m) cancels. But exp overflows above 709.78 in float64, 88.72 in float32 and 11.09 in
  * float16, and ∞/∞ is NaN; below −745 (−103, −17) every exponential is 0 and the row is 0/0.
+ *
+ * @example
+ * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+ * withoutMaximum(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // NaN where exp overflows
  */
 export function withoutMaximum(
   q: Float64Array,

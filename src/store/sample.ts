@@ -54,7 +54,12 @@ export interface SampleOptions {
   readonly seed?: number;
 }
 
-/** A sample of two layers of four heads, `plantsOf` says which. What it holds goes into `storeFrom` or `writeBundle`. */
+/**
+ * A sample of two layers of four heads, `plantsOf` says which. What it holds goes into `storeFrom` or `writeBundle`.
+ *
+ * @example
+ * const store = storeFrom(sampleBundle("causal"));
+ */
 export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOptions = {}): StoreInput {
   const text = kind === "causal" ? CAUSAL : BIDIRECTIONAL;
   const tokens = options.tokens ?? text.split(" ");

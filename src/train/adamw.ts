@@ -45,7 +45,16 @@ interface Group {
   readonly v: Tensor;
 }
 
-/** Parameters with their moments. */
+/**
+ * Parameters with their moments.
+ *
+ * @example
+ * const layer = new Linear(8, 8, { seed: 1 });
+ * const optimizer = new AdamW(layer.parameters(), { lr: 1e-3 });
+ * const tape = new Tape();
+ * const loss = tape.run(() => sum(layer.forward(x)));
+ * optimizer.step(tape.gradients(loss, [...layer.parameters().values()]));
+ */
 export class AdamW {
   /** Steps done. */
   steps = 0;
@@ -149,7 +158,14 @@ function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
   return tensorOver(zeros, shape, dtype);
 }
 
-/** √(Σ g²) over all gradients, in float64. */
+/**
+ * √(Σ g²) over all gradients, in float64.
+ *
+ * @example
+ * const tape = new Tape();
+ * const loss = tape.run(() => sum(x));
+ * gradientNorm(tape.gradients(loss, [x])).toFixed(3); // → "6.928", the root of 48 ones
+ */
 export function gradientNorm(gradients: Gradients): number {
   let sum = 0;
   for (const gradient of gradients.values()) {
@@ -163,6 +179,9 @@ export function gradientNorm(gradients: Gradients): number {
 /**
  * What gradients must be multiplied with so that their norm is at most `maxNorm`: min(1, maxNorm / norm). Give it to
  * `AdamW.step`, which multiplies as it reads.
+ *
+ * @example
+ * clipScale(4, 1); // → 0.25
  */
 export function clipScale(norm: number, maxNorm: number): number {
   if (!(maxNorm > 0))

@@ -31,7 +31,14 @@ export interface Checkpoint extends Progress {
   restore(parameters: ReadonlyMap<string, Tensor>, optimiser: AdamW): void;
 }
 
-/** The bytes of a checkpoint. `config` is a text of the caller's own: what the run was started with. */
+/**
+ * The bytes of a checkpoint. `config` is a text of the caller's own: what the run was started with.
+ *
+ * @example
+ * const layer = new Linear(8, 8, { seed: 1 });
+ * const optimizer = new AdamW(layer.parameters());
+ * const bytes = writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
+ */
 export function writeCheckpoint(
   parameters: ReadonlyMap<string, Tensor>,
   optimiser: AdamW,
@@ -55,7 +62,16 @@ export function writeCheckpoint(
   });
 }
 
-/** Reads a checkpoint. Throws FormatError where the file is none. */
+/**
+ * Reads a checkpoint. Throws FormatError where the file is none.
+ *
+ * @example
+ * const layer = new Linear(8, 8, { seed: 1 });
+ * const optimizer = new AdamW(layer.parameters());
+ * const bytes = writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
+ * const checkpoint = readCheckpoint(bytes); // `resume` of train takes it
+ * checkpoint.step; // → 5
+ */
 export function readCheckpoint(bytes: Uint8Array): Checkpoint {
   const { tensors, metadata } = readSafetensors(bytes);
   const refuse = (code: string, text: string, fields = {}): never => {

@@ -57,7 +57,13 @@ export const SHORT = 16;
 /** Streams of masks: training's and, always the same, those of the held-out text. */
 const MASKS = { train: 0x1000_0000_0000, heldOut: 0x2000_0000_0000 } as const;
 
-/** Texts, ready to train on. */
+/**
+ * Texts, ready to train on.
+ *
+ * @example
+ * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16, batch: 8 });
+ * corpus.batches(0)[0].inputs.shape; // → [8, 16]
+ */
 export class Corpus {
   /** All token ids, texts joined by `<|endoftext|>` or [SEP] where the tokeniser has one. */
   readonly ids: Int32Array;

@@ -46,7 +46,12 @@ export interface SplitOptions {
   readonly block?: number;
 }
 
-/** Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbours are joined. Throws OptionError. */
+/**
+ * Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbours are joined. Throws OptionError.
+ *
+ * @example
+ * const { train, heldOut } = splitBlocks(10_000, { window: 16 });
+ */
 export function splitBlocks(length: number, options: SplitOptions): Split {
   const { window, share = 0.1 } = options;
   if (!(share >= 0 && share <= 0.5))
@@ -89,7 +94,13 @@ export interface WindowOptions {
 
 const STREAM = { order: 1, shift: 2, repeat: 3 } as const;
 
-/** Windows of a corpus in an endless seeded order. */
+/**
+ * Windows of a corpus in an endless seeded order.
+ *
+ * @example
+ * const windows = new Windows(Int32Array.of(1, 2, 3, 4, 5, 6), [{ start: 0, end: 6 }], { window: 3, seed: 1 });
+ * windows.sequence(0).length; // → 3
+ */
 export class Windows {
   /** Windows of one epoch. */
   readonly perEpoch: number;
@@ -167,7 +178,12 @@ export function repeatSpan(ids: Int32Array, share: number, generator: Generator)
   for (let i = period; i < window; i++) ids[i] = ids[i - period];
 }
 
-/** Windows of spans one after the other, without overlap beyond `overlap` and in order: what a loss is measured on. */
+/**
+ * Windows of spans one after the other, without overlap beyond `overlap` and in order: what a loss is measured on.
+ *
+ * @example
+ * windowsInOrder(Int32Array.of(1, 2, 3, 4), [{ start: 0, end: 4 }], 2).map((ids) => Array.from(ids)); // → [[1, 2], [3, 4]]
+ */
 export function windowsInOrder(
   ids: Int32Array,
   spans: readonly Span[],
@@ -180,7 +196,13 @@ export function windowsInOrder(
   return list;
 }
 
-/** A batch for next-token prediction from sequences of T + 1 tokens: inputs are the first T, targets the last T. */
+/**
+ * A batch for next-token prediction from sequences of T + 1 tokens: inputs are the first T, targets the last T.
+ *
+ * @example
+ * const { inputs, targets } = nextTokenBatch([Int32Array.of(1, 2, 3)]);
+ * targets; // → [[2, 3]]
+ */
 export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
   const length = sequences[0].length - 1;
   const inputs = new Int32Array(sequences.length * length);
@@ -209,6 +231,10 @@ export interface MaskingOptions {
  * A batch for masked-token prediction. Of the tokens chosen, 80 % become the mask token, 10 % a random one and
  * 10 % stay; they are the targets. Each sequence has at least one. Sequence r is masked as number `first + r`: the same
  * number, the same masks.
+ *
+ * @example
+ * const batch = maskedBatch([Int32Array.of(5, 6, 7)], 0, { mask: 4, vocabulary: 10, special: new Set([0]), seed: 1 });
+ * batch.inputs.shape; // → [1, 3]
  */
 export function maskedBatch(sequences: readonly Int32Array[], first: number, options: MaskingOptions): Batch {
   const { mask, vocabulary, special, seed, share = 0.15 } = options;

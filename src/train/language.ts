@@ -54,9 +54,9 @@ export interface LanguageModel<M extends Gpt2 | Bert = Gpt2 | Bert> extends Trai
  * A new model: `"decoder"` is a GPT-2, `"encoder"` a BERT. Throws OptionError where the sizes make none.
  *
  * @example
- * const learner = languageModel("decoder", { vocabulary: 1024, context: 64, layers: 2, heads: 4, width: 64, seed: 1 });
- * const history = await train(learner, corpus, { steps: 80 });
- * const ids = [...generate(learner.model, tokenizer.ids("The whale"), { maxTokens: 12 })];
+ * const sizes = { vocabulary: decoder.tokenizer.size, context: 16, layers: 1, heads: 2, width: 16, seed: 1 };
+ * const { model } = languageModel("decoder", sizes); // a Gpt2
+ * [...generate(model, decoder.tokenizer.ids("The"), { maxTokens: 3 })].length; // → 3
  */
 export function languageModel(kind: "decoder", options: LanguageOptions): LanguageModel<Gpt2>;
 export function languageModel(kind: "encoder", options: LanguageOptions): LanguageModel<Bert>;
@@ -162,7 +162,12 @@ function neighbourly(positions: FloatTensor): void {
   for (let n = 0; n < positions.size; n++) positions.data[n] = WAVE * waves.data[n];
 }
 
-/** Ids of a tokeniser's special tokens, as config.json names them. */
+/**
+ * Ids of a tokeniser's special tokens, as config.json names them.
+ *
+ * @example
+ * specialIds("decoder", decoder.tokenizer); // for config.json
+ */
 export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<string, number> {
   const names: readonly (readonly [field: string, token: string])[] =
     kind === "encoder"

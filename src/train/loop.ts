@@ -104,6 +104,13 @@ export interface TrainResult {
 /**
  * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the
  * step, the layer and the tensor, and neither the model nor the checkpoint has seen the step.
+ *
+ * @example
+ * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16, batch: 8 });
+ * const sizes = { vocabulary: decoder.tokenizer.size, context: 16, layers: 1, heads: 2, width: 16, seed: 1 };
+ * const model = languageModel("decoder", sizes);
+ * const { losses } = await train({ model, data: (step) => corpus.batches(step), steps: 2 });
+ * losses.length; // → 2
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
   check(options);
@@ -177,7 +184,14 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
 
 const ownCount = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
 
-/** The mean loss over the targets of batches, nothing recorded. */
+/**
+ * The mean loss over the targets of batches, nothing recorded.
+ *
+ * @example
+ * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16 });
+ * const sizes = { vocabulary: decoder.tokenizer.size, context: 16, layers: 1, heads: 2, width: 16, seed: 1 };
+ * meanLoss(languageModel("decoder", sizes), corpus.heldOut); // nats a token
+ */
 export function meanLoss<B>(
   model: Trainable<B>,
   batches: readonly B[],

@@ -13,7 +13,13 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import { mix } from "../core/random.ts";
 import type { Span } from "./data.ts";
 
-/** An n-gram model over token ids. */
+/**
+ * An n-gram model over token ids.
+ *
+ * @example
+ * const bigram = new Ngram(2, 3, Int32Array.of(0, 1, 0, 1, 2), [{ start: 0, end: 5 }]);
+ * bigram.logProbabilities(Int32Array.of(0, 1)).length; // → 2
+ */
 export class Ngram {
   /** Tokens of the longest n-gram, the predicted one included. */
   readonly order: number;

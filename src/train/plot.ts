@@ -21,7 +21,12 @@ const DOTS = [
   [0x40, 0x80],
 ] as const;
 
-/** Draws a curve in `columns` by `rows` characters, the scale included; ASCII only where asked. */
+/**
+ * Draws a curve in `columns` by `rows` characters, the scale included; ASCII only where asked.
+ *
+ * @example
+ * console.log(renderLoss({ losses: [2, 1.5, 1.2], heldOut: [] }, { columns: 40 }).join("\n"));
+ */
 export function renderLoss(
   curve: LossCurve,
   { columns = 72, rows = 12, ascii = false }: { columns?: number; rows?: number; ascii?: boolean } = {},

@@ -3,7 +3,12 @@ import type { Generator } from "../core/generator.ts";
 
 export { Generator } from "../core/generator.ts";
 
-/** The numbers 0 … n − 1 in random order (Fisher and Yates). */
+/**
+ * The numbers 0 … n − 1 in random order (Fisher and Yates).
+ *
+ * @example
+ * permutation(5, new Generator(1)).length; // → 5
+ */
 export function permutation(n: number, generator: Generator): Uint32Array {
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {

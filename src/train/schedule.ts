@@ -21,7 +21,13 @@ export interface ScheduleOptions {
   readonly floor?: number;
 }
 
-/** A schedule from its parts. Throws OptionError. */
+/**
+ * A schedule from its parts. Throws OptionError.
+ *
+ * @example
+ * const rate = schedule({ lr: 1e-3, warmup: 10, decay: "cosine", steps: 100 });
+ * rate(9); // → 0.001
+ */
 export function schedule(options: ScheduleOptions): Schedule {
   const { lr, decay = "constant", warmup = 0, steps, floor = 0 } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {

@@ -25,7 +25,14 @@ import { rowwise } from "../rowwise.ts";
 /** Gradients by the tensor they belong to; a tensor that is not there has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
 
-/** Records what happens in `run`, and differentiates it once. */
+/**
+ * Records what happens in `run`, and differentiates it once.
+ *
+ * @example
+ * const tape = new Tape();
+ * const loss = tape.run(() => sum(multiply(x, x)));
+ * tape.gradients(loss, [x]).get(x)!.shape; // → [2, 3, 8]
+ */
 export class Tape {
   #operations: Operation[] = [];
   #spent = false;

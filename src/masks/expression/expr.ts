@@ -213,7 +213,13 @@ export type MaskVars = Omit<typeof VARS, "score">;
 /** What a score mod may speak of. */
 export type ScoreVars = typeof VARS;
 
-/** A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask. */
+/**
+ * A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask.
+ *
+ * @example
+ * const near = maskMod(({ q, k }) => k.le(q).and(q.sub(k).lt(64)));
+ * scaledDotProductAttention(q, k, v, { attnMask: near });
+ */
 export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   if (typeof build !== "function")
     throw new OptionError(
@@ -250,7 +256,13 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
   return mask;
 }
 
-/** A custom score mod: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`. */
+/**
+ * A custom score mod: `scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)))`.
+ *
+ * @example
+ * const distance = scoreMod(({ score, q, k }) => score.sub(q.sub(k).abs().mul(0.1)));
+ * scaledDotProductAttention(q, k, v, { scoreMod: distance });
+ */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
   if (typeof build !== "function")
     throw new OptionError(
@@ -287,7 +299,13 @@ export function boolConst(value: boolean): BoolExpression {
   return new BoolExpression("const", "bool", [], value ? 1 : 0);
 }
 
-/** A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values may be a tensor or a flat list. */
+/**
+ * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values may be a tensor or a flat list.
+ *
+ * @example
+ * const strength = table([0.5, 2]); // a number for each head
+ * scaledDotProductAttention(q, k, v, { scoreMod: scoreMod(({ score, h }) => score.mul(strength.at(h))) });
+ */
 export function table(
   values: TensorLike | ArrayLike<number> | NestedNumbers,
   about: { name?: string; strict?: boolean; exact?: readonly boolean[]; highest?: number } = {},

@@ -140,7 +140,13 @@ export function attend(
   return compute({ query, key, value }).output;
 }
 
-/** The weights of a layer, [..., H, N, Nk], rebuilt from what its attention read. */
+/**
+ * The weights of a layer, [..., H, N, Nk], rebuilt from what its attention read.
+ *
+ * @example
+ * const seen = decoder.attention("the old ship");
+ * const weights = layerWeights(seen.layers[0]); // [heads, N, N]
+ */
 export function layerWeights({ query, key, lse, options, recipe }: LayerAttention): Tensor {
   if (recipe === undefined || !needsBatch(query, key, recipe))
     return attentionWeights(query, key, lse, options);

@@ -25,7 +25,13 @@ export type BertOptions = EncoderOptions;
 const EMBEDDINGS = "bert.embeddings";
 const HEAD = "cls.predictions";
 
-/** The encoder. */
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel(locateShipped("encoder")); // a Bert
+ * model.hidden(tensor([[1, 2, 3]], "int32")).shape; // → [1, 3, 128]
+ */
 export class Bert extends Encoder {
   readonly type = "bert";
   readonly config: BertConfig;

@@ -39,7 +39,12 @@ import { type AttentionRecipe, attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
-/** A decoder of the Llama kind. */
+/**
+ * A decoder of the Llama kind.
+ *
+ * @example
+ * const { model } = await readModel("./SmolLM2-135M", { family: "decoder" }); // a Decoder
+ */
 export class Decoder implements DecoderModel {
   readonly type: string;
   readonly architecture = "decoder";

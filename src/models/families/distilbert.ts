@@ -15,7 +15,12 @@ const EMBEDDINGS = "distilbert.embeddings";
 /** Of every norm; the config has no field for it. */
 const EPS = 1e-12;
 
-/** The encoder. */
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel("./distilbert-base-uncased", { family: "distilbert" }); // a Distilbert
+ */
 export class Distilbert extends Encoder {
   readonly type = "distilbert";
   readonly config: DistilbertConfig;

@@ -23,7 +23,12 @@ import {
 const EMBEDDINGS = "electra.embeddings";
 const PROJECTION = "electra.embeddings_project";
 
-/** The encoder. */
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel("./electra-small-discriminator", { family: "electra" }); // a Electra
+ */
 export class Electra extends Encoder {
   readonly type = "electra";
   readonly config: ElectraConfig;

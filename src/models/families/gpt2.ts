@@ -31,7 +31,13 @@ import { attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
-/** The decoder. */
+/**
+ * The decoder.
+ *
+ * @example
+ * const { model } = await readModel(locateShipped("decoder")); // a Gpt2
+ * model.forward(tensor([[1, 2, 3]], "int32")).shape; // → [1, 3, 1024]
+ */
 export class Gpt2 implements DecoderModel {
   readonly type = "gpt2";
   readonly architecture = "decoder";

@@ -20,7 +20,12 @@ const TABLE = "mpnet.encoder.relative_attention_bias.weight";
 const BUCKETS = 32;
 const MAX_DISTANCE = 128;
 
-/** The encoder. */
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel("./all-mpnet-base-v2", { family: "mpnet" }); // a Mpnet
+ */
 export class Mpnet extends Encoder {
   readonly type = "mpnet";
   readonly config: MpnetConfig;

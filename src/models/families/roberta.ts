@@ -21,7 +21,12 @@ import {
 
 const EMBEDDINGS = "roberta.embeddings";
 
-/** The encoder. */
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel("./roberta-base", { family: "roberta" }); // a Roberta
+ */
 export class Roberta extends Encoder {
   readonly type = "roberta";
   readonly config: RobertaConfig;

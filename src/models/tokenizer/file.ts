@@ -23,6 +23,10 @@ type No = (what: string) => never;
  * Reads a `tokenizer.json`.
  *
  * @throws FormatError that names the part it cannot take; UnsupportedError where the file has more than `maxBytes` (default 64 MiB)
+ *
+ * @example
+ * const tokenizer = readTokenizer(readFileSync(`${locateShipped("decoder")}/tokenizer.json`));
+ * tokenizer.size; // → 1024
  */
 export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: SizeLimit = {}): Tokenizer {
   const bytes = typeof json === "string" ? new TextEncoder().encode(json) : asBytes("readTokenizer", json);

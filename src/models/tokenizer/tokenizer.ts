@@ -72,7 +72,13 @@ export interface TextStream {
   end(): string;
 }
 
-/** A tokeniser, ready to use. */
+/**
+ * A tokeniser, ready to use.
+ *
+ * @example
+ * const { ids, tokens } = decoder.tokenizer.encode("the whale");
+ * decoder.tokenizer.decode(ids); // → "the whale"
+ */
 export class Tokenizer {
   readonly spec: TokenizerSpec;
   /** One more than the largest id: rows of an embedding that has room for every token. */

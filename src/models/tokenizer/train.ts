@@ -46,6 +46,10 @@ const MAX_CHARACTERS = 100;
  * Learns a tokeniser from texts; a chunk (word) never crosses from one text to the next.
  *
  * Throws an OptionError where `vocabSize` has no room for the special tokens and the alphabet (256 bytes for BPE).
+ *
+ * @example
+ * const tokenizer = trainTokenizer(["the old ship, the old sea"], { kind: "bpe", vocabSize: 260 });
+ * tokenizer.decode(tokenizer.ids("the old")); // → "the old"
  */
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;

@@ -5,7 +5,12 @@
 import type { Slot, Template } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** The bytes of a `tokenizer.json`. */
+/**
+ * The bytes of a `tokenizer.json`.
+ *
+ * @example
+ * writeFileSync("tokenizer.json", writeTokenizer(decoder.tokenizer));
+ */
 export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
   const { spec } = tokenizer;
   // Files of other libraries go back as they came.

@@ -19,7 +19,12 @@ import {
   tensorFrom,
 } from "../ops/operand.ts";
 
-/** w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal. */
+/**
+ * w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal.
+ *
+ * @example
+ * additiveScores(ones([1, 2, 4]), ones([1, 3, 4]), ones([4])).shape; // → [1, 2, 3]
+ */
 export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): FloatTensor {
   const what = "additiveScores";
   const query = operand(what, "p", p);

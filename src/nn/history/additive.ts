@@ -32,7 +32,12 @@ export const SCORED_OPTIONS: readonly (keyof ScoredOptions)[] = [
   "attnMask", "isCausal", "keyMask", "queryOffset", "returnWeights",
 ]; // biome-ignore format: one list
 
-/** Additive attention. */
+/**
+ * Additive attention.
+ *
+ * @example
+ * new AdditiveAttention(8, 8, 4, { seed: 1 }).forward(x, x).output.shape; // → [2, 3, 8]
+ */
 export class AdditiveAttention extends Module {
   /** [da, dq] */
   readonly wq: FloatTensor;

@@ -56,7 +56,14 @@ export interface DecoderStep {
   readonly weights?: FloatTensor;
 }
 
-/** A recurrent encoder and decoder with attention between them. */
+/**
+ * A recurrent encoder and decoder with attention between them.
+ *
+ * @example
+ * const translator = new RecurrentEncoderDecoder({ sourceWords: 50, targetWords: 40, seed: 1 });
+ * const words = tensor([[1, 2, 3]], "int32");
+ * translator.forward(words, words, { returnWeights: true }).weights.shape; // → [1, 3, 3]
+ */
 export class RecurrentEncoderDecoder extends Module {
   readonly source_embedding: Embedding;
   readonly target_embedding: Embedding;

@@ -111,6 +111,9 @@ abstract class FeatureHeads extends Module {
 /**
  * Multi-head **linear attention** (Katharopoulos et al. 2020), φ(x) = elu(x) + 1. It is not softmax attention and does
  * not approximate it: weights trained for one do not serve the other.
+ *
+ * @example
+ * new LinearAttention(8, 2, { seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
  */
 export class LinearAttention extends FeatureHeads {
   constructor(embedDim: number, numHeads: number, options: FeatureHeadOptions = {}) {
@@ -130,6 +133,9 @@ export class LinearAttention extends FeatureHeads {
 /**
  * Multi-head attention **approximated** by random features: Performer, FAVOR+ (Choromanski et al. 2021). Built with the
  * weights of softmax attention it gives nearly its result, the nearer the more `features`.
+ *
+ * @example
+ * new PerformerAttention(8, 2, { features: 64, seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
  */
 export class PerformerAttention extends FeatureHeads {
   readonly #features: FloatTensor;

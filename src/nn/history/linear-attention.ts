@@ -50,6 +50,9 @@ export interface LinearAttentionResult {
  * Linear attention: φ(x) = elu(x) + 1. It differs from softmax attention, and is trained as what it is.
  *
  * @param query [..., Nq, dk]; key [..., Nk, dk]; value [..., Nk, dv]; leading axes are equal
+ *
+ * @example
+ * linearAttention(q, k, v, { isCausal: true }).output.shape; // → [1, 2, 4, 8]
  */
 export function linearAttention(
   query: TensorLike,

@@ -18,7 +18,12 @@ import { type FloatTensor, operand } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";
 import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
 
-/** Luong's attention with the score "dot" or "general". */
+/**
+ * Luong's attention with the score "dot" or "general".
+ *
+ * @example
+ * new LuongAttention(8, 8, { score: "dot" }).forward(x, x).output.shape; // → [2, 3, 8]
+ */
 export class LuongAttention extends Module {
   /** [dq, dk]; only with the score "general". */
   readonly w?: FloatTensor;

@@ -35,6 +35,9 @@ export interface PerformerOptions extends LinearAttentionOptions {
  * An approximation of softmax attention with scale 1/√dk in time and memory linear in N.
  *
  * @param query [..., Nq, dk]; key [..., Nk, dk]; value [..., Nk, dv]; leading axes are equal
+ *
+ * @example
+ * performerAttention(q, k, v, { features: orthogonalFeatures(64, 8) }).output.shape; // → [1, 2, 4, 8]
  */
 export function performerAttention(
   query: TensorLike,
@@ -136,6 +139,9 @@ function positiveFeatures(
 /**
  * Random features [m, d] from a seed: in blocks of d rows that are orthogonal to one another, each as long as a normal
  * vector of d numbers is.
+ *
+ * @example
+ * orthogonalFeatures(64, 8).shape; // → [64, 8]
  */
 export function orthogonalFeatures(
   m: number,

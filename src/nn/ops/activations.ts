@@ -23,7 +23,12 @@ export function checkActivation(what: string, name: string): void {
     );
 }
 
-/** One of the activations by its name. */
+/**
+ * One of the activations by its name.
+ *
+ * @example
+ * activate(tensor([-1, 1]), "relu"); // → [0, 1]
+ */
 export function activate(x: TensorLike, name: ActivationName): FloatTensor {
   checkActivation("activate", name);
   const from = operand(name, "x", x);
@@ -46,18 +51,48 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
   return y;
 }
 
-/** max(x, 0). */
+/**
+ * max(x, 0).
+ *
+ * @example
+ * relu(tensor([0])); // → [0]
+ */
 export const relu = (x: TensorLike): FloatTensor => activate(x, "relu");
-/** x·σ(x), the activation of SwiGLU. */
+/**
+ * x·σ(x), the activation of SwiGLU.
+ *
+ * @example
+ * silu(tensor([0])); // → [0]
+ */
 export const silu = (x: TensorLike): FloatTensor => activate(x, "silu");
-/** 1/(1 + e^(−x)). */
+/**
+ * 1/(1 + e^(−x)).
+ *
+ * @example
+ * sigmoid(tensor([0])); // → [0.5]
+ */
 export const sigmoid = (x: TensorLike): FloatTensor => activate(x, "sigmoid");
-/** tanh(x). */
+/**
+ * tanh(x).
+ *
+ * @example
+ * tanh(tensor([0])); // → [0]
+ */
 export const tanh = (x: TensorLike): FloatTensor => activate(x, "tanh");
-/** elu(x) + 1, which is positive: the feature map of linear attention. */
+/**
+ * elu(x) + 1, which is positive: the feature map of linear attention.
+ *
+ * @example
+ * elu1(tensor([0, 1])); // → [1, 2]
+ */
 export const elu1 = (x: TensorLike): FloatTensor => activate(x, "elu1");
 
-/** x·Φ(x): exact with `approximate: "none"` (default), or GPT-2's approximation by tanh. */
+/**
+ * x·Φ(x): exact with `approximate: "none"` (default), or GPT-2's approximation by tanh.
+ *
+ * @example
+ * gelu(tensor([0])); // → [0]
+ */
 export function gelu(x: TensorLike, options: { approximate?: "none" | "tanh" } = {}): FloatTensor {
   const { approximate = "none" } = options;
   if (approximate !== "none" && approximate !== "tanh")

@@ -22,7 +22,12 @@ import {
   uninitializedLike,
 } from "./operand.ts";
 
-/** x + y, broadcast; either may be a number. */
+/**
+ * x + y, broadcast; either may be a number.
+ *
+ * @example
+ * add(tensor([1, 2]), tensor([[10], [20]])); // → [[11, 12], [21, 22]]
+ */
 export function add(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("add", x, y);
   const z = tensorFrom(sumOf(a, b, shape), shape);
@@ -50,7 +55,12 @@ function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): Tensor
   return y;
 }
 
-/** x − y, broadcast; either may be a number. */
+/**
+ * x − y, broadcast; either may be a number.
+ *
+ * @example
+ * sub(tensor([1, 2]), 1); // → [0, 1]
+ */
 export function sub(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("sub", x, y);
   const out = uninitialized(a.dtype, sizeOf(shape));
@@ -66,7 +76,12 @@ export function sub(x: Operand, y: Operand): FloatTensor {
   return z;
 }
 
-/** x · y element by element, broadcast; either may be a number. */
+/**
+ * x · y element by element, broadcast; either may be a number.
+ *
+ * @example
+ * multiply(tensor([1, 2]), tensor([3, 4])); // → [3, 8]
+ */
 export function multiply(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("multiply", x, y);
   const [p, q] = [spread(a, shape), spread(b, shape)];
@@ -87,7 +102,12 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
   return z;
 }
 
-/** x / y element by element, broadcast; either may be a number. */
+/**
+ * x / y element by element, broadcast; either may be a number.
+ *
+ * @example
+ * divide(tensor([1, 2]), 2); // → [0.5, 1]
+ */
 export function divide(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("divide", x, y);
   const [p, q] = [spread(a, shape), spread(b, shape)];
@@ -115,7 +135,12 @@ export function divide(x: Operand, y: Operand): FloatTensor {
   return z;
 }
 
-/** factor · x, for a number that no gradient flows to. */
+/**
+ * factor · x, for a number that no gradient flows to.
+ *
+ * @example
+ * scale(tensor([1, 2]), 0.5); // → [0.5, 1]
+ */
 export function scale(x: TensorLike, factor: number): FloatTensor {
   const a = operand("scale", "x", x);
   if (typeof factor !== "number" || factor !== factor)
@@ -127,12 +152,22 @@ export function scale(x: TensorLike, factor: number): FloatTensor {
   return z;
 }
 
-/** The sum over one axis, which goes (or stays with length 1: `keepAxis`); over all axes, shape [], where none is named. */
+/**
+ * The sum over one axis, which goes (or stays with length 1: `keepAxis`); over all axes, shape [], where none is named.
+ *
+ * @example
+ * sum(tensor([[1, 2], [3, 4]]), 0); // → [4, 6]
+ */
 export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
   return reduce("sum", x, axis, options.keepAxis ?? false, false);
 }
 
-/** The mean over one axis, or over all of them, as `sum`. */
+/**
+ * The mean over one axis, or over all of them, as `sum`.
+ *
+ * @example
+ * mean(tensor([[1, 2], [3, 4]]), -1); // → [1.5, 3.5]
+ */
 export function mean(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
   return reduce("mean", x, axis, options.keepAxis ?? false, true);
 }

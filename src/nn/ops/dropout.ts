@@ -19,7 +19,12 @@ import {
   uninitializedLike,
 } from "./operand.ts";
 
-/** Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens. */
+/**
+ * Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens.
+ *
+ * @example
+ * dropout(ones([1000]), 0.1, { seed: 1 }).shape; // → [1000], a tenth of it 0, the rest divided by 0.9
+ */
 export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
   const { seed = 0 } = options;
   checkDropout("dropout", p);
@@ -61,7 +66,12 @@ function kept(x: Numbers, p: number, seed: number): Numbers {
 
 let current: { readonly seed: number; next: number } | undefined;
 
-/** Runs `work` with the dropout of layers on: same seed and same calls, same numbers dropped. `undefined` turns it off. */
+/**
+ * Runs `work` with the dropout of layers on: same seed and same calls, same numbers dropped. `undefined` turns it off.
+ *
+ * @example
+ * withDropout(7, () => new EncoderBlock(8, 2, { dropoutP: 0.1 }).forward(x)); // as in training
+ */
 export function withDropout<T>(seed: number | undefined, work: () => T): T {
   if (seed !== undefined && !Number.isSafeInteger(seed))
     throw new OptionError(
@@ -80,7 +90,12 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
   }
 }
 
-/** The seed of the next dropout of a layer, or undefined where nothing is dropped at the moment. */
+/**
+ * The seed of the next dropout of a layer, or undefined where nothing is dropped at the moment.
+ *
+ * @example
+ * withDropout(7, () => dropoutSeed() !== undefined); // → true
+ */
 export function dropoutSeed(): number | undefined {
   if (!current) return undefined;
   // 53 bits out of two keyed draws: calls of one step, and steps of neighbouring seeds, share nothing.
@@ -88,7 +103,12 @@ export function dropoutSeed(): number | undefined {
   return (cellBits(row, 0) >>> 11) * 2 ** 32 + cellBits(row, 1);
 }
 
-/** `dropout` as a layer has it: inside `withDropout` only. */
+/**
+ * `dropout` as a layer has it: inside `withDropout` only.
+ *
+ * @example
+ * withDropout(7, () => layerDropout(x, 0.1)).shape; // → [2, 3, 8]
+ */
 export function layerDropout(x: TensorLike, p: number): FloatTensor {
   const seed = p > 0 ? dropoutSeed() : undefined;
   return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });

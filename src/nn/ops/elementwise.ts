@@ -45,13 +45,33 @@ function mapped(like: Numbers, value: (n: number) => number): Numbers {
   return out;
 }
 
-/** e^x. */
+/**
+ * e^x.
+ *
+ * @example
+ * exp(tensor([0])); // → [1]
+ */
 export const exp = (x: TensorLike): FloatTensor => apply("exp", x, Math.exp, (_, y) => y);
-/** Natural logarithm. */
+/**
+ * Natural logarithm.
+ *
+ * @example
+ * log(tensor([1])); // → [0]
+ */
 export const log = (x: TensorLike): FloatTensor => apply("log", x, Math.log, (x) => 1 / x);
-/** √x. */
+/**
+ * √x.
+ *
+ * @example
+ * sqrt(tensor([4])); // → [2]
+ */
 export const sqrt = (x: TensorLike): FloatTensor => apply("sqrt", x, Math.sqrt, (_, y) => 0.5 / y);
-/** x². */
+/**
+ * x².
+ *
+ * @example
+ * square(tensor([3])); // → [9]
+ */
 export const square = (x: TensorLike): FloatTensor =>
   apply(
     "square",
@@ -59,5 +79,10 @@ export const square = (x: TensorLike): FloatTensor =>
     (x) => x * x,
     (x) => 2 * x,
   );
-/** |x|; its derivative at 0 is 0. */
+/**
+ * |x|; its derivative at 0 is 0.
+ *
+ * @example
+ * abs(tensor([-1, 2])); // → [1, 2]
+ */
 export const abs = (x: TensorLike): FloatTensor => apply("abs", x, Math.abs, (x) => Math.sign(x));

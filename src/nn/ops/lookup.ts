@@ -12,6 +12,9 @@ export type Ids = TensorLike | Tensor | ArrayLike<number>;
  * table[id] for every id: ids [...], table [V, D], result [..., D].
  *
  * @throws OptionError for an id outside 0 … V − 1
+ *
+ * @example
+ * embedding(tensor([2, 0], "int32"), tensor([[1], [2], [3]])); // → [[3], [1]]
  */
 export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   const rows = operand("embedding", "table", table);

@@ -27,7 +27,12 @@ import {
 } from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
-/** (x − mean)/√(variance + eps)·weight + bias over the last axis; weight and bias are [C], `eps` is 1e-5. */
+/**
+ * (x − mean)/√(variance + eps)·weight + bias over the last axis; weight and bias are [C], `eps` is 1e-5.
+ *
+ * @example
+ * layerNorm(x, ones([8]), zeros([8])).shape; // → [2, 3, 8]
+ */
 export function layerNorm(
   x: TensorLike,
   weight?: TensorLike,
@@ -37,7 +42,12 @@ export function layerNorm(
   return norm("layerNorm", x, weight, bias, options.eps ?? 1e-5, true);
 }
 
-/** x/√(mean(x²) + eps)·weight over the last axis; weight is [C], `eps` is 1e-6. */
+/**
+ * x/√(mean(x²) + eps)·weight over the last axis; weight is [C], `eps` is 1e-6.
+ *
+ * @example
+ * rmsNorm(x).shape; // → [2, 3, 8]
+ */
 export function rmsNorm(x: TensorLike, weight?: TensorLike, options: { eps?: number } = {}): FloatTensor {
   return norm("rmsNorm", x, weight, undefined, options.eps ?? 1e-6, false);
 }
@@ -94,7 +104,12 @@ function norm(
   return y;
 }
 
-/** Softmax over one axis, the last by default; where all of it is −∞ the result is zeros. */
+/**
+ * Softmax over one axis, the last by default; where all of it is −∞ the result is zeros.
+ *
+ * @example
+ * softmax(tensor([[0, 0], [1, 1]])); // → [[0.5, 0.5], [0.5, 0.5]]
+ */
 export function softmax(x: TensorLike, axis = -1): FloatTensor {
   const from = rows("softmax", x);
   const rank = from.shape.length;

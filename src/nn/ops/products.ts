@@ -22,6 +22,9 @@ export interface ProductOptions {
 /**
  * a·b over the last two axes: [..., M, K] and [..., K, N] to [..., M, N]. Leading axes broadcast. A vector [K] is a row
  * as `a` and a column as `b`, and its axis goes from the result.
+ *
+ * @example
+ * matmul(tensor([[1, 2]]), tensor([[3], [4]])); // → [[11]]
  */
 export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {}): FloatTensor {
   const { transposeA = false, transposeB = false } = options;
@@ -84,7 +87,12 @@ function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
   return y;
 }
 
-/** x·Wᵀ + b over the last axis: x [..., in], weight [out, in], bias [out], as PyTorch has them. */
+/**
+ * x·Wᵀ + b over the last axis: x [..., in], weight [out, in], bias [out], as PyTorch has them.
+ *
+ * @example
+ * linear(tensor([[1, 2]]), tensor([[1, 0], [0, 3]]), tensor([10, 20])); // → [[11, 26]]
+ */
 export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): FloatTensor {
   const from = operand("linear", "x", x);
   const w = operand("linear", "weight", weight, from);

@@ -49,7 +49,12 @@ export interface RopeOptions {
   axis?: number;
 }
 
-/** Turns every pair of x [..., N, D] by its position's angle. */
+/**
+ * Turns every pair of x [..., N, D] by its position's angle.
+ *
+ * @example
+ * rope(q).shape; // → [1, 2, 4, 8]
+ */
 export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
@@ -200,7 +205,12 @@ function rotated(
   return out;
 }
 
-/** Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones. */
+/**
+ * Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones.
+ *
+ * @example
+ * sinusoidalPositions(4, 8).shape; // → [4, 8]
+ */
 export function sinusoidalPositions(
   N: number,
   C: number,

@@ -60,11 +60,21 @@ function spreadFlags(c: Tensor, shape: readonly number[]): Uint8Array {
   return Uint8Array.from(spread(dense, shape), (x) => (x === 0 ? 0 : 1));
 }
 
-/** The lower triangle of the last two axes, the rest 0. `diagonal` k keeps columns up to row + k; default 0. */
+/**
+ * The lower triangle of the last two axes, the rest 0. `diagonal` k keeps columns up to row + k; default 0.
+ *
+ * @example
+ * tril(ones([2, 2])); // → [[1, 0], [1, 1]]
+ */
 export const tril = (x: TensorLike, diagonal = 0): FloatTensor =>
   triangle("tril", x, diagonal, (row, column) => column <= row + diagonal);
 
-/** The upper triangle of the last two axes, the rest 0. `diagonal` k keeps columns from row + k on; default 0. */
+/**
+ * The upper triangle of the last two axes, the rest 0. `diagonal` k keeps columns from row + k on; default 0.
+ *
+ * @example
+ * triu(ones([2, 2])); // → [[1, 1], [0, 1]]
+ */
 export const triu = (x: TensorLike, diagonal = 0): FloatTensor =>
   triangle("triu", x, diagonal, (row, column) => column >= row + diagonal);
 
@@ -98,12 +108,20 @@ function triangle(
 /**
  * The largest element of an axis, which goes (or stays with length 1: `keepAxis`), or of all. The gradient goes to the
  * first of equals. NaN wins, as in the formula.
+ *
+ * @example
+ * max(tensor([[1, 5], [7, 2]]), -1); // → [5, 7]
  */
 export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
   return extreme("max", x, axis, options, (a, b) => a > b);
 }
 
-/** The smallest element of an axis, or of all; as `max`. */
+/**
+ * The smallest element of an axis, or of all; as `max`.
+ *
+ * @example
+ * min(tensor([[1, 5], [7, 2]]), -1); // → [1, 2]
+ */
 export function min(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
   return extreme("min", x, axis, options, (a, b) => a < b);
 }
@@ -136,7 +154,12 @@ function extreme(
   return y;
 }
 
-/** Where the largest element of an axis is, the first of equals, as int32; over all elements (row-major) without an axis. */
+/**
+ * Where the largest element of an axis is, the first of equals, as int32; over all elements (row-major) without an axis.
+ *
+ * @example
+ * argmax(tensor([[1, 5], [7, 2]]), -1); // → [1, 0]
+ */
 export function argmax(x: TensorLike, axis?: number): Tensor<"int32"> {
   const from = operand("argmax", "x", x);
   const { places, shape, length, inner } = bestPlaces("argmax", from, axis, (a, b) => a > b);
@@ -270,7 +293,12 @@ function viewOf(
   return { strides: own, offset };
 }
 
-/** Tensors of one shape along a new axis. */
+/**
+ * Tensors of one shape along a new axis.
+ *
+ * @example
+ * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
+ */
 export function stack(xs: readonly TensorLike[], axis = 0): FloatTensor {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError("stack", `stack: expected a list of one or more tensors, got ${formatValue(xs)}`, {

@@ -16,20 +16,35 @@ import {
   uninitialized,
 } from "./operand.ts";
 
-/** The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it. */
+/**
+ * The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it.
+ *
+ * @example
+ * reshape(tensor([1, 2, 3, 4]), [2, 2]); // → [[1, 2], [3, 4]]
+ */
 export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
   const from = operand("reshape", "x", x);
   return from.reshape(shape);
 }
 
-/** A view with two axes exchanged, the last two by default. */
+/**
+ * A view with two axes exchanged, the last two by default.
+ *
+ * @example
+ * transpose(tensor([[1, 2], [3, 4]])); // → [[1, 3], [2, 4]]
+ */
 export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
   const from = operand("transpose", "x", x);
   const rank = from.shape.length;
   return from.transpose(axisOf("transpose", a, rank), axisOf("transpose", b, rank));
 }
 
-/** A view of positions `start` (included) to `end` (left out) of one axis; negative numbers count from the end. */
+/**
+ * A view of positions `start` (included) to `end` (left out) of one axis; negative numbers count from the end.
+ *
+ * @example
+ * slice(tensor([1, 2, 3, 4]), 0, 1, 3); // → [2, 3]
+ */
 export function slice(x: TensorLike, axis: number, start: number, end?: number): FloatTensor {
   const from = operand("slice", "x", x);
   const at = axisOf("slice", axis, from.shape.length);
@@ -56,7 +71,12 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
   return y;
 }
 
-/** Views of consecutive parts of one axis, `sizes[n]` positions each; their sum is the length of the axis. */
+/**
+ * Views of consecutive parts of one axis, `sizes[n]` positions each; their sum is the length of the axis.
+ *
+ * @example
+ * split(x, [4, 4]).map((part) => part.shape); // → [[2, 3, 4], [2, 3, 4]]
+ */
 export function split(x: TensorLike, sizes: readonly number[], axis = -1): FloatTensor[] {
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
@@ -87,7 +107,12 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
   return parts;
 }
 
-/** The tensors one after the other along one axis; all other axes agree. */
+/**
+ * The tensors one after the other along one axis; all other axes agree.
+ *
+ * @example
+ * concat([tensor([[1], [2]]), tensor([[3], [4]])]); // → [[1, 3], [2, 4]]
+ */
 export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
@@ -126,7 +151,12 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
   return y;
 }
 
-/** [..., N, heads·D] as [..., heads, N, D]: a view. Head h holds columns h·D … h·D + D − 1. */
+/**
+ * [..., N, heads·D] as [..., heads, N, D]: a view. Head h holds columns h·D … h·D + D − 1.
+ *
+ * @example
+ * splitHeads(x, 2).shape; // → [2, 2, 3, 4]
+ */
 export function splitHeads(x: TensorLike, heads: number): FloatTensor {
   const from = operand("splitHeads", "x", x);
   const rank = from.shape.length;
@@ -158,7 +188,12 @@ export function splitHeads(x: TensorLike, heads: number): FloatTensor {
   return y;
 }
 
-/** [..., heads, N, D] as [..., N, heads·D]; a view where the numbers already lie so (a result in layout `bshd`). */
+/**
+ * [..., heads, N, D] as [..., N, heads·D]; a view where the numbers already lie so (a result in layout `bshd`).
+ *
+ * @example
+ * mergeHeads(q).shape; // → [1, 4, 16]
+ */
 export function mergeHeads(x: TensorLike): FloatTensor {
   const from = operand("mergeHeads", "x", x);
   const rank = from.shape.length;

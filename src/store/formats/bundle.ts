@@ -33,7 +33,14 @@ interface BundlePlan {
 
 const FLOATS = ["float32", "float16", "bfloat16", "float64"];
 
-/** A bundle of arrays in memory. */
+/**
+ * A bundle of arrays in memory.
+ *
+ * @example
+ * const query = randn([2, 3, 8], { seed: 1 });
+ * const bytes = await writeBundle({ blocks: [{ tokens: ["a", "b", "c"], layers: [{ query, key: query }] }] });
+ * writeFileSync("own.safetensors", bytes); // heed view opens it
+ */
 export async function writeBundle(input: StoreInput, options: BundleOptions = {}): Promise<Uint8Array> {
   const bag = bagFrom(input);
   const problems = new Problems();

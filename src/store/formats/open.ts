@@ -36,6 +36,11 @@ type Format = "bundle" | "npz" | "npy" | "json";
  *
  * @param from a File or Blob, bytes, a path (Node), a file handle, or `{ size, read }`
  * @throws FormatError, UnsupportedError where nothing in it can be shown; problems with parts are in `report`
+ *
+ * @example
+ * const store = await openStore("run.safetensors");
+ * store.blocks[0].heads; // → 12
+ * store.dispose();
  */
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);

@@ -33,7 +33,14 @@ export interface ComputeOptions {
   readonly kernel?: Kernel;
 }
 
-/** A store over arrays in memory. */
+/**
+ * A store over arrays in memory.
+ *
+ * @example
+ * const heads = randn([2, 4, 8], { seed: 1 }); // [heads, tokens, d]
+ * const store = storeFrom({ blocks: [{ tokens: ["a", "b", "c", "d"], recipe: { mask: "causal" }, layers: [{ query: heads, key: heads }] }] });
+ * store.dispose();
+ */
 export function storeFrom(input: StoreInput, options: ComputeOptions = {}): HeadStore {
   const bag = bagFrom(input);
   const problems = new Problems();
@@ -87,6 +94,10 @@ export interface ModelInput {
  *
  * @throws OptionError where `shown` is not what `model.attention(text)` returns; UnsupportedError where a layer's options
  *   hold what a recipe cannot say (a mask expression, a score mod): give `recipe` then
+ *
+ * @example
+ * const store = storeFromModel(decoder.attention("the old ship"));
+ * store.blocks[0].layers.length; // → 4
  */
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
   if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))

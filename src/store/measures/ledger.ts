@@ -146,6 +146,10 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
  * The ledger where keys are left out and the rest is rescaled: a line "÷ what is left" comes after the weight, and the
  * lines after it use the rescaled weight. `left` is the sum of the weights that stay, out of `total`, the sum of the row.
  * A hidden key (`hidden` true) gets 0.
+ *
+ * @example
+ * const ledger = store.ledger({ block: 0, layer: 5, head: 11 }, 8, 2);
+ * rescaledLedger(ledger, { scale: 1 }); // the same row without 1/√dk
  */
 export function rescaledLedger(
   ledger: Ledger,

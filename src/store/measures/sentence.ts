@@ -15,7 +15,12 @@ const SHARES = 1.05;
 
 type Part = string | Num;
 
-/** The sentence as text. */
+/**
+ * The sentence as text.
+ *
+ * @example
+ * describeHead(store.blocks[0], await store.measures({ block: 0, layer: 5, head: 11 })); // a sentence
+ */
 export function describeHead(block: Block, measures: HeadMeasures): string {
   return sentenceOf(block, measures)
     .map((part) => (typeof part === "string" ? part : part.text))

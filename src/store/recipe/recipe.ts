@@ -63,7 +63,12 @@ export type LayerRecipe = Omit<ScoreRecipe, "layerOverrides">;
 
 const FIELDS = ["scale", "mask", "keyLengths", "queryOffset", "softcap", "bias", "sinks"] as const;
 
-/** Reads a recipe out of a file, field by field; `where` begins its errors ("recipe of `self`"). */
+/**
+ * Reads a recipe out of a file, field by field; `where` begins its errors ("recipe of `self`").
+ *
+ * @example
+ * parseRecipe({ mask: "causal", softcap: 50 }).mask; // → "causal"
+ */
 export function parseRecipe(value: unknown, where = "recipe"): ScoreRecipe {
   const given = record(value, where);
   known(given, [...FIELDS, "layerOverrides"], where);

@@ -41,7 +41,13 @@ export interface DrawnFigure {
 const EDGE = 6;
 const GAP = 5;
 
-/** Draws a figure. Throws OptionError for what the store does not have, before any work. */
+/**
+ * Draws a figure. Throws OptionError for what the store does not have, before any work.
+ *
+ * @example
+ * const { svg, caption } = await renderFigure(store, { view: "matrix", layer: 5, head: 11 });
+ * writeFileSync("head.svg", svg);
+ */
 export async function renderFigure(store: HeadStore, options: FigureOptions = {}): Promise<DrawnFigure> {
   const figure = resolveFigure(store, options);
   const theme = THEMES[figure.theme];

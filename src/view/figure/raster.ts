@@ -30,7 +30,12 @@ interface Line {
   readonly marks: Uint8Array;
 }
 
-/** Draws the cells of a figure as a PNG file. Throws UnsupportedError for views that are made of text. */
+/**
+ * Draws the cells of a figure as a PNG file. Throws UnsupportedError for views that are made of text.
+ *
+ * @example
+ * writeFileSync("head.png", await renderRaster(store, { view: "matrix", layer: 5, head: 11 }));
+ */
 export async function renderRaster(
   store: HeadStore,
   options: FigureOptions = {},

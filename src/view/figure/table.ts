@@ -20,6 +20,9 @@ export interface FigureTable {
 /**
  * The table of a figure. `matrix`: a row a query, its token first, then a column a key. `lines`: the edges kept. `text`: a
  * row a token. `atlas`: a row a head, with its measures. `row`: the ledger.
+ *
+ * @example
+ * const table = await figureTable(store, { view: "matrix", layer: 5, head: 11 });
  */
 export async function figureTable(store: HeadStore, options: FigureOptions = {}): Promise<FigureTable> {
   const figure = resolveFigure(store, options);
@@ -137,7 +140,12 @@ function harmless(said: string): string {
   return /^[=+\-@\t\r]/.test(clean) ? `'${clean}` : clean;
 }
 
-/** The table as CSV, line by line, the names of the columns first. */
+/**
+ * The table as CSV, line by line, the names of the columns first.
+ *
+ * @example
+ * for (const line of csvLines(await figureTable(store, { layer: 5, head: 11 }))) process.stdout.write(line);
+ */
 export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
   const field = (value: TableValue) => {
     const said = value === null ? "" : typeof value === "string" ? harmless(value) : String(value);
@@ -147,7 +155,12 @@ export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
   for (const row of rows) yield `${row.map(field).join(",")}\r\n`;
 }
 
-/** The table as JSON, `{ "columns": […], "rows": [[…], …] }`, piece by piece. */
+/**
+ * The table as JSON, `{ "columns": […], "rows": [[…], …] }`, piece by piece.
+ *
+ * @example
+ * const json = [...jsonLines(await figureTable(store, { layer: 5, head: 11 }))].join("");
+ */
 export function* jsonLines({ columns, rows }: FigureTable): Generator<string> {
   yield `{"columns":${JSON.stringify(columns)},"rows":[`;
   let between = "\n";

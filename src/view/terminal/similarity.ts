@@ -11,7 +11,13 @@ export interface SimilarityOptions {
   readonly paint?: Paint;
 }
 
-/** How alike texts are: two as one line with a bar, more as a table. `cosines[i][j]` is −1 to 1. */
+/**
+ * How alike texts are: two as one line with a bar, more as a table. `cosines[i][j]` is −1 to 1.
+ *
+ * @example
+ * const texts = ["the river bank", "the old ship"];
+ * console.log(renderSimilarity(texts, cosineSimilarity(embedTexts(encoder, texts))).join("\n"));
+ */
 export function renderSimilarity(
   texts: readonly string[],
   cosines: readonly (readonly number[])[],

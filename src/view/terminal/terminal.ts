@@ -41,7 +41,13 @@ const LETTERS = 8;
 /** Above this many tokens a map is drawn in half blocks. */
 const MOST_LABELLED = 32;
 
-/** Draws maps of one shape beside each other, as many as fit, the rest below. */
+/**
+ * Draws maps of one shape beside each other, as many as fit, the rest below.
+ *
+ * @example
+ * const map = { title: "head 0", weights: [1, 0, 0.4, 0.6], queries: 2, keys: 2 };
+ * console.log(renderHeatMaps([map], { queryLabels: ["a", "b"], keyLabels: ["a", "b"] }).join("\n"));
+ */
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
   if (maps.length === 0) return [];
   const { queries, keys } = maps[0];

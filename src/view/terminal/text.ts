@@ -71,7 +71,12 @@ interface Labels {
   readonly key: readonly string[];
 }
 
-/** The lines of a page about one text. Every head of the block is measured for it. */
+/**
+ * The lines of a page about one text. Every head of the block is measured for it.
+ *
+ * @example
+ * console.log((await renderText(store, "the cat", { columns: 80, layer: 5, head: 11 })).join("\n"));
+ */
 export async function renderText(
   store: HeadStore,
   title: string,
