@@ -20,8 +20,6 @@ export const ASK_ORDERS = ["weight", "lift"] as const;
 export const FUSES = ["mean", "max", "min"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
 
-export type View = State["view"];
-export type Mode = State["mode"];
 export type Stage = State["stage"];
 export type TransferName = State["transfer"];
 export type Hide = State["hide"];

@@ -6,7 +6,7 @@
 import { num } from "../../src/store/text/number.ts";
 import type { Block, Edits, Stage } from "../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../app/session.ts";
-import { factsOf, largest, rankOf } from "./facts.ts";
+import { factsOf, rankOf } from "./facts.ts";
 import type { HeadName, State } from "./state.ts";
 
 export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
@@ -101,19 +101,6 @@ export function detailCell(session: Session): string {
       return `${stage === "scores" ? "raw" : stage} ${num(session.row(query, stage)[key], `row ${stage}`).text}`;
     });
   return parts.join(", ");
-}
-
-/** A row in one line: "sat, 24 keys, effective keys 4.1, top cat 0.412". */
-export function describeRow(session: Session, query: number): string {
-  const { block } = session;
-  if (block === undefined || !session.ready) return "";
-  const names = session.labels(block);
-  const row = session.row(query, "weights");
-  const keys = session.store!.visible(session.ref, query).reduce((sum, one) => sum + one, 0);
-  const [best] = largest(row, 1);
-  if (keys === 0 || best === undefined) return `${names.query[query]}, sees no key`;
-  const effective = num(Math.exp(factsOf(row).entropy), "e^entropy of row").text;
-  return `${names.query[query]}, ${num(keys, "visible").text} keys, effective keys ${effective}, top ${names.key[best]} ${num(row[best], "row weights").text}`;
 }
 
 /** The selection's mass: what its queries give to its keys, taken together as the state says. */

@@ -67,7 +67,7 @@ export function computeWeights(
 }
 
 /** Shape of the weights of some heads and rows. */
-export function selectionShape(shape: Shape, heads: number, rows: number): number[] {
+function selectionShape(shape: Shape, heads: number, rows: number): number[] {
   const full = rowShape(shape, shape.Nk);
   full[full.length - 2] = rows;
   if (shape.heads) full[full.length - 3] = heads;
@@ -236,7 +236,7 @@ export function reduceToInput(
 }
 
 /** Numbers in a dtype, rounded once. */
-export function castTo(
+function castTo(
   data: Float32Array | Float64Array,
   shape: readonly number[],
   dtype: FloatDType,

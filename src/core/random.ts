@@ -5,7 +5,7 @@
  */
 
 /** Odd constants that spread consecutive numbers over 32 bits; the kernels use the same. */
-export const SPREAD = { b: 0x9e3779b1, h: 0x85ebca77, q: 0xc2b2ae3d, k: 0x27d4eb2f } as const;
+const SPREAD = { b: 0x9e3779b1, h: 0x85ebca77, q: 0xc2b2ae3d, k: 0x27d4eb2f } as const;
 
 /** Mixes 32 bits so that each one of the input moves about half of the output. */
 export function mix(x: number): number {

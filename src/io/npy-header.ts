@@ -19,7 +19,7 @@ export interface NpyHeader {
 }
 
 /** Longest header read, in bytes: what version 1 can say, and more than any array of 64 axes needs. */
-export const MAX_NPY_HEADER = 65_535;
+const MAX_NPY_HEADER = 65_535;
 
 const MAGIC = "\x93NUMPY";
 

@@ -32,7 +32,7 @@ export function quote(text: string): string {
 }
 
 /** a × b as an exact integer, or undefined beyond 2^53. */
-export function multiply(a: number, b: number): number | undefined {
+function multiply(a: number, b: number): number | undefined {
   const product = a * b;
   return Number.isSafeInteger(product) ? product : undefined;
 }

@@ -10,7 +10,7 @@ import type { Mask } from "./expression/expr.ts";
 import * as masks from "./index.ts";
 import type { MaskKind, MaskParameter } from "./kind.ts";
 
-export type { MaskKind, MaskParameter } from "./kind.ts";
+export type { MaskKind } from "./kind.ts";
 
 /** The kind of every mask builder that has one, sorted by name. */
 export const MASK_KINDS: readonly MaskKind[] = Object.values(masks)

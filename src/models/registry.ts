@@ -54,7 +54,7 @@ const encoder = (prefix: string, more: Pick<Naming, "head" | "output"> & Partial
 });
 
 /** The pages. */
-export const PAGES = {
+const PAGES = {
   bert: {
     naming: encoder("bert", {
       renames: [

@@ -51,7 +51,7 @@ export function forward(problem: Problem, out: Result): void {
 }
 
 /** Fills `out` [B, heads, rows, Nk] with the weights of chosen heads and rows: exp(score − lse), with dropout's factor. */
-export function weights(
+function weights(
   problem: Problem,
   lse: LseReader,
   heads: readonly number[],

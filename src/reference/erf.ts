@@ -55,7 +55,7 @@ const SB = [
 ]; // biome-ignore format: rows of coefficients
 
 /** erfc(x) = 1 − erf(x), with its relative accuracy kept where it is small. */
-export function erfc(x: number): number {
+function erfc(x: number): number {
   const a = Math.abs(x);
   if (a < 0.84375) {
     const y = polynomial(PP, x * x) / polynomial(QQ, x * x);

@@ -10,7 +10,7 @@ import { didYouMean } from "./suggest.ts";
 import { jsonText } from "./terminal.ts";
 
 /** The version in package.json, which lies two folders up from src/cli and from dist/cli alike. */
-export function version(): string {
+function version(): string {
   return JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")).version;
 }
 

@@ -44,7 +44,7 @@ export interface Spot extends HeadRef {
 export type ServeIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "signal">;
 
 /** Starts a server over files; the address opens the page on the first of them. */
-export async function startExplorer(
+async function startExplorer(
   files: readonly ServedFile[],
   { port, host, hash = "", model, welcome = false }: ServeOptions = {},
 ): Promise<LocalServer> {

@@ -17,7 +17,7 @@ export async function fileOfText(model: AttentionModel, seen: TextAttention): Pr
 }
 
 /** What a model did with a text, as a bundle of one block, `self`. */
-export function bundleOfText(model: AttentionModel, seen: TextAttention): Promise<Uint8Array> {
+function bundleOfText(model: AttentionModel, seen: TextAttention): Promise<Uint8Array> {
   return bundleOfTexts(model, [seen]);
 }
 

@@ -213,7 +213,7 @@ export async function tensorAt(
 }
 
 /** A tensor of an opened file, as heed's own. */
-export async function readTensor(file: Container, name: string): Promise<Tensor> {
+async function readTensor(file: Container, name: string): Promise<Tensor> {
   const label = file.kind === "npy" ? file.path : `${file.path}#${name}`;
   return asTensor(label, await file.read(name));
 }

@@ -20,7 +20,7 @@ export interface Member {
 }
 
 /** The most members an archive may have. */
-export const MAX_MEMBERS = 65_536;
+const MAX_MEMBERS = 65_536;
 
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;

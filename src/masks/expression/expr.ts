@@ -9,7 +9,7 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
-import { type FloatDType, isFloat, readerOf } from "../../core/dtype.ts";
+import { type FloatDType, isFloat } from "../../core/dtype.ts";
 import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -507,7 +507,3 @@ export function integers(
     throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(stored.table.shape)} floats`);
   return stored;
 }
-
-/** Reads a table as float64 numbers through its dtype; for gradients and printing. */
-export const tableReader = (t: Table): ((index: number) => number) =>
-  readerOf(t.type === "int" ? "int32" : "float64", t.data);

@@ -83,7 +83,7 @@ export interface AttendInput {
 }
 
 /** The options of `scaledDotProductAttention` that a recipe means. */
-export function optionsOf(
+function optionsOf(
   { mask, scale, softcap: cap, relative }: AttentionRecipe,
   more: Pick<AttentionOptions, "queryOffset"> & { readonly attnMask?: Tensor } = {},
 ): AttentionOptions {

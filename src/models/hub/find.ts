@@ -78,7 +78,7 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
 }
 
 /** The folder of a revision in the cache, or undefined. */
-export function snapshotOf(folder: string, revision: string): string | undefined {
+function snapshotOf(folder: string, revision: string): string | undefined {
   const { existsSync, readFileSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const ref = join(folder, "refs", ...revision.split("/"));

@@ -32,7 +32,7 @@ export interface Compute {
 const KEPT = 64;
 
 /** Heads under work, the latest used last; the oldest are forgotten. */
-export class Subjects {
+class Subjects {
   private readonly subjects = new Map<string, Subject>();
 
   get(key: string): Subject | undefined {

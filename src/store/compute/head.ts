@@ -254,7 +254,7 @@ export class Head {
 }
 
 /** q·k, summed from the first product to the last. Rows sum in the same order, so they agree with it to the bit. */
-export function dot(q: Float64Array, k: Floats, at: number, d: number): number {
+function dot(q: Float64Array, k: Floats, at: number, d: number): number {
   let sum = 0;
   for (let n = 0; n < d; n++) sum += q[n] * k[at + n];
   return sum;

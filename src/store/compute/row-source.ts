@@ -41,7 +41,7 @@ export const plainKernel: Kernel = {
 };
 
 /** Rows of weights as they were given. */
-export const givenKernel: Kernel = {
+const givenKernel: Kernel = {
   source: "given weights",
   exact: true,
   rowsPerStep: ({ data }) => Math.max(1, Math.floor(STEP / (16 * Math.max(1, data.Nk)))),

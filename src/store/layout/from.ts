@@ -19,7 +19,7 @@ import { bagFrom, type StoreInput } from "./input.ts";
 import { layOut } from "./layout.ts";
 import { sourceOf } from "./source.ts";
 
-export type { BlockInput, LayerInput, StoreInput } from "./input.ts";
+export type { BlockInput, StoreInput } from "./input.ts";
 
 /** Where long work is done. */
 export interface ComputeOptions {

@@ -22,7 +22,7 @@ export interface Places {
 }
 
 /** Keys this near count as near, the own one included. */
-export const NEAR = 4;
+const NEAR = 4;
 
 /** A mean that knows how many it is of, with the mean that even attention would give. */
 class Mean {

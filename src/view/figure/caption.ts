@@ -140,7 +140,7 @@ const LATEX: Readonly<Record<string, string>> = {
 };
 
 /** Text as LaTeX sets it. */
-export function latexText(said: string): string {
+function latexText(said: string): string {
   return said.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
 }
 

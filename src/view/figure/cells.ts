@@ -12,8 +12,8 @@ import { coordinate, element, escapeXml, MONO, type Theme, text } from "./sheet.
 import { MARK, type Shown, type ShownRow } from "./shown.ts";
 
 /** The longest side whose cells are drawn one by one, and the longest side of a picture of cells. */
-export const VECTOR_SIDE = 128;
-export const PICTURE_SIDE = 4096;
+const VECTOR_SIDE = 128;
+const PICTURE_SIDE = 4096;
 /** A matrix of at most this many a side has a tooltip on each cell. */
 const TITLED = 32;
 /** Points: the smallest cell that shows its number. */

@@ -1,5 +1,4 @@
 /** Figures of a store without a browser: SVG, the numbers as a table, and cells as PNG. */
-export { base64 } from "./base64.ts";
 export { type DrawnFigure, renderFigure } from "./figure.ts";
 export {
   type ExplorerState,

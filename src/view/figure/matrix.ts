@@ -105,7 +105,7 @@ function labels(shown: Shown, theme: Theme, cell: number): string[] {
 }
 
 /** The least of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
-export function tickStep(least: number): number {
+function tickStep(least: number): number {
   if (least <= 1) return 1;
   const decade = 10 ** Math.floor(Math.log10(least) + 1e-9);
   return decade * ([1, 2, 5, 10].find((part) => part * decade >= least - 1e-9) ?? 10);

@@ -50,7 +50,7 @@ export const THEMES: Readonly<Record<"light" | "dark", Theme>> = {
   },
 };
 
-export const SANS = "Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
+const SANS = "Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 export const MONO = "'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
 /** Width of a character as a share of the font size: exact for the monospaced fonts, generous for the others. */

@@ -100,7 +100,7 @@ export async function shownHead(figure: Figure): Promise<Shown> {
 }
 
 /** Keys that are hidden, whatever the query. */
-export function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidden">): Set<number> {
+function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidden">): Set<number> {
   if (hide === "chosen") return new Set(hidden);
   if (hide === "first") return new Set(block.Nk > 0 ? [0] : []);
   const special = block.special.key;
@@ -124,7 +124,7 @@ function indices(count: number, ranges?: readonly (readonly [number, number])[])
 }
 
 /** What tokens are called: in sentences by distinct names, on axes by short ones. */
-export function namesOf(block: Block): Pick<Shown, "queryNames" | "keyNames" | "queryLabels" | "keyLabels"> {
+function namesOf(block: Block): Pick<Shown, "queryNames" | "keyNames" | "queryLabels" | "keyLabels"> {
   const [query, key] = [block.queryTokens, block.keyTokens].map((tokens) => {
     const pieces = piecesOf(tokens);
     const labels = tokens.map((token) => label(token, pieces));

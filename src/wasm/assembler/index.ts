@@ -4,10 +4,9 @@ export {
   type Func,
   type FunctionBuilder,
   Local,
-  type MemoryImport,
   ModuleBuilder,
 } from "./builder.ts";
 export {
   type F32Value, 
-  f32, f32x4, f64, type I32Value, i8x16, i16x8, i32, i32x4, select, shuffle32, type V128Value,Value, v128, ZERO,
+  f32, f32x4, f64, type I32Value, i16x8, i32, i32x4, select, shuffle32, type V128Value, v128, ZERO,
 } from "./value.ts"; // biome-ignore format: one list

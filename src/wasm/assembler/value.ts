@@ -37,7 +37,6 @@ export class Value<T extends ValueType = ValueType> {
 export type I32Value = Value<"i32">;
 export type F32Value = Value<"f32">;
 export type V128Value = Value<"v128">;
-export type F64Value = Value<"f64">;
 /** An i32 operand may be a plain number, an f32 operand too. */
 export type Operand<T extends ValueType> = T extends "v128" | "f64" ? Value<T> : Value<T> | number;
 

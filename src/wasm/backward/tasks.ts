@@ -61,7 +61,7 @@ function onStrip(run: KeyRun, strip: number): KeyRun {
 }
 
 /** The cells (s, r) of each wave of a grid of `columns` key ranges × `rows` row ranges. */
-export function waves(columns: number, rows: number): [number, number][][] {
+function waves(columns: number, rows: number): [number, number][][] {
   const count = Math.max(columns, rows);
   return Array.from({ length: count }, (_, wave) => {
     const cells: [number, number][] = [];

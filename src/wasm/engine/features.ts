@@ -44,7 +44,7 @@ interface NodeProcess {
 const nodeProcess = (): NodeProcess | undefined => (globalThis as { process?: NodeProcess }).process;
 
 /** V8's version as [major, minor] in Node, Deno and the like; undefined in a page. */
-export function v8Version(): [number, number] | undefined {
+function v8Version(): [number, number] | undefined {
   const version = nodeProcess()?.versions?.v8?.split(".").map(Number);
   return version && Number.isFinite(version[0]) ? [version[0], version[1]] : undefined;
 }

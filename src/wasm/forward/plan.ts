@@ -339,7 +339,7 @@ export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { s
 }
 
 /** How a kernel knows the positions that dropout is keyed by. */
-export const dropoutOf = (problem: Problem): Spec["dropout"] =>
+const dropoutOf = (problem: Problem): Spec["dropout"] =>
   problem.dropoutP === 0 ? false : problem.positions.counted ? "counted" : "listed";
 
 /** Table look-ups whose indices cannot leave the table, whatever the cell. */

@@ -30,8 +30,7 @@ import { clear, eachTile, maskSpan, memoryImport, scanTensors } from "./row-tile
 import { backwardSoftmax } from "./softmax-backward.ts";
 
 /** `n` rounded up to a multiple of `step` at run time. */
-export const upTo = (n: I32Value, step: number): I32Value =>
-  i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
+const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function backward(spec: Spec): Uint8Array<ArrayBuffer> {

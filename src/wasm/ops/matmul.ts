@@ -196,7 +196,7 @@ export function planProduct(engine: Engine, product: Product, level: SimdLevel, 
 }
 
 /** The kernel of a spec. */
-export const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
+const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
   engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
 
 /** What the kernel of a product is specialized on. */

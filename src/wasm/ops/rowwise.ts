@@ -36,7 +36,7 @@ export const mapPipeline = (name: MapName, x: Float32Array, y: Float32Array): Ro
 });
 
 /** dx = f′(x)·dy. */
-export const mapBackwardPipeline = (
+const mapBackwardPipeline = (
   name: MapName,
   x: Float32Array,
   dy: Float32Array,
@@ -65,7 +65,7 @@ const lanes = (C: number): Float32Array =>
   new Float32Array(Int32Array.from({ length: 4 }, (_, n) => (n < ((C - 1) % 4) + 1 ? -1 : 0)).buffer);
 
 /** y = x̂·weight + bias; stats [rows, 4] for the way back. */
-export const normPipeline = (
+const normPipeline = (
   x: Float32Array,
   y: Float32Array,
   stats: Float32Array,
@@ -94,7 +94,7 @@ export const normPipeline = (
 });
 
 /** dx, and dWeight and dBias added to. */
-export const normBackwardPipeline = (
+const normBackwardPipeline = (
   x: Float32Array,
   dy: Float32Array,
   stats: Float32Array,
@@ -121,7 +121,7 @@ export const normBackwardPipeline = (
 });
 
 /** `sums` added to, column by column. */
-export const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline => ({
+const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline => ({
   name: "column sums",
   write: columnSumsKernel,
   rows: x.length / sums.length,
@@ -136,7 +136,7 @@ export const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipe
 });
 
 /** Slopes (softmax − onehot)·weight and the two parts of each loss. */
-export const crossEntropyPipeline = (
+const crossEntropyPipeline = (
   logits: Float32Array,
   targets: Int32Array,
   V: number,

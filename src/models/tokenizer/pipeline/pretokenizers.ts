@@ -114,12 +114,7 @@ function readBehavior(part: Part): Behavior {
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Cuts at the matches of a pattern; with `invert`, at what lies between them. */
-export function* split(
-  chunk: Aligned,
-  matcher: Matcher,
-  behavior: Behavior,
-  invert: boolean,
-): Generator<Aligned> {
+function* split(chunk: Aligned, matcher: Matcher, behavior: Behavior, invert: boolean): Generator<Aligned> {
   const { text } = chunk;
   const ranges: { from: number; to: number; isMatch: boolean }[] = [];
   let done = 0;
