@@ -8,47 +8,12 @@ const folder = join(import.meta.dirname, "../../models/captures");
 
 /** [file, text, links [from, to, layer, head, weight in transformers eager, float64]] */
 const CAPTURES = [
-  [
-    "time-flies",
-    "time flies like an arrow",
-    [
-      ["flies", "arrow", 5, 11, 0.580727043383416],
-      ["flies", "time", 2, 11, 0.7480150410756674],
-    ],
-  ],
-  [
-    "fruit-flies",
-    "fruit flies like a banana",
-    [
-      ["flies", "banana", 5, 11, 0.2977260435279798],
-      ["flies", "fruit", 2, 11, 0.31939487091000823],
-    ],
-  ],
-  [
-    "river-bank",
-    "they walked along the river bank",
-    [
-      ["bank", "river", 2, 11, 0.6599205445959672],
-      ["bank", "river", 5, 6, 0.3462179905298496],
-    ],
-  ],
-  [
-    "savings-bank",
-    "they walked to the savings bank",
-    [
-      ["bank", "savings", 2, 11, 0.7505449284357909],
-      ["bank", "savings", 5, 4, 0.7740769387240537],
-    ],
-  ],
-  [
-    "tired-cat",
-    "The cat sat on the mat because it was tired",
-    [
-      ["it", "cat", 5, 11, 0.6826292512967275],
-      ["sat", "cat", 5, 11, 0.7861281538014501],
-    ],
-  ],
-] as const;
+  ["time-flies", "time flies like an arrow", [["flies", "arrow", 5, 11, 0.580727043383416], ["flies", "time", 2, 11, 0.7480150410756674]]],
+  ["fruit-flies", "fruit flies like a banana", [["flies", "banana", 5, 11, 0.2977260435279798], ["flies", "fruit", 2, 11, 0.31939487091000823]]],
+  ["river-bank", "they walked along the river bank", [["bank", "river", 2, 11, 0.6599205445959672], ["bank", "river", 5, 6, 0.3462179905298496]]],
+  ["savings-bank", "they walked to the savings bank", [["bank", "savings", 2, 11, 0.7505449284357909], ["bank", "savings", 5, 4, 0.7740769387240537]]],
+  ["tired-cat", "The cat sat on the mat because it was tired", [["it", "cat", 5, 11, 0.6826292512967275], ["sat", "cat", 5, 11, 0.7861281538014501]]],
+] as const; // biome-ignore format: one capture a line
 
 describe.each(CAPTURES)("%s", (name, text, links) => {
   const path = join(folder, `${name}.safetensors`);

@@ -15,14 +15,7 @@ import {
   renderFigure,
   renderRaster,
 } from "../../view/figure/index.ts";
-import {
-  FILE_HELP,
-  FILE_NOTES,
-  FILE_OPTIONS,
-  openInput,
-  TEXT_HELP,
-  TEXT_OPTIONS,
-} from "../support/attention-file.ts";
+import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/attention-file.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
 import { save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
@@ -67,8 +60,7 @@ export const command: Command = {
     transparent: { type: "boolean" },
     "no-caption": { type: "boolean" },
     scale: { type: "string" },
-    ...TEXT_OPTIONS,
-    ...FILE_OPTIONS,
+    ...INPUT_OPTIONS,
     json: { type: "boolean" },
   },
   help: {
@@ -100,8 +92,7 @@ export const command: Command = {
     transparent: "leave the paper out",
     "no-caption": "leave out the lines below the figure that say what it shows",
     scale: "N  PNG: 1 (default) to 4 times as many pixels",
-    ...TEXT_HELP,
-    ...FILE_HELP,
+    ...INPUT_HELP,
     json: "print the file's size, caption, description and LaTeX as JSON",
   },
   notes: `${FILE_NOTES}

@@ -4,14 +4,7 @@ import { builtFile } from "../../server/assets.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
 import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
-import {
-  FILE_HELP,
-  FILE_NOTES,
-  FILE_OPTIONS,
-  openInput,
-  TEXT_HELP,
-  TEXT_OPTIONS,
-} from "../support/attention-file.ts";
+import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/attention-file.ts";
 import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
 import { addressOf } from "../support/explore.ts";
 import { save } from "../support/interrupt.ts";
@@ -35,8 +28,7 @@ export const command: Command = {
     first: { type: "string" },
     dtype: { type: "string" },
     "no-values": { type: "boolean" },
-    ...TEXT_OPTIONS,
-    ...FILE_OPTIONS,
+    ...INPUT_OPTIONS,
     json: { type: "boolean" },
   },
   help: {
@@ -48,8 +40,7 @@ export const command: Command = {
     first: "N  only the first N tokens",
     dtype: `DTYPE  store numbers as ${DTYPES.join(", ")} (default: as they are)`,
     "no-values": "leave the value vectors out",
-    ...TEXT_HELP,
-    ...FILE_HELP,
+    ...INPUT_HELP,
     json: "print the file's size as JSON",
   },
   notes: `${FILE_NOTES}

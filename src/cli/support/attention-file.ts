@@ -21,18 +21,20 @@ export const FILE_HELP = {
 /** What those commands say of their input. */
 export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, told by its first bytes; - is standard input.`;
 
-/** Options of commands that take a text for a model in place of a file. */
-export const TEXT_OPTIONS = {
+/** Options of commands that take a file, or a text for a model in its place. */
+export const INPUT_OPTIONS = {
   text: { type: "string" },
   pair: { type: "string" },
   model: { type: "string" },
+  ...FILE_OPTIONS,
 } as const;
 
 /** Their help. */
-export const TEXT_HELP = {
+export const INPUT_HELP = {
   text: "TEXT  a model's attention on this text, in place of a file; - is standard input",
   pair: "TEXT  the second text of a pair, for models that read pairs",
   model: MODEL_HELP,
+  ...FILE_HELP,
 } as const;
 
 /** Opens the one file that a command was given, or runs a model on its `--text`; `name` is what it is called. */
