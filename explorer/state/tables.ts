@@ -2,7 +2,7 @@
  * What the table twin of each picture says: a head's rows with their strongest keys, all heads with their measures, or a row
  * with all its keys. Rows are made when they are looked at; sorting by a number makes them all, a slice at a time.
  */
-import { type NumberOptions } from "../../src/store/text/number.ts";
+import type { NumberOptions } from "../../src/store/text/number.ts";
 import { axesOf, type Session } from "../app/session.ts";
 import { factsOf, largest } from "./facts.ts";
 import { arrange, METRICS, metricValue } from "./metrics.ts";
