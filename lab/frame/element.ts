@@ -1,6 +1,7 @@
 /**
  * `<attention-lab page="saturation">`: one page of the Lab inside any other page, in a shadow root of its own. Attributes:
- * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state stays out of the address.
+ * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state stays out of the address. The module may
+ * be on another origin than the page, where that is sent with CORS; the page's policy must then allow `blob:` workers.
  */
 import { PAGES } from "../pages.ts";
 import { html } from "./markup.ts";
@@ -8,11 +9,12 @@ import type { Answer } from "./messages.ts";
 import { type Mounted, mount } from "./mount.ts";
 import type { Page, State, View } from "./page.ts";
 import { renderStage, renderText } from "./render.ts";
+import { startWorker } from "./start-worker.ts";
 import { style } from "./style.ts";
 
 let sheet: CSSStyleSheet | undefined;
 
-const startWorker = () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" });
+const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 
 /** The element. */
 export class AttentionLab extends HTMLElement {
@@ -69,7 +71,7 @@ export class AttentionLab extends HTMLElement {
     root.innerHTML =
       html`<div class="lab"><div class="columns">${renderText(page, views, views[0], { explorer })}${renderStage(page, views[0])}</div></div>`.text;
     this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, {
-      worker: startWorker,
+      worker,
       address: false,
     });
   }
@@ -77,18 +79,18 @@ export class AttentionLab extends HTMLElement {
   /** The numbers of a state, from a worker that ends with the answer. */
   #numbers(page: Page, change: Partial<State>): Promise<View> {
     const state = page.check({ ...page.initial, ...change } as State);
-    const worker = startWorker();
+    const own = worker();
     return new Promise<View>((resolve, reject) => {
-      worker.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+      own.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
         if (data.error !== undefined) reject(new Error(data.error));
         else if (data.progress === undefined)
           resolve({ state, numbers: data.numbers, wide: true, used: false });
       });
-      worker.addEventListener("error", (event) =>
+      own.addEventListener("error", (event) =>
         reject(new Error(event.message || "its worker could not be started")),
       );
-      worker.postMessage({ id: 1, page: page.name, state });
-    }).finally(() => worker.terminate());
+      own.postMessage({ id: 1, page: page.name, state });
+    }).finally(() => own.terminate());
   }
 }
 

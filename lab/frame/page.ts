@@ -123,7 +123,12 @@ export interface Page<S extends State = State, N = unknown> {
   /** What may not be concluded, in one sentence. */
   readonly limits: string;
   /** Where the same is seen in a trained model: what is said, and the explorer's page of a capture with its state. */
-  readonly trained: { readonly text: string; readonly address: string };
+  readonly trained: {
+    readonly text: string;
+    readonly address: string;
+    /** More places of the same kind. */
+    readonly more?: readonly { readonly text: string; readonly address: string }[];
+  };
 }
 
 /** Size of the picture. */

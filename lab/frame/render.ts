@@ -133,6 +133,7 @@ ${page.recall.map(([question, answer]) => html`<details class="recall"><summary>
 <section><details><summary>The picture as a table</summary><div data-part="table">${renderTable(page, first)}</div></details></section>
 <section><h2>What this does not show</h2><p>${page.limits}</p>
 <p><a class="trained" href="${around.explorer}${page.trained.address}">${page.trained.text}</a></p>
+${page.trained.more && html`<ul class="more">${page.trained.more.map(({ text, address }) => html`<li><a href="${around.explorer}${address}">${text}</a></li>`)}</ul>`}
 ${around.next && html`<p class="next"><a href="${around.next.name}.html">Next: ${around.next.title}</a> <span>${around.next.point}</span></p>`}</section>
 </article>`;
 }

@@ -67,6 +67,8 @@ code{font:.86em/1 var(--mono)}
 button{min-block-size:32px;padding:0 12px;border:1px solid var(--line);border-radius:6px;background:var(--raised);cursor:pointer}
 button:hover{background:var(--hover)}
 button[aria-pressed=true]{background:var(--ink);color:var(--paper);border-color:var(--ink)}
+select{min-block-size:32px;border:1px solid var(--line);border-radius:6px;background:var(--raised);padding:0 6px}
+.control .recipe{display:inline-flex;flex-wrap:wrap;gap:8px;align-items:center}
 button.quiet{border-color:transparent;background:none;color:var(--second);padding:0 6px;min-block-size:28px}
 button.quiet:hover{color:var(--ink);text-decoration:underline}
 .choice{display:inline-flex;border:1px solid var(--line);border-radius:6px;background:var(--raised);overflow:hidden}
@@ -105,6 +107,7 @@ caption{text-align:start;font:13px/20px var(--sans);color:var(--second);padding-
 th,td{padding:2px 10px 2px 0;text-align:end;font-weight:400;white-space:nowrap}
 th:first-child{text-align:start}
 thead th{color:var(--second);border-block-end:1px solid var(--line)}
+.more{margin-block-end:14px}.more li{padding-block:2px}
 .next{border-block-start:1px solid var(--line);padding-block-start:14px;margin-block-start:24px}
 .next span{display:block;font-size:15px;line-height:23px;color:var(--second)}
 svg{font-size:13px}svg text{font-family:var(--sans);fill:var(--ink)}
@@ -155,7 +158,7 @@ figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:4
 .control{${root === ":root" ? "position:fixed;inset:auto 0 0 0;z-index:3;" : ""}background:var(--paper);margin:0;padding:6px 16px calc(6px + env(safe-area-inset-bottom));min-block-size:56px;gap:4px 12px}
 .control input[type=range]{inline-size:auto;flex:1;min-inline-size:120px}
 .control label{flex:1}
-.tools,.control .roomy{display:none}
+.tools,.control .roomy,.control .recipe{display:none}
 .control .narrow-only{display:inline-flex}
 .step{scroll-margin-block-start:48svh}
 .text{padding:20px 16px 50vh}

@@ -6,6 +6,7 @@
 import { OptionError } from "../../src/core/errors.ts";
 import { attentionWeights, type Tensor, tensor } from "../../src/index.ts";
 import { modelFromFiles, type TextModel } from "../../src/models/index.ts";
+import { fileAddress } from "../frame/base.ts";
 import type { Head } from "./head.ts";
 
 const FILES = ["config.json", "tokenizer.json", "model.safetensors"];
@@ -58,7 +59,7 @@ export async function ownSentence(text: string): Promise<Head> {
 async function open(): Promise<TextModel> {
   const files = new Map<string, Uint8Array>();
   for (const name of FILES) {
-    const response = await fetch(new URL(`model/${name}`, globalThis.location.href));
+    const response = await fetch(fileAddress(`model/${name}`));
     if (!response.ok)
       throw new OptionError(
         "model",

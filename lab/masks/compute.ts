@@ -24,6 +24,10 @@ export type Masks = {
   readonly hide: boolean;
   /** What is below or, in a narrow picture, shown at all: "row", "grid" or "polarity". */
   readonly show: string;
+  /** The mask as a recipe: two by name, joined by "and" or "or". */
+  readonly first: string;
+  readonly join: string;
+  readonly second: string;
   readonly guess1: number;
   readonly guess3: number;
 };

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import * as masks from "../../src/masks/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { compute, type MasksNumbers } from "./compute.ts";
 import { initial, page } from "./page.ts";
+import { callOf, JOINS, joined, RECIPES, SIZE } from "./recipes.ts";
 
 const sum = (row: readonly number[]) => row.reduce((a, b) => a + b, 0);
 
@@ -44,4 +47,22 @@ test("without a mask the two pads take a quarter of the attention of “sat”",
   const { numbers } = await viewOf(page as never, page.steps[1].state as never);
   const { plain } = numbers as MasksNumbers;
   expect(plain[3][8] + plain[3][9]).toBeCloseTo(0.25, 2);
+});
+
+test("each recipe, alone and joined, is the mask that its call builds in heed", () => {
+  const { names, builders } = { names: Object.keys(masks), builders: Object.values(masks) };
+  const zeros = tensor(new Float32Array(SIZE), [SIZE, 1]);
+  const built = (call: string): number[] => {
+    if (call === "") return Array(SIZE * SIZE).fill(1);
+    const attnMask = new Function(...names, `return ${call}`)(...builders);
+    const { weights } = scaledDotProductAttention(zeros, zeros, zeros, { attnMask, returnWeights: true });
+    return Array.from(weights!.toFloat64(), (weight) => (weight > 0 ? 1 : 0));
+  };
+  const all = Object.keys(RECIPES);
+  for (const first of all)
+    for (const second of all)
+      for (const join of JOINS)
+        expect(joined(first, join, second), `${first} ${join} ${second}`).toEqual(
+          built(callOf(first, join, second)),
+        );
 });

@@ -4,28 +4,25 @@ import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
+import { callOf, JOINS, joined, PADS, RECIPES, SIZE } from "./recipes.ts";
 
 type Seen = View<Masks, MasksNumbers>;
-
-/** Queries and keys. */
-const SIZE = 10;
 
 /** The query that the page begins with: “on”. */
 const ON = 4;
 const SAT = 3;
-const PADS = 8;
 
-const bitmap = (see: (i: number, j: number) => boolean): number[] =>
-  Array.from({ length: SIZE * SIZE }, (_, at) => (see(Math.floor(at / SIZE), at % SIZE) ? 1 : 0));
-
-/** Masks by name. */
-const PRESETS: Readonly<Record<string, readonly number[]>> = {
-  none: bitmap(() => true),
-  causal: bitmap((i, j) => j <= i),
-  padding: bitmap((_, j) => j < PADS),
-  "causal + padding": bitmap((i, j) => j <= i && j < PADS),
-  "window ± 2": bitmap((i, j) => Math.abs(i - j) <= 2),
+/** Masks at hand, each as two that are joined. */
+const CHOICES: Readonly<Record<string, readonly [string, string, string]>> = {
+  none: ["none", "and", "none"],
+  causal: ["causal", "and", "none"],
+  padding: ["padding", "and", "none"],
+  "causal + padding": ["causal", "and", "padding"],
+  "window ± 2": ["window", "and", "none"],
 };
+const PRESETS = Object.fromEntries(
+  Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice)]),
+);
 
 const wiped = (mask: readonly number[], row: number) =>
   mask.map((bit, at) => (Math.floor(at / SIZE) === row ? 0 : bit));
@@ -38,6 +35,9 @@ export const initial: Masks = {
   inverted: false,
   hide: false,
   show: "grid",
+  first: "causal",
+  join: "and",
+  second: "none",
   guess1: -1,
   guess3: -1,
 };
@@ -316,6 +316,9 @@ export const page: Page<Masks, MasksNumbers> = {
     row: Math.min(SIZE - 1, Math.max(0, Math.round(state.row))),
     column: Math.min(SIZE - 1, Math.max(0, Math.round(state.column))),
     show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
+    first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
+    join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
+    second: Object.hasOwn(RECIPES, state.second) ? state.second : "none",
   }),
   steps: [
     {
@@ -332,7 +335,8 @@ export const page: Page<Masks, MasksNumbers> = {
       title: "Padding",
       state: { mask: PRESETS.none, row: SAT, hide: true },
       text: () =>
-        html`<p>A computer likes sentences of one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>`,
+        html`<p>A computer likes sentences of one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>
+<p>Masks are made from parts. A model that writes and reads padded text needs <code>and(causal(), keyLengths(8))</code>: what both allow. With <code>or</code>, what either allows. Once you have painted, the recipe is under the picture; choose other parts and see what they make together.</p>`,
       predict: {
         ask: "“sat” should ignore the two pads. How much of its attention do they get together?",
         min: 0,
@@ -423,7 +427,16 @@ ${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n
     ([show, said]) =>
       html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
   )}</span>
-${used && html`<span class="choice roomy">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>`}`,
+${
+  used &&
+  html`<span class="choice roomy">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
+<span class="roomy recipe">${choose("first", state.first, recipeNames, "First mask")} ${choose(
+    "join",
+    state.join,
+    JOINS.map((join) => [join, join] as const),
+    "Joined by",
+  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second) || "no mask" : "painted by hand"}</code></span>`
+}`,
   actions: {
     row: (_, i) => ({ row: Number(i), hide: false }),
     wipe: ({ state }) => ({
@@ -432,7 +445,10 @@ ${used && html`<span class="choice roomy">${Object.entries(PRESETS).map(([name, 
         : wiped(state.mask, state.row),
       show: "row",
     }),
-    preset: (_, name) => ({ hide: false, mask: PRESETS[name], inverted: false, low: false }),
+    preset: (_, name) => recipe(...CHOICES[name]),
+    first: ({ state }, _, value) => recipe(value, state.join, state.second),
+    join: ({ state }, _, value) => recipe(state.first, value, state.second),
+    second: ({ state }, _, value) => recipe(state.first, state.join, value),
     low: ({ state }) => ({ low: !state.low, row: ON }),
     invert: ({ state }) => ({ inverted: !state.inverted }),
     show: (_, show) => ({ show }),
@@ -566,6 +582,24 @@ for row in formula, finite, heed:
     address: "tired-cat.html#v1/head?l=1&h=7&i=4&j=6&at=4.6",
   },
 };
+
+/** A mask of two that are joined. */
+const recipe = (first: string, join: string, second: string): Partial<Masks> => ({
+  hide: false,
+  mask: joined(first, join, second),
+  first,
+  join,
+  second,
+  inverted: false,
+  low: false,
+});
+const recipeNames = Object.entries(RECIPES).map(([name, { said }]) => [name, said] as const);
+const isRecipe = ({ mask, first, join, second }: Masks) =>
+  joined(first, join, second).every((bit, at) => bit === mask[at]);
+
+function choose(act: string, chosen: string, names: readonly (readonly [string, string])[], said: string) {
+  return html`<select data-act="${act}" aria-label="${said}">${names.map(([name, text]) => html`<option value="${name}"${name === chosen ? html` selected` : ""}>${text}</option>`)}</select>`;
+}
 
 const seen = (view: Seen) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));
 

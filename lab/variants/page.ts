@@ -180,27 +180,23 @@ function errors(view: Seen): string {
     const y = top + kind * row;
     const chosen = kind === kindOf(view);
     const found = n.rows.find((one) => one.kind === kind);
+    const around = { x: left - 8, y: y - row / 2 + 2, width: x1 + 30 - left, height: row - 4, rx: 4 };
     parts.push(
-      pressable(
-        `data:${kind}`,
-        `Show ${name} data: ${KIND_NOTES[kind]}`,
-        chosen,
-        mark("rect", {
-          x: left - 8,
-          y: y - row / 2 + 2,
-          width: x1 + 30 - left,
-          height: row - 4,
-          rx: 4,
-          class: chosen ? "fhover" : "hit",
-        }) +
-          label(left, y + 4, name, { class: chosen ? "bold" : "" }) +
-          (wide ? label(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "") +
-          (found === undefined
-            ? label((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" })
-            : ""),
-      ),
+      chosen ? mark("rect", { ...around, class: "fhover" }) : "",
+      wide ? label(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "",
+      found === undefined ? label((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" }) : "",
     );
-    if (found === undefined) continue;
+    // Last, so that it is above the marks of its row.
+    const press = pressable(
+      `data:${kind}`,
+      `${name}: ${KIND_NOTES[kind]}`,
+      chosen,
+      mark("rect", { ...around, class: "hit" }) + label(left, y + 4, name, { class: chosen ? "bold" : "" }),
+    );
+    if (found === undefined) {
+      parts.push(press);
+      continue;
+    }
     parts.push(
       line(x(found.errors[1]), y, x(found.errors[2]), y, "lline"),
       ...found.errors.map((error, w) =>
@@ -227,6 +223,7 @@ function errors(view: Seen): string {
         mark("circle", { cx: x(state.guess4 / 100), cy: y, r: 7, class: "none lb" }),
         wide ? label(x(state.guess4 / 100), y - 10, "your guess", { class: "mid tb s11 halo" }) : "",
       );
+    parts.push(press);
   }
   return parts.join("");
 }

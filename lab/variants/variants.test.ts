@@ -67,5 +67,6 @@ test("a race measures all four, and nothing is measured before", async () => {
   expect(before.costs.every(({ ms }) => Number.isNaN(ms))).toBe(true);
   const { costs } = await compute({ ...initial, n: 512, race: 1 });
   expect(costs.every(({ ms }) => ms > 0)).toBe(true);
-  expect(costs[0].bytes).toBe(4 * 512 * 512);
+  // Scores and weights.
+  expect(costs[0].bytes).toBe(2 * 4 * 512 * 512);
 });

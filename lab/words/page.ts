@@ -430,5 +430,27 @@ for word, share in zip(words, shares):
   trained: {
     text: "See this head in the explorer: layer 3, head 1",
     address: "tired-cat.html#v1/head?l=3&h=1&i=8&j=2&at=8.2",
+    more: [
+      {
+        text: "“The cat sat on the mat because it was tired”: it looks at cat",
+        address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
+      },
+      {
+        text: "“time flies like an arrow”: flies looks at time",
+        address: "time-flies.html#v1/head?l=2&h=11&i=2&j=1&at=2.1",
+      },
+      {
+        text: "“fruit flies like a banana”: flies looks at banana",
+        address: "fruit-flies.html#v1/head?l=5&h=11&i=2&j=5&at=2.5",
+      },
+      {
+        text: "“they walked along the river bank”: bank looks at river",
+        address: "river-bank.html#v1/head?l=2&h=11&i=6&j=5&at=6.5",
+      },
+      {
+        text: "“they walked to the savings bank”: bank looks at savings",
+        address: "savings-bank.html#v1/head?l=2&h=11&i=6&j=5&at=6.5",
+      },
+    ],
   },
 };

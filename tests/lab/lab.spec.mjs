@@ -4,7 +4,9 @@
  * driven by mouse, keys and address, without WebAssembly, under the explorer's policy, and looked at by axe. Needs dist/.
  * `npx playwright test lab -g masks` runs what belongs to one page.
  */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,7 +20,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 const { labPages } = await built("server/assets.js");
 const { startServer } = await built("server/server.js");
-const pages = /** @type {Map<string, unknown>} */ (labPages());
+const pages = /** @type {Map<string, { type: string, body: Uint8Array }>} */ (labPages());
 /** Every page of the Lab. */
 const names = [...pages.keys()].flatMap((path) => /^\/(?!index)([a-z-]+)\.html$/.exec(path)?.[1] ?? []);
 
@@ -392,6 +394,14 @@ test("masks: a wiped row shows NaN, the mean and zeros; painting and presets do 
         document.querySelector(".stage figcaption")?.textContent ?? "",
       ),
     );
+    await page.selectOption('.control [data-act="first"]', "prefix");
+    await page.selectOption('.control [data-act="join"]', "or");
+    await page.selectOption('.control [data-act="second"]', "global");
+    await page.waitForFunction(() =>
+      /or\(prefixLm\(4\), globalTokens\(\[0\]\)\)/.test(
+        document.querySelector(".control")?.textContent ?? "",
+      ),
+    );
     await page.click('.control [data-act="preset:causal + padding"]');
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
     await page.locator('.wide [data-drag="paint:"]').focus();
@@ -455,6 +465,62 @@ test("before transformers: it is trained in the page to a visible alignment", ({
       /Step 16/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
     );
   }));
+test("variants: a row changes the data and the ranking flips, Flash is stepped, the race is run, both tasks", ({
+  visit,
+}) =>
+  visit("variants.html", {}, async (page) => {
+    const says = (/** @type {string} */ text) =>
+      page.waitForFunction(
+        (wanted) => document.querySelector(".stage figcaption")?.textContent?.includes(wanted),
+        text,
+        { timeout: 60_000 },
+      );
+    await says("On random data, Longformer is nearer");
+    await page.click('.wide [data-act="data:4"]');
+    await says("In trained head B, Performer is nearer");
+    await page.locator('.wide [data-drag="cross:"]').focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => /column=4/.test(location.hash));
+    await page.click('.wide [data-act="data:0"]');
+    await page.selectOption('[data-act="spread"]', "0.25");
+    await says("scores × ¼, Performer is nearer");
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    await page.goto(`${page.url().split("#")[0]}#v1?show=tiles&tile=7`);
+    await says("after 7 of 8 tiles");
+    await page.click('.control [data-act="tile:8"]');
+    await says("after 8 of 8 tiles");
+    await page.goto(`${page.url().split("#")[0]}#v1?show=cost`);
+    await says("n = 2,048");
+    await page.click('[data-act="n:512"]');
+    await page.click('[data-act="race"]');
+    await says("Times: Whole matrix");
+  }));
+test("learned: the step is dragged and moved by keys, runs and sentences change, both tasks", ({ visit }) =>
+  visit("learned.html", {}, async (page) => {
+    const says = (/** @type {RegExp} */ text) =>
+      page.waitForFunction(
+        (wanted) => new RegExp(wanted).test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+        text.source,
+      );
+    await says(/Step 3,000: “was” gives most, 70.%, to “cat”/u);
+    await page.locator('.wide [data-drag="step:"]').focus();
+    for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
+    await says(/Step 900: “was” gives most, 55.%, to “cat”/u);
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    const box = await page.locator('.wide [data-drag="step:"] .hit').boundingBox();
+    const { x, y, width, height } = /** @type {NonNullable<typeof box>} */ (box);
+    await page.mouse.move(x + width - 14, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 4, y + height / 2, { steps: 4 });
+    await page.mouse.up();
+    await says(/Step 0:/u);
+    await page.click('[data-act="run:fast"]');
+    await page.locator('[data-act="at"]').fill("3");
+    await says(/Step 3,000: “was” gives most, 100.%, to “it”/u);
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 2);
+    await page.click('[data-act="sentence:dog"]');
+    await says(/expects “hungry”/u);
+  }));
 test("an error is said, and Reset ends it", ({ visit }) =>
   visit("words.html", { allow: /Failed to load resource: net::ERR_FAILED/ }, async (page) => {
     await page.route("**/model/**", (route) => route.abort());
@@ -476,6 +542,25 @@ test("the link at the end leads to the explorer in the state it names, and back"
     must(/l=3&h=1/.test(page.url()), page.url());
     await page.click("text=Back to the Lab");
     await page.waitForSelector(".map");
+  }));
+test("each sentence of the courses is a head view of a real model, one link away", ({ visit }) =>
+  visit("words.html", {}, async (page) => {
+    const links = page.locator(".more a");
+    const addresses = await links.evaluateAll((all) =>
+      all.map((one) => /** @type {HTMLAnchorElement} */ (one).href),
+    );
+    must(addresses.length === 5, `${addresses}`);
+    for (const address of addresses) {
+      const word = /** @type {string} */ (/([a-z]+)\.html/.exec(address)?.[1]);
+      await page.goto(address);
+      await page.waitForFunction(
+        (wanted) => document.querySelector("attention-view")?.shadowRoot?.textContent?.includes(wanted),
+        word,
+        { timeout: 60_000 },
+      );
+      // The explorer adds the block it shows.
+      must(page.url().replace("b=self&", "") === address, `${page.url()} for ${address}`);
+    }
   }));
 test("<attention-lab> shows a page inside another page", ({ visit }) =>
   visit("", {}, async (page) => {
@@ -509,6 +594,45 @@ test("the map leads to the explorer, and the explorer back", ({ visit }) =>
     await page.click("text=Back to the Lab");
     await page.waitForSelector(".map");
   }));
+test("<attention-lab> works from a page on another origin", async ({ browser }) => {
+  // The Lab as a static host sends it to everybody, and a page elsewhere that shows one lesson.
+  const lab = createServer((request, response) => {
+    const file = pages.get(new URL(request.url ?? "/", "http://lab").pathname);
+    response.writeHead(file === undefined ? 404 : 200, {
+      "access-control-allow-origin": "*",
+      "content-type": file?.type ?? "text/plain",
+    });
+    response.end(file?.body);
+  }).listen(0, "127.0.0.1");
+  await once(lab, "listening");
+  const at = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (lab.address()).port}`;
+  const host = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/html" });
+    response.end(
+      `<!doctype html><html lang="en"><title>A blog</title><script type="module" src="${at}/attention-lab.js"></script>` +
+        '<attention-lab page="saturation"></attention-lab>',
+    );
+  }).listen(0, "127.0.0.1");
+  await once(host, "listening");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(
+      `http://localhost:${/** @type {import("node:net").AddressInfo} */ (host.address()).port}/`,
+    );
+    const caption = page.locator("attention-lab .stage figcaption");
+    await expect(caption).toContainText("takes 100", { timeout: 60_000 });
+    await page.waitForFunction(() =>
+      document.querySelector("attention-lab")?.shadowRoot?.querySelector("[data-state='drawn']"),
+    );
+    await page.locator('attention-lab [data-act="at:1"]').click();
+    await expect(caption).toContainText("takes 28", { timeout: 60_000 });
+  } finally {
+    await context.close();
+    lab.close();
+    host.close();
+  }
+});
 test("the map lists every page", ({ visit }) =>
   visit("", { script: false }, async (page) => {
     const links = await page
