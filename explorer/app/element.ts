@@ -268,9 +268,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   override render(): TemplateResult {
     if (this.#surface) return this.#surface.render();
-    // What could not be loaded cannot say so itself.
+    // The first paint, while the rest is loading. What could not be loaded cannot report it itself.
     const { status } = this.#session;
-    return status.kind === "error" ? html`<p role="alert">${status.title}: ${status.text}</p>` : html``;
+    return status.kind === "error"
+      ? html`<p class="starting" role="alert">${status.title}: ${status.text}</p>`
+      : html`<p class="starting" role="status">Loading the explorer …</p>`;
   }
 
   override updated(): void {

@@ -46,6 +46,7 @@ export const theme = css`
 :host([controls="none"]), :host([controls="few"]) { block-size: var(--heed-height, 350px); }
 :host([hidden]) { display: none; }
 *, *::before, *::after { box-sizing: border-box; }
+.starting { padding: 20px; color: var(--second); }
 h2, h3, p, ul, ol, dl, dd, figure { margin: 0; padding: 0; }
 ul, ol { list-style: none; }
 h2, h3 {

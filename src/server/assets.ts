@@ -18,8 +18,12 @@ const FILES: readonly (readonly [path: string, file: string, type: string])[] = 
   ["/", "page/index.html", HTML],
   ["/page.js", "page/page.js", SCRIPT],
   ["/page.css", "page/page.css", STYLE],
+  // In one file, for the pages that the explorer writes.
   ["/attention-view.js", "attention-view.js", SCRIPT],
 ];
+
+/** Where the element is, in parts that are loaded when they are needed. */
+const ELEMENT = "attention-view";
 
 /** A file of the built package as bytes. Throws an UnsupportedError where the package was not built. */
 export function builtFile(name: string): Uint8Array {
@@ -35,11 +39,21 @@ export function builtFile(name: string): Uint8Array {
   }
 }
 
+/** The scripts in a folder of the built package, as `parts/NAME`. */
+function partsOf(folder: string): string[] {
+  const path = fileURLToPath(new URL(`../../dist/${folder}/`, import.meta.url));
+  return readdirSync(path)
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => `parts/${name}`);
+}
+
 /** The pages of the explorer. */
 export function explorerPages(): Map<string, Page> {
   // Chromium asks for an icon by itself; none is said by an empty answer.
   const pages = new Map<string, Page>([["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }]]);
   for (const [path, file, type] of FILES) pages.set(path, { type, body: builtFile(file) });
+  for (const name of ["element.js", "worker.js", ...partsOf(`${ELEMENT}/parts`)])
+    pages.set(`/${ELEMENT}/${name}`, { type: SCRIPT, body: builtFile(`${ELEMENT}/${name}`) });
   return pages;
 }
 
@@ -75,7 +89,7 @@ export function labPages(): Map<string, Page> {
   for (const name of names) {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (type !== undefined)
-      pages.set(`/${name.replaceAll("\\", "/")}`, { type, body: builtFile(`lab/${name}`) });
+      pages.set(`/${name.replaceAll("\\", "/")}`, { type, body: builtFile(`lab/${name}`), wasm: true });
   }
   pages.set("/", pages.get("/index.html")!);
   for (const name of MODEL)
@@ -110,7 +124,7 @@ function capturePage(name: string): string {
 <title>${name} · heed</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/page.css">
-<script type="module" src="/attention-view.js"></script>
+<script type="module" src="/attention-view/element.js"></script>
 </head>
 <body>
 <main>

@@ -8,17 +8,26 @@
  * that was printed. There are no CORS headers at all.
  */
 
-/** The headers of every answer, whatever its status. */
+/** The policy of a page and of its workers. @param script what scripts may do besides being this server's own */
+const policy = (script: string) =>
+  `default-src 'none'; script-src 'self'${script}; worker-src 'self'; connect-src 'self'; ` +
+  "img-src 'self' data:; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The headers of every answer, whatever its status. The explorer computes in plain JavaScript and compiles nothing. */
 export const HEADERS: Readonly<Record<string, string>> = {
-  "Content-Security-Policy":
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; " +
-    "img-src 'self' data:; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Content-Security-Policy": policy(""),
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
   "Cross-Origin-Resource-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
   "Cache-Control": "no-store",
+};
+
+/** The headers of pages and scripts that compile heed's kernels: those of the Lab. */
+export const WASM_HEADERS: Readonly<Record<string, string>> = {
+  ...HEADERS,
+  "Content-Security-Policy": policy(" 'wasm-unsafe-eval'"),
 };
 
 /** What is looked at of a request. */

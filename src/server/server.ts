@@ -18,12 +18,14 @@ import type { AddressInfo, Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { OptionError } from "../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../io/source.ts";
-import { authorities, decide, HEADERS, type Refusal, rangeOf } from "./policy.ts";
+import { authorities, decide, HEADERS, type Refusal, rangeOf, WASM_HEADERS } from "./policy.ts";
 
 /** A page, script or style: its media type and its bytes. */
 export interface Page {
   readonly type: string;
   readonly body: Uint8Array;
+  /** The page, or the worker whose script this is, compiles WebAssembly: its policy allows it. */
+  readonly wasm?: boolean;
 }
 
 /** What a server gives. */
@@ -136,7 +138,8 @@ export async function startServer(content: ServerContent, options: ServerOptions
     if (route.kind === "page") {
       const page = content.pages.get(route.path);
       if (page === undefined) return refuse(response, { status: 404, why: "there is no such page" });
-      response.writeHead(200, { ...HEADERS, "Content-Type": page.type, "Content-Length": page.body.length });
+      const headers = page.wasm ? WASM_HEADERS : HEADERS;
+      response.writeHead(200, { ...headers, "Content-Type": page.type, "Content-Length": page.body.length });
       response.end(method === "HEAD" ? undefined : page.body);
       return;
     }

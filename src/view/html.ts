@@ -56,7 +56,7 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
   const code = inScript(options.module);
   const policy = [
     "default-src 'none'",
-    `script-src ${await hashOf(code)} ${await hashOf(START)} 'wasm-unsafe-eval'`,
+    `script-src ${await hashOf(code)} ${await hashOf(START)}`,
     `style-src ${await hashOf(STYLE)}`,
     "worker-src blob:",
     "img-src data:",

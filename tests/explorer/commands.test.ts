@@ -143,6 +143,7 @@ describe.skipIf(!built)("heed html", () => {
     expect(text).toMatch(
       /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-/,
     );
+    expect(text.slice(0, text.indexOf("<body>"))).not.toContain("wasm-unsafe-eval");
     expect(text).not.toMatch(/(?:src|href)="(?!data:)/);
     // Two scripts, each ended by its own end: nothing inside one ends it early.
     expect(text.match(/<script/g)?.length).toBe(2);
@@ -179,7 +180,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
       const port = Number(url.port);
       expect((await send(port, get(port, "/"))).body).toContain("<attention-view");
       // Everything the page asks for is there, with the Lab beside it or not.
-      for (const path of ["/page.js", "/page.css", "/attention-view.js"])
+      for (const path of ["/page.js", "/page.css", "/attention-view/element.js", "/attention-view.js"])
         expect([path, (await send(port, get(port, path))).status]).toEqual([path, 200]);
       const same = "Sec-Fetch-Site: same-origin";
       const session = await send(port, get(port, `/data/session${url.search}`, same));

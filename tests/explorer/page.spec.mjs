@@ -325,6 +325,24 @@ test.afterAll(() => {
 test("heed view serves the explorer: isolated, exact headers, byte ranges, a token, nothing for strangers", ({
   browser,
 }) => served(browser));
+test("the served page says that it is loading before it has more than the element", async ({ browser }) => {
+  const { line, end } = await heed("view", "run.safetensors", "--no-open");
+  const { page, told: reported, close } = await watched(browser, new URL(line).origin);
+  /** @type {(() => void)[]} */
+  const waiting = [];
+  await page.route("**/parts/app.js", async (route) => {
+    await new Promise((resolve) => waiting.push(() => resolve(undefined)));
+    await route.continue();
+  });
+  await page.goto(line, { waitUntil: "domcontentloaded" });
+  await expect(page.locator("attention-view .starting")).toHaveText("Loading the explorer …");
+  for (const go of waiting) go();
+  await settled(page);
+  await expect(page.locator("attention-view .starting")).toHaveCount(0);
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
 test("heed html writes one file that shows the same pictures from disk", ({ browser }) => oneFile(browser));
 test("figures drawn in a page have the bytes of figures drawn in Node", ({ browser }) =>
   figuresInPages(browser));

@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HEADERS } from "../../src/server/policy.ts";
+import { HEADERS, WASM_HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
 import { get, send } from "./raw.ts";
 
@@ -18,6 +18,7 @@ const pages = new Map(
   Object.entries({
     "/": { type: "text/html; charset=utf-8", body: Buffer.from("<!doctype html>the page") },
     "/page.js": { type: "text/javascript; charset=utf-8", body: Buffer.from("export {};") },
+    "/lesson.html": { type: "text/html; charset=utf-8", body: Buffer.from("a lesson"), wasm: true },
   }),
 );
 let server: LocalServer;
@@ -62,6 +63,14 @@ describe("what the server gives", () => {
     const head = await send(port, get(port, "/page.js", "Connection: close").replace("GET", "HEAD"));
     expect(head.status).toBe(200);
     expect(head.headers.get("content-length")).toBe("10");
+  });
+
+  it("a page may compile WebAssembly only where its entry says so", async () => {
+    const policy = "content-security-policy";
+    expect((await send(port, get(port, "/"))).headers.get(policy)).not.toContain("wasm");
+    const lesson = await send(port, get(port, "/lesson.html"));
+    expect(lesson.headers.get(policy)).toBe(WASM_HEADERS["Content-Security-Policy"]);
+    expect(lesson.headers.get(policy)).toContain("script-src 'self' 'wasm-unsafe-eval';");
   });
 
   it("a file by its id and token, whole and by range", async () => {
