@@ -34,6 +34,10 @@ function notice() {
   return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${licence}\n*/`;
 }
 
+/** The same for the parts, in the words of lit's own files: the license's text is in the package's THIRD-PARTY.md. */
+const SHORT_NOTICE =
+  "/*! heed, the attention explorer. Contains lit: Copyright Google LLC, SPDX-License-Identifier: BSD-3-Clause, text in THIRD-PARTY.md */";
+
 /**
  * In a worker the same module serves the store. lit touches the document while it is loaded, so there it finds these,
  * which are this module's own and no page's.
@@ -85,6 +89,11 @@ export async function bundleParts() {
           name: "words",
           test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/(?:transfer|sentence)|types)\.ts/,
         },
+        // What a worker computes with, and what opening a file reads of it.
+        {
+          name: "messages",
+          test: /src\/(?:masks|core\/(?:tensor|nested|format|dtype|record|arena|device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|visibility|messages|row-source)|measures\/(?:measures|claims|pool)))/,
+        },
         {
           name: "base",
           test: /node_modules|explorer\/(?:app\/(?:session|workers|element|row-element)\.|entries\/define|state\/(?:history|select|state|url)|styles\/(?:theme|css)|canvas\/axis)/,
@@ -95,7 +104,7 @@ export async function bundleParts() {
   await bundle.close();
   return output.map((chunk) => ({
     name: chunk.fileName,
-    code: chunk.type === "chunk" ? `${chunk.name === "element" ? `${notice()}\n` : ""}${chunk.code}` : "",
+    code: chunk.type === "chunk" ? `${chunk.name === "element" ? `${SHORT_NOTICE}\n` : ""}${chunk.code}` : "",
   }));
 }
 

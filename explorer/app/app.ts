@@ -4,7 +4,6 @@
  * (more.ts).
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
-import { sampleBundle } from "../../src/store/sample.ts";
 import type { AttentionViewEvents } from "../../src/view/element.ts";
 import { STAGES } from "../state/state.ts";
 import { describeCell, detailCell } from "../state/words.ts";
@@ -252,7 +251,13 @@ export class Surface {
   }
 
   #sample(): void {
-    const open = async () => (await import("./open.ts")).openAny(sampleBundle("causal"));
+    const open = async () => {
+      const [{ openAny }, { sampleBundle }] = await Promise.all([
+        import("./open.ts"),
+        import("../../src/store/sample.ts"),
+      ]);
+      return openAny(sampleBundle("causal"));
+    };
     this.#host.add([{ name: "the sample", open }]).catch(() => {});
   }
 
