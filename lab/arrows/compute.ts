@@ -1,5 +1,6 @@
 /** Arrows: a query and five keys of two numbers each, their scores, shares and the average of the values. */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { namesFrom } from "../frame/words.ts";
 
 /** What a reader changes. */
 export type Arrows = {
@@ -14,6 +15,8 @@ export type Arrows = {
   readonly angle: number;
   /** Whether the average of the values is drawn. */
   readonly output: boolean;
+  /** The reader's own sentence, whose words name the arrows; "" for none. */
+  readonly own: string;
   readonly guess1: number;
 };
 
@@ -40,7 +43,7 @@ export interface ArrowsNumbers {
 }
 
 /** The numbers of a state. */
-export function compute({ x, y, mode, word, angle }: Arrows): ArrowsNumbers {
+export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers {
   const [wx, wy] = PLACES[word];
   const turn = mode === "turned" ? (angle * Math.PI) / 180 : 0;
   const round = (value: number) => Math.round(value * 100) / 100 + 0;
@@ -56,7 +59,7 @@ export function compute({ x, y, mode, word, angle }: Arrows): ArrowsNumbers {
   const scores = shares.map((weight) => Math.log(weight) + lse.at(0));
   const [ox, oy] = output.toFloat64();
   return {
-    words: WORDS,
+    words: namesFrom(own, WORDS),
     keys: PLACES,
     query,
     dots: scores.map((score) => score * Math.SQRT2),

@@ -15,12 +15,16 @@ export type Explanation = {
   readonly how: string;
   /** The word that is crossed out; −1 for none. */
   readonly out: number;
+  /** The reader's own sentence, read by the small encoder; "" for the common one. */
+  readonly own: string;
   readonly guess1: number;
 };
 
 /** What the picture shows. */
 export interface ExplanationNumbers {
   readonly words: readonly string[];
+  /** The word that looks: the one asked for, or the last. */
+  readonly row: number;
   readonly weights: readonly number[];
   /** Weight times length of the value. */
   readonly weighted: readonly number[];
@@ -35,9 +39,11 @@ export interface ExplanationNumbers {
 }
 
 /** The numbers of a state. */
-export function compute({ data, row, how }: Explanation): ExplanationNumbers {
-  const { tokens, query, key, value } = headOf("tired");
+export async function compute({ data, row: asked, how, own }: Explanation): Promise<ExplanationNumbers> {
+  const { tokens, query, key, value } =
+    own === "" ? headOf("tired") : await (await import("../head/own.ts")).ownSentence(own);
   const n = tokens.length;
+  const row = Math.min(asked, n - 1);
   const dv = value.shape[1];
   const plain = scaledDotProductAttention(query, key, value, { returnWeights: true });
   const weights = rowsOf(plain.weights!)[row];
@@ -63,6 +69,7 @@ export function compute({ data, row, how }: Explanation): ExplanationNumbers {
   const weighted = weights.map((weight, j) => weight * lengths[j]);
   return {
     words: tokens,
+    row,
     weights,
     weighted,
     effects,

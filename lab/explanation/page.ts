@@ -2,14 +2,19 @@
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, pressable } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { number, percent, wordsOf } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
 type Seen = View<Explanation, ExplanationNumbers>;
 
 const IT = 8;
 
-export const initial: Explanation = { data: "tired", row: IT, how: "silent", out: -1, guess1: -1 };
+export const initial: Explanation = { data: "tired", row: IT, how: "silent", out: -1, own: "", guess1: -1 };
+
+/** Most words of a sentence that are read: more have no space. */
+const WORDS = 10;
+/** Most tokens of those. */
+const TOKENS = 64;
 
 const order = (numbers: readonly number[]) =>
   numbers.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
@@ -19,6 +24,8 @@ function picture({ numbers: n, state, wide }: Seen): string {
   const g = wide
     ? { left: 100, right: 560, top: 86, row: 36, bar: 150, name: "" }
     : { left: 62, right: 226, top: 40, row: 21, bar: 66, name: "s11" };
+  // More words than the common sentence has are closer together.
+  g.row = Math.min(g.row, (g.row * 12.5) / n.words.length);
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
   const scaleE = g.bar / Math.max(...n.effects, 1e-9);
@@ -102,8 +109,8 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     ...state,
     data: state.data === "planted" ? "planted" : "tired",
     how: state.how === "hidden" ? "hidden" : "silent",
-    row: Math.min(11, Math.max(0, Math.round(state.row))) + 0,
-    out: Math.min(11, Math.max(-1, Math.round(state.out))) + 0,
+    row: Math.min(TOKENS - 1, Math.max(0, Math.round(state.row))) + 0,
+    out: Math.min(TOKENS - 1, Math.max(-1, Math.round(state.out))) + 0,
   }),
   steps: [
     {
@@ -112,7 +119,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>On the left, the words that “${n.words[state.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was silenced once, so that it hands over nothing, and the number says how far the output moved.</p>
+      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was silenced once, so that it hands over nothing, and the number says how far the output moved.</p>
 <p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
@@ -166,13 +173,13 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       .join(", ")}.`,
   caption: ({ numbers: n, state }) =>
     state.out < 0
-      ? html`Row of “${n.words[state.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
+      ? html`Row of “${n.words[n.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
       : html`With “${n.words[state.out]}” ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[state.out])} of the weight, the output moves by <b>${percent(n.effects[state.out])}</b> of its length.`,
   control: ({
     state,
     numbers: n,
     used,
-  }) => html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[state.row]}</b> looks; press a word to take it away</span>
+  }) => html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>
 ${
   used &&
   html`<span class="choice roomy">${[
@@ -185,7 +192,7 @@ ${
 }`,
   actions: {
     out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
-    row: ({ state }, by) => ({ row: (state.row + Number(by) + 12) % 12, out: -1 }),
+    row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
     how: (_, how) => ({ how }),
     planted: (_, __, value) => ({ data: value === "true" ? "planted" : "tired" }),
   },
@@ -194,9 +201,9 @@ ${
     typescript: ({ numbers: n }) => `// Shares of a row, and how far the output moved
 // without each word.
 const weights = [
-${six(n.weights)}];
+${fours(n.weights)}];
 const effects = [
-${six(n.effects)}];
+${fours(n.effects)}];
 
 const ranks = (list) => {
   const order = list.map((_, i) => i)
@@ -215,9 +222,9 @@ console.log(correlation.toFixed(4));`,
 # Shares of a row, and how far the output moved
 # without each word.
 weights = np.array([
-${six(n.weights)}])
+${fours(n.weights)}])
 effects = np.array([
-${six(n.effects)}])
+${fours(n.effects)}])
 
 def ranks(x):
     return x.argsort().argsort()
@@ -230,7 +237,7 @@ print(f"{correlation:.4f}")`,
     names: { weights: "weights", effects: "effects", correlation: "lines" },
   },
   table: ({ numbers: n, state }) => ({
-    caption: `Row of “${n.words[state.row]}”`,
+    caption: `Row of “${n.words[n.row]}”`,
     columns: ["word", "weight", "length of value", "effect"],
     rows: n.words.map((word, j) => [
       word,
@@ -252,6 +259,7 @@ print(f"{correlation:.4f}")`,
       done: ({ state, numbers: n }) => state.how === "hidden" && state.out >= 0 && n.effects[state.out] > 1,
     },
   ],
+  sentence: (text) => (text === "" ? initial : { ...initial, own: wordsOf(text, WORDS).join(" "), row: 1 }),
   recall: [
     [
       "A word has a large weight and, silenced, hardly any effect. How can that be?",
@@ -270,8 +278,9 @@ print(f"{correlation:.4f}")`,
   },
 };
 
-/** Twelve numbers in lines of four, five digits each. */
-function six(numbers: readonly number[]): string {
+/** Numbers in lines of four, five digits each. */
+function fours(numbers: readonly number[]): string {
   const items = numbers.map((x) => String(Number(x.toPrecision(5))));
-  return [0, 4, 8].map((from) => `  ${items.slice(from, from + 4).join(", ")}`).join(",\n");
+  const lines = Math.ceil(items.length / 4);
+  return Array.from({ length: lines }, (_, i) => `  ${items.slice(4 * i, 4 * i + 4).join(", ")}`).join(",\n");
 }

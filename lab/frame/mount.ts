@@ -119,9 +119,14 @@ export function mount<S extends State, N>(
     request();
   };
 
-  const put = (name: string, markup: Markup | string) => {
+  /** The markup of each part as it was put last. */
+  const written = new Map<string, string>();
+  const put = (name: string, markup: Markup) => {
     const part = parts.get(name);
-    if (part !== undefined) morph(part, markup.toString());
+    // A reader moves what is in the control, so it is compared itself.
+    if (part === undefined || (name !== "control" && written.get(name) === markup.text)) return;
+    written.set(name, markup.text);
+    morph(part, markup.text);
   };
   const below = { code: () => renderCode(page, view()), table: () => renderTable(page, view()) };
   /** Parts below the picture whose numbers are older than the picture. */

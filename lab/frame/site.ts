@@ -39,7 +39,7 @@ export async function renderSite({ explorer }: SiteOptions): Promise<Map<string,
 <span class="where">${at + 1} of ${PAGES.length}</span>
 ${at > 0 && html`<a href="${PAGES[at - 1].name}.html" rel="prev">‹ ${PAGES[at - 1].title}</a>`}
 ${at + 1 < PAGES.length && html`<a href="${PAGES[at + 1].name}.html" rel="next">${PAGES[at + 1].title} ›</a>`}
-<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form></header>`;
+${page.sentence !== undefined && html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>`}</header>`;
     files.set(
       `${page.name}.html`,
       documentOf(

@@ -37,3 +37,17 @@ export function byteCount(bytes: number): string {
   const unit = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
   return `${number(bytes / 1024 ** unit)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
 }
+
+/**
+ * Words of the reader's own sentence in the place of `common`, as many: the first that are not repeated and longer than two
+ * letters, cut to eight letters; `common` itself where there is no such sentence.
+ */
+export function namesFrom(own: string, common: readonly string[]): string[] {
+  if (own === "") return [...common];
+  const words = wordsOf(own, 40).map((word) => word.replace(/[.,;:!?]+$/u, "").toLowerCase());
+  const distinct = [...new Set(words)];
+  const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");
+  const chosen = (long.length >= common.length ? long : distinct).slice(0, common.length);
+  while (chosen.length < common.length) chosen.push("…");
+  return chosen.map((word) => (word.length > 8 ? `${word.slice(0, 7)}…` : word));
+}

@@ -107,7 +107,9 @@ export function manyRows(times: number, keys: number): RowNumbers {
     const one = p.subarray(row * keys, (row + 1) * keys);
     norms[row] = jacobianNorm(one);
     let top = 0;
-    for (const weight of one) {
+    // By index: twice as fast here as the array's iterator.
+    for (let j = 0; j < keys; j++) {
+      const weight = one[j];
       if (weight > 0) entropy -= weight * Math.log(weight);
       if (weight <= HALF_FLOOR) zeros++;
       if (weight > top) top = weight;
@@ -129,8 +131,12 @@ export function manyRows(times: number, keys: number): RowNumbers {
   };
 }
 
+/** The rows as they were computed last: pulling one of the eight bars changes nothing in them. */
+let rows: { readonly times: number; readonly keys: number; readonly numbers: RowNumbers } | undefined;
+
 /** The numbers of a state. */
 export function compute({ numbers, times, keys }: Saturation): SaturationNumbers {
   const { shares, gradient } = eight(numbers, times);
-  return { plain: eight(numbers, 1).shares, shares, gradient, rows: manyRows(times, keys) };
+  if (rows?.times !== times || rows.keys !== keys) rows = { times, keys, numbers: manyRows(times, keys) };
+  return { plain: eight(numbers, 1).shares, shares, gradient, rows: rows.numbers };
 }

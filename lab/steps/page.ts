@@ -1,9 +1,8 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { SENTENCE } from "../frame/sentence.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
-import { percent, wordsOf } from "../frame/words.ts";
+import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
 type Seen = View<Steps, StepsNumbers>;
@@ -28,17 +27,8 @@ export const initial: Steps = {
   guess1: -1,
 };
 
-/** Four words of the sentence: the first that are not repeated and longer than two letters. */
-export function fourWords(own: string): string[] {
-  const words = wordsOf(own === "" ? SENTENCE : own, 40).map((word) =>
-    word.replace(/[.,;:!?]+$/u, "").toLowerCase(),
-  );
-  const distinct = [...new Set(words)];
-  const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");
-  const chosen = own === "" ? ["cat", "sat", "mat", "it"] : (long.length >= N ? long : distinct).slice(0, N);
-  while (chosen.length < N) chosen.push("…");
-  return chosen.map((word) => (word.length > 8 ? `${word.slice(0, 7)}…` : word));
-}
+/** Four words of the sentence. */
+export const fourWords = (own: string): string[] => namesFrom(own, ["cat", "sat", "mat", "it"]);
 
 const geometry = (wide: boolean) =>
   wide
