@@ -18,6 +18,7 @@ export const initial: Arrows = {
   word: IT,
   angle: 0,
   output: false,
+  own: "",
   guess1: -1,
 };
 
@@ -195,7 +196,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       state: {},
       text: () => html`<p>Direction says <em>what</em> is asked. Length says <em>how strictly</em>.</p>`,
       predict: {
-        ask: "The query points as before, but is twice as long. What share will “cat” have?",
+        ask: "The query points as before, but is twice as long. What share will the key it points at have?",
         min: 0,
         max: 100,
         step: 1,
@@ -336,10 +337,12 @@ for row in weights, output:
       },
     },
     {
-      text: html`As W<sup>q</sup>, turn “it” so that it looks at “sat” with more than 60 %.`,
+      text: html`As W<sup>q</sup>, turn the word at the bottom so that it looks at the one on the upper left with more than 60 %.`,
       done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
     },
   ],
+  sentence: (own) => ({ own }),
+  carry: ({ own }) => ({ own }),
   recall: [
     [
       "Two keys have the same direction, one is twice as long. Which one gets more from a query that points their way? And from one that points the other way?",

@@ -118,7 +118,6 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state: {},
       text: ({
         numbers: n,
-        state,
       }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was silenced once, so that it hands over nothing, and the number says how far the output moved.</p>
 <p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
@@ -172,7 +171,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       .map((j) => n.words[j])
       .join(", ")}.`,
   caption: ({ numbers: n, state }) =>
-    state.out < 0
+    state.out < 0 || state.out >= n.words.length
       ? html`Row of “${n.words[n.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
       : html`With “${n.words[state.out]}” ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[state.out])} of the weight, the output moves by <b>${percent(n.effects[state.out])}</b> of its length.`,
   control: ({
@@ -236,7 +235,7 @@ print(f"{correlation:.4f}")`,
     lit: () => "corr",
     names: { weights: "weights", effects: "effects", correlation: "lines" },
   },
-  table: ({ numbers: n, state }) => ({
+  table: ({ numbers: n }) => ({
     caption: `Row of “${n.words[n.row]}”`,
     columns: ["word", "weight", "length of value", "effect"],
     rows: n.words.map((word, j) => [

@@ -587,6 +587,29 @@ test("<attention-lab> shows a page inside another page", ({ visit }) =>
     );
     must(!page.url().includes("#"), page.url());
   }));
+test("the reader's own sentence names the arrows, and is measured on the last page", ({ visit }) =>
+  visit("arrows.html", {}, async (page) => {
+    await page.fill("#sentence", "old kings love young queens deeply");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() =>
+      /“old”/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.goto(page.url().replace(/arrows\.html.*/, "explanation.html"));
+    await page.waitForFunction(
+      () => /king/.test(document.querySelector(".wide")?.textContent ?? ""),
+      undefined,
+      { timeout: 60_000 },
+    );
+    await quiet(page);
+    await page.locator('.wide [data-act="out:2"]').click();
+    await page.waitForFunction(() =>
+      /silenced, which has/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+  }));
+test("a page that shows no sentence has no field for one", ({ visit }) =>
+  visit("saturation.html", {}, async (page) => {
+    expect(await page.locator("#sentence").count()).toBe(0);
+  }));
 test("the map leads to the explorer, and the explorer back", ({ visit }) =>
   visit("", {}, async (page) => {
     await page.click("text=The explorer");
