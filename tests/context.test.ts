@@ -1,0 +1,19 @@
+/** docs/context.md names every file of src/ that holds state between calls, and no other. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { at } from "../tools/setup.mjs";
+
+/** A binding that changes, or a container that starts empty and is filled. */
+const STATE =
+  /^(?:export )?(?:let |const \w+(?:: [^=\n]+)? = (?:\/\* @__PURE__ \*\/ )?(?:new (?:Map|WeakMap|Set|WeakSet|PlanCache)(?:<.*>)?\(\)|\[\]|\{\});?$)/m;
+
+it("docs/context.md lists all module-level state", () => {
+  const sources = readdirSync(at("src"), { recursive: true, encoding: "utf8" })
+    .map((name) => `src/${name.replaceAll("\\", "/")}`)
+    .filter((name) => /\.(ts|js)$/.test(name) && !name.includes(".test."));
+  const found = sources.filter((name) => STATE.test(readFileSync(at(name), "utf8")));
+  const page = readFileSync(at("docs/context.md"), "utf8");
+  const listed = [...page.matchAll(/`(src\/[^`]+\.(?:ts|js))`/g)].map(([, name]) => name);
+  expect(found.length).toBeGreaterThan(20);
+  expect(listed.toSorted()).toEqual(found.toSorted());
+});
