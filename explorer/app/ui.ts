@@ -37,11 +37,13 @@ export function quoted(text: string, lang?: string): TemplateResult {
   return html`<span class="quoted">‹${token(text, lang)}›</span>`;
 }
 
-/** A bar of a share of the room, 0 to 1; below 0 it runs to the left of the middle. */
-export function bar(share: number, kind = "weight"): TemplateResult {
+/** A bar of a share of the room, 0 to 1. Where numbers of both signs are compared (`signed`), 0 is in the middle. */
+export function bar(share: number, kind = "weight", signed = false): TemplateResult {
   const size = Number.isFinite(share) ? Math.min(1, Math.abs(share)) : 0;
-  return html`<span class="track" aria-hidden="true"
-    ><span class="bar ${kind} ${share < 0 ? "below" : ""}" ${css({ width: `${(100 * size).toFixed(2)}%` })}></span
+  const width = (signed ? 50 : 100) * size;
+  const left = !signed ? 0 : share < 0 ? 50 - width : 50;
+  return html`<span class="track ${signed ? "signed" : ""}" aria-hidden="true"
+    ><span class="bar ${kind}" ${css({ width: `${width.toFixed(2)}%`, "margin-inline-start": `${left.toFixed(2)}%` })}></span
   ></span>`;
 }
 

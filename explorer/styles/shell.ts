@@ -212,6 +212,7 @@ export const panels = css`
 .masked { color: var(--second); }
 .pin { cursor: pointer; min-block-size: 24px; background: none; }
 .track { display: inline-block; position: relative; block-size: 8px; inline-size: 100%; min-inline-size: 24px; }
+.track.signed { background: linear-gradient(var(--line), var(--line)) 50% / 1px 100% no-repeat; }
 .bar { display: block; block-size: 8px; min-inline-size: 1px; border-radius: 2px; background: var(--weight); }
 .bar.query { background: var(--query); }
 .bar.key { background: var(--key); }

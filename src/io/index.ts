@@ -11,6 +11,7 @@ export {
   openNpz,
   type ReadNpzOptions,
   readNpz,
+  type TextArray,
   type WriteNpzOptions,
   writeNpz,
 } from "./npz.ts";

@@ -1,5 +1,6 @@
 import { unzipSync, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
+import { textNpy } from "../../tests/support/npy-text.ts";
 import { inflate } from "./archive/deflate.ts";
 import { listMembers, writeMembers } from "./archive/zip.ts";
 import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
@@ -11,6 +12,41 @@ const arrays = {
   "b/ä 𝔸": { data: new Int32Array(5000).fill(7), shape: [50, 100] },
   scalar: { data: new Float64Array([2.5]), shape: [] },
 };
+
+describe("texts in an npz", () => {
+  const words = ["the", "naïve", "", "𝔸 ▁x"];
+
+  test("are read from both kinds and both byte orders; numbers are none", async () => {
+    const file = zipSync({
+      "u.npy": textNpy(words, "U"),
+      "big.npy": textNpy(words, "U", "(2, 2)", ">"),
+      "s.npy": textNpy(words, "S"),
+      "a.npy": writeNpy(arrays.a),
+    });
+    const opened = openNpz(file);
+    expect(await opened.texts("u")).toEqual({ shape: [4], data: words });
+    expect(await opened.texts("big")).toEqual({ shape: [2, 2], data: words });
+    expect(await opened.texts("s")).toEqual({ shape: [4], data: words });
+    expect(await opened.texts("a")).toBeUndefined();
+  });
+
+  test("that are cut off, too many or too long are refused by type", async () => {
+    const whole = textNpy(words, "U");
+    const cut = openNpz(zipSync({ "t.npy": whole.subarray(0, whole.length - 3) }, { level: 0 }));
+    await expect(cut.texts("t")).rejects.toThrow(
+      expect.objectContaining({ name: "FormatError", code: "npy-truncated" }),
+    );
+    const more = openNpz(zipSync({ "t.npy": textNpy(words, "U", "(9007199254740991,)") }));
+    await expect(more.texts("t")).rejects.toThrow(
+      expect.objectContaining({ name: "FormatError", code: "npy-size" }),
+    );
+    const small = openNpz(zipSync({ "t.npy": whole }), { maxBytes: 64 });
+    await expect(small.texts("t")).rejects.toThrow(expect.objectContaining({ code: "max-bytes" }));
+    const odd = textNpy(["ab"], "U");
+    new DataView(odd.buffer).setUint32(odd.length - 8, 0xd800, true);
+    expect((await openNpz(zipSync({ "t.npy": odd })).texts("t"))?.data).toEqual(["\ufffdb"]);
+  });
+});
 
 describe("an npz that inflates to much", () => {
   const zeros = { big: { data: new Float32Array(2 ** 24), shape: [2 ** 12, 2 ** 12] }, small: arrays.a };

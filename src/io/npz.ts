@@ -8,7 +8,8 @@ import { join, listMembers, type Member, type NewMember, writeMembers } from "./
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
 import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "./limit.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
-import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
+import { npyHeaderEnd, readNpyHeader, readNpyTextHeader } from "./npy-header.ts";
+import { readNpyTextAt, type TextArray } from "./npy-text.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
 /** How to read an npz file: `maxBytes` is what it may inflate to. */
@@ -34,6 +35,8 @@ export async function readNpz(
   return tensors;
 }
 
+export type { TextArray };
+
 /** What an array in an npz file is, by its header alone. */
 export interface NpzEntry {
   readonly dtype: FileDType;
@@ -48,6 +51,8 @@ export interface NpzFile {
   header(name: string): Promise<NpzEntry>;
   /** One array. Throws where it alone is over the limit. */
   read(name: string): Promise<FileTensor>;
+  /** The texts of an array such as `numpy.array(["the", "cat"])` (`<U3`, `|S3`); undefined where it holds numbers. */
+  texts(name: string): Promise<TextArray | undefined>;
   /** Throws where these arrays together are over the limit. */
   checkSize(names: readonly string[]): void;
 }
@@ -90,6 +95,23 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
         : packed(member);
       const { dtype, shape } = readNpyHeader(start, refuser("readNpz", member.start, name));
       return { dtype, shape };
+    },
+    async texts(name) {
+      const member = named(name);
+      const start = member.deflated
+        ? await beginning(packed(member), name, member.start, refuse)
+        : packed(member);
+      if (readNpyTextHeader(start, refuser("readNpz", member.start, name)) === undefined) return undefined;
+      checkSize([name]);
+      // The beginning has been read as texts already.
+      const data = await unpack(
+        packed(member),
+        member,
+        name,
+        refuse,
+        (bytes, inside) => readNpyTextHeader(bytes, inside)!,
+      );
+      return readNpyTextAt("readNpz", data, member.start, name, maxBytes);
     },
     async read(name) {
       const member = named(name);
@@ -138,7 +160,13 @@ async function beginning(
 }
 
 /** The bytes of a member, inflated and checked. */
-async function unpack(packed: Uint8Array, member: Member, name: string, refuse: Refuse): Promise<Uint8Array> {
+async function unpack(
+  packed: Uint8Array,
+  member: Member,
+  name: string,
+  refuse: Refuse,
+  headerOf: (bytes: Uint8Array, refuse: Refuse) => { start: number; bytes: number } = readNpyHeader,
+): Promise<Uint8Array> {
   const { size, start } = member;
   if (!member.deflated) {
     if (crc32(packed) !== member.crc) refuse("zip-crc", start, "its bytes do not match their CRC", name);
@@ -170,7 +198,7 @@ async function unpack(packed: Uint8Array, member: Member, name: string, refuse: 
       const inside = refuser("readNpz", start, name);
       const headerEnd = npyHeaderEnd(parts[0], inside);
       if (headerEnd === undefined || headerEnd > length) continue;
-      const header = readNpyHeader(parts[0], inside);
+      const header = headerOf(parts[0], inside);
       implied = header.start + header.bytes;
       if (implied !== size)
         refuse(

@@ -53,6 +53,16 @@ test("in 256 colors magma does not get darker by more than a hair, and keeps at 
   for (let i = 1; i < light.length; i++) expect(light[i]).toBeGreaterThan(light[i - 1] - 0.06);
 });
 
+test("the scale for 256 colors is made of such colors, each lighter than the one before, none grey", () => {
+  const codes = [...new Set(steps.map((place) => xterm256(colorAt(place, "magma-256"))))];
+  expect(codes).toHaveLength(11);
+  for (const [n, code] of codes.entries()) {
+    expect(colorTable("magma-256").map(hex)).toContain(hex(xterm(code)));
+    expect(code).toBeLessThan(232);
+    if (n > 0) expect(lightness(xterm(code))).toBeGreaterThan(lightness(xterm(codes[n - 1])) + 0.015);
+  }
+});
+
 test("every color of the cube and every grey is its own nearest", () => {
   for (let code = 16; code < 256; code++) expect(hex(xterm(xterm256(xterm(code))))).toBe(hex(xterm(code)));
 });

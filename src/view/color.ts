@@ -5,7 +5,8 @@
  * differences look equal; `plum-dark` is its twin for dark pages. `signed` runs from rust through paper to indigo, for
  * numbers around 0. `grey` is for print. `magma` (black to light) is for terminals and other dark places: Stéfan van
  * der Walt and Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colors, in between linear in
- * sRGB, at most 3 of 255 away from the original. `cividis`, after Nuñez, Anderton and Renslow (2018), looks nearly
+ * sRGB, at most 3 of 255 away from the original. `magma-256` is its like for terminals of 256 colors: eleven of those colors, each
+ * lighter than the one before, in steps, since the nearest colors of magma's own would mix greys, navy and violet. `cividis`, after Nuñez, Anderton and Renslow (2018), looks nearly
  * the same to every kind of color vision. All but `signed` run one way in lightness and never turn back.
  *
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
@@ -21,6 +22,7 @@ export type Ramp =
   | "grey-dark"
   | "cividis"
   | "magma"
+  | "magma-256"
   | "signed"
   | "signed-dark";
 
@@ -37,6 +39,7 @@ const POINTS: Readonly<Record<Ramp, string>> = {
     "002051 012b65 11366c 26426e 3c4d6e 51586e 62646f 727071 7f7c75 8c8877 9a9478 a9a177 bbaf71 cebd68 e2cb5c f3da4f fdea45",
   magma:
     "000004 0a0822 1d1147 36106b 51127c 6a1c81 832681 9c2e7f b73779 d0416f e75263 f56b5c fc8961 fea772 fec488 fde2a3 fcfdbf",
+  "magma-256": "000000 5f005f 87005f af005f d7005f ff5f5f ff875f ffaf5f ffd75f ffff5f ffffd7",
   signed: "7d2900 fbfaf7 12299c",
   "signed-dark": "fe9932 14151a 42acff",
 };
@@ -51,6 +54,15 @@ export function colorTable(ramp: Ramp): readonly Rgb[] {
     const points = POINTS[ramp].split(" ").map((hex) => parseHex(hex));
     const signed = ramp.startsWith("signed");
     const place = (i: number) => (signed ? (i < 128 ? i / 256 : 0.5 + (i - 128) / 254) : i / 255);
+    if (ramp === "magma-256") {
+      const steps = points;
+      table = Array.from(
+        { length: 256 },
+        (_, i) => steps[Math.min(steps.length - 1, Math.floor((i * steps.length) / 256))],
+      );
+      tables.set(ramp, table);
+      return table;
+    }
     const perceptual = ramp !== "magma" && ramp !== "cividis";
     table = Array.from({ length: 256 }, (_, i) => between(points, place(i), perceptual));
     tables.set(ramp, table);

@@ -43,7 +43,11 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   const { entropy, strange: nonFinite } = factsOf(
     edits ? session.store!.row(session.ref, query, "weights", edits) : session.row(query, "weights"),
   );
-  const best = largest(row, count).filter((j) => row[j] > 0);
+  // Given numbers may be below 0 although weights cannot: those are listed too, as what they are.
+  const signed = row.some((weight) => weight < 0);
+  const best = signed
+    ? largest(row.map(Math.abs), count).filter((j) => row[j] !== 0)
+    : largest(row, count).filter((j) => row[j] > 0);
   let together = 0;
   return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
     <p class="quiet">spread as if over ${figure(Math.exp(entropy), "e^entropy of row")} of ${figure(row.length, "keys")} tokens${
@@ -54,7 +58,7 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>
         <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, held: state.held && [query, j] })}>${token(names.key[j], names.lang.key)}</button></th>
-        <td class="num">${figure(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (row[best[0]] || 1))}</td>
+        <td class="num">${figure(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (Math.abs(row[best[0]]) || 1), row[j] < 0 ? "key" : "weight", signed)}</td>
         <td class="num">${figure(together, "cumulative weight")}</td></tr>`;
     })}</tbody></table>`;
 }

@@ -1,5 +1,5 @@
 /** What is there while nothing is open: what to do, what is going on, or what went wrong and what to do about it. */
-import { html, nothing, type TemplateResult } from "lit";
+import { html, type TemplateResult } from "lit";
 import { figure, type Ui } from "../ui.ts";
 
 export function welcome({ session, act }: Ui): TemplateResult {
@@ -22,6 +22,5 @@ export function welcome({ session, act }: Ui): TemplateResult {
       <li>.json as BertViz ([layer][head][query][key]) and CircuitsVis ([head][query][key]) have it</li>
     </ul>
     <p class="quiet">Files are read here, in this page. Nothing leaves this machine.</p>
-    ${status.kind === "error" ? html`<p class="quiet">The file was not changed. Nothing that could be read was kept.</p>` : nothing}
   </div>`;
 }

@@ -243,7 +243,9 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   const most = Math.log(Math.max(2, facts.totals.length));
   const wide = Math.round((frame.right - 6) * ratio);
   const x = view.left + view.width + Math.round(6 * ratio);
-  const thick = (cell: number) => Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
+  // Bars of small cells touch: gaps of a pixel at regular steps would look like data.
+  const thick = (cell: number) =>
+    cell < 3 * ratio ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
   const took = plan.renormalize ? undefined : facts.hidden;
   context.save();
   context.beginPath();

@@ -71,6 +71,9 @@ export function lines(
   const share = (step: string) =>
     step === "exp" || step === "weight" || step === "given" || step === "rescale";
   const most = largestScore(ledger);
+  const signed = ledger.lines.some(
+    ({ step, value }) => step !== "sum" && step !== "value" && value.value < 0,
+  );
   const { lines: shownSteps } = shownLedger(session, ledger);
   const at = STAGE_STEPS[session.state.stage]
     .map((wanted) => shownSteps.findIndex(({ step }) => step === wanted))
@@ -81,7 +84,7 @@ export function lines(
       const kind = step === "weight" || step === "given" || step === "rescale" ? "weight-line" : "";
       return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${about} ${code}`}>
         <span class="name">${step === "scale" && scale ? scale : name}</span>
-        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) ? "weight" : value.value < 0 ? "key" : "query")}
+        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) && !(value.value < 0) ? "weight" : value.value < 0 ? "key" : "query", signed)}
         ${shown(value)}
         ${
           formulas

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
+import { textNpy } from "../../../tests/support/npy-text.ts";
 import { randomInput } from "../../../tests/support/store.ts";
 import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/npy.ts";
@@ -94,7 +96,7 @@ describe("a bundle", () => {
     const store = await openStore(await writeBundle(one as StoreInput), { name: "run.safetensors" });
     expect(store.report.sentences).toEqual([
       "run.safetensors is a heed bundle of 10\u202fkB.",
-      "It says: model planted heads.",
+      "Model: planted heads.",
       "`self`: 1 layer × 1 head, 16 tokens, queries and keys of 64 numbers (float32), values, the model's log-sum-exp, segments A, B; scale 1/√64, no mask.",
       expect.stringMatching(
         /^Verified: the log-sum-exp of 3 rows matches the model's own to [\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+\.$/,
@@ -147,6 +149,23 @@ describe("npz, npy and plain safetensors", () => {
   const q = Float32Array.from({ length: 2 * 3 * 4 * 5 }, (_, n) => Math.sin(n));
   const k = Float32Array.from({ length: 2 * 3 * 4 * 5 }, (_, n) => Math.cos(3 * n));
   const attn = Float32Array.from({ length: 2 * 3 * 4 * 4 }, () => 0.25);
+
+  it("with tokens as an array of texts, as numpy users have them", async () => {
+    const weights = writeNpy({ data: attn.slice(0, 16), shape: [1, 4, 4] });
+    const words = ["the", "cat", "sat", "naïve"];
+    const file = zipSync({
+      "attn.npy": weights,
+      "tokens.npy": textNpy(words, "U"),
+      "notes.npy": textNpy(["x"], "S"),
+    });
+    const store = await openStore(file);
+    expect(store.blocks[0].keyTokens).toEqual(words);
+    expect(problem(store, "tensor-ignored")).toMatch(/`notes` holds texts and is left out/);
+    store.dispose();
+    const own = await openStore(file, { tokens: ["a", "b", "c", "d"] });
+    expect(own.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
+    own.dispose();
+  });
 
   it("with q and k, or weights, under the names people give them", async () => {
     const shape = [2, 3, 4, 5];

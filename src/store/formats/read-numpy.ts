@@ -3,7 +3,7 @@ import { listMembers } from "../../io/archive/zip.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { checkSize } from "../../io/limit.ts";
 import { readNpy } from "../../io/npy.ts";
-import { readNpz } from "../../io/npz.ts";
+import { openNpz } from "../../io/npz.ts";
 import { refuser } from "../../io/refuse.ts";
 import type { Source } from "../../io/source.ts";
 import { arrayBag } from "./arrays.ts";
@@ -23,18 +23,41 @@ export async function readNumpy(
   // The archive itself is held as well; it is no larger than what it inflates to, but for its directory.
   checkSize("openStore", name, source.size, maxBytes, ADVICE);
   const bytes = await source.read(0, source.size);
-  const arrays =
-    format === "npy" ? new Map([["attn", readNpy(bytes, { maxBytes })]]) : await unzip(bytes, name, maxBytes);
-  return arrayBag(arrays, tokens, problems);
+  if (format === "npy") return arrayBag(new Map([["attn", readNpy(bytes, { maxBytes })]]), tokens, problems);
+  const { arrays, texts } = await unzip(bytes, name, maxBytes, problems);
+  return arrayBag(arrays, tokens ?? texts, problems);
 }
 
 const ADVICE = ". Save it as safetensors, which is read in parts";
 
-async function unzip(bytes: Uint8Array, name: string, maxBytes: number): Promise<Map<string, FileTensor>> {
+/** Arrays of texts by these names are the tokens. */
+const TOKENS = /^(?:tokens?|labels?|words?)$/i;
+
+/** The arrays of an archive, and the texts that name its tokens. */
+async function unzip(
+  bytes: Uint8Array,
+  name: string,
+  maxBytes: number,
+  problems: Problems,
+): Promise<{ arrays: Map<string, FileTensor>; texts: readonly string[] | undefined }> {
   const members = listMembers(bytes, refuser("openStore"));
   // torch's newer files are zip archives with a pickle inside.
   if (members.some((member) => /(?:^|\/)data\.pkl$/.test(member.name))) throw pickle(name);
   const total = members.reduce((sum, { size }) => sum + size, 0);
   checkSize("openStore", name, total, maxBytes, ADVICE);
-  return readNpz(bytes, { maxBytes });
+  const file = openNpz(bytes, { maxBytes });
+  const arrays = new Map<string, FileTensor>();
+  let texts: readonly string[] | undefined;
+  for (const member of file.members.keys()) {
+    const found = await file.texts(member);
+    if (found === undefined) arrays.set(member, await file.read(member));
+    else if (TOKENS.test(member)) texts = found.data;
+    else
+      problems.add(
+        "note",
+        "tensor-ignored",
+        `\`${member}\` holds texts and is left out; texts named \`tokens\` name the positions`,
+      );
+  }
+  return { arrays, texts };
 }

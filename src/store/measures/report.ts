@@ -146,11 +146,8 @@ export function reportOf(
       ? `${oneLine(what.name)}: ${size} in memory.`
       : `${oneLine(what.name)} is ${FORMATS[what.format]} of ${size}.`,
   ];
-  const said = [
-    about.model && `model ${about.model}`,
-    about.createdBy && `made by ${about.createdBy}`,
-  ].filter(Boolean);
-  if (said.length) sentences.push(`It says: ${oneLine(said.join(", ")).slice(0, 400)}.`);
+  if (about.model) sentences.push(`Model: ${oneLine(about.model).slice(0, 200)}.`);
+  if (about.createdBy) sentences.push(`Made by: ${oneLine(about.createdBy).slice(0, 200)}.`);
   for (const laid of blocks) sentences.push(blockSentence(laid, bag));
   if (rowSum) {
     weightProblems(rowSum, checks.given!, problems);

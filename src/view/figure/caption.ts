@@ -51,7 +51,7 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   facts.push(`${count(shown.queries.length, "queries")} × ${count(shown.keys.length, "keys")}${part}`);
   if (view === "lines" && kept !== undefined)
     facts.push(
-      `${figure.keep === "top" ? `the ${figure.top} strongest keys of each query` : `${formatNumber(figure.mass, { style: "percent" })} of each row`}: ${formatNumber(kept.edges)} of ${formatNumber(kept.of)} edges, ${formatNumber(kept.mass, { style: "percent" })} of the mass`,
+      `${figure.keep === "top" ? `the ${figure.top} strongest keys of each query` : `${formatNumber(figure.mass, { style: "percent" })} of each row`}: ${formatNumber(kept.edges)} of ${formatNumber(kept.of)} links, ${formatNumber(kept.mass, { style: "percent" })} of all attention`,
     );
   if (view === "text") facts.push(aggregateOf(figure, shown));
   const by = joined(shown, figure);

@@ -152,7 +152,7 @@ export function renderScale(paint: Paint): string[] {
   const width = 32;
   const bar = Array.from({ length: width }, (_, i) => {
     const place = i / (width - 1);
-    return { text: isColor(paint) ? " " : shade(place, paint), background: colorAt(place, "magma") };
+    return { text: isColor(paint) ? " " : shade(place, paint), background: colorAt(place, rampOf(paint)) };
   });
   let below = "";
   for (const [weight, text] of [
@@ -245,6 +245,9 @@ function ticks(keys: number, factor: number): string {
   return line;
 }
 
+/** The scale of a terminal: with 256 colors, steps that are such colors themselves. */
+const rampOf = (paint: Paint) => (paint === "256" ? "magma-256" : "magma");
+
 interface Cell {
   readonly text: string;
   readonly foreground?: Rgb;
@@ -259,7 +262,7 @@ function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
         if (Number.isNaN(weight)) return { text: "?".repeat(width), foreground: NOT_A_NUMBER };
         const place = placeOf(weight);
         return isColor(paint)
-          ? { text: " ".repeat(width), background: colorAt(place, "magma") }
+          ? { text: " ".repeat(width), background: colorAt(place, rampOf(paint)) }
           : { text: shade(place, paint).repeat(width) };
       }),
       paint,
@@ -273,7 +276,7 @@ function valueRows(map: WeightMatrix, paint: Paint): string[] {
     strip(
       Array.from({ length: map.keys }, (_, j) => {
         const weight = map.weights[i * map.keys + j];
-        const background = colorAt(placeOf(weight), "magma");
+        const background = colorAt(placeOf(weight), rampOf(paint));
         const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
         const text = Number.isNaN(weight) ? "NaN" : String(Math.round(100 * weight));
         return { text: `${text.padStart(3)} `, foreground, background };
@@ -289,7 +292,7 @@ function halfRows(map: WeightMatrix, paint: Paint): string[] {
       ? undefined
       : Number.isNaN(map.weights[i * map.keys + j])
         ? NOT_A_NUMBER
-        : colorAt(placeOf(map.weights[i * map.keys + j]), "magma");
+        : colorAt(placeOf(map.weights[i * map.keys + j]), rampOf(paint));
   return Array.from({ length: Math.ceil(map.queries / 2) }, (_, i) =>
     strip(
       Array.from({ length: map.keys }, (_, j) => ({

@@ -1,0 +1,62 @@
+/**
+ * NumPy's arrays of texts, as `numpy.array(["the", "cat"])` makes them: `<U3`, each text three code points of four bytes with
+ * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; a code point that is none becomes U+FFFD.
+ */
+import { checkSize, MAX_BYTES } from "./limit.ts";
+import { readNpyTextHeader } from "./npy-header.ts";
+import { refuser } from "./refuse.ts";
+
+/** An array of texts, row-major. */
+export interface TextArray {
+  readonly shape: readonly number[];
+  readonly data: readonly string[];
+}
+
+/** Reads an npy file of texts; undefined where the array holds numbers. Throws FormatError for a broken file. */
+export function readNpyTextAt(
+  reader: string,
+  bytes: Uint8Array,
+  base: number,
+  member?: string,
+  maxBytes: number = MAX_BYTES,
+): TextArray | undefined {
+  const refuse = refuser(reader, base, member);
+  const header = readNpyTextHeader(bytes, refuse);
+  if (header === undefined) return undefined;
+  const { kind, width, bigEndian, fortran, shape, start } = header;
+  checkSize(reader, member ?? "the array", header.bytes, maxBytes);
+  const present = bytes.length - start;
+  if (present !== header.bytes)
+    refuse(
+      present < header.bytes ? "npy-truncated" : "npy-trailing",
+      present < header.bytes ? bytes.length : start + header.bytes,
+      `texts of shape [${shape.join(", ")}] take ${header.bytes} bytes, the file has ${present}`,
+    );
+  if (fortran && shape.filter((axis) => axis > 1).length > 1)
+    refuse("npy-dtype", 0, "an array of texts in Fortran order; save it in C order");
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start, header.bytes);
+  const count = shape.reduce((product, axis) => product * axis, 1);
+  const decoder = new TextDecoder();
+  const one = (at: number): string => {
+    if (kind === "S") {
+      const own = bytes.subarray(start + at * width, start + (at + 1) * width);
+      let end = width;
+      while (end > 0 && own[end - 1] === 0) end--;
+      return decoder.decode(own.subarray(0, end));
+    }
+    let text = "";
+    let zeros = "";
+    for (let c = 0; c < width; c++) {
+      const code = view.getUint32(4 * (at * width + c), !bigEndian);
+      if (code === 0) {
+        zeros += "\0";
+        continue;
+      }
+      const valid = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+      text += zeros + String.fromCodePoint(valid ? code : 0xfffd);
+      zeros = "";
+    }
+    return text;
+  };
+  return { shape, data: Array.from({ length: count }, (_, at) => one(at)) };
+}
