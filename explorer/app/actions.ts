@@ -106,11 +106,8 @@ function pinCell({ session }: Doer): void {
 
 function back(doer: Doer): void {
   const { session } = doer;
-  const { query, key, scale } = session.edits;
-  if (query !== undefined || key !== undefined || scale !== undefined || session.state.temperature !== 1) {
-    session.edits = {};
-    session.set({ temperature: 1 });
-    session.changed();
+  if (session.state.edits.length > 0 || session.state.temperature !== 1) {
+    session.set({ edits: [], temperature: 1 });
     doer.say("Numbers restored");
     return;
   }

@@ -200,6 +200,7 @@ export class Surface {
   get #ui(): Ui {
     return {
       session: this.#host.session,
+      owns: this.#host.ownsPage(),
       act: (name) => this.#act(name),
       say: (text) => this.say(text),
     };

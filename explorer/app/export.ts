@@ -9,15 +9,17 @@ import { renderRaster } from "../../src/view/figure/raster.ts";
 import { csvLines, figureTable, jsonLines } from "../../src/view/figure/table.ts";
 import { htmlFile } from "../../src/view/html.ts";
 import { encode } from "../state/url.ts";
+import { editsOf } from "../state/whatif.ts";
 import type { Session } from "./session.ts";
 import { build } from "./workers.ts";
 
 /** What is shown as a figure. */
-export function optionsOf({ state, dark }: Session, more: FigureOptions = {}): FigureOptions {
+export function optionsOf(session: Session, more: FigureOptions = {}): FigureOptions {
+  const { state, dark } = session;
   // A figure that reads the text towards keys takes them as its chosen tokens.
   const rows = state.direction === "to" ? state.columns : state.rows;
   const shown = { ...state, rows, descending: undefined };
-  return figureOptions(shown, { theme: dark ? "dark" : "light", ...more });
+  return figureOptions(shown, { theme: dark ? "dark" : "light", whatIf: editsOf(session), ...more });
 }
 
 export function figureOf(session: Session, more: FigureOptions = {}): Promise<DrawnFigure> {

@@ -66,8 +66,6 @@ export class Session {
   /** The cell, and the head, that the pointer is on. */
   hover: Cell | null = null;
   hoverHead: HeadName | null = null;
-  /** Numbers changed by hand, of the row that the row view shows. */
-  edits: Edits = {};
   /** The step of the row that its bars show, 0: q·k; undefined: the last one. */
   step: number | undefined;
   /** How many heads have been measured so far. */
@@ -84,6 +82,7 @@ export class Session {
   /** Where work in the background went wrong. */
   failed: (error: unknown) => void = () => {};
 
+  #edits: { readonly of: State["edits"]; readonly key: string; readonly made: Edits } | undefined;
   readonly #listeners = new Set<Listener>();
   readonly #labels = new WeakMap<Block, Labels>();
   readonly #rows = new Map<string, Float64Array>();
@@ -108,11 +107,12 @@ export class Session {
     // The temperature is tried on one row: the next one starts at 1.
     if (next.temperature !== 1 && patch.temperature === undefined && !(sameRow && next.view === "row"))
       next = { ...next, temperature: 1 };
+    // Edits belong to one query of one head, and are seen in the row view alone.
+    if (next.edits.length > 0 && patch.edits === undefined && !(sameRow && next.view === "row"))
+      next = { ...next, edits: [] };
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
     this.state = next;
-    // Edits belong to one query of one head, and are seen in the row view alone.
-    if (!sameRow || next.view !== "row") this.edits = {};
     this.changed(how, before);
   }
 
@@ -139,11 +139,13 @@ export class Session {
     for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
     this.hover = null;
     this.hoverHead = null;
-    this.edits = {};
+    this.#edits = undefined;
     this.status = store === undefined ? { kind: "empty" } : { kind: "ready" };
     const before = this.state;
     const carried = carry && old && this.block ? carriedCell(before, old, this.block) : {};
-    this.state = this.settled({ ...before, ...carried });
+    // What an address says of numbers changed by hand holds for what is opened first.
+    const edits = old === undefined ? before.edits : [];
+    this.state = this.settled({ ...before, edits, ...carried });
     this.changed("replace", before);
   }
 
@@ -193,6 +195,18 @@ export class Session {
   get shown(): Cell {
     const { held: heldCell, query, key } = this.state;
     return heldCell === null ? (this.hover ?? { query, key }) : { query: heldCell[0], key: heldCell[1] };
+  }
+
+  /** The numbers changed by hand, as the store takes them; none outside the row view. */
+  get edits(): Edits {
+    const { state, store } = this;
+    if (state.view !== "row" || state.edits.length === 0 || store === undefined || !this.ready)
+      return NO_EDITS;
+    const { query } = this.shown;
+    const key = `${state.block} ${state.layer} ${state.head} ${query}`;
+    if (this.#edits?.of !== state.edits || this.#edits.key !== key)
+      this.#edits = { of: state.edits, key, made: madeEdits(store, this.ref, query, state.edits) };
+    return this.#edits.made;
   }
 
   /** The cell that is pointed at, whatever is held. */
@@ -278,6 +292,30 @@ export class Session {
   #sameHead(a: State, b: State): boolean {
     return a.block === b.block && a.layer === b.layer && a.head === b.head;
   }
+}
+
+const NO_EDITS: Edits = {};
+
+/** The vectors and the scale with the numbers that were changed; places that the vectors do not have are passed over. */
+function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["edits"]): Edits {
+  let made: Edits = {};
+  const put = (values: Float64Array, index: number, value: number) => {
+    if (index < values.length) values[index] = value;
+    return values;
+  };
+  if (!store.blocks[ref.block].has.qk) return NO_EDITS;
+  for (const edit of edits) {
+    if (edit.what === "scale") made = { ...made, scale: edit.value };
+    else if (edit.what === "query") {
+      const before = made.query ?? store.vector(ref, "query", query);
+      made = { ...made, query: put(Float64Array.from(before), edit.index, edit.value) };
+    } else if (edit.token < store.blocks[ref.block].Nk) {
+      const before = made.key?.index === edit.token ? made.key.values : store.vector(ref, "key", edit.token);
+      const values = put(Float64Array.from(before), edit.index, edit.value);
+      made = { ...made, key: { index: edit.token, values } };
+    }
+  }
+  return made;
 }
 
 /** The cursor in another text: on the same tokens where it has them, else on the same places. What was selected or held is not. */

@@ -11,6 +11,8 @@ import type { Session } from "./session.ts";
 /** What a view may do besides changing the session. */
 export interface Ui {
   readonly session: Session;
+  /** The page is this explorer's own: its reader is the one who opened it. */
+  readonly owns: boolean;
   /** Runs an action by its name; see actions.ts. */
   readonly act: (name: string) => void;
   /** Reads aloud, once the page is quiet. */

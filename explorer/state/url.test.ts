@@ -75,6 +75,19 @@ const state: fc.Arbitrary<State> = fc.record({
   other: fc.option(fc.record({ text: index, layer: index, head: index }), { nil: null }),
   ask: fc.constantFrom(...ASKS),
   askBy: fc.constantFrom(...ASK_ORDERS),
+  edits: fc.array(
+    fc.oneof(
+      fc.record({ what: fc.constant("scale" as const), value: finite }),
+      fc.record({ what: fc.constant("query" as const), index: fc.nat({ max: 4095 }), value: finite }),
+      fc.record({
+        what: fc.constant("key" as const),
+        token: fc.nat({ max: 4095 }),
+        index: fc.nat({ max: 4095 }),
+        value: finite,
+      }),
+    ),
+    { maxLength: 5 },
+  ),
   temperature: finite,
   alpha: fc.double({ min: 0, max: 1, noNaN: true }),
   fuse: fc.constantFrom(...FUSES),

@@ -14,6 +14,7 @@ import {
   type Camera,
   DEFAULT,
   DOMAINS,
+  type Edit,
   type Filter,
   FUSES,
   type HeadName,
@@ -169,6 +170,38 @@ const filters: Codec<readonly Filter[]> = {
   },
 };
 
+/** The most edits an address may have. */
+const MAX_EDITS = 1024;
+
+/** `q.3:0.5,k.7.2:1.5,s:0.25`: component 3 of the query, component 2 of key token 7, the scale. */
+const edits: Codec<readonly Edit[]> = {
+  write: (value) =>
+    value
+      .map((edit) =>
+        edit.what === "scale"
+          ? `s:${plain(edit.value)}`
+          : edit.what === "query"
+            ? `q.${edit.index}:${plain(edit.value)}`
+            : `k.${edit.token}.${edit.index}:${plain(edit.value)}`,
+      )
+      .join(),
+  read(text) {
+    const found: Edit[] = [];
+    for (const one of text.split(",").slice(0, MAX_EDITS)) {
+      const [place = "", number = ""] = one.split(":");
+      const value = finite.read(number, "");
+      if (value === undefined) continue;
+      const [, index] = /^q\.(\d{1,7})$/.exec(place) ?? [];
+      const [, token, of] = /^k\.(\d{1,7})\.(\d{1,7})$/.exec(place) ?? [];
+      if (place === "s") found.push({ what: "scale", value });
+      else if (index !== undefined) found.push({ what: "query", index: Number(index), value });
+      else if (token !== undefined)
+        found.push({ what: "key", token: Number(token), index: Number(of), value });
+    }
+    return found;
+  },
+};
+
 /** A part of the state that has a name in the address. */
 type Part = Exclude<keyof State, "view">;
 type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[P]>] }[Part];
@@ -218,6 +251,7 @@ const PARTS: readonly Entry[] = [
   ["a", "ask", choice(ASKS)],
   ["ab", "askBy", choice(ASK_ORDERS)],
   ["te", "temperature", finite],
+  ["e", "edits", edits],
   ["ra", "alpha", share(1)],
   ["rf", "fuse", choice(FUSES)],
   ["rd", "discard", share(0.99)],

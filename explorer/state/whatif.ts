@@ -5,6 +5,7 @@
 import type { Edits, Ledger } from "../../src/store/types.ts";
 import type { Session } from "../app/session.ts";
 import { typedNumber } from "../views/row/steps.ts";
+import type { Edit } from "./state.ts";
 
 /** The scale the recipe gives the head. */
 export function scaleOf({ store, ref, shown }: Session): number | undefined {
@@ -44,26 +45,26 @@ export function edit(
 ): boolean {
   const value = typedNumber(text);
   if (value === undefined) return false;
-  const { store, ref, shown, edits } = session;
-  if (what === "scale") session.edits = { ...edits, scale: value };
-  else {
-    const before = what === "query" ? edits.query : edits.key?.values;
-    const values = Float64Array.from(before ?? store!.vector(ref, what, shown[what]));
-    values[index] = value;
-    session.edits =
-      what === "query" ? { ...edits, query: values } : { ...edits, key: { index: shown.key, values } };
-  }
-  session.changed();
+  const { shown, state } = session;
+  const next: Edit =
+    what === "scale"
+      ? { what, value }
+      : what === "query"
+        ? { what, index, value }
+        : { what, token: shown.key, index, value };
+  // Each number once; of keys those of one token.
+  const rest = state.edits.filter((one) =>
+    one.what !== next.what
+      ? true
+      : one.what === "scale" || next.what === "scale"
+        ? false
+        : one.index !== next.index && (one.what !== "key" || next.what !== "key" || one.token === next.token),
+  );
+  session.set({ edits: [...rest, next] });
   return true;
 }
 
 /** Whether anything is not as it was. */
-export function isChanged({ edits, state }: Session): boolean {
-  if (state.view !== "row") return false;
-  return (
-    edits.query !== undefined ||
-    edits.key !== undefined ||
-    edits.scale !== undefined ||
-    state.temperature !== 1
-  );
+export function isChanged({ state }: Session): boolean {
+  return state.view === "row" && (state.edits.length > 0 || state.temperature !== 1);
 }

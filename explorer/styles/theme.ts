@@ -43,7 +43,8 @@ export const theme = css`
 }
 :host([theme="light"]) { color-scheme: light; }
 :host([theme="dark"]) { color-scheme: dark; }
-:host([controls="none"]), :host([controls="few"]) { block-size: var(--heed-height, 350px); }
+/* As high as the picture needs, where the page does not say otherwise. */
+:host(:is([controls="none"], [controls="few"])) { block-size: var(--heed-height, auto); }
 :host([hidden]) { display: none; }
 *, *::before, *::after { box-sizing: border-box; }
 .starting { padding: 20px; color: var(--second); }

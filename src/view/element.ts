@@ -28,6 +28,12 @@ export interface Filter {
   readonly high: number;
 }
 
+/** A number of the row view changed by hand: component `index` of the query's or a key token's vector, or the scale. */
+export type Edit =
+  | { readonly what: "query"; readonly index: number; readonly value: number }
+  | { readonly what: "key"; readonly token: number; readonly index: number; readonly value: number }
+  | { readonly what: "scale"; readonly value: number };
+
 /**
  * What a page of the explorer shows: everything that changes the picture. One cursor (block, layer, head, query, key) is the
  * single selection that all views share; a held cell stays while the cursor previews others.
@@ -107,6 +113,8 @@ export interface State extends HeadName {
   /** What all heads are asked and ranked by: the cursor's link, what its query gives to one key, what its key gets. */
   readonly ask: "off" | "pair" | "from" | "to";
   readonly askBy: "weight" | "lift";
+  /** Numbers of the cursor's row changed by hand: what if. Each number once, keys of one token at most. */
+  readonly edits: readonly Edit[];
   /** The row's scale is divided by this: what if. */
   readonly temperature: number;
 }
@@ -132,13 +140,17 @@ export interface AttentionViewEvents {
 /** <attention-row>: the row view by itself. Attributes `block layer head query key theme src keys address` do as the properties do. */
 export interface AttentionRowElement extends AttentionViewElement {}
 
-/** The element. Attributes `view mode block layer head stage theme src keys address` do as the properties do. */
+/**
+ * The element. Attributes `view mode block layer head stage theme src keys address controls` do as the properties do. The
+ * attribute `parts` names what is around the picture, apart by spaces: `bar toolbar atlas inspector caption legend status`;
+ * what is not named is left out.
+ */
 export interface AttentionViewElement extends HTMLElement {
   /** Where the attention is read from. */
   src: string | undefined;
   /** light, dark, or auto: as the system has it. */
   theme: string | undefined;
-  /** How much is around the picture: "all" (default), "few" (the caption and the legend), "none". Then it is 350 px high. */
+  /** How much is around the picture: "all" (default), "few" (the caption and the legend), "none". Then it is as high as its picture needs. */
   controls: string | undefined;
   /** "off": single letters do nothing. */
   keys: string | undefined;

@@ -13,7 +13,7 @@ import { atlasPanel } from "./heads.ts";
 import { inspector } from "./inspector.ts";
 import { notices, sourceTabs } from "./notices.ts";
 import { toolbar } from "./toolbar.ts";
-import { welcome } from "./welcome.ts";
+import { forReaders, welcome } from "./welcome.ts";
 
 /** What the shell puts in its places. */
 export interface Parts {
@@ -36,7 +36,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   const page = pageOf(state);
   const { heads, side, foot, scrolls = false } = page.layout;
   const busy = status.kind === "loading" ? status.done : session.progress;
-  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root">
+  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root" ${css({ "--natural": `${naturalHeight(session)}px` })}>
     <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
@@ -52,11 +52,22 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
         ${foot ? html`<div class="foot">${caption(session, parts.caption)}${parts.legend}</div>` : nothing}
       </section>
       ${side ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.side ?? inspector(ui)}</section>` : nothing}`
-        : html`<section class="main" part="main" aria-label="Open">${welcome(ui)}</section>`
+        : html`<section class="main" part="main" aria-label="Open">${ui.owns ? welcome(ui) : forReaders(ui)}</section>`
     }
     ${statusBar(session)}
     ${parts.dialogs}
   </div>`;
+}
+
+/** Pixels a picture needs for its tokens at the size of text, between a line of prose and a screen. */
+function naturalHeight({ block, state }: Ui["session"]): number {
+  if (block === undefined) return 120;
+  const { Nq, Nk } = block;
+  if (state.view === "head" && state.mode === "text")
+    return Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8));
+  if (state.view === "head" && state.mode === "lines")
+    return Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)));
+  return state.view === "head" ? Math.max(220, Math.min(520, 110 + 26 * Nq)) : 520;
 }
 
 function top({ session, act }: Ui): TemplateResult {

@@ -24,3 +24,12 @@ export function welcome({ session, act }: Ui): TemplateResult {
     <p class="quiet">Files are read here, in this page. Nothing leaves this machine.</p>
   </div>`;
 }
+
+/** The same on somebody else's page: its readers cannot mend a wrong address, and did not come to open files. */
+export function forReaders(ui: Ui): TemplateResult {
+  const { status } = ui.session;
+  if (status.kind === "empty") return welcome(ui);
+  return status.kind === "error"
+    ? html`<div class="welcome" role="alert"><p>The attention that belongs here could not be shown.</p></div>`
+    : welcome(ui);
+}

@@ -3,14 +3,14 @@ import { html, type TemplateResult } from "lit";
 import { figure, type Ui } from "../../app/ui.ts";
 import { headName } from "../../state/words.ts";
 
-export function alone({ session }: Ui, row: TemplateResult): TemplateResult {
+export function alone({ session, owns }: Ui, row: TemplateResult): TemplateResult {
   const { status, store } = session;
   return html`<div class="root alone" part="root">
     <div class="pane scrolls" part="pane">${
       store !== undefined
         ? html`<p class="about"><strong>${store.report.name}</strong> · ${headName(session)}</p>${row}`
         : status.kind === "error"
-          ? html`<div role="alert"><h2>${status.title}</h2><p>${status.text}</p></div>`
+          ? html`<p role="alert">${owns ? `${status.title}. ${status.text}` : "The attention that belongs here could not be shown."}</p>`
           : status.kind === "loading"
             ? html`<p class="quiet" role="status">Opening ${status.what}: ${figure(status.done, "progress", { style: "percent" })} read.</p>`
             : html`<p class="quiet">Nothing is open.</p>`

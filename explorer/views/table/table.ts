@@ -94,7 +94,7 @@ export class TablePane {
       state.flipped,
       state.querySegments,
       session.opened,
-      state.view === "row" ? [session.shown.query, JSON.stringify(session.edits), state.temperature] : "",
+      state.view === "row" ? [session.shown.query, JSON.stringify(state.edits), state.temperature] : "",
     ].join(" ");
     if (key !== this.#key) {
       if (this.#key.split(" ")[3] !== state.view) this.#sort = undefined;

@@ -40,6 +40,11 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
     facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full color = 1");
     return facts;
   }
+  const changed = view === "row" ? changesOf(figure) : [];
+  if (changed.length > 0)
+    facts.push(
+      `changed by hand: ${changed.slice(0, 4).join(", ")}${changed.length > 4 ? ` and ${changed.length - 4} more numbers` : ""}`,
+    );
   const unit = stage === "contribution" && block.has.wo ? "contributions w·‖v·W_O‖" : STAGES[stage];
   facts.push(view === "row" ? "one weight step by step" : unit);
   if (view === "matrix" || view === "text")
@@ -58,6 +63,26 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   if (view === "matrix" && by > 1) facts.push(`each pixel the largest of ${by} × ${by} cells`);
   facts.push(hiddenName(figure, shown));
   return facts;
+}
+
+/** The numbers that differ from the file's: "q[3] 0.412 → 5". */
+export function changesOf({ store, ref, query, key, whatIf }: Figure): string[] {
+  const found: string[] = [];
+  const compare = (name: string, before: Float64Array, after: ArrayLike<number>) =>
+    before.forEach((value, c) => {
+      if (value !== after[c]) found.push(`${name}[${c}] ${formatNumber(value)} → ${formatNumber(after[c])}`);
+    });
+  if (whatIf.query) compare("q", store.vector(ref, "query", query), whatIf.query);
+  if (whatIf.key)
+    compare(
+      `k${whatIf.key.index === key ? "" : ` of key ${whatIf.key.index}`}`,
+      store.vector(ref, "key", whatIf.key.index),
+      whatIf.key.values,
+    );
+  const own = whatIf.scale === undefined ? undefined : store.ledger(ref, query, key).scale;
+  if (whatIf.scale !== undefined && own !== whatIf.scale)
+    found.push(`scale ${own === undefined ? "" : `${formatNumber(own)} `}→ ${formatNumber(whatIf.scale)}`);
+  return found;
 }
 
 function scaleName({ transfer }: Figure): string {

@@ -3,7 +3,7 @@
  * defaults, and checked against the store before any work.
  */
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
-import type { Block, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
+import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 
 /** The views that a figure can show. */
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
@@ -54,6 +54,8 @@ export interface FigureOptions {
   readonly everyCell?: boolean;
   /** `row`: terms of q·k by index, or largest first. */
   readonly terms?: "index" | "size";
+  /** `row`: numbers of the query, of one key, or the scale that differ from the file's; the caption lists them. */
+  readonly whatIf?: Edits;
   /** `atlas`: pooled by the largest weight (the default) or the mean. */
   readonly pool?: "max" | "mean";
   /** Width in millimetres, 40 to 400: 85 is one column of a journal (the default), 170 two. */
@@ -96,6 +98,7 @@ const DEFAULTS = {
   values: false,
   everyCell: false,
   terms: "size",
+  whatIf: {},
   pool: "max",
   width: 85,
   theme: "light",

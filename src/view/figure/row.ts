@@ -19,7 +19,7 @@ const LISTED = 8;
 /** Draws the cell of a figure at the top of a sheet `width` points wide. */
 export function drawRow(figure: Figure, shown: Shown, theme: Theme, width: number): Part {
   const { store, ref, query, key } = figure;
-  const ledger = store.ledger(ref, query, key);
+  const ledger = store.ledger(ref, query, key, figure.whatIf);
   const lines: string[] = [];
   let y = 20;
   lines.push(text(0, y, ledger.weight.text, { "font-family": MONO, "font-size": 20, fill: theme.ink }));

@@ -51,7 +51,12 @@ export async function shownHead(figure: Figure): Promise<Shown> {
 
   const row = (place: number): ShownRow => {
     const i = queries[place];
-    const all = store.row(ref, i, stage);
+    const all = store.row(
+      ref,
+      i,
+      stage,
+      figure.view === "row" && i === figure.query ? figure.whatIf : undefined,
+    );
     const seen = store.visible(ref, i);
     const values = new Float64Array(keys.length);
     const marks = new Uint8Array(keys.length);

@@ -3,6 +3,7 @@
  * row, so nothing of N × N stands in memory. CSV is RFC 4180's; JSON is one object.
  */
 import type { HeadStore } from "../../store/types.ts";
+import { changesOf } from "./caption.ts";
 import { keptEdges } from "./lines.ts";
 import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
 import { tintedText } from "./running-text.ts";
@@ -82,11 +83,21 @@ function textTable(figure: Figure, shown: Shown): FigureTable {
 }
 
 function ledgerTable(figure: Figure, shown: Shown): FigureTable {
-  const { lines } = figure.store.ledger(figure.ref, figure.query, figure.key);
+  const { lines } = figure.store.ledger(figure.ref, figure.query, figure.key, figure.whatIf);
+  const changed = changesOf(figure);
   const { queryNames, keyNames } = shown;
   return {
     columns: ["query", "key", "step", "name", "formula", "value"],
-    rows: mapped(lines.length, (n) => {
+    rows: mapped(lines.length + changed.length, (n) => {
+      if (n >= lines.length)
+        return [
+          queryNames[figure.query],
+          keyNames[figure.key],
+          "changed",
+          "changed by hand",
+          changed[n - lines.length],
+          null,
+        ];
       const { step, name, formula, value } = lines[n];
       const said = formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
       const number = Number.isFinite(value.value) ? value.value : String(value.value);
