@@ -26,7 +26,9 @@ plain("readers see one sentence, the author reads what to do on the console", as
     await page.goto(`${base}/guest.html`);
     await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true);
     const missing = page.locator("#missing");
-    await expect(missing.locator("[role=alert]")).toHaveText("The attention that belongs here could not be shown.");
+    await expect(missing.locator("[role=alert]")).toHaveText(
+      "The attention that belongs here could not be shown.",
+    );
     await expect(missing).not.toContainText("Choose a file");
     expect(said.join("\n")).toMatch(/src="nowhere\.safetensors".*404.*Check that the address is right/s);
     // As high as its picture, and no higher; only what was asked for around it; a row leaves room for the page.
@@ -83,9 +85,13 @@ test("numbers changed by hand are in the link, and exports say so", async ({ vis
     await page.locator("attention-view .rowview section.cursor-keys").focus();
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => !/[?&]e=/.test(location.hash));
-    await expect.poll(() =>
-      page.evaluate(() => Number(/** @type {any} */ (globalThis).view.shadowRoot.querySelector(".readout .big data").value)),
-    ).toBe(plainly);
+    await expect
+      .poll(() =>
+        page.evaluate(() =>
+          Number(/** @type {any} */ (globalThis).view.shadowRoot.querySelector(".readout .big data").value),
+        ),
+      )
+      .toBe(plainly);
     await page.goBack();
     await page.waitForFunction(() => /k\.3\.0:7/.test(decodeURIComponent(location.hash)));
   });
