@@ -495,7 +495,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     // Readers of somebody else's page are told that something is missing; its author is told what to do.
     if (!this.address)
       console.error(
-        `<${this.#kind.tag}${this.src ? ` src="${this.src}"` : ""}>: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check what is given to data, store or open()."}`,
+        `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check what is given to data, store or open()."}`,
       );
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
   }

@@ -18,11 +18,11 @@ export class AttentionRow extends AttentionView implements AttentionRowElement {
     query: undefined,
     key: undefined,
   };
-  // As high as what it shows, up to a height that leaves room for the page around it; the rest scrolls.
+  // As high as what it shows, where the page does not say otherwise. The row and the output are folded (views/row/row.ts).
   static override styles: CSSResultGroup = [
     theme,
     css`
-      :host { block-size: var(--heed-height, auto); max-block-size: var(--heed-height, 720px); overflow: auto; }
+      :host { block-size: var(--heed-height, auto); overflow: auto; }
     `,
   ];
 }

@@ -15,7 +15,7 @@ const white = COLORS.map(
 
 /** What holds on paper, and as soon as it is about to be printed. */
 export const paper = css`
-:host, :host([theme]) { color-scheme: light; ${unsafeCSS(white)} block-size: auto; max-block-size: none; background: #ffffff; container-type: normal; break-inside: avoid; }
+:host, :host([theme]) { color-scheme: light; ${unsafeCSS(white)} block-size: auto; background: #ffffff; container-type: normal; break-inside: avoid; }
 * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .root, .root.without-side, .root.without-heads, .root.alone { padding: 0; display: block; block-size: auto; inline-size: ${SHEET}px; max-inline-size: 100%; overflow: visible; }
 .masthead, .left, .side, .status, .line, .toolbar, .minimap, .preview, .mark.pointed, .mark.band, dialog, .ghost { display: none; }

@@ -206,7 +206,7 @@ describe("the other views", () => {
     const sum = edges.reduce((total, edge) => total + Number(edge[4]), 0) / 12;
     const { caption, svg } = await renderFigure(store, { view: "lines", top: 2 });
     expect(caption).toContain(
-      `the 2 strongest keys of each query: 23 of 78 edges, ${Math.round(100 * sum)}\u202f% of the mass`,
+      `the 2 strongest keys of each query: 23 of 78 links, ${Math.round(100 * sum)}\u202f% of all attention`,
     );
     expect(svg.match(/<path d="M[\d.]+ [\d.]+C/g)?.length).toBe(23);
     const mass = await figureTable(store, { view: "lines", keep: "mass", mass: 0.9 });

@@ -30,9 +30,16 @@ export function rowView(ui: Ui): TemplateResult {
       ${lines(ui, ledger, { formulas: true, scale: scaleField(ui) })}
       ${scored ? nothing : html`<p class="quiet">The file has weights alone. With q and k, this page would show how they are computed.</p>`}
     </section></div>
-    <div><section role="group" aria-label="The row">${wholeRow(ui)}</section>
-    ${scored ? products(ui, ledger) : nothing}
-    ${block.has.values ? outputView(ui, ledger) : nothing}</div>
+    <div>${
+      // Alone on somebody's page it takes the room of a figure: what is further from the number is folded.
+      session.fixed.view === "row"
+        ? html`${scored ? products(ui, ledger) : nothing}
+      <details><summary>The whole row</summary><section role="group" aria-label="The row">${wholeRow(ui)}</section></details>
+      ${block.has.values ? html`<details><summary>What it adds to the output</summary>${outputView(ui, ledger)}</details>` : nothing}`
+        : html`<section role="group" aria-label="The row">${wholeRow(ui)}</section>
+      ${scored ? products(ui, ledger) : nothing}
+      ${block.has.values ? outputView(ui, ledger) : nothing}`
+    }</div>
   </div>`;
 }
 
