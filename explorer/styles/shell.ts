@@ -283,6 +283,7 @@ thead th.num { font-family: inherit; font-size: 11px; }
 .rowview section + section { margin-block-start: 24px; }
 .rowview h2 { margin-block: 16px 8px; }
 .rowview section > :first-child { margin-block-start: 0; }
+details > summary { padding-block: 4px; cursor: pointer; }
 .formulas { gap: 8px; }
 .formulas li { padding-block-end: 8px; border-block-end: 1px solid var(--line); grid-template-columns: 120px 1fr 84px; gap: 2px 12px; }
 .formulas .num { text-align: end; }

@@ -308,7 +308,7 @@ describe("a figure", () => {
     expect(digest).toMatchInlineSnapshot(`
       {
         "atlas": "65b62dae63493ee9",
-        "lines": "518bd86ce0e23281",
+        "lines": "1e69bb898e31bf02",
         "matrix": "2a08558087bc2733",
         "row": "7223bee038890bf3",
         "text": "4dabd4566742db8f",
