@@ -10,8 +10,13 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import * as heed from "heed";
+import * as nn from "heed/nn";
+import * as reference from "heed/reference";
+import * as train from "heed/train";
+import * as view from "heed/view";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FIGURES, PLANS } from "../tools/pictures.mjs";
+import { PLOTS } from "../tools/plots.mjs";
 import { heed as command } from "./platforms/cli.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -137,6 +142,23 @@ describe("README.md", () => {
 });
 
 describe("the pictures", () => {
+  it.each([...PLOTS])("docs/images/%s is what heed's plots draw", async (name, plot) => {
+    expect(await plot({ heed, reference, nn, train, view })).toBe(read(`docs/images/${name}`));
+  });
+
+  it("every chapter has one that heed made, and every picture is shown", () => {
+    const made = new Set([...FIGURES.keys(), ...PLANS.keys(), ...PLOTS.keys(), "explorer.png"]);
+    const shown = new Set<string>();
+    for (const page of [...chapters, "docs/layers.md", "README.md"]) {
+      const images = [...read(page).matchAll(/!\[[^\]]+\]\((?:docs\/)?images\/([\w.-]+)\)/g)].map(
+        ([, name]) => name,
+      );
+      expect(images.filter((name) => made.has(name)).length, page).toBeGreaterThan(0);
+      for (const name of images) shown.add(name);
+    }
+    expect([...made].filter((name) => !shown.has(name))).toEqual([]);
+  });
+
   it.each([...FIGURES])("docs/images/%s is what heed figure draws", async (name, args) => {
     const made = join(folder, name);
     const at = (arg: string) => (arg.startsWith("models/") ? join(root, arg) : arg);

@@ -8,16 +8,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
+import { PLOTS } from "./plots.mjs";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
 const CAT = "models/captures/tired-cat.safetensors";
+const BANK = "models/captures/river-bank.safetensors";
 /** The head in which "it" attends to "cat", and that cell. */
 const IT_CAT = ["--layer", "5", "--head", "11", "--query", "8", "--key", "2", "--no-caption"];
 
 /** Figures by file name: the arguments of `heed figure`. */
 export const FIGURES = new Map([
   ["cat-lines.svg", [CAT, "--view", "lines", ...IT_CAT]],
+  ["cat-text.svg", [CAT, "--view", "text", "--layer", "5", "--head", "11", "--query", "8", "--no-caption"]],
+  [
+    "bank-row.svg",
+    [BANK, "--view", "row", "--layer", "1", "--head", "8", "--query", "5", "--key", "6", "--no-caption"],
+  ],
+  ["bank-heads.svg", [BANK, "--view", "atlas", "--width", "170", "--no-caption"]],
   ["cat-matrix.svg", [CAT, "--view", "matrix", ...IT_CAT]],
 ]);
 
@@ -125,7 +133,16 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   mkdirSync(at("docs/images"), { recursive: true });
   for (const [name, args] of FIGURES) heed(["figure", ...args, "-o", at(`docs/images/${name}`)]);
   for (const [name, args] of PLANS) heed(["explain", ...args, "-o", at(`docs/images/${name}`)]);
-  say(`${FIGURES.size + PLANS.size} figures`);
+  const door = (/** @type {string} */ path) => import(pathToFileURL(at(`dist/${path}index.js`)).href);
+  const doors = {
+    heed: await door(""),
+    reference: await door("reference/"),
+    nn: await door("nn/"),
+    train: await door("train/"),
+    view: await door("view/"),
+  };
+  for (const [name, plot] of PLOTS) writeFileSync(at(`docs/images/${name}`), await plot(doors));
+  say(`${FIGURES.size + PLANS.size + PLOTS.size} figures`);
   const picture = await screenshot();
   if (picture) writeFileSync(at("docs/images/explorer.png"), picture);
   else say(`explorer.png is left as it is: ${NO_CHROMIUM}`);
