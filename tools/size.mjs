@@ -44,7 +44,7 @@ export const LIMITS = {
   "heed/models: tokenizer.json": 18_000,
   "heed/models": 128_000,
   "heed/view": 92_000,
-  "heed/train": 108_500,
+  "heed/train": 110_000,
   "heed/cluster": 80_000,
   "the explorer's page: to the first paint": 30_000,
   "attention-view: the element, lit and its worker": 45_000,

@@ -140,7 +140,7 @@ function listed(list: readonly string[]): string {
 }
 
 /** Numbers of a matrix that are read at a time into its packed form. */
-const SLICE = 2 ** 22;
+const SLICE = 2 ** 20;
 
 /**
  * Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Matrices that products read, `output` among them, are
