@@ -1,6 +1,6 @@
 /**
  * A matrix product with its shapes checked once: C[M, N] = A[M, K]·B[K, N] for each of `batch` entries. What comes out
- * says where each element of A and B lies and where C goes; inside, code trusts it.
+ * says where each element of A and B is stored and where C is written; inside, code trusts it.
  */
 
 import { resultArray } from "../core/arena.ts";

@@ -31,7 +31,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.stderr.write(`heed: cannot write to stdout: ${error.message}\n`);
   process.exit(EXIT.failed);
 });
-// Nothing is left to tell an error to.
+// No stream is left to report an error on.
 process.stderr.on("error", () => {});
 
 /** The first signal asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first, and training saves itself. */

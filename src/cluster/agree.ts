@@ -1,22 +1,22 @@
 /**
- * Do all ranks ask for the same thing? Ranks that run other versions, plans, options or dtypes would compute rubbish or wait
- * for each other forever. So every collective call begins with a digest of what each rank is about to do; where one
- * differs, or a rank's own arguments are wrong, every rank throws, before any work.
+ * Checks that all ranks make the same call. Ranks with different versions, plans, options or dtypes would compute wrong
+ * results or wait for each other forever. So every collective call begins with a digest of each rank's arguments; where one
+ * differs, or a rank's own arguments are wrong, every rank throws before any work.
  */
 import { HeedError, OptionError } from "../core/errors.ts";
 import { type Expression, tablesOf, textOf } from "../masks/expression/expr.ts";
 import type { Communicator } from "./communicator.ts";
 
-/** Errors that every rank knows of: of this rank's own making, of another rank's, or of all. */
+/** Errors that every rank knows: caused by this rank, by another rank, or by all. */
 const AGREED = new WeakMap<object, "own" | "elsewhere" | "all">();
 
-/** Notes that every rank throws this error, or one that says the same. */
+/** Marks an error that every rank throws, in the same or other words. */
 export function agreed<E extends Error>(error: E, where: "own" | "elsewhere" | "all" = "all"): E {
   AGREED.set(error, where);
   return error;
 }
 
-/** True where every rank knows of the error, so that ranks may end together; `where`: and it is another rank's or all ranks'. */
+/** True where every rank knows the error, so that ranks may end together; with `where`, only where another rank or all caused it. */
 export function isAgreed(error: unknown, where?: "elsewhere"): boolean {
   const known = typeof error === "object" && error !== null ? AGREED.get(error) : undefined;
   return known !== undefined && (where === undefined || known !== "own");

@@ -90,7 +90,7 @@ export function partBytes(
   if (parts.length !== comm.size || parts[comm.rank] !== mine.byteLength || total !== into.byteLength)
     throw new OptionError(
       "gather-bytes",
-      `allGather: rank ${comm.rank} of ${comm.size} has ${mine.byteLength} bytes and room for ${into.byteLength}, but the parts are ${parts.join(" + ")} = ${total} bytes`,
+      `allGather: rank ${comm.rank} of ${comm.size} has ${mine.byteLength} bytes and a buffer of ${into.byteLength}, but the parts are ${parts.join(" + ")} = ${total} bytes`,
       { rank: comm.rank, bytes: parts },
     );
   return parts;

@@ -1,11 +1,11 @@
 /**
- * Gradients of attention over a sequence that ranks hold in parts. The backward pass needs of the whole softmax only the
- * output and the log-sum-exp of its rows, and both are known: gradients over a shard of the keys, with the output and lse
- * of the whole, add up to the gradients of the whole.
+ * Gradients of attention over a sequence that is sharded over ranks. From the global softmax the backward pass needs only the
+ * output and the log-sum-exp of its rows, and both are known: gradients over shards of the keys, with the global output and
+ * lse, add up to the global gradients.
  *
  *   gather    keys and values are collected; each rank computes all that its queries contribute, and sends the gradients of
  *             keys and values to the ranks that hold those
- *   ring      keys and values travel, and the sums of their gradients travel one step behind them until they are home
+ *   ring      keys and values travel, and the sums of their gradients follow one step later, back to their owners
  *   resident  queries, outputs and gradients of outputs are collected; each rank computes all that its keys receive, and
  *             sends the gradients of queries back
  */
@@ -57,7 +57,7 @@ export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" |
  */
 export type ContextGradients = AttentionGradients;
 
-/** A backward call: the forward call, and what came back from it. */
+/** A backward call: the forward call, and its results. */
 interface BackwardCall extends ContextCall {
   readonly dOutput: Tensor;
   readonly state: State;

@@ -64,11 +64,11 @@ export interface ContextCall {
   readonly plan: ShardPlan;
   readonly via: Exclude<Via, "auto">;
   readonly replicated: boolean;
-  /** [..., Hq, n, dk], widened to float32 where 16 bits came. */
+  /** [..., Hq, n, dk], widened to float32 where the input has 16 bits. */
   readonly query: Tensor;
   readonly key: Tensor;
   readonly value: Tensor;
-  /** dtype and kind of the query as it came: the output's. */
+  /** dtype and array class of the caller's query, which the output gets too. */
   readonly queryLike: Tensor;
   readonly layout: "bhsd" | "bshd";
   /** Positions of this rank's queries. */
@@ -221,7 +221,7 @@ const range = (n: number): Int32Array => Int32Array.from({ length: n }, (_, at) 
 export const ownRows = ({ replicated, plan, comm, positions }: ContextCall): Local =>
   replicated ? { positions } : { ranges: plan.ranges(comm.rank), positions };
 
-/** The output in the dtype and layout that the query came in. */
+/** The output in the dtype and layout of the caller's query. */
 function narrowState({ queryLike, layout }: ContextCall, state: State): State {
   const output = likeInput(state.output, queryLike);
   return { output: layout === "bshd" ? transposed(output, -3, -2).dense() : output, lse: state.lse };

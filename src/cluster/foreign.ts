@@ -1,7 +1,7 @@
 /**
  * Calling C functions from JavaScript: the package koffi, or `node:ffi` where the runtime has it (Node 26.10 and later; from
  * 26.1 on with `--experimental-ffi`). Both call a function on this thread, or on another one while this thread computes.
- * What the functions are is not this file's business: `binding.ts` knows MPI.
+ * `binding.ts` knows which functions MPI has.
  */
 import { UnsupportedError } from "../core/errors.ts";
 import { loadNodeFfi } from "./node-ffi.ts";

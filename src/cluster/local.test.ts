@@ -70,7 +70,7 @@ describe("localCluster", () => {
       });
   });
 
-  it("broadcast brings the numbers of any rank to all", async () => {
+  it("broadcast copies the numbers of any rank to all", async () => {
     for (const size of [1, 2, 3, 5, 8])
       for (const root of [0, size - 1]) {
         const got = await localCluster(size, async (comm) => {
@@ -92,7 +92,7 @@ describe("localCluster", () => {
     expect(got).toEqual(new Array(4).fill("111333334"));
     await expect(
       localCluster(2, (comm) => comm.allGather(new Uint8Array(2), new Uint8Array(3))),
-    ).rejects.toThrow(/room for 3, but the parts are 2 \+ 2 = 4 bytes/);
+    ).rejects.toThrow(/a buffer of 3, but the parts are 2 \+ 2 = 4 bytes/);
   });
 
   it("a message of another length than expected is an error on both ranks that names both lengths", async () => {

@@ -1,9 +1,9 @@
 /**
- * The cluster engine over MPI. Every operation is one blocking MPI call on another thread, so that computing goes on while
+ * The cluster engine over MPI. Every operation is one blocking MPI call on another thread, so that computing continues while
  * data moves: Open MPI moves large messages only while some thread is inside MPI. Operations of a rank run one after the
  * other, in the order of their calls.
  *
- * A job whose ranks have lost each other must end, not hang: an operation that does not end within the time limit, and an
+ * A job that has lost a rank must end, not hang: an operation that does not end within the time limit, and an
  * error that nobody catches, end the job on every rank (`MPI_Abort`) with a message that says rank, operation and bytes.
  */
 import { HeedError } from "../core/errors.ts";

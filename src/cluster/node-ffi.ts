@@ -1,6 +1,6 @@
 /**
  * C functions through `node:ffi`, which is part of Node from 26.1 on (experimental; on by default from 26.10 on). It calls
- * on the thread that asks only, so a call on another thread is made by a worker, `ffi-worker.js`: this thread sends it
+ * on the thread that asks only, so the worker `ffi-worker.js` makes the calls on another thread: this thread sends it
  * addresses, and keeps the arrays reachable until the answer.
  */
 import type { ForeignInterface, ForeignLibrary, Parameter } from "./foreign.ts";

@@ -243,7 +243,7 @@ const zigzag = (length: number, ranks: number): PositionRange[][] => {
   });
 };
 
-/** Blocks to ranks: the most expensive first, each to the rank with the least work that still has room for one. */
+/** Blocks to ranks: the most expensive first, each to the rank with the least work that is not full. */
 function dealt(
   length: number,
   ranks: number,
@@ -262,7 +262,7 @@ function dealt(
     let best: (typeof shares)[number] | undefined;
     for (const share of shares)
       if (share.ranges.length < capacity && (best === undefined || share.cost < best.cost)) best = share;
-    if (best === undefined) throw new RangeError("shardSequence: no rank has room for a block");
+    if (best === undefined) throw new RangeError("shardSequence: all ranks are full");
     best.ranges.push(blocks[n].range);
     best.cost += blocks[n].cost;
   }

@@ -33,9 +33,9 @@ export const WASM_HEADERS: Readonly<Record<string, string>> = {
 /** What is looked at of a request. */
 export interface Asked {
   readonly method: string;
-  /** The request target as it came. */
+  /** The request target as received. */
   readonly target: string;
-  /** Every value of each header that came, by its name in lower case. */
+  /** Every value of each received header, by its name in lower case. */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
 }
 

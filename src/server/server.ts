@@ -64,7 +64,7 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Bytes of a user's file that are held at once. */
+/** Bytes of a user's file that are in memory at once. */
 const PIECE = 2 ** 20;
 const MAX_HEADER = 16 * 1024;
 /** Runs of the page's own texts that are kept. */

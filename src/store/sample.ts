@@ -177,7 +177,7 @@ function directionsOf(tokens: readonly string[], seed: number): Float64Array[] {
     const found = known.get(token);
     if (found) return found;
     const direction = Float64Array.from(randoms(TOKEN, seed * 131 + 17 * known.size + 5));
-    // Gram–Schmidt against the ones before, as long as there is room.
+    // Gram–Schmidt against the ones before, while dimensions are left.
     for (const other of made.slice(0, TOKEN - 1)) {
       const shared = direction.reduce((sum, x, e) => sum + x * other[e], 0);
       for (let e = 0; e < TOKEN; e++) direction[e] -= shared * other[e];

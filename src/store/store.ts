@@ -23,7 +23,7 @@ const SIZE = 128;
 const SIZES = 4;
 /** Weights that are given at once as a matrix: 2,048 × 2,048, 32 MiB. */
 const MATRIX = 2 ** 22;
-/** What is not on screen waits behind this many heads that are. */
+/** Priority offset of what is not on screen: this many visible heads come first. */
 const LATER = 1e6;
 
 /** Builds a store over a source. */

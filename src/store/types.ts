@@ -1,5 +1,5 @@
 /**
- * The words of the store: what stands between a file of queries and keys (or weights) and the code that draws them. A store
+ * Types of the store, which connects a file of queries and keys (or weights) to the code that draws them. A store
  * never holds a matrix of weights: it keeps q, k and one log-sum-exp a row, and computes rows, tiles and overviews when
  * they are asked for. What these words mean is decided in the files beside this one.
  */
@@ -34,7 +34,7 @@ export interface Block {
   /** Languages of the tokens, where the file names them: BCP 47 tags such as `ar`. */
   readonly queryLang?: string;
   readonly keyLang?: string;
-  /** Query i stands at position i + queryOffset of the keys. */
+  /** Query i is at position i + queryOffset of the keys. */
   readonly queryOffset: number;
   readonly segments: readonly Segment[];
   /** Which tokens are markers such as [CLS], <s>, padding: [Nq] and [Nk]. */
@@ -217,7 +217,7 @@ export interface Link {
   readonly strongest: { readonly key: number; readonly weight: number; readonly even: number } | undefined;
 }
 
-/** How a question is asked: it can be given up, and tells how far it is. */
+/** Options of a request: it can be canceled, and it reports its progress. */
 export interface Asking {
   readonly signal?: AbortSignal;
   /** Share done, 0 to 1; a pass hands over the overview so far. */
@@ -231,7 +231,7 @@ export interface Edits {
   readonly scale?: number;
 }
 
-/** What is wrong or noteworthy in a file, as a sentence that names the tensor, what was expected, what came and what to do. */
+/** What is wrong or noteworthy in a file, as a sentence that names the tensor, what was expected, what was found and what to do. */
 export interface LoadProblem {
   /** `error`: left out; `warning`: shown all the same; `note`: good to know. */
   readonly severity: "error" | "warning" | "note";
@@ -279,7 +279,7 @@ export interface HeadStore {
   readonly report: LoadReport;
   /** True where the numbers of the head are in memory. */
   ready(ref: HeadRef): boolean;
-  /** Brings them into memory. */
+  /** Loads them into memory. */
   load(ref: HeadRef): Promise<void>;
 
   /** One row, [Nk]. NaN and infinities stay; masked cells are −∞ at stage `masked`, 0 at `weights` and `contribution`. */

@@ -80,7 +80,7 @@ export function levelOf(place: number): number {
   return place > 0 ? Math.round(255 * Math.min(1, place)) : 0;
 }
 
-/** Where a weight stands on the scale. */
+/** Where a weight is on the scale. */
 export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
   const clipped = weight > 0 ? Math.min(1, weight) : 0;
   return transfer === "sqrt" ? Math.sqrt(clipped) : clipped;

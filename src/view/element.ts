@@ -1,5 +1,5 @@
 /**
- * The words of <attention-view>: what it shows as one plain value, what it opens, what it tells, what it does. Types only; the
+ * Types of <attention-view>: what it shows as one plain value, what it opens, its events, its methods. Types only; the
  * element is explorer/, the built module `heed/attention-view`. A page needs no other types to use it.
  */
 
@@ -36,7 +36,7 @@ export type Edit =
 
 /**
  * What a page of the explorer shows: everything that changes the picture. One cursor (block, layer, head, query, key) is the
- * single selection that all views share; a held cell stays while the cursor previews others.
+ * single selection that all views share; a pinned cell stays while the cursor previews others.
  */
 export interface State extends HeadName {
   /** Which of the element's sources is shown, by index. */
@@ -62,7 +62,7 @@ export interface State extends HeadName {
   readonly stage: Stage;
   /** How a weight becomes a place on the color scale. */
   readonly transfer: "sqrt" | "linear" | "log";
-  /** What full color stands for: 1 itself, or the largest value of the head or of each row. */
+  /** The value that full color means: 1 itself, or the largest value of the head or of each row. */
   readonly domain: "absolute" | "head" | "row";
   readonly ramp: "plum" | "cividis" | "grey";
   /** Coarse pictures keep the largest value of what they merge, or its mean. */
@@ -93,7 +93,7 @@ export interface State extends HeadName {
   /** null: the whole picture fits. */
   readonly camera: Camera | null;
   readonly modelCamera: Camera | null;
-  /** Values printed in cells that have room. */
+  /** Values printed in cells that are large enough. */
   readonly values: boolean;
   /** Lines keep the strongest `top` keys a row, or as many as hold `mass` of it. */
   readonly keep: "top" | "mass";
@@ -127,7 +127,7 @@ export type AttentionSource =
   | { readonly name: string; readonly src: string }
   | { readonly name: string; readonly data: Openable };
 
-/** What the element tells, by the name of the event; all of it in `detail`, plain values. Events bubble. */
+/** What the element reports, by the name of the event; all of it in `detail`, plain values. Events bubble. */
 export interface AttentionViewEvents {
   readonly cursorchange: CustomEvent<Pick<State, "block" | "layer" | "head" | "query" | "key">>;
   readonly pin: CustomEvent<Pick<State, "held" | "pins">>;
@@ -164,7 +164,7 @@ export interface AttentionViewElement extends HTMLElement {
   pick(): void;
   /** Several files or texts, shown one at a time; `state.text` says which. */
   sources: readonly AttentionSource[];
-  /** Opened as soon as it is set; `open` tells when it is there. */
+  /** Opened as soon as it is set; the event `open` reports when it is loaded. */
   set data(given: Openable | undefined);
   /** What is shown; setting parts of it changes those. */
   get state(): State;

@@ -1,5 +1,5 @@
 /**
- * `heed bench`: a short measurement of the engine on this machine. Every variant (level × threads) is first held
+ * `heed bench`: a short measurement of the engine on this machine. Every variant (level × threads) is first checked
  * against the formula in float64, then all of them take turns, so that what slows the machine down slows each alike;
  * medians are reported. The long table with peers is `bench/` in the repository.
  */

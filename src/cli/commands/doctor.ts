@@ -1,6 +1,6 @@
 /**
  * `heed doctor`: what this machine can do. Nothing is taken from version numbers where it can be tried: every SIMD
- * level runs a small call whose rows are held against the formula in float64, a thread is started, shared memory
+ * level runs a small call whose rows are compared with the formula in float64, a thread is started, shared memory
  * reserved.
  */
 import * as os from "node:os";

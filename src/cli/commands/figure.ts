@@ -84,7 +84,7 @@ export const command: Command = {
     rows: "N,N  text: several tokens instead of --query",
     direction: "WAY  text: from (what they give, the default) or to (what they get)",
     aggregate: "HOW  text: several joined by mean (default), sum or max",
-    values: "print the numbers in cells that have room",
+    values: "print the numbers in cells that are large enough",
     "every-cell":
       "a pixel a cell for long heads (default: joined to 600 pixels an inch by the largest value)",
     width: "MM  millimetres: 85 one column (default), 170 two",
@@ -165,7 +165,7 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
     const { pdf, missing } = await figure.pdf();
     if (missing.length > 0)
       io.stderr.write(
-        `warning: PDF's standard fonts have no ${missing.slice(0, 12).join(" ")}${missing.length > 12 ? " …" : ""}; a question mark stands for each. Write SVG to keep them\n`,
+        `warning: PDF's standard fonts have no ${missing.slice(0, 12).join(" ")}${missing.length > 12 ? " …" : ""}; each is a question mark. Write SVG to keep them\n`,
       );
     file = pdf;
   }

@@ -15,7 +15,7 @@ import {
   valueLines,
 } from "../support/value-lines.ts";
 
-/** Bytes of a lazily read tensor that are held at once. */
+/** Bytes of a lazily read tensor that are in memory at once. */
 const PIECE = 2 ** 24;
 
 /** Statistics of one tensor, read in pieces where the file allows; undefined for 8-bit floats. */

@@ -1,6 +1,6 @@
 /**
  * `heed train TEXT …`: a small language model from text files. Learns a tokeniser, counts the n-gram baselines, trains with
- * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and tells what happens;
+ * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and reports progress;
  * the work is in train/.
  */
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
@@ -72,7 +72,7 @@ export const command: Command = {
     dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
     resume:
       "go on from the checkpoint in DIR, with the texts and settings it began with; --steps may be another",
-    json: "what came out as a JSON object",
+    json: "the result as a JSON object",
     ...ENGINE_HELP,
   },
   notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
@@ -98,7 +98,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     values["evaluate-every"] === undefined
       ? undefined
       : integer("evaluate-every", values["evaluate-every"], 1);
-  readSettings(values); // a wrong option is told before anything starts
+  readSettings(values); // a wrong option is an error before anything starts
   return withRanks(io, async (own, comm) => {
     const asked = readSettings(comm ? inPieces(values, comm.size) : values);
     const lock = { release: async () => {} };
@@ -352,7 +352,7 @@ async function tokeniserOf(
   }
 }
 
-/** Tells how a run goes: a bar on a terminal, a line for each held-out loss. */
+/** Reports the progress of a run: a bar on a terminal, a line for each held-out loss. */
 class Report {
   /** Tokens a second since the first step of this process. */
   tokensPerSecond = 0;

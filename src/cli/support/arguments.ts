@@ -1,6 +1,6 @@
 /**
  * Arguments against a command's options. `node:util` parseArgs splits them into tokens; this file decides what they
- * mean, so that mistakes are told in one voice: unknown options with the nearest known one, missing and superfluous
+ * mean, so that mistakes are reported in one way: unknown options with the nearest known one, missing and superfluous
  * values, options given twice.
  */
 import { parseArgs } from "node:util";
@@ -65,7 +65,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
   return { values, positionals, help };
 }
 
-/** The word that stands for an option's value: `FILE` of `FILE  write the result there`. */
+/** The placeholder of an option's value: `FILE` of `FILE  write the result there`. */
 export function wordOf(command: Command, option: string): string {
   const [word, rest] = (command.help[option] ?? "").split("  ", 2);
   return rest === undefined ? "VALUE" : word;

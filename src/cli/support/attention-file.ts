@@ -19,7 +19,7 @@ export const FILE_HELP = {
 } as const;
 
 /** What those commands say of their input. */
-export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, told by its first bytes; - is standard input.`;
+export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, recognized by its first bytes; - is standard input.`;
 
 /** Options of commands that take a file, or a text for a model in its place. */
 export const INPUT_OPTIONS = {

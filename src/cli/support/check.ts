@@ -1,5 +1,5 @@
 /**
- * A result held against the formula in float64, row by row, over a few rows spread through the problem. An error
+ * A result compared with the formula in float64, row by row, over a few rows spread through the problem. An error
  * counts in units of the scale-free bound for float32 sums: |Δo| ≤ (δ + (Nk + 16)·u)·Σ_j p_j·|v_j|, with
  * δ = 2·(dk + 3)·u·scale·max_j Σ_c |q_c·k_jc| + 16·u·max_j |s_j|, u = 2⁻²⁴ (2⁻⁵³ for float64), plus half a step of
  * a 16-bit output. An error above 1 is a wrong result.

@@ -31,7 +31,7 @@ export interface Job {
   readonly weights?: true | { readonly heads?: readonly number[]; readonly rows?: readonly number[] };
 }
 
-/** What came out, and how. */
+/** The result, and how it was computed. */
 export interface Done extends AttentionResult {
   readonly plan: Plan;
   /** Calls of `scaledDotProductAttention` it took. */

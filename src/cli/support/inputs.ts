@@ -25,7 +25,7 @@ export const INPUT_HELP = {
   ...MEMORY_HELP,
 } as const;
 
-/** The three operands, and the file they came from where it was one. */
+/** The three operands, and the file they were read from, where it was one. */
 export interface Inputs {
   readonly query: Tensor;
   readonly key: Tensor;

@@ -2,9 +2,9 @@
 import type { Io } from "./command.ts";
 import { secondsText } from "./terminal.ts";
 
-/** A bar that is told the share done. */
+/** A bar that shows the share done. */
 export interface Progress {
-  /** `note` stands behind the bar. */
+  /** `note` is printed after the bar. */
   update(share: number, note?: string): void;
   end(): void;
 }

@@ -126,7 +126,7 @@ def looks_back(recipe):
 
 
 def name(stack, recipe, blocks):
-    """A name for a new block: self, enc, dec, cross, with what tells it from others of its stack."""
+    """A name for a new block: self, enc, dec, cross, with what distinguishes it from others of its stack."""
     window = recipe["mask"].get("window") if isinstance(recipe["mask"], dict) else None
     wanted = stack if window is None else f"{stack}-window{window}"
     taken = {block["name"] for block in blocks.values()}

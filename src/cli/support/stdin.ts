@@ -2,7 +2,7 @@
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { type Io, type StandardInput, UsageError } from "./command.ts";
 
-/** What stands for standard input on a command line. A file of that name is `./-`. */
+/** The argument that means standard input on a command line. A file of that name is `./-`. */
 export const STDIN = "-";
 
 /** Those that were read already. */

@@ -18,7 +18,7 @@ export function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
-/** The known name that `word` most likely stands for, or undefined where none is near. */
+/** The known name that `word` most likely means, or undefined where none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const typed = word.toLowerCase();
   const near = known

@@ -245,7 +245,7 @@ export function readKept(path: string, text: string): Kept {
   try {
     kept = JSON.parse(text);
   } catch {
-    // Told below, as for JSON of another kind.
+    // Reported below, as for JSON of another kind.
   }
   const settings = kept?.settings as Record<string, unknown> | undefined;
   const whole =

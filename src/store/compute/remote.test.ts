@@ -277,7 +277,7 @@ describe("questions", () => {
     });
     const error = errorOf((await answer).error);
     expect(error).toBeInstanceOf(HeedError);
-    expect(error.message).toMatch(/head none was asked about before it came/);
+    expect(error.message).toMatch(/head none was requested before it was sent/);
     expect(errorOf(failureOf(new OptionError("x", "y")))).toBeInstanceOf(OptionError);
     expect(failureOf("text")).toEqual({ name: "Error", message: "text", code: "worker" });
   });

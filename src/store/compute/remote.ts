@@ -37,7 +37,7 @@ export interface RemoteOptions {
   readonly held?: number;
 }
 
-/** Computes in the workers behind `ports`, each of which runs `serveStore`. */
+/** Computes in the workers at the other ends of `ports`, each of which runs `serveStore`. */
 export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {}): Compute {
   const { held: capacity = HELD } = options;
   let nextId = 1;
@@ -89,7 +89,7 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
     return holder ?? alive.sort((a, b) => a.pending.size - b.pending.size)[0];
   };
 
-  /** Makes room in a worker: heads nothing is asked about any more, the oldest first. */
+  /** Frees memory of a worker: drops heads without open requests, the oldest first. */
   const trim = (worker: Worker) => {
     let bytes = 0;
     for (const size of worker.heads.values()) bytes += size;

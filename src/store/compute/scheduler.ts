@@ -61,7 +61,7 @@ export class Runner {
     return at >= 0;
   }
 
-  /** Asks for a slice behind whatever the thread has to do: a message to oneself comes sooner than a timer. */
+  /** Schedules a slice after the thread's other work: a message to oneself arrives sooner than a timer. */
   private wake(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -103,7 +103,7 @@ export class Runner {
     else this.sleep();
   }
 
-  /** The most urgent job; of equals the one that came first. */
+  /** The most urgent job; of equals, the oldest. */
   private next(): Running<unknown> | undefined {
     let [best, least] = [undefined as Running<unknown> | undefined, Infinity];
     for (const job of this.jobs) {

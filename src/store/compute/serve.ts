@@ -24,7 +24,7 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
     const { id, key, ask, urgency, progress } = message;
     try {
       const subject = subjects.get(key);
-      if (!subject) throw new HeedError("head", `serveStore: head ${key} was asked about before it came`);
+      if (!subject) throw new HeedError("head", `serveStore: head ${key} was requested before it was sent`);
       urgencies.set(id, urgency);
       const { result, cancel } = runner.add({
         work: () => workOn(subject, ask, kernel),

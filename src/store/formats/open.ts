@@ -1,6 +1,6 @@
 /**
- * Opening a file of attention, whatever it is: told by its first bytes, not by its name. Bundles are read by byte range;
- * the others whole. What can run code (pickles) is never read; what does not fit is told in the load report.
+ * Opening a file of attention of any format, recognized by its first bytes, not by its name. Bundles are read by byte range;
+ * the others in full. What can run code (pickles) is never read; the load report lists what does not fit.
  */
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
@@ -145,7 +145,7 @@ async function tensorsOf(
   return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems, maxBytes);
 }
 
-/** Tokens that came beside the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */
+/** Tokens given with the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */
 function givenTokens(tokens: readonly string[] | string | undefined): {
   readonly tokens?: readonly string[];
   readonly lang?: unknown;

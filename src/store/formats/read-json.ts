@@ -93,7 +93,7 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
     else unknown(name, value);
   };
   const speak = (name: string, lang: JsonValue | undefined) => {
-    // Read, and where it is none, told, with the rest of the metadata.
+    // Read, or reported as invalid, with the rest of the metadata.
     if (lang !== undefined && lang !== null)
       out.metadata.set(name, typeof lang === "string" ? lang : formatValue(lang));
   };

@@ -20,7 +20,7 @@ export async function readNumpy(
   problems: Problems,
   maxBytes: number,
 ): Promise<Bag> {
-  // The archive itself is held as well; it is no larger than what it inflates to, but for its directory.
+  // The archive itself is in memory as well; it is no larger than what it inflates to, but for its directory.
   checkSize("openStore", name, source.size, maxBytes, ADVICE);
   const bytes = await source.read(0, source.size);
   if (format === "npy") return arrayBag(new Map([["attn", readNpy(bytes, { maxBytes })]]), tokens, problems);

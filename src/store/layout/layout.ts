@@ -1,6 +1,6 @@
 /**
  * From named tensors to blocks: which layers there are, whether their shapes agree, whose tokens they are, what their
- * recipes need. What does not fit is left out, with a sentence that names the tensor, what was expected, what came and
+ * recipes need. What does not fit is left out, with a sentence that names the tensor, what was expected, what was found and
  * what to do; what fits is shown.
  */
 

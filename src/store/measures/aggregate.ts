@@ -1,6 +1,6 @@
 /**
  * What is done with rows once they are there: several queries taken together, keys hidden, pieces joined to words, the
- * few keys that matter picked out. Pure functions over numbers; NaN stays NaN, and what is left out is always told.
+ * few keys that matter picked out. Pure functions over numbers; NaN stays NaN, and what is left out is always reported.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 

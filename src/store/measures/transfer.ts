@@ -29,7 +29,7 @@ export function signedCodeOf(value: number, domain: number): number {
   return 128 + Math.round(127 * Math.max(-1, Math.min(1, place)));
 }
 
-/** The middle of the values a code stands for: what a legend writes beside its color. */
+/** The midpoint of the values that a code represents: a legend's label for its color. */
 export function valueOfCode(code: number, transfer: TileTransfer, domain: number): number {
   const place = code / 255;
   if (transfer === "linear") return domain * place;

@@ -1,6 +1,6 @@
 /**
  * How scores were made, as data: what a file must say so that its weights can be computed again from q and k. Positions
- * count as in heed: query i stands at i + queryOffset, key j at j; true means attend. A field nobody here knows is an
+ * count as in heed: query i is at position i + queryOffset, key j at j; true means attend. A field nobody here knows is an
  * error that names it: weights computed by half of a recipe would be wrong silently.
  */
 import { FormatError, formatValue } from "../../core/errors.ts";

@@ -3,7 +3,7 @@
  *
  * Widths follow Unicode's East Asian Width (UAX #11): wide and fullwidth characters and emoji take two columns,
  * combining marks none. Control characters and marks that change the direction of writing never reach a terminal or a
- * file: a token must not be able to move the cursor or to reorder what stands beside it.
+ * file: a token must not be able to move the cursor or to reorder the text beside it.
  */
 
 /**

@@ -1,9 +1,9 @@
 /**
  * What tokens are called on screen: white space, control and direction marks made visible (␣ ⏎ ⇥, which common fonts have), nothing left that
- * could reorder or hide what stands beside it, and nothing cut away but by an ellipsis. Tokens only ever become text.
+ * could reorder or hide the text beside it, and an ellipsis marks whatever is cut. Tokens only ever become text.
  *
  * Byte-level pieces (GPT-2's) write a space as Ġ, a line break as Ċ and a tab as ĉ; SentencePiece writes ▁ and WordPiece
- * marks what continues a word with ##. Which of them a list is, is told from the list.
+ * marks what continues a word with ##. Which of them a list uses is detected from the list.
  */
 import { graphemes } from "./label.ts";
 
@@ -19,7 +19,7 @@ const VISIBLE: Readonly<Record<string, string>> = {
 /** How a list of tokens marks words. */
 export type Pieces = "byte-level" | "sentencepiece" | "spaced" | "wordpiece" | "plain";
 
-/** Told from the marks that most of a list's tokens carry. */
+/** Detected from the marks of most of a list's tokens. */
 export function piecesOf(tokens: readonly string[]): Pieces {
   const share = (mark: RegExp) => tokens.filter((token) => mark.test(token)).length / (tokens.length || 1);
   if (share(/^[ĠĊ]/) > 0.1) return "byte-level";

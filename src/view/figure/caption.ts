@@ -1,5 +1,5 @@
 /**
- * What a figure shows, in words: its title, the line below it (stage, scale, what full color stands for, what is hidden,
+ * What a figure shows, in words: its title, the line below it (stage, scale, what full color means, what is hidden,
  * pooled or joined), the description for those who do not see it, and a LaTeX figure to paste.
  */
 

@@ -38,7 +38,7 @@ export function rampOf({ ramp, theme }: Pick<Figure, "ramp" | "theme">, signed: 
   return theme === "dark" && ramp !== "cividis" ? `${ramp}-dark` : ramp;
 }
 
-/** Draws the cells with their upper left corner at the origin; `seen` collects the marks that came up. */
+/** Draws the cells with their upper left corner at the origin; `seen` collects the marks that were drawn. */
 export function drawCells(
   figure: Figure,
   shown: Shown,

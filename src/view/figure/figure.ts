@@ -32,7 +32,7 @@ export interface DrawnFigure {
   latex(name: string): string;
   /**
    * The figure as a PDF page in the fonts that every reader has (Helvetica, Courier, Symbol). `missing` are characters
-   * that these fonts do not have; a question mark stands for each, and SVG shows them.
+   * that these fonts do not have; each is a question mark, and SVG shows them.
    */
   pdf(): Promise<{ readonly pdf: Uint8Array; readonly missing: readonly string[] }>;
 }

@@ -24,7 +24,7 @@ const LARGEST = 48;
 const FONT = 6.5;
 const LABEL = 62;
 
-/** Draws the matrix at the top of a sheet `width` points wide; `seen` collects the marks that came up. */
+/** Draws the matrix at the top of a sheet `width` points wide; `seen` collects the marks that were drawn. */
 export function drawMatrix(
   figure: Figure,
   shown: Shown,
@@ -46,7 +46,7 @@ export function drawMatrix(
   const over = Math.min(lean / 2, width / 4);
   const cell = Math.min(LARGEST, (width - margin - over) / Math.max(1, keys.length));
   const top = axis + lean * Math.sin(Math.PI / 3) + FONT + 4;
-  // A small matrix stands in the middle of its sheet.
+  // A small matrix is centered on its sheet.
   const left = margin + Math.max(0, (width - margin - over - keys.length * cell) / 2);
   const [across, down] = [keys.length * cell, queries.length * cell];
   const title = { "font-size": FONT, fill: theme.second, "text-anchor": "middle" };
@@ -77,7 +77,7 @@ export function drawMatrix(
   return { svg: lines.filter((line) => line !== "").join("\n"), height: top + down + 4 };
 }
 
-/** Tokens along both edges, thinned out where there is no room, with ticks where they are. */
+/** Tokens along both edges, thinned out where they would overlap, with ticks where they are. */
 function labels(shown: Shown, theme: Theme, cell: number): string[] {
   const lines: string[] = [];
   const step = tickStep((FONT + 1) / cell);
@@ -111,7 +111,7 @@ function tickStep(least: number): number {
   return decade * ([1, 2, 5, 10].find((part) => part * decade >= least - 1e-9) ?? 10);
 }
 
-/** The scale of the colors with its ticks, and what marks mean, of those that came up. */
+/** The scale of the colors with its ticks, and the meaning of the marks that were drawn. */
 export function drawScale(
   figure: Figure,
   shown: Pick<Shown, "signed" | "domain">,

@@ -26,7 +26,7 @@ export interface FigureOptions {
   readonly stage?: Stage;
   /** How weights become colors: `sqrt` by default. Scores are always linear around 0. */
   readonly transfer?: TileTransfer;
-  /** What full color stands for: 1 (or the largest contribution or score) for all heads, or the head's or each row's largest. */
+  /** The value that full color means: 1 (or the largest contribution or score) for all heads, or the head's or each row's largest. */
   readonly domain?: "absolute" | "head" | "row";
   readonly ramp?: "plum" | "cividis" | "grey";
   /** Keys left out, of weights and contributions; `chosen` are those of `hidden`. */
@@ -45,7 +45,7 @@ export interface FigureOptions {
   readonly direction?: "from" | "to";
   readonly rows?: readonly number[];
   readonly aggregate?: "mean" | "sum" | "max";
-  /** `matrix`: numbers in cells that have room. */
+  /** `matrix`: numbers in cells that are large enough. */
   readonly values?: boolean;
   /**
    * `matrix`: a long head is one picture. By default its cells are joined, each pixel the largest of them, to at most 600

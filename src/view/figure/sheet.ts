@@ -92,7 +92,7 @@ export function element(name: string, attributes: Attributes, inside = ""): stri
 
 /** Real text at a place; the font's size is in points. */
 export function text(x: number, y: number, said: string, attributes: Attributes = {}): string {
-  // The text's own direction: one that is written from the right must not turn what stands around it.
+  // The text's own direction: one that is written from the right must not turn the text around it.
   return element("text", { x, y, ...attributes }, escapeXml(said));
 }
 

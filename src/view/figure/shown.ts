@@ -1,6 +1,6 @@
 /**
  * A head as a figure shows it: which tokens stand along its edges, and the numbers of a row after hiding, with the code
- * (0 … 255) of each on the color scale. Rows come from the store one at a time; no matrix is held.
+ * (0 … 255) of each on the color scale. Rows come from the store one at a time; no matrix is in memory.
  */
 
 import { hideKeys } from "../../store/measures/aggregate.ts";
@@ -24,7 +24,7 @@ export interface Shown {
   /** Tokens along the edges, by index. */
   readonly queries: readonly number[];
   readonly keys: readonly number[];
-  /** Names of all tokens, equal ones told apart, for sentences; and short ones, for axes. */
+  /** Names of all tokens, equal ones numbered, for sentences; and short ones, for axes. */
   readonly queryNames: readonly string[];
   readonly keyNames: readonly string[];
   readonly queryLabels: readonly string[];
@@ -40,7 +40,7 @@ export interface Shown {
   readonly domain: number | undefined;
 }
 
-/** Prepares the head of a figure: brings it into memory, and finds what full color stands for. */
+/** Prepares the head of a figure: loads it into memory, and finds the value that full color means. */
 export async function shownHead(figure: Figure): Promise<Shown> {
   const { store, ref, block, stage, domain } = figure;
   await store.load(ref);

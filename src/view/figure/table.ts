@@ -1,6 +1,6 @@
 /**
  * The numbers of a figure as a table: what the picture shows, one row a line, in full precision. Large tables come row by
- * row, so nothing of N × N stands in memory. CSV is RFC 4180's; JSON is one object.
+ * row, so nothing of N × N is in memory. CSV is RFC 4180's; JSON is one object.
  */
 import type { HeadStore } from "../../store/types.ts";
 import { changesOf } from "./caption.ts";

@@ -76,7 +76,7 @@ export interface Run {
   readonly width: number;
 }
 
-/** A text as runs. `missing` collects characters that no font has; a question mark stands for each. */
+/** A text as runs. `missing` collects characters that no font has; each becomes a question mark. */
 export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set<string>): Run[] {
   const runs: { font: FontName; codes: number[]; size: number; rise: number; width: number }[] = [];
   const put = (font: FontName, code: number, width: number, size = 1, rise = 0) => {

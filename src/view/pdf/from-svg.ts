@@ -8,7 +8,7 @@ import { rgbOf } from "../figure/cells.ts";
 import { type FontName, runsOf } from "./fonts.ts";
 import { type Picture, writePdf, zlib } from "./write.ts";
 
-/** A PDF, and the characters its fonts do not have: a question mark stands for each. */
+/** A PDF, and the characters its fonts do not have: each is a question mark. */
 export interface FigurePdf {
   readonly pdf: Uint8Array;
   readonly missing: readonly string[];

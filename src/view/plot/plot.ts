@@ -37,7 +37,7 @@ export function label(value: number): string {
 export const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c] as string);
 
-/** Colors of series, told apart by people with any color vision (Okabe & Ito 2008), on light and dark paper. */
+/** Colors of series, distinct for people with any color vision (Okabe & Ito 2008), on light and dark paper. */
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b"] as const;
 /** The same on dark paper. */
 const DARK = ["#56b4e9", "#ff8c42", "#2ec4a0", "#e6a3c9", "#e0b84c"] as const;

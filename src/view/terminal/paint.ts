@@ -67,7 +67,7 @@ export function bold(text: string, paint: Paint): string {
   return isColor(paint) && text !== "" ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** Text that stands back, where the paint has colors. */
+/** Dimmed text, where the paint has colors. */
 export function dim(text: string, paint: Paint): string {
   return isColor(paint) && text !== "" ? `\x1b[2m${text}\x1b[22m` : text;
 }

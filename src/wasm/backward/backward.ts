@@ -1,7 +1,7 @@
 /**
  * The backward pass on the engine: stages (what is in its memory at once), and in each the waves of a grid whose cells are
  * tasks (partition.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
- * rows inner, dQ so far brought back in for each, so that memory does not grow with N.
+ * rows inner, and the dQ accumulated so far is loaded again for each, so that memory does not grow with N.
  */
 
 import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
@@ -153,7 +153,7 @@ function run(
     }
   }
 
-  /** Some heads at a time. While threads compute them, the calling thread collects the last ones and brings the next in. */
+  /** Some heads at a time. While threads compute them, the calling thread copies the last results out and the next inputs in. */
   function inStages(): void {
     const copyIn = (n: number) => {
       const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };

@@ -70,7 +70,7 @@ export interface PlacedBiasGradients {
   collect(gradients: Gradients): void;
 }
 
-/** Room for the sums of a stage, all zero. */
+/** Buffers for the sums of a stage, all zero. */
 export function placeBiasGradients(
   memory: EngineMemory,
   regions: AllocationScope,

@@ -63,7 +63,7 @@ export interface BackwardPlan {
   readonly rangeRows: number;
   readonly rangeKeys: number;
   readonly staging: StagingPlan;
-  /** True where two stages are in memory at once, one computed while the other is brought in. */
+  /** True where two stages are in memory at once, one computed while the other is copied in. */
   readonly overlaps: boolean;
   /** Gradients of what was added to the scores. */
   readonly sums?: BiasGradientPlan;

@@ -1,5 +1,5 @@
 /**
- * Where a stage of the backward pass lies in the engine's memory: operands in place where whole batch entries are
+ * Where a stage of the backward pass is stored in the engine's memory: operands in place where whole batch entries are
  * staged and their rows are whole, gathered otherwise; gradients dense, in full panels.
  */
 
@@ -27,7 +27,7 @@ interface Head {
   readonly h: number;
 }
 
-/** Keys and values of a stage, with room for their gradients. Addresses by batch entry and key head, at the first key. */
+/** Keys and values of a stage, with buffers for their gradients. Addresses by batch entry and key head, at the first key. */
 export interface PlacedKeys {
   readonly key: Staged;
   readonly value: Staged;
@@ -40,7 +40,7 @@ export interface PlacedKeys {
   readonly dValue: (b: number, hk: number) => number;
 }
 
-/** Query rows of a stage, with room for their gradients. Addresses by batch entry and query head, at the first row. */
+/** Query rows of a stage, with buffers for their gradients. Addresses by batch entry and query head, at the first row. */
 export interface PlacedRows {
   readonly query: Staged;
   readonly dOutput: Staged;
@@ -101,7 +101,7 @@ function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
   return (b, h) => b * perEntry + h - first;
 }
 
-/** Room for so many bytes a head. */
+/** Allocates so many bytes for each head. */
 function perHead(regions: AllocationScope, heads: readonly Head[], bytes: number, number: HeadNumber) {
   const base = regions.alloc(heads.length * bytes);
   return (b: number, h: number) => base + number(b, h) * bytes;
@@ -119,7 +119,7 @@ function entriesOf(problem: Problem, piece: Stage): { first: number; count: numb
   return { first: first.b, count: piece.heads.length / Hkv };
 }
 
-/** Brings the keys and values of a piece in. */
+/** Copies the keys and values of a piece in. */
 export function placeKeys(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -148,7 +148,7 @@ export function placeKeys(
   };
 }
 
-/** Brings the rows of a piece in: queries, the output and its gradient, lse. */
+/** Copies the rows of a piece in: queries, the output and its gradient, lse. */
 export function placeRows(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -188,7 +188,7 @@ export function placeRows(
   return placed;
 }
 
-/** Brings the cells of the mask tensors in; heads and batch entries that share their cells share the copy. */
+/** Copies the cells of the mask tensors in; heads and batch entries that share their cells share the copy. */
 export function placeMasks(
   memory: EngineMemory,
   regions: AllocationScope,

@@ -42,7 +42,7 @@ const NO_STRIDES: Strides = {
   queryRow: 0, keyRow: 0, valueRow: 0, outRow: 0, queryHead: 0, outHead: 0, lseHead: 0, headRows: 0, tensorRows: [],
 }; // biome-ignore format: one list
 
-/** Brings the keys and values of a piece in. */
+/** Copies the keys and values of a piece in. */
 export function stageKeys(
   { memory, problem, plan, gradients }: Pass,
   regions: AllocationScope,
@@ -65,7 +65,7 @@ export function stageKeys(
   };
 }
 
-/** Brings the rows of a piece in and writes its tasks. */
+/** Copies the rows of a piece in and writes its tasks. */
 export function stageRows(
   pass: Pass,
   regions: AllocationScope,

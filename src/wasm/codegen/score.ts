@@ -18,7 +18,7 @@ import {
 import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
 
-/** Where each constant and table of the expressions lies in the pool; written there by `fillPool`. */
+/** Address in the pool of each constant and table of the expressions; `fillPool` writes them. */
 export interface Pool {
   readonly constants: readonly Expression[];
   readonly tables: readonly Table[];

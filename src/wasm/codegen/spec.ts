@@ -84,7 +84,7 @@ export const scoreModDerivatives = (sums: BiasGradients): readonly (NumberExpres
   ...sums.tables.map((x) => x.partial),
 ];
 
-/** Every expression of a kernel, in the order in which its pool of constants and tables lies. */
+/** Every expression of a kernel, in the order in which its pool stores their constants and tables. */
 export const expressionsOf = (spec: Spec): readonly (Expression | undefined)[] => [
   spec.mask,
   spec.score,

@@ -22,7 +22,7 @@ export function hasSimd(): boolean {
   );
 }
 
-/** Relaxed SIMD: every current engine; Node 20 behind a flag. */
+/** Relaxed SIMD: every current engine; Node 20 with a flag. */
 export function hasRelaxed(): boolean {
   const x = v128.load(0);
   return validates((m) => m.func("f", {}, (f) => f.storeVector(0, f32x4.relaxed_madd(x, x, x))), false);
@@ -85,7 +85,7 @@ export function clearUpperYmm(): void {
   encoder.encodeInto(LETTERS, ENCODED);
 }
 
-/** Switches relaxed SIMD on where it is behind a flag (Node 20), for this process; only where the caller asked for it. */
+/** Enables relaxed SIMD where it needs a flag (Node 20), for this process; only where the caller asked for it. */
 export function enableRelaxedSimd(): boolean {
   const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
     | { setFlagsFromString(flag: string): void }

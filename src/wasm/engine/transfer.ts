@@ -33,7 +33,7 @@ export function residentOperand(memory: EngineMemory, x: Operand): Staged | unde
   };
 }
 
-/** The byte address of an array that lies in the engine's memory. */
+/** The byte address of an array that is stored in the engine's memory. */
 export const addressOf = (
   memory: EngineMemory,
   { buffer, byteOffset }: ArrayBufferView,

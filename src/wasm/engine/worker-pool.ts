@@ -19,7 +19,7 @@ export interface Runnable {
   readonly run: (task: number, workspace: number) => void;
 }
 
-/** A thread was lost while it held a task. */
+/** A thread was lost while it ran a task. */
 export class WorkerLostError extends Error {}
 
 /** Runs `work`; where a thread is lost in it, runs it once more, single-threaded, on the engine that `replace` makes. */

@@ -21,7 +21,7 @@ export const CONTROL = Object.freeze({
   workspace: 128,
 });
 
-/** What a worker is told to become a thread; a worker of the host's own, which may import this file, is told other things. */
+/** The message that makes a worker a thread; a worker of the host, which may import this file, gets other messages. */
 export const THREAD = "heed thread";
 
 /** Loads of the epoch before sleeping: about 0.3 ms (measured), so that calls in a row wake nobody. */

@@ -69,7 +69,7 @@ const outputInPlace = (
 ): number | undefined =>
   splits === 1 && problem.dtype === "float32" ? addressOf(memory, out.output) : undefined;
 
-/** A problem in place, its numbers to be brought: keys (and values that are packed) first, the rest while those are packed. */
+/** A problem in place, its numbers still to be copied: keys (and values that are packed) first, the rest while those are packed. */
 export interface PlacedProblem extends Placed {
   readonly copyKeysIn: () => void;
   readonly copyRestIn: () => void;
@@ -178,7 +178,7 @@ export function placeProblem(
   };
 }
 
-/** A frame for pieces: regions for the largest piece, filled again for each. `fresh` is true where keys were brought in anew. */
+/** A frame for pieces: regions for the largest piece, filled again for each. `fresh` is true where keys were copied in again. */
 export interface StagingBuffers {
   readonly strides: Strides;
   fill(piece: Stage): { placed: Placed; fresh: boolean };

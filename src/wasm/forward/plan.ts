@@ -318,7 +318,7 @@ export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { s
   const spec: Spec = {
     kind: tiling.kind,
     fused: level !== "strict",
-    // The decode kernel is bound by memory: 256 bits bring it nothing, so it is written one way.
+    // The decode kernel is bound by memory: 256 bits do not make it faster, so there is one version.
     wide: level === "wide" && tiling.kind === "forward",
     tile: tiling.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
     dk: shape.dk,

@@ -102,7 +102,7 @@ export interface Tasks {
   readonly count: number;
 }
 
-/** Keys one pack task brings in at least. */
+/** Minimum number of keys that one pack task copies in. */
 const MIN_PACK_KEYS = 512;
 
 /** Tasks that pack the keys (and values) of a stage: parts of heads, so that threads share the work. */

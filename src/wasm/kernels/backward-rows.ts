@@ -1,5 +1,5 @@
 /**
- * The rows of a block of the backward kernel: queries, dO and lse brought into the workspace, and δ = do·o.
+ * The rows of a block of the backward kernel: queries, dO and lse copied into the workspace, and δ = do·o.
  *
  * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to one key, o is
  * its value to the bit, and dp − δ exactly 0.
@@ -33,7 +33,7 @@ import { clear, copyRow } from "./row-tile.ts";
 
 /**
  * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
- * δ. A fully masked row is zero, whatever it held; so are the rows that fill the last strip.
+ * δ. A fully masked row is zero, whatever its inputs are; so are the rows that fill the last strip.
  */
 export function loadRows(module: ModuleBuilder, spec: Spec): Func {
   const space = backwardSpaceOf(spec);

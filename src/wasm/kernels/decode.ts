@@ -49,7 +49,7 @@ function dotProducts(module: ModuleBuilder, spec: Spec): Func {
           () => i32.gt_s(keys, 0),
           () => {
             const at = [f.int(k)];
-            // The last keys, fewer than four: the first of them stands in, its scores are masked.
+            // The last keys, fewer than four: the first of them is repeated, and its scores are masked.
             for (let n = 1; n < 4; n++) at.push(f.int(i32.add(at[n - 1], i32.mul(kRow, i32.gt_s(keys, n)))));
             f.storeVector(s, fourDots(f, m, spec, q, at));
             f.step(k, i32.shl(kRow, 2));

@@ -3,7 +3,7 @@
  *
  *   C[M, E] += factor·A·B      A read along its rows (dQ += dS·K) or down its columns (dV += Pᵀ·dO, dK += dSᵀ·Q)
  *
- * A is a tile of scores, rows `keyTile` numbers apart; B has rows of any stride; C lies dense, in full panels. The same
+ * A is a tile of scores, rows `keyTile` numbers apart; B has rows of any stride; C is stored dense, in full panels. The same
  * register tile as in products.ts: the sum over the inner dimension starts at 0 and is added to C once.
  */
 import {
@@ -97,7 +97,7 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
 
 /**
  * The same over the unmasked cells alone: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
- * lies as A and holds 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
+ * has A's layout and is 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
  * same bits.
  */
 export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: ProductUpdate): Func {

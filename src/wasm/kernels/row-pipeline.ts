@@ -16,7 +16,7 @@ import {
 import { type Arithmetic, withConstants } from "../codegen/math.ts";
 import { memoryImport } from "./row-tile.ts";
 
-/** Words of a task: how many rows, numbers of a row, and where each array's first row lies. */
+/** Words of a task: how many rows, numbers of a row, and the address of each array's first row. */
 export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
 
 /** What such a kernel is specialized on beside its name. */

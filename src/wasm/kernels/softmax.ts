@@ -5,7 +5,7 @@
  *
  * exp is exp2 of the difference times a factor that also holds the scale, so that a score is the plain product q·k: no
  * rounding comes between it and its maximum. l is summed in the order in which the values are, key by key: then equal
- * values give themselves, whatever their weights. A row that has seen nothing has m = −∞; then 0 stands in for m' in the
+ * values give themselves, whatever their weights. A row without visible keys has m = −∞; then 0 is used instead of m' in the
  * differences, which keeps −∞ − (−∞) out: every p is 0 and stays so.
  */
 import {
@@ -62,7 +62,7 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
 
 /**
  * updateRowMax(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): the scores of a tile changed and
- * masked in place, and m and α of its rows brought up to date. `head` and `row` are those of the first row, `key` that
+ * masked in place, and m and α of its rows updated. `head` and `row` are those of the first row, `key` that
  * of the first column, `columns` a multiple of 8; `first` is the number of the first row within the task. The masked
  * variant asks the mask of columns `from` … `to` alone.
  */

@@ -285,7 +285,7 @@ class ProductBuffers {
   private readonly packedSize: number;
   private readonly cAt: number[];
   private readonly cSize: number;
-  /** Where C itself lies in the engine's memory and takes full tiles, its address. */
+  /** The address of C where it is stored in the engine's memory and takes full tiles. */
   private readonly cResident: number | undefined;
   /** A bias, or zeros. */
   private readonly start: number;

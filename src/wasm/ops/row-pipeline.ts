@@ -25,7 +25,7 @@ export interface RowPipeline {
   readonly name: string;
   readonly write: (spec: PipelineSpec) => Uint8Array<ArrayBuffer>;
   readonly rows: number;
-  /** Numbers of a row, as the kernel is told. */
+  /** Elements of a row, as passed to the kernel. */
   readonly count: number;
   readonly inputs: readonly RowArray[];
   /** Written, perhaps in place of an input: the same array, or one apart. */
@@ -163,7 +163,7 @@ export function runPipeline(
   }
 }
 
-/** Where an array lies in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
+/** The address of an array that is in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
 function residentRows(memory: EngineMemory, x: RowArray, others: readonly RowArray[]): Placed | undefined {
   const { data, width } = x;
   if (strideOf(x) !== width || others.some((y) => y.data === data)) return undefined;

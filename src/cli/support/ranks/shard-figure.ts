@@ -13,7 +13,7 @@ const LEFT = 56;
 const TOP = 48;
 const BARS = 180;
 
-/** Okabe and Ito's colors, told apart by everybody; from rank 8 on they repeat, lighter. */
+/** Okabe and Ito's colors, which everybody can distinguish; from rank 8 on they repeat, lighter. */
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
 const colorOf = (rank: number): string => COLORS[rank % COLORS.length];
 const opacityOf = (rank: number): number => (rank < COLORS.length ? 1 : 0.55);

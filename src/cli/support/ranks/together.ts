@@ -1,6 +1,6 @@
 /**
- * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 speaks and writes files; an error that
- * all ranks know is told once, and any other ends the job everywhere.
+ * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 prints and writes files; an error that
+ * all ranks know is printed once, and any other ends the job everywhere.
  */
 import { agree, isAgreed } from "../../../cluster/agree.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
