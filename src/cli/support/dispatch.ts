@@ -1,4 +1,4 @@
-/** From arguments to an exit code: finds the command, parses its line, runs it, and tells errors in one line. */
+/** From arguments to an exit code: finds the command, parses its line, runs it, and reports errors in one line. */
 import { readFileSync } from "node:fs";
 import { HeedError } from "../../core/errors.ts";
 import { COMMANDS } from "../commands/index.ts";
@@ -9,7 +9,7 @@ import { commandPage, overview } from "./help.ts";
 import { didYouMean } from "./suggest.ts";
 import { jsonText } from "./terminal.ts";
 
-/** The version in package.json, which lies two folders up from src/cli and from dist/cli alike. */
+/** The version in package.json, which is two folders above src/cli and dist/cli alike. */
 function version(): string {
   return JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")).version;
 }
