@@ -53,7 +53,10 @@ async function scripts() {
  *   the encoder is copied
  */
 export async function buildLab(folder, { explorer = "../explorer/", model = true } = {}) {
+  const { configure } = await import(pathToFileURL(at("src/index.ts")).href);
   const { renderSite } = await import(pathToFileURL(at("lab/frame/site.ts")).href);
+  // As the pages' own worker has it, so that what is written now is what it computes later.
+  configure({ threads: 1 });
   rmSync(folder, { recursive: true, force: true });
   for (const [name, text] of await renderSite({ explorer })) write(join(folder, name), text);
   for (const { name, code } of await scripts()) write(join(folder, name), code);

@@ -104,17 +104,27 @@ function constants() {
   return fixed;
 }
 
-/** Milliseconds of one head on n words: the best of several calls in about 60 ms, at least two. */
+/**
+ * Milliseconds of one head on n words: the best of three runs. A page's clock may count in steps of 0.1 ms, so a run is as many
+ * calls as take at least 10 ms.
+ */
 function timeOf(n: number): number {
   const [query, key, value] = [1, 2, 3].map((seed) => randn([n, WIDTH], { seed }));
-  let best = Number.POSITIVE_INFINITY;
-  const begin = performance.now();
-  for (let turn = 0; turn < 2 || (turn < 200 && performance.now() - begin < 60); turn++) {
+  const run = (calls: number) => {
     const start = performance.now();
-    scaledDotProductAttention(query, key, value);
-    best = Math.min(best, performance.now() - start);
+    for (let i = 0; i < calls; i++) scaledDotProductAttention(query, key, value);
+    return performance.now() - start;
+  };
+  // The first call compiles.
+  run(1);
+  let calls = 1;
+  let best = run(calls);
+  while (best < 10) {
+    calls *= 2;
+    best = run(calls);
   }
-  return best;
+  for (let again = 0; again < 2; again++) best = Math.min(best, run(calls));
+  return best / calls;
 }
 
 /** What was measured; forgotten when nothing is to be measured. */

@@ -141,7 +141,7 @@ function time(view: Seen): string {
   }
   if (took(n, 1024) !== undefined) {
     const guess = ghostOf(view);
-    const ring = mark("circle", { cx: at.x(LARGE), cy: at.y(guess), r: 8, class: "none lk grip" });
+    const ring = mark("circle", { cx: at.x(LARGE), cy: at.y(guess), r: 8, class: "none lk" });
     const text = label(at.x(LARGE) - 13, at.y(guess) + 4, `your guess: ${timeText(guess)}`, {
       class: `end tk bold halo ${wide ? "s12" : "s11"}`,
     });
@@ -153,7 +153,7 @@ function time(view: Seen): string {
             { now: Number(guess.toPrecision(3)), min: 0.001, max: 1e5, text: timeText(guess) },
             mark("rect", { x: at.x(LARGE) - 14, y: at.y0, width: 28, height: at.y1 - at.y0, class: "hit" }) +
               line(at.x(LARGE), at.y0, at.x(LARGE), at.y1, "lline dash") +
-              ring.replace(" grip", "") +
+              ring +
               mark("circle", { cx: at.x(LARGE), cy: at.y(guess), r: 8, class: "fpaper soft grip" }),
           ) + text
         : ring + text,
@@ -335,7 +335,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       if (small === undefined) return html`Nothing is measured yet.`;
       if (large === undefined)
         return html`512 words took <b>${timeText(small)}</b>. Drag the ring to your guess for 4,096, then press Run.`;
-      return html`4,096 words took <b>${timeText(large)}</b>, ${number(large / small)} times as long as 512. Your guess was ${number(ghostOf({ state, numbers: n, wide: true, used: true }) / large, 2)} times that.`;
+      return html`4,096 words took <b>${timeText(large)}</b>, ${number(large / small)} times as long as 512. Your guess was ${timeText(ghostOf({ state, numbers: n, wide: true, used: true }))}.`;
     }
     if (state.one)
       return html`One new word after ${wordsOf(n.now.n)}: ${count(n.now.one)} operations, and a cache of <b>${byteCount(n.cache)}</b> in ${LAYERS} layers.`;
@@ -343,7 +343,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
   },
   control: ({ state, numbers: n, used }) => {
     if (state.show === "time")
-      return html`<button type="button" data-act="run:${n.measured.length >= 5 ? 2 : 1}">${n.measured.length >= 5 ? "Run 4,096" : "Measure"}</button>
+      return html`${took(n, LARGE) === undefined && html`<button type="button" data-act="run:${n.measured.length >= 5 ? 2 : 1}">${n.measured.length >= 5 ? "Run 4,096" : "Measure"}</button>`}
 ${n.measured.length > 0 && html`<button type="button" class="quiet" data-act="again">Measure again</button>`}<button type="button" class="quiet" data-act="show:work">Work</button>`;
     return html`<label>words <input type="range" min="4" max="20" step="0.125" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
 <span class="choice narrow-only">${[
