@@ -191,7 +191,7 @@ export const pictures = css`
 .labels.columns { inset-block-start: 0; }
 .labels span { position: absolute; white-space: nowrap; line-height: 15px; }
 .labels.rows span { right: 0; text-align: right; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
-.labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: 128px; overflow: hidden; text-overflow: ellipsis; }
+.labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: var(--lean, 128px); overflow: hidden; text-overflow: ellipsis; }
 .labels .strong { color: var(--ink); font-weight: 700; background: var(--paper); z-index: 1; }
 .labels .chosen { color: var(--query); font-weight: 700; }
 .labels .faded { color: var(--third); text-decoration: line-through; }

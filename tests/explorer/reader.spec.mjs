@@ -71,6 +71,8 @@ test("numbers changed by hand are in the link, and exports say so", async ({ vis
     });
     expect(shown).toBe(want);
     expect(shown).not.toBe(plainly);
+    // Nothing on the page shows the number as it was.
+    expect(await page.locator("attention-view .status .where").textContent()).toContain("changed");
     const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG());
     expect(svg).toMatch(/changed by hand: q\[0\] .* → 5, scale .* → 0\.5/);
     // One more change is one more step in the address; Escape takes all back.

@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
 import type { LoadReport } from "../../../src/store/types.ts";
 import type { State } from "../../state/state.ts";
+import { isChanged } from "../../state/whatif.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { PAGES, pageOf } from "../../views/registry.ts";
@@ -125,7 +126,7 @@ function statusBar(session: Session): TemplateResult {
     <span class="where">${
       !pageOf(state).layout.heads
         ? nothing
-        : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${value}</span></span>`
+        : html`<span class="at" aria-hidden="true">${hover ? "at " : ""}${token(names.query[query], names.lang.query)} → ${token(names.key[key], names.lang.key)} <span class="num">${isChanged(session) ? "changed" : value}</span></span>`
     }
     <span>${pageOf(state).ofAllHeads ? "All layers and heads" : headName(session)}</span></span>
   </div>`;

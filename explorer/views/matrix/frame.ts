@@ -46,7 +46,7 @@ export function frameOf(
 ): Frame {
   const small = width < 520;
   const side = roomFor(names.query, Math.min(128, width * 0.3));
-  const lean = roomFor(names.key, small ? 72 : 120);
+  const lean = roomFor(names.key, small ? Math.max(72, width * 0.25) : 120);
   const left = side + 12 + TICK;
   // Between a label and the cells there is the tick of what is pointed at.
   const top = Math.ceil(lean * 0.866) + 14 + TICK;

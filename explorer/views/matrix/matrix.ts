@@ -364,6 +364,9 @@ export class Matrix {
       height: frame.top - 6 - TICK,
       width: frame.usedWidth + frame.right,
     });
+    // A longer name ends in dots where the labels end.
+    const lean = (frame.top - 14 - TICK) / 0.866;
+    this.#columnLabels.root.style.setProperty("--lean", `${lean.toFixed(1)}px`);
     this.#area.classList.toggle("zoomed", state.camera !== null);
     this.#rowLabels.update(
       rows,

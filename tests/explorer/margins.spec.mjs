@@ -1,0 +1,43 @@
+// @ts-check
+/** The margins of a long head, and labels beside its ticks: nothing is drawn that is not data, and nothing over a name. */
+import { expect } from "@playwright/test";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
+
+test("bars in the margins of a long head touch: no gaps at regular steps", async ({ visit }) => {
+  await visit({ heads: { heads: 1, layers: 1, Nq: 600 } }, async (page) => {
+    await expect
+      .poll(
+        () =>
+          page.evaluate(() => {
+            const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+            const canvas = inside.querySelector(".matrix canvas.cells");
+            const box = canvas.getBoundingClientRect();
+            const area = inside.querySelector(".matrix .area").getBoundingClientRect();
+            const y = Math.round(area.bottom - box.top) + 6;
+            const x = Math.round(area.left - box.left);
+            const { data } = canvas.getContext("2d").getImageData(x, y, Math.round(area.width), 1);
+            let empty = 0;
+            for (let at = 3; at < data.length; at += 4) if (data[at] === 0) empty++;
+            return [empty, data.length > 800];
+          }),
+        { timeout: 30_000 },
+      )
+      .toEqual([0, true]);
+  });
+});
+
+test("the tick of what is pointed at stands beside its label, not over it", async ({ visit }) => {
+  await visit({ heads: { heads: 1, layers: 1, Nq: 12 }, hash: "#v1/head?i=5&j=3" }, async (page) => {
+    await settled(page);
+    const apart = await page.evaluate(() => {
+      const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+      const row = inside.querySelector(".matrix .labels.rows .strong").getBoundingClientRect();
+      const tick = inside.querySelector(".mark.row-tick").getBoundingClientRect();
+      const columns = inside.querySelector(".matrix .labels.columns").getBoundingClientRect();
+      const top = inside.querySelector(".mark.column-tick").getBoundingClientRect();
+      return [tick.left - row.right, top.top - columns.bottom];
+    });
+    for (const pixels of apart) expect(pixels).toBeGreaterThanOrEqual(0);
+  });
+});
