@@ -90,7 +90,7 @@ describe("a camera", () => {
 });
 
 describe("the cache", () => {
-  it("holds what was asked for last, up to its bytes", () => {
+  it("holds what was requested last, up to its bytes", () => {
     const lru = new Lru<number>(30);
     for (const key of ["a", "b", "c"]) lru.set(key, 1, 10);
     lru.get("a");

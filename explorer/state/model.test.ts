@@ -11,7 +11,7 @@ describe("a row's facts", () => {
     expect(factsOf([Number.NaN, 1, Number.POSITIVE_INFINITY])).toMatchObject({ strange: 2, sum: 1, max: 1 });
   });
 
-  it("of a row that sees nothing are zeros", () => {
+  it("of a row that is fully masked are zeros", () => {
     expect(factsOf([0, 0])).toEqual({ entropy: 0, max: 0, sum: 0, hidden: 0, strange: 0 });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Variants: the same head by the whole matrix, by Flash's tiles, through Longformer's window and by Performer's random features.
- * Errors are against heed's result in float64, relative to its size; times are measured here when they are asked for.
+ * Errors are against heed's result in float64, relative to its size; times are measured here on request.
  */
 import {
   explain,

@@ -1,6 +1,6 @@
 /**
  * The data of the page "Variants": queries, keys and values of one head, [n, d] each, float32. Three kinds are made from a seed by
- * the few lines that its listings repeat; two are heads of the encoder that heed ships, loaded when they are asked for.
+ * the few lines that its listings repeat; two are heads of the encoder that heed ships, loaded on request.
  */
 import { type Tensor, tensor } from "../../src/index.ts";
 import { halves } from "../head/packed.ts";

@@ -43,7 +43,7 @@ export interface NpzEntry {
   readonly shape: readonly number[];
 }
 
-/** An npz file whose members are inflated when they are asked for. */
+/** An npz file whose members are inflated on request. */
 export interface NpzFile {
   /** Bytes of each array once inflated, its npy header included. */
   readonly members: ReadonlyMap<string, number>;

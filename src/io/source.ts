@@ -100,7 +100,7 @@ async function fromHandle(
   return checked(what, stat.size, read, close);
 }
 
-/** A source that refuses reads beyond its size, and answers of another length than was asked for. */
+/** A source that refuses reads beyond its size, and answers of another length than was requested. */
 function checked(
   what: string,
   size: number,

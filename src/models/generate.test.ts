@@ -55,7 +55,7 @@ describe("generate", () => {
     expect(all({ temperature: 1, topK: 1, seed: 9 })).toEqual(all({}));
   });
 
-  test("draws have the shares of softmax, of the k most likely alone where asked", () => {
+  test("draws have the shares of softmax, of the k most likely alone if requested", () => {
     const logits = model.forward([3, 4]).toFloat64().slice(-20);
     const order = [...logits.keys()].sort((a, b) => logits[b] - logits[a]);
     for (const topK of [undefined, 3]) {

@@ -97,7 +97,7 @@ test("quotes pair up in turn, brackets by nesting, and an encoder looks ahead to
   expect(headScores(planted("decoder", [nested]), ["([x])", "“a)”"])[0].matching).toBeGreaterThan(0.6);
 });
 
-test("induction on random tokens said twice is told for every head of a real model", () => {
+test("induction on random tokens repeated once is told for every head of a real model", () => {
   const bpe = trainTokenizer(["the cat sat on the mat ".repeat(9)], { kind: "bpe", vocabSize: 262 });
   const model = textModel(
     new Gpt2({ vocab_size: 262, n_positions: 32, n_embd: 8, n_layer: 2, n_head: 2 }),

@@ -51,7 +51,7 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
 }
 
 /**
- * Induction scores on tokens drawn at random and said twice, where nothing but the repetition tells what comes next.
+ * Induction scores on tokens drawn at random and repeated once, where nothing but the repetition tells what comes next.
  * Only `induction`, `previous` and `next` are told.
  *
  * @example

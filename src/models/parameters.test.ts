@@ -89,7 +89,7 @@ describe("the weights of a model that was read from its files", () => {
     }
   });
 
-  test("are those of the file when they are asked for, in their own order", async () => {
+  test("are those of the file on request, in their own order", async () => {
     const { tensors } = readSafetensors(readFileSync(join(locateShipped("decoder"), "model.safetensors")));
     const { model } = await open("decoder");
     model.forward(ids);

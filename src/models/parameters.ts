@@ -1,7 +1,7 @@
 /**
  * The parameters of a model, planned before they exist: names, shapes and how each begins. From the plan comes the number of
  * bytes (compared with a limit before anything is allocated), a seeded start for training, and the list that a file of
- * weights is held against.
+ * weights is compared with.
  */
 
 import { keepTensor } from "../core/arena.ts";

@@ -67,7 +67,7 @@ describe("tokens", () => {
 });
 
 describe("attention", () => {
-  test("of a decoder sees nothing ahead; weights come back from q, k and lse", () => {
+  test("of a decoder attends to no later token; weights come back from q, k and lse", () => {
     const seen = decoder.attention("the cat sat");
     const { pieces, layers } = withWeights(seen);
     expect(pieces).toEqual(seen.tokens);

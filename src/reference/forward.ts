@@ -31,9 +31,9 @@ export interface ForwardOptions {
 export interface Forward {
   /** [Nq, dv] */
   readonly output: Float64Array;
-  /** `[Nq, Nk]`: each row sums to 1, or is 0 where a query sees nothing. */
+  /** `[Nq, Nk]`: each row sums to 1, or is 0 where a query is fully masked. */
   readonly weights: Float64Array;
-  /** `[Nq]`: log Σ exp(s), −∞ where a query sees nothing. Any weight is exp(s − lse). */
+  /** `[Nq]`: log Σ exp(s), −∞ where a query is fully masked. Any weight is exp(s − lse). */
   readonly lse: Float64Array;
 }
 
@@ -86,7 +86,7 @@ export function forward(
       p[j] = s[j] === -Infinity ? 0 : Math.exp(s[j] - m);
       l += p[j];
     }
-    if (l === 0) continue; // sees nothing: weights and output 0, lse −∞
+    if (l === 0) continue; // a fully masked row: weights and output 0, lse −∞
     for (let j = 0; j < Nk; j++) p[j] /= l;
     lse[i] = m + Math.log(l);
 

@@ -113,7 +113,7 @@ export function* online(
 
     // 4. One division a row, at the end.
     for (let i = 0; i < M; i++) {
-      if (l[i] === 0) continue; // sees nothing: output 0, lse −∞
+      if (l[i] === 0) continue; // a fully masked row: output 0, lse −∞
       for (let e = 0; e < dv; e++) output[(i0 + i) * dv + e] = o[i * dv + e] / l[i];
       lse[i0 + i] = m[i] + Math.log(l[i]);
     }

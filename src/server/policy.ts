@@ -52,7 +52,7 @@ export type Route =
   /** A text to run the model on. */
   | { readonly kind: "text"; readonly text: string };
 
-/** The names under which a server on `port` is reached; `host` is a further one that was asked for. */
+/** The names under which a server on `port` is reached; `host` is a further one that was requested. */
 export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
   const names = hosts.map((host) => (host.includes(":") ? `[${host}]` : host).toLowerCase());
   return new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])));

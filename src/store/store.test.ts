@@ -332,7 +332,7 @@ describe("what is not a number", () => {
 });
 
 describe("a store", () => {
-  it("answers for one token, and for queries that see nothing", async () => {
+  it("answers for one token, and for queries that are fully masked", async () => {
     const one = storeFrom(randomInput(1, { Nq: 1, Nk: 1, heads: 1, keyHeads: 1, recipe: {} }));
     expect([...one.row(ref, 0, "weights")]).toEqual([1]);
     expect((await one.overview(ref, 64)).max).toEqual(Uint8Array.of(255));

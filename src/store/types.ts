@@ -96,7 +96,7 @@ export interface Claim {
   readonly habit: Habit;
   /** Mean over all rows that see something, 0 to 1. A second claim leaves out the cells of the first. */
   readonly share: number;
-  /** The share of the same cells if each row attended equally to every key it sees. */
+  /** The share of the same cells if each row attended equally to every unmasked key. */
   readonly even: number;
   /** Which key, for the habit `key`. */
   readonly key?: number;
@@ -152,7 +152,7 @@ export interface HeadMeasures {
   readonly notNumbers: number;
   /** Given weights below 0. Rows with one are left out of all means. */
   readonly negative: number;
-  /** Mean number of keys a row sees. */
+  /** Mean number of unmasked keys per row. */
   readonly visibleKeys: number;
   /** What the shares above would be with even attention, where the share is defined. */
   readonly even: Readonly<Partial<Record<EvenMeasure, number>>>;
@@ -164,7 +164,7 @@ export interface HeadMeasures {
 
 /** A head at a glance: cells pooled over ranges of queries and keys. Codes are 255·√w. */
 export interface Overview {
-  /** Pooled rows and columns: at most the size asked for, and no more than there are tokens. */
+  /** Pooled rows and columns: at most the requested size, and no more than there are tokens. */
   readonly rows: number;
   readonly columns: number;
   /** Largest and mean weight of each range, row-major. */
@@ -209,7 +209,7 @@ export const TILE = 128;
 export interface Link {
   /** Share of a query's attention that goes to the chosen keys: the mean over the queries that see any key, 0 to 1. */
   readonly weight: number;
-  /** What the chosen keys would get if each query attended evenly to all keys it sees. */
+  /** What the chosen keys would get if each query attended evenly to all unmasked keys. */
   readonly even: number;
   /** Queries the means are over. */
   readonly rows: number;
@@ -295,7 +295,7 @@ export interface HeadStore {
   /** Where the weight of a cell comes from, line by line. */
   ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger;
 
-  /** `[Nq]`: log Σ exp over the inputs of softmax; −∞ where a row sees nothing. Of given weights: the file's, or NaN. */
+  /** `[Nq]`: log Σ exp over the inputs of softmax; −∞ where a row is fully masked. Of given weights: the file's, or NaN. */
   lse(ref: HeadRef, asking?: Asking): Promise<Float64Array>;
   /** The measures of a head: entropy, shares of attention, effective keys. */
   measures(ref: HeadRef, asking?: Asking): Promise<HeadMeasures>;
@@ -379,7 +379,7 @@ export interface Ledger {
   readonly v: Float64Array;
   readonly contribution: Float64Array;
   readonly visible: boolean;
-  /** True where the row sees nothing: the weight is 0 by definition. */
+  /** True where the row is fully masked: the weight is 0 by definition. */
   readonly emptyRow: boolean;
   /** True where edits changed something. */
   readonly changed: boolean;

@@ -251,7 +251,7 @@ describe("renderLoss", () => {
     expect(lines.join("")).toContain("bigram");
   });
 
-  test("ASCII where asked, nothing where there is nothing", () => {
+  test("ASCII if requested, nothing where there is nothing", () => {
     expect(renderLoss(curve, { ascii: true }).join("")).toMatch(/^[ -~]*$/);
     expect(renderLoss({ losses: [] })).toEqual([]);
     expect(renderLoss({ losses: [2] }).length).toBeGreaterThan(1);

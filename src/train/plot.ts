@@ -22,7 +22,7 @@ const DOTS = [
 ] as const;
 
 /**
- * Draws a curve in `columns` by `rows` characters, the scale included; ASCII only where asked.
+ * Draws a curve in `columns` by `rows` characters, the scale included; ASCII only if requested.
  *
  * @example
  * console.log(renderLoss({ losses: [2, 1.5, 1.2], heldOut: [] }, { columns: 40 }).join("\n"));

@@ -1,5 +1,5 @@
 /**
- * The explorer and its data as one HTML file that asks nobody for anything: the element's module and the data stand in it, the
+ * The explorer and its data as one HTML file that makes no request: the element's module and the data stand in it, the
  * data as base64 in a template, which no browser runs. A content security policy in its head names the two scripts and the
  * style by their hashes and allows no connection, so that it can do nothing else either.
  *

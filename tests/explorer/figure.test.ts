@@ -174,7 +174,7 @@ describe("a matrix", () => {
     expect(chosen.caption).toContain("chosen tokens hidden (3 keys), rows renormalized");
   });
 
-  it("shows the segments asked for, and no others", async () => {
+  it("shows the requested segments, and no others", async () => {
     const segments = [
       { name: "A", query: [0, 3], key: [0, 3] },
       { name: "B", query: [3, 8], key: [3, 8] },

@@ -67,7 +67,7 @@ test("hostile tokens are only ever text", async ({ visit }) => {
           const inside = view.shadowRoot;
           if (hit !== undefined) return "a token ran";
           if (inside.querySelector("img, script, b b") !== null) return "a token became markup";
-          // Nothing in the page may hide or reorder what stands beside it.
+          // Nothing in the page may hide or reorder the text beside it.
           const text = inside.querySelector(".root").textContent;
           if (/[\u202a-\u202e\u2066-\u2069]/.test(text)) return "a mark of direction is on the page as it is";
           if (/\ud800(?![\udc00-\udfff])/.test(text)) return "half a character is on the page";

@@ -131,7 +131,7 @@ function exchange(bytes: string): Promise<string> {
   });
 }
 
-it(`${COUNT} mutated requests see nothing outside the map (HEED_SEED=${seed})`, {
+it(`${COUNT} mutated requests reach nothing outside the map (HEED_SEED=${seed})`, {
   timeout: 300_000,
 }, async () => {
   const statuses = new Map<string, number>();

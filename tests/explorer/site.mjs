@@ -120,7 +120,7 @@ export async function newPage(browser, base, asked) {
   return { context, page, reported };
 }
 
-/** Opens the address that was asked for and waits for its picture. @param {Page} page @param {string} base @param {Asked} asked */
+/** Opens the address that was requested and waits for its picture. @param {Page} page @param {string} base @param {Asked} asked */
 export async function opened(page, base, asked) {
   const search = new URLSearchParams();
   if (asked.heads !== undefined) search.set("o", JSON.stringify(asked.heads));

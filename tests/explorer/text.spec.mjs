@@ -19,7 +19,7 @@ async function set(page, patch) {
   await tinted(page);
 }
 
-/** Waits until columns that were asked for have come. @param {Page} page */
+/** Waits until columns that were requested have come. @param {Page} page */
 const tinted = (page) =>
   page.waitForFunction(() => {
     const { shadowRoot } = /** @type {any} */ (globalThis).view;

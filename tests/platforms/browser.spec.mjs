@@ -98,7 +98,7 @@ const bits = new Map();
  * @param {string} name
  * @param {any} found
  * @param {{ level?: string, threads?: number }} [want] the level a run takes that names none, and the threads a plan
- *   may have where that is not what was asked for
+ *   may have where that is not what was requested
  */
 function judge(name, found, want = {}) {
   for (const { simd, threads, results } of found.runs) {

@@ -230,9 +230,9 @@ export function compare(c, { q, k, v }, output, lse) {
           m = Math.max(m, s[j]);
         }
         if (m === Number.NEGATIVE_INFINITY) {
-          if (lse[row] !== m) return `row ${row} sees nothing, yet its lse is ${lse[row]}`;
+          if (lse[row] !== m) return `row ${row} is fully masked, yet its lse is ${lse[row]}`;
           for (let e = 0; e < E; e++)
-            if (output[row * E + e] !== 0) return `row ${row} sees nothing, yet is ${output[row * E + e]}`;
+            if (output[row * E + e] !== 0) return `row ${row} is fully masked, yet is ${output[row * E + e]}`;
           continue;
         }
         let sum = Math.exp(sink - m);

@@ -221,7 +221,7 @@ function poisonUnread({ B, Hq, Nq, Nk }: Lengths, structural: Rule<boolean>, bia
   });
 }
 
-/** NaN, ∞ or a huge number in keys and values that no query sees, and in queries that see nothing. */
+/** NaN, ∞ or a huge number in keys and values that no query sees, and in queries that are fully masked. */
 function poisonUnseen(
   r: Random,
   { B, Hq, Hkv, Nq, Nk, dk, dv }: Lengths,

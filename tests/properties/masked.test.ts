@@ -126,7 +126,7 @@ for (const level of LEVELS.filter(has))
       }
     });
 
-    it("NaN in a query that sees nothing reaches no result", () => {
+    it("NaN in a query that is fully masked reaches no result", () => {
       const broken = filledWith(q.shape, (n) =>
         Math.floor(n / d) % N >= 60 ? Number.NaN : (q.data[n] as number),
       );

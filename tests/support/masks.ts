@@ -1,4 +1,4 @@
-/** Masks drawn at random, each said twice: as heed's expression, and as a plain rule over positions. */
+/** Masks drawn at random, each in two forms: as heed's expression, and as a plain rule over positions. */
 import {
   and,
   blockSparse,

@@ -1,4 +1,4 @@
-/** Score changes drawn at random, each said twice, with what it does to an error (tests/support/tolerance.ts). */
+/** Score mods drawn at random, each in two forms, with what it does to an error (tests/support/tolerance.ts). */
 import { alibi, relativeBias, scoreMod, softcap, table, tensor } from "heed";
 import type { Change, Lengths } from "./case.ts";
 import type { Random } from "./random.ts";

@@ -118,7 +118,7 @@ export function strip(
   label: string,
   height = 40,
   order?: readonly number[],
-  /** The number that is as long as there is room for: the largest here, where none is given. */
+  /** The number that determines the width of the column; the largest one by default. */
   longest?: number,
 ): TemplateResult {
   const count = values.length;

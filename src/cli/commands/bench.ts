@@ -41,10 +41,10 @@ const CASES: readonly Case[] = [
 interface Measured {
   readonly case: string;
   readonly shape: { readonly query: readonly number[]; readonly key: readonly number[] };
-  /** The level asked for, and the one the engine took. */
+  /** The requested level, and the one the engine took. */
   readonly simd: EngineLevel;
   readonly level: EngineLevel;
-  /** Threads asked for, and those the engine used. */
+  /** Requested threads, and those the engine used. */
   readonly asked: number;
   readonly threads: number;
   readonly kernel: string;

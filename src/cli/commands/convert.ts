@@ -1,4 +1,4 @@
-/** `heed convert`: tensors from one kind of file to another, with the dtype changed on the way where asked. */
+/** `heed convert`: tensors from one kind of file to another, with the dtype changed on the way if requested. */
 import type { FloatDType } from "../../core/dtype.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";

@@ -176,7 +176,7 @@ function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "ver
     advice.push("threads need worker threads and shared memory; calls run on one");
   const fastest = LEVELS.find((one) => levels[one].runs);
   if (fastest !== undefined && LEVELS.indexOf(fastest) < LEVELS.indexOf(level))
-    advice.push(`${level} was asked for; ${fastest} runs here too`);
+    advice.push(`${level} was requested; ${fastest} runs here too`);
   if (NODE_HAS_WIDE && !levels.wide.runs) advice.push(`wide does not run here: ${levels.wide.why}`);
   const many = threadsUsed > 1 ? `${threadsUsed} threads` : "one thread";
   const speed = levels[level].gflops;

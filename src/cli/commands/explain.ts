@@ -79,7 +79,7 @@ function explainProduct(values: Values, positionals: readonly string[], io: Io):
     if (values[name] === undefined)
       throw new UsageError(`--${given} is of a matrix product: give --${name} too`);
   if (positionals.length > 0)
-    throw new UsageError(`--${given} stands in place of files; got ${positionals[0]} as well`);
+    throw new UsageError(`--${given} replaces files; got ${positionals[0]} as well`);
   const other = Object.keys(values).find(
     (name) => values[name] !== undefined && !WITH_PRODUCT.includes(name),
   );

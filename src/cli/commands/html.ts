@@ -1,4 +1,4 @@
-/** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and asks nobody for anything. */
+/** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and makes no request. */
 import { basename, extname } from "node:path";
 import { builtFile } from "../../server/assets.ts";
 import { tellingLink } from "../../store/measures/telling.ts";

@@ -1,4 +1,4 @@
-/** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are asked for. */
+/** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are requested. */
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
 import { Counter, type Stats } from "../support/elements.ts";
 import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "../support/memory-limit.ts";

@@ -15,7 +15,7 @@ export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boole
 /** Their help. */
 export const FILE_HELP = {
   tokens: "FILE.json  tokens of a file that has none: a JSON list of texts",
-  causal: "arrays q and k without a recipe are a decoder's: a query sees no later key",
+  causal: "arrays q and k without a recipe are a decoder's: a query attends to no later key",
 } as const;
 
 /** What those commands say of their input. */

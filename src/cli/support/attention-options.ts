@@ -54,15 +54,17 @@ export const CALL_OPTIONS = {
 /** Their help. */
 export const CALL_HELP = {
   causal:
-    "ALIGN  a query sees no later key; upper-left or lower-right where queries and keys differ in number",
+    "ALIGN  a query attends to no later key; upper-left or lower-right where queries and keys differ in number",
   "query-offset": "N  position of query 0, or one for each batch entry: 0,128",
   "key-offset": "N  position of key 0, or one for each batch entry",
   scale: "X  multiplies the scores (default 1/√dk)",
   softcap: "C  squeezes scores into (−C, C)",
   window: "L,R  keys at most L before and R after the query; -1 means no limit",
   dilated: "N  every N-th key counted from the query",
-  global: "LIST  positions that see all and are seen by all, beside the window and --dilated",
-  prefix: "N  the first N keys are seen by all, the rest causally; or one number for each batch entry",
+  global:
+    "LIST  positions that attend to all keys and are attended to by all queries, beside the window and --dilated",
+  prefix:
+    "N  all queries attend to the first N keys, and causally to the others; or one number for each batch entry",
   documents: "IDS  document of each position: 0,0,1,1 or a file of [N] or [B, N]",
   "key-lengths": "N  keys before N are real; or one number for each batch entry; or a file",
   "query-lengths": "N  query rows before N are real; likewise",

@@ -30,7 +30,7 @@ export interface ServeOptions {
   readonly hash?: string;
   /** The model that reads what is typed into the page: what it is called, and what it does with a text. */
   readonly model?: { readonly name: string; readonly run: (text: string) => Promise<ServedFile> };
-  /** The page says what is seen, and what else can be done: for those who come without files of their own. */
+  /** The page says what is seen, and what else can be done: for readers without files of their own. */
   readonly welcome?: boolean;
 }
 
@@ -51,7 +51,7 @@ async function startExplorer(
   const { pages, lab } = pagesWithLab();
   const data = new Map<string, SourceLike>();
   const listed = files.map(({ name, source }) => {
-    // The name is for people; the id before it is what nobody can guess.
+    // The name is for people; the id before it is the part that cannot be guessed.
     const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
     data.set(id, source);
     return { name, path: `/data/${id}` };

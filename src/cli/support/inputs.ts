@@ -100,7 +100,7 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
   const given = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
   if (given.length === 0) return undefined;
   if (positionals.length > 0)
-    throw new UsageError(`--${given[0]} stands in place of files; got ${positionals[0]} as well`);
+    throw new UsageError(`--${given[0]} replaces files; got ${positionals[0]} as well`);
   const read = (name: string) => (values[name] === undefined ? undefined : shape(name, values[name]));
   const every = read("shape");
   const query = read("query-shape") ?? every;

@@ -121,7 +121,7 @@ def pattern(keep, rows, keys):
 
 
 def looks_back(recipe):
-    """Whether a query sees nothing after itself."""
+    """Whether a query attends to no key after itself."""
     return recipe["mask"] == "causal" or isinstance(recipe["mask"], dict) and recipe["mask"].get("causal", False)
 
 

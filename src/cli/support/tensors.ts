@@ -1,7 +1,7 @@
 /**
  * Tensors on the command line. An address is a file, or `FILE#NAME` for one tensor of a file that holds several. What
  * a file is, its first bytes say (npy, npz, else safetensors); a folder or an index is a safetensors model. Of
- * safetensors only the header is read until a tensor is asked for.
+ * safetensors only the header is read until a tensor is requested.
  */
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
@@ -93,7 +93,7 @@ function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTens
   };
 }
 
-/** An npz file: of each array the header is read now, and the numbers when they are asked for. */
+/** An npz file: of each array the header is read now, and the numbers on request. */
 async function npzContainer(path: string, bytes: Uint8Array, maxBytes: number): Promise<Container> {
   const file = openNpz(bytes, { maxBytes });
   const tensors = new Map<string, TensorFacts>();

@@ -96,7 +96,7 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   },
   context: {
     option: "context",
-    help: "N  tokens seen at once (default 128)",
+    help: "N  context length in tokens (default 128)",
     read: whole(4, 2 ** 20),
     otherwise: () => 128,
   },

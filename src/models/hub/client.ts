@@ -252,7 +252,7 @@ export async function within<T>(
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Broken(`nothing came for ${seconds} s`)), seconds * 1e3);
+    timer = setTimeout(() => reject(new Broken(`no data for ${seconds} s`)), seconds * 1e3);
     stop = () => reject(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
   });

@@ -93,7 +93,7 @@ describe("findModel", () => {
     expect(findModel(folder, env)).toEqual({ directory: folder, name: "decoder", within: folder });
   });
 
-  test("what is not there is said, with where it was looked for and what to do", () => {
+  test("what is not there is said, with the places searched and what to do", () => {
     const look = (name: string) => () => findModel(name, env);
     expect(look("org/none")).toThrow(UnsupportedError);
     expect(look("org/none")).toThrow(

@@ -1,6 +1,6 @@
 /**
  * From what a person writes after `--model` to a folder: a model that this package ships, a folder, or a model's name on the Hugging Face
- * hub, which is looked for in the cache where Python keeps it. Nothing is downloaded here (`pull.ts` does).
+ * hub, which is searched for in the cache where Python keeps it. Nothing is downloaded here (`pull.ts` does).
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { builtin } from "../../io/node.ts";
@@ -25,7 +25,7 @@ const SHIPPED = ["encoder", "decoder"] as const;
  *
  * @param name `encoder` or `decoder`, a folder, or `ORG/NAME` (also `ORG/NAME@REVISION`) in Hugging Face's cache
  * @param env  where HF_HUB_CACHE and HF_HOME are looked up; default the process's
- * @throws OptionError where the name is none; UnsupportedError where there is no such model here, with where it was looked for;
+ * @throws OptionError where the name is none; UnsupportedError where there is no such model here, with the places searched;
  *   FormatError where the folder has no config.json, with what it has
  * @example
  * const { directory, within, name } = findModel("sentence-transformers/all-MiniLM-L6-v2");

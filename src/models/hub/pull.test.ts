@@ -233,7 +233,7 @@ describe("connections that break", () => {
       },
     );
     const { told: reported } = await wholeAfter(fault, { stallSeconds: 0.2 });
-    expect(reported[0]).toMatch(/nothing came for 0\.2 s/);
+    expect(reported[0]).toMatch(/no data for 0\.2 s/);
   });
 
   test("given up after five times without a byte; what came is kept for the next pull", async () => {

@@ -165,6 +165,8 @@ describe("what heed would do differently is refused by its name", () => {
   });
 
   test("a file of more than 64 MiB is not read", () => {
-    expect(() => readTokenizer(new Uint8Array(64 * 2 ** 20 + 1))).toThrow(/the limit is 67108864 \(maxBytes\)/);
+    expect(() => readTokenizer(new Uint8Array(64 * 2 ** 20 + 1))).toThrow(
+      /the limit is 67108864 \(maxBytes\)/,
+    );
   });
 });

@@ -343,7 +343,7 @@ export class Tokenizer {
   }
 }
 
-/** The added tokens that are looked for in the normalized text, in its spelling. */
+/** The added tokens that are searched for in the normalized text, in its spelling. */
 function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
   const later = spec.added.filter(({ normalized }) => normalized);
   if (spec.kind !== "pipeline" || !spec.pipeline.normalizer) return later;

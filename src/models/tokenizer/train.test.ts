@@ -133,7 +133,7 @@ describe("WordPiece", () => {
     expect(few.size).toBe(30);
   });
 
-  test("capitals stay where asked", () => {
+  test("capitals stay if requested", () => {
     const cased = trainTokenizer(["Ab Ab"], { kind: "wordpiece", vocabSize: 40, lowercase: false });
     expect(cased.encode("Ab ab").tokens).toEqual(["[CLS]", "Ab", "[UNK]", "[SEP]"]);
     const plain = trainTokenizer(["Ab Ab"], { kind: "wordpiece", vocabSize: 40 });

@@ -89,7 +89,7 @@ function kindOf(character: string): "letter" | "space" | "punctuation" {
   return /^\p{White_Space}/u.test(character) ? "space" : "letter";
 }
 
-/** How a sequence of pieces reads as text: pieces inside a word joined on, spaces between words, English tidied where asked. */
+/** How a sequence of pieces reads as text: pieces inside a word joined on, spaces between words, English tidied if requested. */
 export function joinPieces(pieces: readonly string[], prefix: string, cleanup: boolean): string {
   return pieces
     .map((piece, i) => {

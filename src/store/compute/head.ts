@@ -41,7 +41,7 @@ export interface HeadData {
 
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "uint8";
 
-/** Maximum, sum and log-sum-exp of one row, its sink included; −∞, 0 and −∞ where it sees nothing. */
+/** Maximum, sum and log-sum-exp of one row, its sink included; −∞, 0 and −∞ where it is fully masked. */
 export interface RowSum {
   readonly m: number;
   readonly l: number;

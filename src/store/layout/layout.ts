@@ -330,7 +330,7 @@ function describe(
     problems.add(
       "warning",
       "offset",
-      `\`${name}\` has ${Nq} queries for ${Nk} keys and no queryOffset; query 0 is taken to stand at position 0`,
+      `\`${name}\` has ${Nq} queries for ${Nk} keys and no queryOffset; query 0 is assumed to have position 0`,
     );
 
   const keyTokens = tokensFor(name, "key", Nk, keyList, about, problems);

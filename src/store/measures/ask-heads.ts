@@ -2,7 +2,7 @@
  * "Ask the heads": all heads of a block ranked by the weight of one link. For a query and a key this is their weight; for
  * a query alone, its largest weight on one key; for a key alone, the mean weight that all queries give to it.
  *
- *     lift = weight ÷ even      even: the weight if each query attended equally to every key it sees
+ *     lift = weight ÷ even      even: the weight if each query attended equally to every unmasked key
  *
  * Costs one row of weights a head from q and k (for a key alone, one row a query). No matrix is stored.
  */
@@ -29,7 +29,7 @@ export interface HeadAnswer {
   readonly weight: number;
   /** The share that even attention would give. */
   readonly even: number;
-  /** weight ÷ even: 1 is what chance gives. 0 where no query sees the key. */
+  /** weight ÷ even: 1 is what chance gives. 0 where no query may attend to the key. */
   readonly lift: number;
   /** The key that gets the weight, for a question with a query alone. */
   readonly key?: number;

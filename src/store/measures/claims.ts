@@ -50,7 +50,7 @@ export class Claims {
     this.scratch = new Uint8Array(Nk);
   }
 
-  /** Mean number of keys a row sees. */
+  /** Mean number of unmasked keys per row. */
   get visibleKeys(): number {
     return this.rows === 0 ? Number.NaN : this.visible / this.rows;
   }

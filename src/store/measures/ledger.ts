@@ -55,7 +55,7 @@ const STEPS = {
   ],
   sum: ["sum", "Add the exponentials of all keys of the row.", "total = np.exp(scores).sum()"],
   weight: ["exp ÷ sum", "Divide by the sum: the shares of a row sum to 1.", "share = e / total"],
-  empty: ["weight", "The query sees no key, so every weight is 0 by definition.", "share = 0"],
+  empty: ["weight", "The row is fully masked, so every weight is 0 by definition.", "share = 0"],
   given: [
     "given weight",
     "The file holds this weight; q and k would show how it was computed.",
@@ -243,7 +243,7 @@ function fromDot(
   }
 
   const { m, l } = head.rowSum(i, edits);
-  if (l === 0) return { weight: line("empty", ["the row sees no key"], 0, "softmax"), emptyRow: true };
+  if (l === 0) return { weight: line("empty", ["the row is fully masked"], 0, "softmax"), emptyRow: true };
   const x = line("max", [show(s, "masked"), " − ", show(m, "rowSum")], s - m, "rowSum");
   // −∞ − m is −∞: a masked key gets e^−∞ = 0 of a row that sees others.
   const e = line("exp", ["e^(", show(x, "max"), ")"], visible ? Math.exp(x) : 0, "exp");

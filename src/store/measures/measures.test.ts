@@ -52,7 +52,7 @@ describe("measures", () => {
     expect([m.maxWeight, m.leak, m.rowSum, m.notNumbers]).toEqual([1, 0, 0, 0]);
   });
 
-  it("leave rows out that see nothing, and count what is given to masked keys", async () => {
+  it("leave rows out that are fully masked, and count what is given to masked keys", async () => {
     const { measures: m } = await measure(
       [
         [0, 0],

@@ -112,7 +112,7 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
     known.notNumbers += notNumbers;
     // −∞ is what log-weights give to masked keys.
     given.expSum = Math.max(given.expSum, Math.abs(expSum - 1));
-    // A row of zeros sees nothing; one with NaN has no sum.
+    // A row of zeros is fully masked; one with NaN has no sum.
     if (notNumbers > 0 || (sum === 0 && row.every((x) => x === 0))) continue;
     known.rows++;
     const error = Math.abs(sum - 1);

@@ -4,7 +4,7 @@
  *
  *     Ã = rows of (α·I + (1 − α)·fuse over heads of A), each divided by its sum      R = Ã_L · … · Ã_1
  *
- * All rows of Ã and of R sum to 1: the sums are computed and returned, not assumed. A row that sees no key keeps its own
+ * All rows of Ã and of R sum to 1: the sums are computed and returned, not assumed. A fully masked row keeps its own
  * position (α·I), which is what the residual connection does.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";

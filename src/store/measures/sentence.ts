@@ -33,7 +33,7 @@ export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
   if (negative > 0 || largestSum > SHARES) return [...notShares(measures), "."];
   if (rows === 0)
     return [
-      notNumbers > 0 ? "No row consists of numbers only" : "No query sees any key",
+      notNumbers > 0 ? "No row consists of numbers only" : "All rows are fully masked",
       ...faults(measures),
       ".",
     ];
@@ -45,7 +45,7 @@ export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
   ];
   const percent = (x: number, source: string, round: "nearest" | "down" = "nearest") =>
     num(x, source, { style: "percent", round });
-  if (visibleKeys === 1) return ["Each query sees one key only", ...faults(measures), "."];
+  if (visibleKeys === 1) return ["Each query attends to one key only", ...faults(measures), "."];
   const [first, second] = claims;
   if (first === undefined) {
     const start =

@@ -11,7 +11,7 @@ export interface TellingLink extends HeadRef {
   readonly query: number;
   readonly key: number;
   readonly weight: number;
-  /** Weight divided by the weight of even attention over the keys the query sees. */
+  /** Weight divided by the weight of even attention over the unmasked keys. */
   readonly lift: number;
 }
 

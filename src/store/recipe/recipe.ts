@@ -28,7 +28,7 @@ export interface ScoreRecipe {
 
 /**
  * `window`: keys at most that many positions away, the own one not counted (a model whose window of W counts it has W − 1);
- * `globals` see and are seen by all; `prefix`: the first so many keys are seen by all, the rest causally; `tensor`: [Nq, Nk]
+ * `globals` see and are seen by all; `prefix`: all queries attend to the first `prefix` keys, and causally to the others; `tensor`: [Nq, Nk]
  * or [H, Nq, Nk] whose nonzero elements are kept, or dropped. Any other mask of heed by its name: `{ "dilated": 3 }`,
  * `{ "and": ["causal", { "documents": [0, 0, 1] }] }`.
  */

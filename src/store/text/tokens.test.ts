@@ -11,7 +11,7 @@ describe("a token on screen", () => {
     expect(visible("\u00a0")).toBe("⟨U+00A0⟩");
   });
 
-  it("cannot reorder or hide what stands beside it", () => {
+  it("cannot reorder or hide the text beside it", () => {
     expect(visible("a\u202Eb")).toBe("a⟨U+202E⟩b");
     expect(visible("\u200B\uFEFF")).toBe("⟨U+200B⟩⟨U+FEFF⟩");
     expect(visible("\ud800x")).toBe("⟨U+D800⟩x");

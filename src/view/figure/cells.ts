@@ -168,7 +168,7 @@ export interface CellColors {
   pixels(row: CellRow): Uint8Array;
 }
 
-/** The colors of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent where asked. */
+/** The colors of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent if requested. */
 export function cellColors(ramp: Ramp, theme: Theme, hides: boolean, transparent: boolean): CellColors {
   const colors: Rgb[] = [];
   const known = new Map<string, number>();

@@ -74,7 +74,7 @@ export interface Figure extends Required<Omit<FigureOptions, "block" | "query" |
   readonly block: Block;
   readonly query: number;
   readonly key: number;
-  /** Whether a cell was asked for, and is to be outlined. */
+  /** Whether a cell was requested, and is to be outlined. */
   readonly marked: boolean;
 }
 

@@ -112,7 +112,7 @@ function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidd
   return new Set(hide === "special" ? [...special.keys()].filter((j) => special[j]) : []);
 }
 
-/** Ranges of the segments asked for, on one side. */
+/** Ranges of the requested segments, on one side. */
 function segmentsOf(
   block: Block,
   chosen: readonly number[],

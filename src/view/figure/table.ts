@@ -12,7 +12,7 @@ import { MARK, type Shown, shownHead } from "./shown.ts";
 /** A value of a table: a text, a number, or nothing. Numbers that are none are texts: `NaN`, `masked`. */
 export type TableValue = string | number | null;
 
-/** A table: the names of its columns, and its rows, made as they are asked for. */
+/** A table: the names of its columns, and its rows, made on request. */
 export interface FigureTable {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly TableValue[]>;

@@ -128,9 +128,9 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       }
     });
 
-    it("rows and keys that see nothing have gradients of exactly 0, whatever they hold", () => {
+    it("rows and keys that are fully masked have gradients of exactly 0, whatever they hold", () => {
       const given = inputs({ Nq: 60, Nk: 70 });
-      // Rows 50 … see nothing, keys 40 … are seen by nobody, and key 5 is hidden from all but row 5.
+      // Rows 50 … are fully masked, keys 40 … are seen by nobody, and key 5 is hidden from all but row 5.
       const attnMask = maskMod(({ i, k }) =>
         i
           .lt(50)

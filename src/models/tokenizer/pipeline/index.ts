@@ -57,7 +57,7 @@ function typesOf(value: Json | undefined): unknown[] {
 export type Put = (id: number, start: number, end: number) => void;
 
 /**
- * Cuts what lies between added tokens. `splitNormalized` finds the added tokens that are looked for in the normalized text.
+ * Cuts what lies between added tokens. `splitNormalized` finds the added tokens that are searched for in the normalized text.
  */
 export function cutPiece(
   { normalizer, preTokenizer, model }: Pipeline,
