@@ -5,7 +5,7 @@
 import { relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { behaviourTests, doors } from "./tools/doors.mjs";
+import { behaviorTests, doors } from "./tools/doors.mjs";
 import { root } from "./tools/setup.mjs";
 
 const built = process.env.TEST_BUILT === "1";
@@ -42,7 +42,7 @@ export default defineConfig({
   plugins: [toDoors],
   test: {
     include: built
-      ? behaviourTests()
+      ? behaviorTests()
       : [
           "src/**/*.test.ts",
           "explorer/**/*.test.ts",

@@ -1,6 +1,6 @@
 /**
  * Matrix products and rowwise work of a training step, alone: products in the shapes of a small transformer as GFLOP/s and
- * share of the ceiling that runs between their turns; activations, norms, loss and optimiser beside plain loops, in turns.
+ * share of the ceiling that runs between their turns; activations, norms, loss and optimizer beside plain loops, in turns.
  * Results are checked against float64 before they are timed.
  *
  *   node bench/matmul.ts [--level wide] [--threads 1] [--seconds 1]
@@ -139,7 +139,7 @@ export function rowwise(rows: number): RowwiseCase[] {
       name: "layer norm",
       numbers: u.length,
       engine: filled(u.length, (y) => normKernel(u, y, stats, { ...norm, eps: 1e-5 })),
-      plain: filled(u.length, (y) => normalise(u, y, C)),
+      plain: filled(u.length, (y) => normalize(u, y, C)),
     },
     {
       name: "layer norm backward",
@@ -147,7 +147,7 @@ export function rowwise(rows: number): RowwiseCase[] {
       engine: filled(u.length, (y) =>
         normBackwardKernel(u, du, stats, y, new Float64Array(C), new Float64Array(C), norm),
       ),
-      plain: filled(u.length, (y) => normaliseBackward(u, du, stats, y, C)),
+      plain: filled(u.length, (y) => normalizeBackward(u, du, stats, y, C)),
     },
     {
       name: "cross-entropy and slopes",
@@ -176,7 +176,7 @@ export function rowwise(rows: number): RowwiseCase[] {
   ];
 }
 
-function normalise(x: Float32Array, y: Float32Array, C: number): void {
+function normalize(x: Float32Array, y: Float32Array, C: number): void {
   for (let at = 0; at < x.length; at += C) {
     let [mean, squares] = [0, 0];
     for (let n = 0; n < C; n++) mean += x[at + n];
@@ -187,7 +187,7 @@ function normalise(x: Float32Array, y: Float32Array, C: number): void {
   }
 }
 
-function normaliseBackward(
+function normalizeBackward(
   x: Float32Array,
   dy: Float32Array,
   stats: Float32Array,

@@ -62,7 +62,7 @@ function narrow(f: FunctionBuilder, times: Local<"i32">, at: Local<"i32">, fused
   sums.forEach((sum, n) => f.storeVector(at, sum, 64 + 64 * n));
 }
 
-/** The inner loop of the wide kernels, whose neighbouring stores V8 widens to 256 bits. */
+/** The inner loop of the wide kernels, whose neighboring stores V8 widens to 256 bits. */
 function widened(f: FunctionBuilder, times: Local<"i32">, at: Local<"i32">): void {
   const { rows, vectors } = TILE;
   const sums = Array.from({ length: rows * vectors }, (_, n) => f.let(v128.load(at, 64 + 16 * n)));
@@ -210,7 +210,7 @@ export class Rig {
     this.fill(part * this.threads);
     const key = `${loop} ${part}`;
     if (!this.times.has(key)) {
-      // Until V8's optimised code is there and a burst has its length.
+      // Until V8's optimized code is there and a burst has its length.
       let times = 1;
       for (let warm = 0; warm < 12 || this.burst(loop, times, part) * 1e3 < BURST_MS / 2; warm++) {
         const took = this.burst(loop, times, part) * 1e3;

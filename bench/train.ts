@@ -35,7 +35,7 @@ interface Trainer {
 /** heed's own model, on its own tape; a step in `tidy`, or in what else it is to run in. */
 export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tidy): Trainer {
   const parameters = model.parameters();
-  const optimiser = new AdamW(parameters, { lr, weightDecay: 0 });
+  const optimizer = new AdamW(parameters, { lr, weightDecay: 0 });
   return {
     step(tokens) {
       const rows = (from: number) =>
@@ -50,7 +50,7 @@ export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tid
         const tape = new Tape();
         const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
         const gradients = tape.gradients(loss, parameters.values());
-        optimiser.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
+        optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
         return loss.toFloat64()[0];
       });
     },

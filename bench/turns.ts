@@ -112,7 +112,7 @@ export async function takeTurns(
     usual[n] = first[n];
     if (once[n]) continue;
     one.engage?.();
-    // Optimised code is there after some calls and some tens of milliseconds.
+    // Optimized code is there after some calls and some tens of milliseconds.
     for (let spent = 0, i = 0; i === 0 || spent < WARM || (i < 4 && spent < 4 * WARM); i++) {
       usual[n] = await calls(one.run, 1);
       spent += usual[n];

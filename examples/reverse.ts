@@ -28,7 +28,7 @@ const model = new RecurrentEncoderDecoder({
   hidden: 32,
 });
 const parameters = model.parameters();
-const optimiser = new AdamW(parameters, { lr: 1e-2, weightDecay: 0 });
+const optimizer = new AdamW(parameters, { lr: 1e-2, weightDecay: 0 });
 
 /** Sequences [B, length], what the decoder has before each letter, and what it should write. */
 function lesson(sequences: readonly number[][]) {
@@ -46,7 +46,7 @@ for (let step = 0; step < steps; step++) {
   const tape = new Tape();
   const loss = tape.run(() => crossEntropy(model.forward(source, before).logits, target));
   const gradients = tape.gradients(loss, parameters.values());
-  optimiser.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
+  optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
   losses.push(loss.at());
 }
 console.log(

@@ -149,14 +149,14 @@ describe("tidy", () => {
     const x = numbers(32, 64);
     const train = (within: <T>(work: () => T) => T) => {
       const own = new nn.Linear(64, 64, { seed: 3 });
-      const optimiser = new AdamW(own.parameters(), { lr: 0.01 });
+      const optimizer = new AdamW(own.parameters(), { lr: 0.01 });
       for (let n = 0; n < 5; n++)
         within(() => {
           const tape = new Tape();
           const loss = tape.run(() => total(own.forward(x)));
-          optimiser.step(tape.gradients(loss, own.parameters().values()));
+          optimizer.step(tape.gradients(loss, own.parameters().values()));
         });
-      return [...own.parameters().values(), ...optimiser.moments().values()].map(({ data }) => [
+      return [...own.parameters().values(), ...optimizer.moments().values()].map(({ data }) => [
         ...(data as Float32Array),
       ]);
     };

@@ -10,7 +10,7 @@ const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /**
  * Every door: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` is the file
- * behind the main door that tests of behaviour stand beside, so it counts as one.
+ * behind the main door that tests of behavior stand beside, so it counts as one.
  * @type {{ name: string | undefined, source: string, built: string }[]}
  */
 export const doors = [
@@ -72,8 +72,8 @@ function reach(file, reached = { door: false, inside: false }, seen = new Set())
  */
 const startsSource = (file) => readFileSync(file, "utf8").includes('resolve("node/bin/node")');
 
-/** The tests of behaviour, which reach src/ through doors only, as paths inside the repository. */
-export function behaviourTests() {
+/** The tests of behavior, which reach src/ through doors only, as paths inside the repository. */
+export function behaviorTests() {
   return ["src", "tests"]
     .flatMap((folder) =>
       readdirSync(at(folder), { recursive: true, encoding: "utf8" })

@@ -30,9 +30,9 @@ const tfjs = {
     const optimizer = tf.train.adam(lr);
     const norm = (/** @type {any} */ x, /** @type {string} */ name) => {
       const mean = tf.mean(x, -1, true);
-      const centred = tf.sub(x, mean);
-      const variance = tf.mean(tf.mul(centred, centred), -1, true);
-      const scaled = tf.div(centred, tf.sqrt(tf.add(variance, 1e-5)));
+      const centered = tf.sub(x, mean);
+      const variance = tf.mean(tf.mul(centered, centered), -1, true);
+      const scaled = tf.div(centered, tf.sqrt(tf.add(variance, 1e-5)));
       return tf.add(tf.mul(scaled, at(`${name}.weight`)), at(`${name}.bias`));
     };
     const linear = (/** @type {any} */ x, /** @type {string} */ name) =>
@@ -96,9 +96,9 @@ const jax = {
     let steps = 0;
     // Arguments are used up by the function they are given to; `.ref` lends them.
     const norm = (/** @type {any} */ x, /** @type {any} */ p, /** @type {string} */ name) => {
-      const centred = x.ref.sub(np.mean(x, -1, { keepdims: true }));
-      const variance = np.mean(centred.ref.mul(centred.ref), -1, { keepdims: true });
-      const scaled = centred.div(np.sqrt(variance.add(1e-5)));
+      const centered = x.ref.sub(np.mean(x, -1, { keepdims: true }));
+      const variance = np.mean(centered.ref.mul(centered.ref), -1, { keepdims: true });
+      const scaled = centered.div(np.sqrt(variance.add(1e-5)));
       return scaled.mul(p[`${name}.weight`].ref).add(p[`${name}.bias`].ref);
     };
     const linear = (/** @type {any} */ x, /** @type {any} */ p, /** @type {string} */ name) =>

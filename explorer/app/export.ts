@@ -36,7 +36,7 @@ export async function pngOf(
   scale: 1 | 2 | 3 | 4 = 2,
 ): Promise<Blob> {
   const { svg, width, height } = await figureOf(session, more);
-  const pixels = (millimetres: number) => Math.round((millimetres / 25.4) * 96 * scale);
+  const pixels = (millimeters: number) => Math.round((millimeters / 25.4) * 96 * scale);
   const image = new Image(pixels(width), pixels(height));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   try {

@@ -40,12 +40,12 @@ export const linesLook = css`
 .lines.arcs .column.queries { direction: ltr; }
 .lines .stuck { position: sticky; inset-block-start: 0; block-size: 0; overflow: visible; }
 .lines .labels { inset: 0 auto auto 0; pointer-events: none; direction: ltr; }
-.lines .labels.keys span, .lines.arcs:not(.centred) .labels span { left: 0; right: auto; }
-.lines.arcs.centred .labels span { left: 0; right: 0; margin-inline: auto; inline-size: fit-content; }
+.lines .labels.keys span, .lines.arcs:not(.centered) .labels span { left: 0; right: auto; }
+.lines.arcs.centered .labels span { left: 0; right: 0; margin-inline: auto; inline-size: fit-content; }
 .lines .heading { position: absolute; inset-block-start: 0; color: var(--second); font-size: 11px; line-height: 16px; text-align: end; white-space: nowrap; }
 .lines .heading ~ .heading { text-align: start; }
 .lines.arcs .heading { text-align: start; }
-.lines.arcs.centred .heading { text-align: center; }
+.lines.arcs.centered .heading { text-align: center; }
 .lines .values { position: absolute; inset: 0; pointer-events: none; }
 .lines .value { position: absolute; inset-block-start: 0; inset-inline-start: 0; padding: 0 3px; background: var(--paper); border-radius: 2px; white-space: nowrap; display: flex; align-items: baseline; gap: 6px; }
 .lines .value[hidden], .lines .value .token:empty { display: none; }

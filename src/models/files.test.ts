@@ -283,7 +283,7 @@ describe("what does not fit is refused", () => {
     );
   });
 
-  test("a tokeniser with more ids than the model has rows", () => {
+  test("a tokenizer with more ids than the model has rows", () => {
     expect(() => modelToFiles(gpt2, trainTokenizer([text], { kind: "bpe", vocabSize: 270 }))).toThrow(
       OptionError,
     );

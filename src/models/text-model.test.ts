@@ -90,6 +90,6 @@ describe("attention", () => {
   });
 });
 
-test("a tokeniser with more ids than rows is refused", () => {
+test("a tokenizer with more ids than rows is refused", () => {
   expect(() => textModel(encoder.model, bpe)).toThrow(/ids up to 261, the model 40 rows/);
 });

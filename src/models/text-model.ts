@@ -12,7 +12,7 @@ import type { ModelNote } from "./weights.ts";
 
 /** A text, or a pair, as tokens. One entry a token in each list. */
 export interface TextTokens {
-  /** The texts that the offsets count in: the given ones, or what the tokeniser made of them. */
+  /** The texts that the offsets count in: the given ones, or what the tokenizer made of them. */
   readonly texts: readonly string[];
   readonly ids: Int32Array;
   /** What a person reads: the text of a token, with its space; `##` and `▁` as the vocabulary has them. */

@@ -32,7 +32,7 @@ test("a text begins with ▁, and every space is one", () => {
   expect(pieces("a  a", ["▁a", -1])).toEqual(["▁a", "▁", "▁a"]);
 });
 
-test("offsets put the pieces back on the normalised text", () => {
+test("offsets put the pieces back on the normalized text", () => {
   const { normalized, tokens } = words(["▁a", -1], ["▁fi", -1], ["ne", -1]).tokenize("a ﬁne");
   expect(normalized).toBe("a fine");
   expect(tokens).toEqual([
@@ -42,7 +42,7 @@ test("offsets put the pieces back on the normalised text", () => {
   ]);
 });
 
-test("neighbouring unknown characters are one piece of id 0, whole code points at a time", () => {
+test("neighboring unknown characters are one piece of id 0, whole code points at a time", () => {
   const { normalized, tokens } = words(["▁a", -1]).tokenize("a 😀é a");
   expect(tokens.map((token) => token.id)).toEqual([14, 6, 0, 14]);
   const { start, end, piece } = tokens[2];

@@ -1,10 +1,10 @@
 /**
- * SentencePiece's unigram tokeniser, as the Universal Sentence Encoder lite uses it: a text becomes the
+ * SentencePiece's unigram tokenizer, as the Universal Sentence Encoder lite uses it: a text becomes the
  * pieces of a vocabulary whose log-probabilities have the highest sum (Kudo 2018, arXiv 1804.10959, found by
  * dynamic programming over the positions of the text).
  *
- * The published embeddings were computed with a tokeniser that has three oddities, and a text only gets its published
- * ids if they are kept. They are marked (a), (b), (c) below. Each piece knows its place in the normalised text, so
+ * The published embeddings were computed with a tokenizer that has three oddities, and a text only gets its published
+ * ids if they are kept. They are marked (a), (b), (c) below. Each piece knows its place in the normalized text, so
  * that a picture can be put back on the words.
  */
 import { FormatError, formatValue, OptionError } from "../core/errors.ts";
@@ -12,13 +12,13 @@ import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 /** One vocabulary entry: the piece and its log-probability; null counts as 0 (oddity a). */
 export type VocabularyEntry = readonly [piece: string, score: number | null];
 
-/** A piece of a text. `text.slice(start, end)` of the normalised text is what it stands for. */
+/** A piece of a text. `text.slice(start, end)` of the normalized text is what it stands for. */
 export interface Token {
   /** Place in the vocabulary; 0 is the unknown piece. */
   readonly id: number;
   /** The vocabulary's spelling, with ▁ for a space; for an unknown piece, the characters it covers. */
   readonly piece: string;
-  /** First UTF-16 index in the normalised text. The ▁ that every text begins with has no place there. */
+  /** First UTF-16 index in the normalized text. The ▁ that every text begins with has no place there. */
   readonly start: number;
   /** UTF-16 index after the last character. */
   readonly end: number;
@@ -31,7 +31,7 @@ export interface Tokens {
   readonly tokens: readonly Token[];
 }
 
-/** A tokeniser over one vocabulary. */
+/** A tokenizer over one vocabulary. */
 export interface Unigram {
   /** Number of pieces. */
   readonly size: number;
@@ -45,7 +45,7 @@ const UNKNOWN = 0;
 const SPACE = "▁";
 
 /**
- * A tokeniser from a vocabulary: `[piece, score]` in the order of the ids, the first six reserved.
+ * A tokenizer from a vocabulary: `[piece, score]` in the order of the ids, the first six reserved.
  * Throws a FormatError that names the first entry that is not one.
  *
  * @example
@@ -89,7 +89,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
       const symbols = [SPACE, ...normalized].map((symbol) => (symbol === " " ? SPACE : symbol));
       const cuts = segment(symbols, ids, scores, longest);
 
-      // Symbol i stands at place[i] of the normalised text; the ▁ in front has no width.
+      // Symbol i stands at place[i] of the normalized text; the ▁ in front has no width.
       const place = [0, 0];
       for (const symbol of normalized) place.push(place[place.length - 1] + symbol.length);
       const tokens = cuts.map(({ id, from, to }) => {
@@ -108,7 +108,7 @@ interface Cut {
   readonly to: number;
 }
 
-/** The best segmentation of `symbols`; neighbouring unknown symbols are joined into one piece. */
+/** The best segmentation of `symbols`; neighboring unknown symbols are joined into one piece. */
 function segment(
   symbols: readonly string[],
   ids: ReadonlyMap<string, number>,

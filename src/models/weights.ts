@@ -1,5 +1,5 @@
 /**
- * Weights of a Hugging Face model in safetensors: names as they are spelt by one version or another brought to those of the plan, every
+ * Weights of a Hugging Face model in safetensors: names as they are spelled by one version or another brought to those of the plan, every
  * difference between file and plan listed in one error, then read. Numbers of 16 bits stay so. Nothing is allocated before the file's
  * header agrees with the plan, and never more than the file has.
  */

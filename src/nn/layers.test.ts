@@ -153,7 +153,7 @@ describe("gradients agree with central differences", () => {
   });
 });
 
-describe("behaviour", () => {
+describe("behavior", () => {
   it("a decoder block attends to no later position, an encoder block does", () => {
     const moved = make(2, 5, 6);
     moved.data.set(x.data);

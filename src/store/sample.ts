@@ -158,7 +158,7 @@ function plantHead(
 function wave(into: Float32Array, position: number, size: number, slow: number): void {
   const unit = size / Math.sqrt(WAVES);
   for (let w = 0; w < WAVES; w++) {
-    // From nearly π a step down: neighbours are far apart, and the sum over frequencies dies away between them.
+    // From nearly π a step down: neighbors are far apart, and the sum over frequencies dies away between them.
     const frequency = slow ? 0.05 + (0.45 * w) / WAVES : (Math.PI * (w + 0.5)) / WAVES;
     into[2 * w] += unit * Math.cos(frequency * position);
     into[2 * w + 1] += unit * Math.sin(frequency * position);

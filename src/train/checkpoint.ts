@@ -27,8 +27,8 @@ export interface Progress {
 export interface Checkpoint extends Progress {
   /** What `writeCheckpoint` was given. */
   readonly config: string;
-  /** Puts the numbers into a run's parameters and optimiser. */
-  restore(parameters: ReadonlyMap<string, Tensor>, optimiser: AdamW): void;
+  /** Puts the numbers into a run's parameters and optimizer. */
+  restore(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): void;
 }
 
 /**
@@ -41,13 +41,13 @@ export interface Checkpoint extends Progress {
  */
 export function writeCheckpoint(
   parameters: ReadonlyMap<string, Tensor>,
-  optimiser: AdamW,
+  optimizer: AdamW,
   progress: Progress,
   config: string,
 ): Uint8Array<ArrayBuffer> {
   const tensors = new Map<string, Tensor>();
   for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
-  for (const [name, tensor] of optimiser.moments()) tensors.set(`adamw.${name}`, tensor);
+  for (const [name, tensor] of optimizer.moments()) tensors.set(`adamw.${name}`, tensor);
   const list = (values: readonly number[], shape: number[]) =>
     new Tensor(Float64Array.from(values), shape, "float64");
   tensors.set("losses", list(progress.losses, [progress.losses.length]));
@@ -56,7 +56,7 @@ export function writeCheckpoint(
     metadata: {
       "heed.checkpoint": VERSION,
       step: String(progress.step),
-      "adamw.steps": String(optimiser.steps),
+      "adamw.steps": String(optimizer.steps),
       config,
     },
   });
@@ -108,10 +108,10 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
     losses,
     heldOut,
     config: metadata.get("config") ?? "",
-    restore(parameters, optimiser) {
+    restore(parameters, optimizer) {
       const targets = new Map<string, Tensor>();
       for (const [name, tensor] of parameters) targets.set(`model.${name}`, tensor);
-      for (const [name, tensor] of optimiser.moments()) targets.set(`adamw.${name}`, tensor);
+      for (const [name, tensor] of optimizer.moments()) targets.set(`adamw.${name}`, tensor);
       for (const [name, target] of targets) {
         const found = tensors.get(name);
         if (found === undefined || found.dtype !== target.dtype || found.shape.join() !== target.shape.join())
@@ -127,7 +127,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
         const found = (tensors.get(name) as FileTensor).data as Float32Array;
         (target.data as Float32Array).set(found, target.offset);
       }
-      optimiser.steps = adamwSteps;
+      optimizer.steps = adamwSteps;
     },
   };
 }

@@ -35,7 +35,7 @@ export interface CorpusOptions {
   readonly repeats?: number;
   /**
    * Steps at the start whose sequences have 16 tokens, so many that a step has as many tokens as any other; `context` is
-   * longer. A masked model found its neighbours among 16 tokens within 500 steps, and among 64 not within a
+   * longer. A masked model found its neighbors among 16 tokens within 500 steps, and among 64 not within a
    * thousand (docs/models.md). Default 0. After Li et al. 2021, arXiv 2108.06084; Devlin et al. 2018, appendix A.2, train on
    * short sequences first too.
    */
@@ -65,7 +65,7 @@ const MASKS = { train: 0x1000_0000_0000, heldOut: 0x2000_0000_0000 } as const;
  * corpus.batches(0)[0].inputs.shape; // → [8, 16]
  */
 export class Corpus {
-  /** All token ids, texts joined by `<|endoftext|>` or [SEP] where the tokeniser has one. */
+  /** All token ids, texts joined by `<|endoftext|>` or [SEP] where the tokenizer has one. */
   readonly ids: Int32Array;
   readonly split: Split;
   /** Token ids of the vocabulary. */
@@ -81,7 +81,7 @@ export class Corpus {
   /** Held-out sequences as they are in the text, by batch. */
   readonly #held: readonly (readonly Int32Array[])[];
 
-  /** Throws OptionError where the texts are too short, or the tokeniser lacks a token that the kind of model needs. */
+  /** Throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
     const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
@@ -243,7 +243,7 @@ function encoderTokens(tokenizer: Tokenizer) {
     if (found === undefined)
       throw new OptionError(
         "tokenizer",
-        `Corpus: an encoder needs the token ${token}, the tokeniser has none`,
+        `Corpus: an encoder needs the token ${token}, the tokenizer has none`,
         {
           token,
         },

@@ -86,7 +86,7 @@ export interface WindowOptions {
   /** Tokens of a window. */
   readonly window: number;
   readonly seed: number;
-  /** Tokens that neighbouring windows share: 1 where each token is to be a target once. Default 0. */
+  /** Tokens that neighboring windows share: 1 where each token is to be a target once. Default 0. */
   readonly overlap?: number;
   /** Share of sequences that repeat a span; default 0. */
   readonly repeats?: number;

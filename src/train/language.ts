@@ -111,7 +111,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       ...options.ids,
     };
     const model = new Gpt2(config, { seed, dtype });
-    neighbourly(model.parameters().get("transformer.wpe.weight") as FloatTensor);
+    neighborly(model.parameters().get("transformer.wpe.weight") as FloatTensor);
     return {
       kind,
       model,
@@ -135,7 +135,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     ...options.ids,
   };
   const model = new Bert(config, { seed, dtype });
-  neighbourly(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
+  neighborly(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
   return {
     kind,
     model,
@@ -152,10 +152,10 @@ const WAVE = 0.15;
 
 /**
  * Positions [N, C] start as waves instead of noise (Vaswani et al. 2017, section 3.5, with the slowest wave as long as the
- * context), so that neighbours are alike before anything is learnt, and a head that looks nearby is a small step away.
+ * context), so that neighbors are alike before anything is learned, and a head that looks nearby is a small step away.
  * From noise, both models kept to single tokens' frequencies for as long as they were tried.
  */
-function neighbourly(positions: FloatTensor): void {
+function neighborly(positions: FloatTensor): void {
   const [N, C] = positions.shape;
   if (C % 2 !== 0) return; // sines and cosines come in pairs; an odd width keeps its noise
   const waves = sinusoidalPositions(N, C, { base: Math.max(2, N), dtype: positions.dtype });

@@ -117,8 +117,8 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
   const { countOf = ownCount, seed = 0, comm, order = "fixed" } = options;
   const parameters = model.parameters();
-  const optimiser = new AdamW(parameters, options.adamw);
-  resume?.restore(parameters, optimiser);
+  const optimizer = new AdamW(parameters, options.adamw);
+  resume?.restore(parameters, optimizer);
   let step = resume?.step ?? 0;
   let saved = resume?.step;
   const losses = [...(resume?.losses ?? [])];
@@ -130,7 +130,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     if (checkpoint === undefined || saved === step) return;
     const { path, config = "", save: write = saveFile } = checkpoint;
     if (comm === undefined || comm.rank === 0)
-      await write(path, writeCheckpoint(parameters, optimiser, { step, losses, heldOut: measured }, config));
+      await write(path, writeCheckpoint(parameters, optimizer, { step, losses, heldOut: measured }, config));
     saved = step;
   };
 
@@ -146,7 +146,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
       const norm = gradientNorm(gradients);
       if (!Number.isFinite(loss) || !Number.isFinite(norm))
         throw agreed(nonFinite(parts, parameters, step, loss, saved));
-      optimiser.step(gradients, {
+      optimizer.step(gradients, {
         lr,
         scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
       });

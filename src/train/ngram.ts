@@ -4,7 +4,7 @@
  *
  *     P_k(w | h) = max(c(hw) − D_k, 0) / c(h·) + D_k · types(h·) / c(h·) · P_{k−1}(w | h without its first token)
  *
- * c counts occurrences at the highest order and distinct left neighbours below it; P_0 is uniform; D_k = n₁ / (n₁ + 2·n₂),
+ * c counts occurrences at the highest order and distinct left neighbors below it; P_0 is uniform; D_k = n₁ / (n₁ + 2·n₂),
  * where n_r n-grams of order k have c = r.
  *
  * All n-grams up to the order are nodes of one trie: a node is its parent and a token, found by one hash table.

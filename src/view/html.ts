@@ -92,7 +92,7 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
 `;
 }
 
-/** Code that may stand inside a script element: what would end it, or hide its end, can only be in strings and is spelt otherwise. */
+/** Code that may stand inside a script element: what would end it, or hide its end, can only be in strings and is spelled otherwise. */
 function inScript(code: string): string {
   return code.replace(/\r\n?/g, "\n").replace(/<(?=\/script|script[ >]|!--)/gi, "\\x3c");
 }

@@ -281,7 +281,7 @@ describe("a figure", () => {
     }
   });
 
-  it("is as wide as asked, in millimetres, in one column and two", async () => {
+  it("is as wide as asked, in millimeters, in one column and two", async () => {
     for (const width of [85, 170]) {
       const { svg, height } = await renderFigure(madeStore(), { width });
       const [, wide, high, box] = /width="([\d.]+)mm" height="([\d.]+)mm" viewBox="0 0 ([\d.]+) /.exec(svg)!;

@@ -56,7 +56,7 @@ export interface LinesHost {
   readonly describe: (query: number, key: number, full: boolean) => string;
 }
 
-/** The first place seen, moved as little as shows a token and its neighbours; to the middle where it is far away. */
+/** The first place seen, moved as little as shows a token and its neighbors; to the middle where it is far away. */
 function revealed(from: number, place: number, seen: number): number {
   if (place < from - seen / 2 || place > from + 1.5 * seen) return place + 0.5 - seen / 2;
   return Math.min(place - 1, Math.max(place + 2 - seen, from));
@@ -252,7 +252,7 @@ export class Lines {
     );
     this.root.classList.toggle("arcs", arcs);
     this.root.classList.toggle("together", together);
-    this.root.classList.toggle("centred", arcs && layout.left > 0);
+    this.root.classList.toggle("centered", arcs && layout.left > 0);
     put(this.area, { left: layout.x, top: layout.top, width: layout.width, height: layout.height });
     const said = this.host.describe(state.query, state.key, true) + this.#byHead(pictures);
     this.columns.update({ session, layout, picture, width, active: this.side, over, said });

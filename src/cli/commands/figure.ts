@@ -87,7 +87,7 @@ export const command: Command = {
     values: "print the numbers in cells that are large enough",
     "every-cell":
       "a pixel a cell for long heads (default: joined to 600 pixels an inch by the largest value)",
-    width: "MM  millimetres: 85 one column (default), 170 two",
+    width: "MM  millimeters: 85 one column (default), 170 two",
     theme: "THEME  light (default) or dark",
     transparent: "leave the paper out",
     "no-caption": "leave out the lines below the figure that say what it shows",
@@ -181,7 +181,7 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
       alt,
       latex: figure.latex(ending === ".svg" ? `${name}.svg` : name),
     };
-    io.stdout.write(jsonText({ ...facts, millimetres: [width, height] }));
+    io.stdout.write(jsonText({ ...facts, millimeters: [width, height] }));
     return EXIT.ok;
   }
   io.stderr.write(`wrote ${output} (${bytesText(file.length)})\n`);

@@ -31,6 +31,7 @@ import { answers, save } from "../support/interrupt.ts";
 import { checkPlace } from "../support/output.ts";
 import { type Progress, startProgress } from "../support/progress.ts";
 import { fromLead, piecesOf, together, withRanks } from "../support/ranks/together.ts";
+import { naming } from "../support/tensors.ts";
 import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
 import {
   type Kept,
@@ -148,7 +149,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
 
   const start = performance.now();
-  const tokenizer = await tokeniserOf(texts, settings, kept, values, io);
+  const tokenizer = await tokenizerOf(texts, settings, kept, values, io);
   const corpus = new Corpus(texts, tokenizer, settings);
   if (kept && corpus.fingerprint !== kept.data)
     throw new OptionError(
@@ -289,7 +290,7 @@ async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuf
   if (values.resume) {
     if (names.has(CHECKPOINT)) {
       const bytes = new Uint8Array(await readFile(path));
-      readCheckpoint(bytes); // throws where it is none
+      await naming(path, () => readCheckpoint(bytes)); // throws where it is none
       return bytes;
     }
     throw new OptionError("resume", `there is no ${CHECKPOINT} in ${folder}; leave --resume out to begin`, {
@@ -321,7 +322,7 @@ async function readText(path: string): Promise<string> {
   return text;
 }
 
-async function tokeniserOf(
+async function tokenizerOf(
   texts: readonly string[],
   { kind, vocab, cased, wholeWords }: Settings,
   kept: Kept | undefined,
@@ -330,14 +331,14 @@ async function tokeniserOf(
 ): Promise<Tokenizer> {
   if (kept) return readTokenizer(kept.tokenizer);
   const path = values.tokenizer as string | undefined;
-  if (path !== undefined)
-    return readTokenizer(
-      await readFile(path).catch((error: NodeJS.ErrnoException) => {
-        throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
-      }),
-    );
+  if (path !== undefined) {
+    const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+      throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+    });
+    return naming(path, () => readTokenizer(bytes));
+  }
   const words = values.words === undefined ? [] : (await readText(values.words as string)).split(/\s+/);
-  const bar = startProgress(io, "tokeniser");
+  const bar = startProgress(io, "tokenizer");
   try {
     return trainTokenizer(texts, {
       kind: kind === "decoder" ? "bpe" : "wordpiece",

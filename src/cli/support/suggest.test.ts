@@ -8,7 +8,7 @@ describe("editDistance", () => {
     expect(editDistance("run", "run")).toBe(0);
   });
 
-  it("counts two neighbours that changed places as one edit", () => {
+  it("counts two neighbors that changed places as one edit", () => {
     expect(editDistance("hlep", "help")).toBe(1);
     expect(editDistance("casual", "causal")).toBe(1);
   });

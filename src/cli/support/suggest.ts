@@ -1,6 +1,6 @@
-/** "Did you mean": the nearest of the known names by edit distance (Damerau 1964, neighbours may change places). */
+/** "Did you mean": the nearest of the known names by edit distance (Damerau 1964, neighbors may change places). */
 
-/** Edits (insert, remove, replace, exchange neighbours) from one word to the other. */
+/** Edits (insert, remove, replace, exchange neighbors) from one word to the other. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

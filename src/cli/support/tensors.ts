@@ -136,13 +136,16 @@ function factsOf(dtype: FileDType, shape: readonly number[]): TensorFacts {
   return { dtype, shape, bytes: shape.reduce((n, x) => n * x, ELEMENTS[dtype].bytes) };
 }
 
-/** Runs a reader; its errors then begin with the file's name, and do not say it twice. */
-async function naming<T>(path: string, read: () => Promise<T>): Promise<T> {
+/** Runs a reader; its errors then start with the path of the file, without the reader's own name. */
+export async function naming<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof HeedError)) throw error;
-    const text = error.message.replace(/^(open|readNpy|readNpz|openSafetensors): /, "");
+    const text = error.message.replace(
+      /^(open|readNpy|readNpz|readSafetensors|openSafetensors|readTokenizer): /,
+      "",
+    );
     if (error instanceof FormatError)
       throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
     if (error.code === "file") throw new OptionError("file", text, error.fields);

@@ -90,7 +90,7 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   },
   vocab: {
     option: "vocab",
-    help: "N  tokens of the vocabulary that is learnt (default 2048)",
+    help: "N  tokens of the vocabulary that is learned (default 2048)",
     read: whole(16, 2 ** 20),
     otherwise: () => 2048,
   },

@@ -70,7 +70,7 @@ export class Bert extends Encoder {
   }
 }
 
-/** Sizes of configs that are spelt as BERT's. */
+/** Sizes of configs that are spelled as BERT's. */
 export function encoderSizes(config: Omit<BertConfig, "type_vocab_size">): ModelSizes {
   const { hidden_size: width, num_attention_heads: heads } = config;
   return {
@@ -84,7 +84,7 @@ export function encoderSizes(config: Omit<BertConfig, "type_vocab_size">): Model
   };
 }
 
-/** Constants of configs that are spelt as BERT's. */
+/** Constants of configs that are spelled as BERT's. */
 export function encoderConstants(config: Omit<BertConfig, "type_vocab_size">) {
   return {
     inner: config.intermediate_size,

@@ -83,7 +83,7 @@ export class Gpt2 implements DecoderModel {
   }
 
   /**
-   * The last layer's states, normalised: [..., N, C]. With a `cache`, ids [N] are the tokens behind those it holds, and
+   * The last layer's states, normalized: [..., N, C]. With a `cache`, ids [N] are the tokens behind those it holds, and
    * join them.
    */
   hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {

@@ -1,7 +1,7 @@
 /**
- * Tokens that stand outside the learnt vocabulary: "[MASK]", "<|endoftext|>". They are searched for in a text before
+ * Tokens that stand outside the learned vocabulary: "[MASK]", "<|endoftext|>". They are searched for in a text before
  * anything else, the leftmost first and the longest of those that begin at one place, and are never cut. The rules about
- * neighbours are those of Hugging Face's tokenizers (added_vocabulary.rs).
+ * neighbors are those of Hugging Face's tokenizers (added_vocabulary.rs).
  */
 
 /** One such token. */

@@ -1,21 +1,21 @@
 /**
  * Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909; over bytes: Radford et al. 2019): a chunk of
- * text begins as its bytes; the neighbours whose merge was learnt first are joined, the leftmost of equals, until no
- * learnt pair is left. With all 256 bytes in the vocabulary there is no unknown text, and decoding gives it back exactly.
+ * text begins as its bytes; the neighbors whose merge was learned first are joined, the leftmost of equals, until no
+ * learned pair is left. With all 256 bytes in the vocabulary there is no unknown text, and decoding gives it back exactly.
  */
 import { BYTE_CHARACTERS, GPT2_CHUNKS } from "./bytes.ts";
 import { type Cuts, type Cutter, remembering } from "./cutter.ts";
 import { join } from "./joins.ts";
 
-/** The learnt part of a byte-level BPE tokeniser. */
+/** The learned part of a byte-level BPE tokenizer. */
 export interface BpeVocabulary {
-  /** Id of each token, spelt in GPT-2's byte alphabet; all 256 bytes are there. */
+  /** Id of each token, spelled in GPT-2's byte alphabet; all 256 bytes are there. */
   readonly vocab: ReadonlyMap<string, number>;
-  /** Pairs of tokens, those learnt first first; the two joined are a token. */
+  /** Pairs of tokens, those learned first first; the two joined are a token. */
   readonly merges: readonly (readonly [string, string])[];
 }
 
-/** The tokeniser over a vocabulary that is known to be sound. */
+/** The tokenizer over a vocabulary that is known to be sound. */
 export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
   const idOf = (token: string) => vocab.get(token) as number;
   const byteIds = Int32Array.from(BYTE_CHARACTERS, idOf);

@@ -47,6 +47,6 @@ export function byteSpelling(text: string): string {
 export const GPT2_CHUNKS =
   /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-/** The same pattern as files spell it: recognised as text, never compiled. */
+/** The same pattern as files spell it: recognized as text, never compiled. */
 export const GPT2_PATTERN =
   "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";

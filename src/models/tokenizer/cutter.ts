@@ -1,5 +1,5 @@
 /**
- * What the two kinds of tokeniser have in common: a text is first split into chunks that no token crosses, and each
+ * What the two kinds of tokenizer have in common: a text is first split into chunks that no token crosses, and each
  * chunk is cut into tokens by itself. Most chunks of a text have come before, so their cuts are kept.
  */
 
@@ -10,7 +10,7 @@ export interface Cuts {
   readonly ends: readonly number[];
 }
 
-/** One kind of tokeniser over one vocabulary. */
+/** One kind of tokenizer over one vocabulary. */
 export interface Cutter {
   /** Matches the chunks of a text, one after the other; what lies between two is in no token. */
   readonly chunks: RegExp;

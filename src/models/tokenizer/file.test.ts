@@ -18,7 +18,7 @@ const read = (tokenizer: typeof bpe, change: (file: File) => void) => {
   return readTokenizer(JSON.stringify(file));
 };
 
-test("what is written is read as the same tokeniser", () => {
+test("what is written is read as the same tokenizer", () => {
   for (const tokenizer of [bpe, wordPiece]) {
     const again = readTokenizer(writeTokenizer(tokenizer));
     expect(again.spec).toEqual(tokenizer.spec);

@@ -203,7 +203,7 @@ function readMerge(value: Json, place: number, no: No): readonly [string, string
   return no(`merge ${place} must be two tokens, got ${shown(value)}`);
 }
 
-/** Whether a space is put in front, from GPT-2's pre-tokeniser, whole or as a split with the same pattern. */
+/** Whether a space is put in front, from GPT-2's pre-tokenizer, whole or as a split with the same pattern. */
 function readByteLevel(value: Json, no: No): boolean {
   if (value instanceof Map && value.get("type") === "Sequence") {
     const steps = value.get("pretokenizers");

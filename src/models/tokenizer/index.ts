@@ -1,4 +1,4 @@
-/** Tokenisers: learnt, read from `tokenizer.json`, written to it. */
+/** Tokenizers: learned, read from `tokenizer.json`, written to it. */
 export type { AddedToken } from "./added.ts";
 export type { BpeVocabulary } from "./bpe.ts";
 export { readTokenizer } from "./file.ts";

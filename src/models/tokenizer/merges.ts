@@ -1,5 +1,5 @@
 /**
- * Learning merges (Sennrich et al. 2016, arXiv 1508.07909, algorithm 1): of all pairs of neighbouring symbols in the words
+ * Learning merges (Sennrich et al. 2016, arXiv 1508.07909, algorithm 1): of all pairs of neighboring symbols in the words
  * of a corpus the most frequent one becomes a symbol, again and again. Equal counts go to the pair with the smaller ids, so one
  * corpus gives one vocabulary.
  *

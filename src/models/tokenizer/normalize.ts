@@ -1,5 +1,5 @@
 /**
- * BERT's normaliser (google-research/bert, tokenization.py; in files: `BertNormalizer`): control characters go, white
+ * BERT's normalizer (google-research/bert, tokenization.py; in files: `BertNormalizer`): control characters go, white
  * space becomes spaces, CJK ideographs stand alone, accents and capitals go if requested. Every character of the
  * result knows the character of the text it came from.
  *
@@ -7,7 +7,7 @@
  * punctuation or a mark since then is cut there as a letter.
  */
 
-/** What the normaliser does. */
+/** What the normalizer does. */
 export interface BertNormalizer {
   /** Drops NUL, U+FFFD, control, format and private characters; other white space becomes a space. Default true. */
   readonly cleanText: boolean;
@@ -18,14 +18,14 @@ export interface BertNormalizer {
   readonly lowercase: boolean;
 }
 
-/** A normalised text by characters, each with its place `[start, end)` in the text it was made of (UTF-16). */
+/** A normalized text by characters, each with its place `[start, end)` in the text it was made of (UTF-16). */
 export interface Normalized {
   readonly characters: readonly string[];
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }
 
-/** The normalised form of `text`. */
+/** The normalized form of `text`. */
 export function normalize(text: string, options: BertNormalizer): Normalized {
   const { cleanText, handleChineseChars, lowercase } = options;
   const stripAccents = options.stripAccents ?? lowercase;

@@ -67,7 +67,7 @@ function pieces(over: Partial<TokenizerSpec & { kind: "wordpiece" }> = {}): Toke
 const tokensOf = (spec: TokenizerSpec, text: string) => new Tokenizer(spec).encode(text).tokens;
 
 describe("byte-level BPE", () => {
-  test("merges in the order they were learnt, from the left", () => {
+  test("merges in the order they were learned, from the left", () => {
     expect(tokensOf(bytePairs(), "the other lll")).toEqual(["the", "Ġ", "o", "the", "r", "Ġ", "ll", "l"]);
     expect(tokensOf(bytePairs(), " the")).toEqual(["Ġthe"]);
   });
@@ -118,7 +118,7 @@ describe("byte-level BPE", () => {
   });
 
   test("decoding gives any well-formed text back exactly", () => {
-    const learnt = trainTokenizer(["the cat sat on the mat, the 😀 cat\r\n\t at 12:30 ".repeat(9)], {
+    const learned = trainTokenizer(["the cat sat on the mat, the 😀 cat\r\n\t at 12:30 ".repeat(9)], {
       kind: "bpe",
       vocabSize: 320,
     });
@@ -131,7 +131,7 @@ describe("byte-level BPE", () => {
     });
     fc.assert(
       fc.property(texts, (text) => {
-        for (const tokenizer of [learnt, new Tokenizer(bytePairs())]) {
+        for (const tokenizer of [learned, new Tokenizer(bytePairs())]) {
           const { ids, offsets } = tokenizer.encode(text);
           expect(tokenizer.decode(ids)).toBe(text);
           expect([...tokenizer.ids(text)]).toEqual([...ids]);
@@ -220,7 +220,7 @@ describe("WordPiece", () => {
     expect(tokensOf(pieces({ normalizer: keep }), "é")).toEqual(["[CLS]", "[UNK]", "[SEP]"]);
   });
 
-  test("offsets of what was normalised are those of the text", () => {
+  test("offsets of what was normalized are those of the text", () => {
     const text = "\u200bE\u0301 漢A\u0000B";
     const { tokens, offsets } = new Tokenizer(pieces()).encode(text, undefined, { addSpecialTokens: false });
     expect(tokens).toEqual(["e", "[UNK]", "a", "##b"]);

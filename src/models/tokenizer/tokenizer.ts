@@ -1,5 +1,5 @@
 /**
- * A tokeniser: text to ids and back. Added tokens are split off (added.ts), the rest is cut into chunks and those into
+ * A tokenizer: text to ids and back. Added tokens are split off (added.ts), the rest is cut into chunks and those into
  * tokens (bpe.ts, wordpiece.ts), and the template puts special tokens around (template.ts). Every token knows the
  * characters of the text it stands for. Learning one is train.ts, files are file.ts.
  */
@@ -13,9 +13,9 @@ import { cutPiece, type Pipeline, trimOffsets } from "./pipeline/index.ts";
 import { PLAIN, type Slot, type Template } from "./template.ts";
 import { joinPieces, type WordPieceVocabulary, wordPiece } from "./wordpiece.ts";
 
-/** All that a tokeniser is. */
+/** All that a tokenizer is. */
 export type TokenizerSpec = {
-  /** Tokens outside the learnt vocabulary, special or not; their ids may be in the vocabulary too. */
+  /** Tokens outside the learned vocabulary, special or not; their ids may be in the vocabulary too. */
   readonly added: readonly AddedToken[];
   /** What is put around texts; by default nothing. */
   readonly template?: Template;
@@ -360,7 +360,7 @@ function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
     if (missing >= 0) bad("vocabulary", `no token for byte ${missing}; a byte-level vocabulary has all 256`);
     for (const token of spec.vocab.keys())
       if (bytesOfToken(token) === undefined && !spec.added.some(({ content }) => content === token))
-        bad("vocabulary", `token ${formatValue(token)} is not spelt in the byte alphabet`);
+        bad("vocabulary", `token ${formatValue(token)} is not spelled in the byte alphabet`);
     for (const [a, b] of spec.merges)
       for (const token of [a, b, a + b])
         if (!spec.vocab.has(token))

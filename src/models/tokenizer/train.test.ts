@@ -61,7 +61,7 @@ describe("merges", () => {
 });
 
 describe("byte-level BPE", () => {
-  test("special tokens first, then 256 bytes, then what was learnt", () => {
+  test("special tokens first, then 256 bytes, then what was learned", () => {
     const { spec, size } = trainTokenizer(CORPUS, { kind: "bpe", vocabSize: 265 });
     expect(size).toBe(265);
     expect([...spec.vocab.keys()].slice(0, 3)).toEqual(["<|endoftext|>", "!", '"']);
@@ -74,13 +74,13 @@ describe("byte-level BPE", () => {
     ]);
   });
 
-  test("what came once is not learnt, and the vocabulary stays smaller", () => {
+  test("what came once is not learned, and the vocabulary stays smaller", () => {
     expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);
     expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000, minCount: 1 }).size).toBe(259);
     expect(trainTokenizer([], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);
   });
 
-  test("nothing is learnt across two texts", () => {
+  test("nothing is learned across two texts", () => {
     const merges = (texts: string[]) => trainTokenizer(texts, { kind: "bpe", vocabSize: 300 }).size - 257;
     expect(merges(["ab", "ab", "ab"])).toBe(1);
     expect(merges(["b", "a", "b", "a"])).toBe(0);
@@ -88,7 +88,7 @@ describe("byte-level BPE", () => {
 });
 
 describe("WordPiece", () => {
-  test("BERT's five tokens, then characters, then characters inside words, then what was learnt", () => {
+  test("BERT's five tokens, then characters, then characters inside words, then what was learned", () => {
     const { spec } = trainTokenizer(["low low lower"], { kind: "wordpiece", vocabSize: 14 });
     expect([...spec.vocab.keys()]).toEqual([
       "[PAD]",

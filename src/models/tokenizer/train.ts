@@ -1,5 +1,5 @@
 /**
- * Learning a tokeniser from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learnt by frequency of pairs, as
+ * Learning a tokenizer from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learned by frequency of pairs, as
  * Hugging Face's trainer does, not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
@@ -39,11 +39,11 @@ export interface TrainTokenizerOptions {
 /** BERT's special tokens, in the order of their ids. */
 const BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const PREFIX = "##";
-/** Longer words are unknown to BERT's tokeniser, so nothing is learnt of them. */
+/** Longer words are unknown to BERT's tokenizer, so nothing is learned of them. */
 const MAX_CHARACTERS = 100;
 
 /**
- * Learns a tokeniser from texts; a chunk (word) never crosses from one text to the next.
+ * Learns a tokenizer from texts; a chunk (word) never crosses from one text to the next.
  *
  * Throws an OptionError where `vocabSize` has no room for the special tokens and the alphabet (256 bytes for BPE).
  *
@@ -165,7 +165,7 @@ function trainWordPiece(
   for (const [word, count] of counts) {
     if (whole.has(word)) continue;
     const symbols = Array.from(word, (character, i) => ids.get(i === 0 ? character : PREFIX + character));
-    // A word with a character outside the alphabet will be unknown: nothing is learnt of it.
+    // A word with a character outside the alphabet will be unknown: nothing is learned of it.
     if (!symbols.includes(undefined)) words.push({ symbols: symbols as number[], count });
   }
   learn(words, tokens, options, (a, b) => a + b.slice(PREFIX.length));

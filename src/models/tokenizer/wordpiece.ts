@@ -1,12 +1,12 @@
 /**
  * WordPiece as BERT uses it (Devlin et al. 2018, arXiv 1810.04805; google-research/bert, tokenization.py): the
- * normalised text is cut at spaces and around every punctuation character; each word is then read from the left, the longest piece of
+ * normalized text is cut at spaces and around every punctuation character; each word is then read from the left, the longest piece of
  * the vocabulary first, pieces inside a word marked by "##". A word that cannot be read to its end is one unknown token.
  */
 import { type Cuts, type Cutter, remembering } from "./cutter.ts";
 import { type BertNormalizer, type Normalized, normalize } from "./normalize.ts";
 
-/** The learnt part of a WordPiece tokeniser, and how it reads a word. */
+/** The learned part of a WordPiece tokenizer, and how it reads a word. */
 export interface WordPieceVocabulary {
   /** Id of each piece. */
   readonly vocab: ReadonlyMap<string, number>;
@@ -19,10 +19,10 @@ export interface WordPieceVocabulary {
   readonly normalizer: BertNormalizer;
 }
 
-/** White space that cuts a text whatever the normaliser does: all but the control characters, which it may drop. */
+/** White space that cuts a text whatever the normalizer does: all but the control characters, which it may drop. */
 export const CHUNKS = /[^\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
 
-/** The tokeniser over a vocabulary that is known to be sound. */
+/** The tokenizer over a vocabulary that is known to be sound. */
 export function wordPiece(of: WordPieceVocabulary): Cutter {
   const { vocab, prefix, maxCharacters, normalizer } = of;
   const unknown = vocab.get(of.unknown) as number;

@@ -1,6 +1,6 @@
 /**
- * Writing a tokeniser as `tokenizer.json`, as Hugging Face's library writes it, so that it reads it: the same parts in the
- * same order, indented by two. Equal tokenisers give equal bytes.
+ * Writing a tokenizer as `tokenizer.json`, as Hugging Face's library writes it, so that it reads it: the same parts in the
+ * same order, indented by two. Equal tokenizers give equal bytes.
  */
 import type { Slot, Template } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";

@@ -98,7 +98,7 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
  */
 export function dropoutSeed(): number | undefined {
   if (!current) return undefined;
-  // 53 bits out of two keyed draws: calls of one step, and steps of neighbouring seeds, share nothing.
+  // 53 bits out of two keyed draws: calls of one step, and steps of neighboring seeds, share nothing.
   const row = rowKey(headKey(current.seed, 1, 0), current.next++);
   return (cellBits(row, 0) >>> 11) * 2 ** 32 + cellBits(row, 1);
 }

@@ -1,6 +1,6 @@
 /**
  * What numbers say about a head, collected row by row in one pass, and the sentence they make. Every mean is over the
- * rows that see something; a mean that asks for a neighbour or an earlier copy is over the rows that have one.
+ * rows that see something; a mean that asks for a neighbor or an earlier copy is over the rows that have one.
  *
  *     entropy = −Σ w·ln w  (nat)      effective keys = e^(mean entropy)      induction: Olsson et al. 2022
  */

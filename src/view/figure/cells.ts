@@ -57,7 +57,7 @@ function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, s
   const { queries, keys } = shown;
   const table = colorTable(rampOf(figure, shown.signed));
   const small = queries.length <= TITLED && keys.length <= TITLED;
-  // Without gaps equal neighbours are one rectangle, so that no seam shows between them.
+  // Without gaps equal neighbors are one rectangle, so that no seam shows between them.
   const gap = cell >= 6 ? 0.04 : 0;
   const hatch = hatchOf(theme, 1 / cell);
   const fillOf = (row: ShownRow, codes: Uint8Array, j: number) =>

@@ -20,7 +20,7 @@ import { type Shown, shownHead } from "./shown.ts";
 export interface DrawnFigure {
   /** The file's text. */
   readonly svg: string;
-  /** Millimetres. */
+  /** Millimeters. */
   readonly width: number;
   readonly height: number;
   readonly title: string;

@@ -58,7 +58,7 @@ export interface FigureOptions {
   readonly whatIf?: Edits;
   /** `atlas`: pooled by the largest weight (the default) or the mean. */
   readonly pool?: "max" | "mean";
-  /** Width in millimetres, 40 to 400: 85 is one column of a journal (the default), 170 two. */
+  /** Width in millimeters, 40 to 400: 85 is one column of a journal (the default), 170 two. */
   readonly width?: number;
   readonly theme?: "light" | "dark";
   /** Paper: white, or dark with the dark theme. False leaves it out: transparent. */
@@ -131,7 +131,7 @@ export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Fi
     if (!words.some((word) => word === value)) refuse(name, `one of ${words.join(", ")}`, value);
   }
   const { width, top, mass } = given;
-  if (!(width >= 40 && width <= 400)) refuse("width", "a number of millimetres from 40 to 400", width);
+  if (!(width >= 40 && width <= 400)) refuse("width", "a number of millimeters from 40 to 400", width);
   if (!(Number.isInteger(top) && top >= 1)) refuse("top", "an integer from 1 on", top);
   if (!(mass > 0 && mass <= 1)) refuse("mass", "a share above 0 and at most 1", mass);
 

@@ -16,7 +16,7 @@ export interface Panel {
   readonly draw: (theme: Theme, width: number) => Part | Promise<Part>;
 }
 
-/** What holds for the whole figure. Widths are millimetres. */
+/** What holds for the whole figure. Widths are millimeters. */
 export interface PanelOptions extends Pick<FigureOptions, "width" | "theme" | "background" | "caption"> {
   readonly title: string;
   /** What the figure shows, as parts of one sentence. */
@@ -27,7 +27,7 @@ export interface PanelOptions extends Pick<FigureOptions, "width" | "theme" | "b
 const EDGE = 6;
 const GUTTER = 10;
 const GAP = 6;
-/** Sheets from this width on, in millimetres, have their pictures side by side. */
+/** Sheets from this width on, in millimeters, have their pictures side by side. */
 const WIDE = 130;
 
 /** A head's matrix with its scale as one picture of a figure. */

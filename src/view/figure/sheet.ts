@@ -1,5 +1,5 @@
 /**
- * What figures are made of: a sheet measured in points (1/72 inch) whose width is given in millimetres, two sets of
+ * What figures are made of: a sheet measured in points (1/72 inch) whose width is given in millimeters, two sets of
  * colors, fonts by name, and the few SVG elements that are used. Everything is an attribute, there is no style sheet
  * and no script; numbers have at most two digits after the point, so the same figure is the same bytes everywhere.
  */
@@ -57,7 +57,7 @@ export const MONO = "'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, mono
 export const MONO_EM = 0.61;
 export const SANS_EM = 0.53;
 
-/** Points in a millimetre. */
+/** Points in a millimeter. */
 export const POINT = 72 / 25.4;
 
 /** Attributes of an element, in the order they are written. */
@@ -101,7 +101,7 @@ export function textWidth(said: string, size: number, em = MONO_EM): number {
   return widthOf(said) * em * size;
 }
 
-/** A whole SVG file. Width in millimetres, height in points. */
+/** A whole SVG file. Width in millimeters, height in points. */
 export function svgFile(
   sheet: {
     readonly width: number;
@@ -115,9 +115,9 @@ export function svgFile(
 ): string {
   const { theme } = sheet;
   const [width, height] = [sheet.width * POINT, sheet.height].map(coordinate);
-  const millimetres = coordinate(sheet.height / POINT);
+  const millimeters = coordinate(sheet.height / POINT);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${coordinate(sheet.width)}mm" height="${millimetres}mm" viewBox="0 0 ${width} ${height}" role="img" font-family="${SANS}" font-size="8" fill="${theme.ink}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${coordinate(sheet.width)}mm" height="${millimeters}mm" viewBox="0 0 ${width} ${height}" role="img" font-family="${SANS}" font-size="8" fill="${theme.ink}">`,
     `<title>${escapeXml(title)}</title>`,
     `<desc>${escapeXml(description)}</desc>`,
     ...(sheet.background ? [`<rect width="${width}" height="${height}" fill="${theme.paper}"/>`] : []),

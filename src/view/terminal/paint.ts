@@ -82,14 +82,14 @@ export function shade(place: number, paint: Paint): string {
   return steps[Math.round(clipped * (steps.length - 1))];
 }
 
-/** The text with everything outside ASCII spelt in ASCII, for the `ascii` paint. */
+/** The text with everything outside ASCII spelled in ASCII, for the `ascii` paint. */
 export function plain(text: string, paint: Paint): string {
   if (paint !== "ascii") return text;
-  const spelt = text.replace(
+  const spelled = text.replace(
     /[▁·–—−→←↓×√ᵀ…“”‘’\u00a0₀-₉]/gu,
     (c) => SPELT[c] ?? String.fromCharCode(c.charCodeAt(0) - 0x2050),
   );
-  return spelt
+  return spelled
     .normalize("NFD")
     .replace(/\p{Mn}/gu, "")
     .replace(/[^\x20-\x7e\n\t]/gu, "?");

@@ -221,13 +221,13 @@ function joined(maps: readonly (readonly string[])[], gap: number, label: (row: 
 
 /** Column labels as upright letters, the last letter of each next to its column. */
 function letters(labels: readonly string[], cell: number, paint: Paint): string[] {
-  const spelt = labels.map((label) => {
+  const spelled = labels.map((label) => {
     const list = graphemes(label);
     return list.length <= LETTERS ? list : [...list.slice(0, LETTERS - 1), paint === "ascii" ? ":" : "⋮"];
   });
-  const height = Math.max(1, ...spelt.map((list) => list.length));
+  const height = Math.max(1, ...spelled.map((list) => list.length));
   return Array.from({ length: height }, (_, line) =>
-    spelt
+    spelled
       .map((list) => {
         const letter = list[line - (height - list.length)] ?? "";
         const before = " ".repeat(Math.max(0, Math.floor((cell - 1) / 2)));
@@ -305,7 +305,7 @@ function halfRows(map: WeightMatrix, paint: Paint): string[] {
   );
 }
 
-/** A row of cells; neighbours of the same colors share one escape sequence. */
+/** A row of cells; neighbors of the same colors share one escape sequence. */
 function strip(cells: readonly Cell[], paint: Paint): string {
   let line = "";
   for (let i = 0; i < cells.length; ) {

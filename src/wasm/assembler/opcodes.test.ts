@@ -93,7 +93,7 @@ describe("LEB128", () => {
     return n;
   };
 
-  it("unsigned: every power of two and its neighbours up to 2^32 come back, in the fewest bytes", () => {
+  it("unsigned: every power of two and its neighbors up to 2^32 come back, in the fewest bytes", () => {
     for (let p = 0; p <= 32; p++)
       for (const x of [2 ** p - 1, 2 ** p, 2 ** p + 1].filter((x) => x < 2 ** 32)) {
         expect(decode(unsigned(x), false)).toBe(x);

@@ -182,7 +182,7 @@ describe("16-bit formats", () => {
         expect(wrong).toEqual([]);
       });
 
-  it("float32 becomes 16 bits as toFloat16 and toBfloat16 round: ties, both neighbours, overflow, subnormals, NaN", () => {
+  it("float32 becomes 16 bits as toFloat16 and toBfloat16 round: ties, both neighbors, overflow, subnormals, NaN", () => {
     const float = new Float32Array(1);
     const word = new Uint32Array(float.buffer);
     const patterns: number[] = [];

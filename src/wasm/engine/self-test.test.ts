@@ -23,7 +23,7 @@ function tested(change: (n: number, output: Float32Array) => void): { passed: bo
   return { passed, calls };
 }
 
-it("agreeing kernels pass, after enough calls for the optimising compiler, with a mask and without", () => {
+it("agreeing kernels pass, after enough calls for the optimizing compiler, with a mask and without", () => {
   const { passed, calls } = tested(() => {});
   expect(passed).toBe(true);
   expect(calls).toBeGreaterThanOrEqual(32);

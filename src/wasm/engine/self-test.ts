@@ -1,6 +1,6 @@
 /**
  * The self-test of wide kernels: V8's revectoriser is experimental, so before the level is used its results must equal
- * the 128-bit kernel's bit for bit, over enough calls for the optimising compiler to have replaced the first code.
+ * the 128-bit kernel's bit for bit, over enough calls for the optimizing compiler to have replaced the first code.
  */
 
 import type { BackwardInputs, Gradients, Result } from "../../backend/contract.ts";
@@ -10,7 +10,7 @@ import { operandOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
 
-/** Calls of the wide kernel; the optimised code is there after 2 to 5. */
+/** Calls of the wide kernel; the optimized code is there after 2 to 5. */
 const CALLS = 24;
 
 /** Numbers of a shape, the same on every run. */

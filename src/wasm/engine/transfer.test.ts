@@ -90,7 +90,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
     const edge = 32 * (x === bytes[1] || q.dtype === "float32" ? 4 : 2);
     for (let i = 0; i < edge; i++)
       if (x[i] !== CANARY || x[x.length - 1 - i] !== CANARY)
-        expect.fail(`${name}: a neighbour of the result was written`);
+        expect.fail(`${name}: a neighbor of the result was written`);
   }
   return [
     new Uint8Array(buffer.buffer, output.byteOffset, output.byteLength),

@@ -19,7 +19,7 @@ export interface Pipeline {
   readonly model: TokenModel;
   readonly post: PostProcessor;
   readonly decoder?: Decoder;
-  /** Tokens are spelt in GPT-2's alphabet of bytes. */
+  /** Tokens are spelled in GPT-2's alphabet of bytes. */
   readonly byteLevel: boolean;
   /** The file, for writing it again. */
   readonly file: ReadonlyMap<string, Json>;
