@@ -47,7 +47,7 @@ export interface SplitOptions {
 }
 
 /**
- * Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbours are joined. Throws OptionError.
+ * Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbors are joined. Throws OptionError.
  *
  * @example
  * const { train, heldOut } = splitBlocks(10_000, { window: 16 });

@@ -163,7 +163,7 @@ function neighborly(positions: FloatTensor): void {
 }
 
 /**
- * Ids of a tokeniser's special tokens, as config.json names them.
+ * Ids of a tokenizer's special tokens, as config.json names them.
  *
  * @example
  * specialIds("decoder", decoder.tokenizer); // for config.json

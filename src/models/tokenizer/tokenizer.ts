@@ -73,7 +73,7 @@ export interface TextStream {
 }
 
 /**
- * A tokeniser, ready to use.
+ * A tokenizer, ready to use.
  *
  * @example
  * const { ids, tokens } = decoder.tokenizer.encode("the whale");
