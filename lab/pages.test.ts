@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { COMPUTATIONS } from "./computations.ts";
+import { decodeState, encodeState } from "./frame/address.ts";
 import type { Page } from "./frame/page.ts";
 import { renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
@@ -62,4 +64,21 @@ test("markup holds what a strict policy allows: no style attribute, no handler, 
     expect(text, name).not.toMatch(/<[^>]+\s(?:style|on\w+)=/);
     expect(text, name).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   }
+});
+
+test("every page and state that the README names is one", async () => {
+  const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
+  let states = 0;
+  for (const line of readme.split("\n").filter((row) => row.startsWith("| "))) {
+    let page: Page | undefined;
+    for (const [, text] of line.matchAll(/`([^`]+)`/g)) {
+      page = pages.find(({ name }) => name === text) ?? page;
+      if (!text.startsWith("#v1?")) continue;
+      const state = page!.check(decodeState(text, page!.initial));
+      for (const name of new URLSearchParams(text.slice(4)).keys()) expect(state).toHaveProperty(name);
+      expect(encodeState(state, page!.initial), `${page!.name} ${text}`).toContain(text);
+      states++;
+    }
+  }
+  expect(states).toBeGreaterThan(10);
 });

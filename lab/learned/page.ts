@@ -246,7 +246,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 it was told how surprised it should have been by every next word, and all of its numbers moved a little. That is one <em>step</em> of training.</p>
+      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 it was told its <em>surprise</em> at every next word, minus the logarithm of the probability that it had given it, and all of its numbers moved a little to make it smaller. That is one <em>step</em> of training.</p>
 <p>In its language the last word depends on the animal at the beginning: a cat is always tired, a dog is always hungry. So “was”, which has to announce the last word, should look back at the animal.</p>
 <p>Before the first step it gave “${animalOf(view)}” ${percent(first(view))}, about as much as any other word. Now, at step ${steps(view.state.step)}, it gives <b>${percent(share(view))}</b>. <b>Drag the line</b> through the steps.</p>`,
     },

@@ -393,7 +393,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, darker for more.</p>
+      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, a stronger color for more.</p>
 <p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes those near by, and those of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
 <p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. To answer 0 to everything would be wrong by 100 %. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
     },
@@ -440,7 +440,7 @@ export const page: Page<Variants, VariantsNumbers> = {
           const row = view.numbers.rows.find(({ kind }) => kind === 4);
           return row === undefined
             ? html`You said ${guess} %. Press the row “trained B” to see it.`
-            : html`You said ${guess} %. Longformer is wrong by <b>${wrong(row.errors[1])}</b>, and Performer, the loser everywhere else, by <b>${wrong(row.errors[2])}</b>. The ranking has flipped, within one layer of one model.`;
+            : html`You said ${guess} %. Longformer is wrong by <b>${wrong(row.errors[1])}</b>, and Performer by <b>${wrong(row.errors[2])}</b>.${row.errors[2] < row.errors[1] ? " The ranking has flipped, within one layer of one model." : ""}`;
         },
       },
     },
