@@ -11,10 +11,24 @@ import { Shared } from "./compute/single-flight.ts";
 import type { PassAnswer } from "./compute/work.ts";
 import { type HeadSource, layerOf } from "./layout/source.ts";
 import { ledgerOf } from "./measures/ledger.ts";
-import type { Asking, Edits, HeadRef, HeadStore, LoadReport, Stage, Tile } from "./types.ts";
+import type {
+  Asking,
+  BundleOptions,
+  Edits,
+  HeadMeasures,
+  HeadRef,
+  HeadStore,
+  Ledger,
+  Link,
+  LoadReport,
+  Overview,
+  Stage,
+  Tile,
+  TileAddress,
+} from "./types.ts";
 
 /** Bytes of heads that are kept. */
-const HELD = 96 * 2 ** 20;
+const MAX_BYTES = 96 * 2 ** 20;
 /** Rows that are kept: the one under the cursor is asked for again and again. */
 const ROWS = 16;
 /** Pooled size of a pass nobody asked a picture of: thumbnails' size, so that measures and picture are one pass. */
@@ -27,287 +41,352 @@ const MATRIX = 2 ** 22;
 const LATER = 1e6;
 
 /** Builds a store over a source. */
-export function createStore(source: HeadSource, report: LoadReport, compute: Compute): HeadStore {
-  const blocks = source.blocks.map(({ block }) => block);
-  const heads = new Map<string, Head>();
-  const rows = new Map<string, Float64Array>();
-  const order = new Map<string, number>();
-  /** Passes over each head, by the size of their overview. */
-  const passes = new Map<string, Map<number, PassAnswer>>();
-  const shared = new Shared<PassAnswer>();
-  let disposed = false;
+export const createStore = (source: HeadSource, report: LoadReport, compute: Compute): HeadStore =>
+  new LocalStore(source, report, compute);
 
-  const keyOf = (ref: HeadRef) => `${ref.block}.${ref.layer}.${ref.head}`;
-  const check = (ref: HeadRef): string => {
-    if (disposed) throw gone();
-    layerOf(source.blocks, ref);
-    return keyOf(ref);
-  };
-  const keep = (key: string, data: HeadData): Head => {
+/** What is asked of a head is checked, answered from what is kept, or computed. */
+class LocalStore implements HeadStore {
+  readonly blocks: HeadStore["blocks"];
+  readonly report: LoadReport;
+  readonly #source: HeadSource;
+  readonly #compute: Compute;
+  readonly #heads = new Map<string, Head>();
+  readonly #rows = new Map<string, Float64Array>();
+  /** Heads on screen, the most urgent first. */
+  readonly #order = new Map<string, number>();
+  /** Passes over each head, by the size of their overview. */
+  readonly #passes = new Map<string, Map<number, PassAnswer>>();
+  readonly #shared = new Shared<PassAnswer>();
+  #disposed = false;
+
+  constructor(source: HeadSource, report: LoadReport, compute: Compute) {
+    this.blocks = source.blocks.map(({ block }) => block);
+    this.report = report;
+    this.#source = source;
+    this.#compute = compute;
+  }
+
+  // Heads: loading, and which are in memory
+
+  ready(ref: HeadRef): boolean {
+    const key = this.#check(ref);
+    return this.#source.bag.inMemory || this.#heads.has(key);
+  }
+
+  async load(ref: HeadRef): Promise<void> {
+    const key = this.#check(ref);
+    if (!this.#heads.has(key)) this.#keep(key, await this.#source.head(ref));
+  }
+
+  // Answers at once, of a head in memory
+
+  row(ref: HeadRef, i: number, stage: Stage, edits?: Edits): Float64Array {
+    if (!edits) return this.#keptRow(ref, i, stage).slice();
+    const head = this.#headNow(ref);
+    this.#checkStage(ref, stage);
+    checkIndex("i", i, head.data.Nq);
+    checkEdits(head, edits);
+    return head.row(i, stage, edits);
+  }
+
+  cell(ref: HeadRef, i: number, j: number, stage: Stage): number {
+    const row = this.#keptRow(ref, i, stage);
+    checkIndex("j", j, row.length);
+    return row[j];
+  }
+
+  visible(ref: HeadRef, i: number): Uint8Array {
+    const head = this.#headNow(ref);
+    checkIndex("i", i, head.data.Nq);
+    const out = new Uint8Array(head.data.Nk);
+    const runs = head.runs(i);
+    for (let n = 0; n < runs.length; n += 2) out.fill(1, runs[n], runs[n + 1]);
+    return out;
+  }
+
+  output(ref: HeadRef, i: number, edits?: Edits): Float64Array {
+    const head = this.#headNow(ref);
+    checkIndex("i", i, head.data.Nq);
+    if (!head.data.value)
+      throw new OptionError("values", `HeadStore: \`${this.blocks[ref.block].name}\` has no values`);
+    if (edits) checkEdits(head, edits);
+    return head.output(i, edits);
+  }
+
+  vector(ref: HeadRef, what: "query" | "key" | "value", index: number): Float64Array {
+    const { data } = this.#headNow(ref);
+    const array = data[what];
+    const [count, width, side] =
+      what === "query"
+        ? [data.Nq, data.d, "i" as const]
+        : [data.Nk, what === "key" ? data.d : data.dv, "j" as const];
+    if (!array)
+      throw new OptionError("vector", `HeadStore: \`${this.blocks[ref.block].name}\` has no ${what} vectors`);
+    checkIndex(side, index, count);
+    return Float64Array.from(array.subarray(index * width, (index + 1) * width));
+  }
+
+  ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger {
+    const head = this.#headNow(ref);
+    checkIndex("i", i, head.data.Nq);
+    checkIndex("j", j, head.data.Nk);
+    if (edits) checkEdits(head, edits);
+    return ledgerOf(head, ref, i, j, edits);
+  }
+
+  // Answers that are computed
+
+  async lse(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
+    return (await this.#pass(ref, undefined, asking)).lse.slice();
+  }
+
+  async measures(ref: HeadRef, asking?: Asking): Promise<HeadMeasures> {
+    return (await this.#pass(ref, undefined, asking)).measures;
+  }
+
+  async overview(ref: HeadRef, size: number, asking?: Asking): Promise<Overview> {
+    if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
+      throw new OptionError(
+        "size",
+        `HeadStore.overview: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
+        { size },
+      );
+    return (await this.#pass(ref, size, asking)).overview;
+  }
+
+  async column(ref: HeadRef, j: number, stage: Stage, asking?: Asking): Promise<Float64Array> {
+    this.#check(ref);
+    this.#checkStage(ref, stage);
+    checkIndex("j", j, this.blocks[ref.block].Nk);
+    const found = await this.#compute.ask(this.#urgent(ref), { what: "column", stage, j }, asking);
+    return found as Float64Array;
+  }
+
+  async tile(ref: HeadRef, address: TileAddress, asking?: Asking): Promise<Tile> {
+    this.#check(ref);
+    this.#checkStage(ref, address.stage);
+    checkTile(address);
+    return (await this.#compute.ask(this.#urgent(ref), { what: "tile", address }, asking)) as Tile;
+  }
+
+  async range(ref: HeadRef, stage: Stage, asking?: Asking): Promise<readonly [number, number]> {
+    this.#check(ref);
+    this.#checkStage(ref, stage);
+    const found = await this.#compute.ask(this.#urgent(ref), { what: "range", stage }, asking);
+    return found as readonly [number, number];
+  }
+
+  async link(
+    ref: HeadRef,
+    queries: readonly number[],
+    keys: readonly number[],
+    asking?: Asking,
+  ): Promise<Link> {
+    this.#check(ref);
+    const { Nq, Nk } = this.blocks[ref.block];
+    for (const i of queries) checkIndex("i", i, Nq);
+    for (const j of keys) checkIndex("j", j, Nk);
+    const found = await this.#compute.ask(this.#asked(ref), { what: "link", queries, keys }, asking);
+    const [weight, even, rows, key, largest, evenOfKey] = found as Float64Array;
+    return {
+      weight,
+      even,
+      rows,
+      strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey },
+    };
+  }
+
+  async weights(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
+    this.#check(ref);
+    const { Nq, Nk } = this.blocks[ref.block];
+    if (Nq * Nk > MATRIX)
+      throw new OptionError(
+        "size",
+        `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights, more than the ${MATRIX} that are given at once; use row, tile or overview`,
+        { Nq, Nk },
+      );
+    return (await this.#compute.ask(this.#asked(ref), { what: "weights" }, asking)) as Float64Array;
+  }
+
+  prioritize(refs: readonly HeadRef[]): void {
+    this.#order.clear();
+    refs.forEach((ref, n) => this.#order.set(keyOf(ref), n));
+    this.#compute.reorder();
+  }
+
+  // Bundles. Few who look also write: the writer is loaded when it is wanted.
+
+  async bundleSize(options?: BundleOptions): Promise<number> {
+    const { bundleSize } = await import("./formats/bundle.ts");
+    return bundleSize(this.#source.bag, this.#source.blocks, options);
+  }
+
+  async bundle(options?: BundleOptions): Promise<Uint8Array> {
+    const { writeBag } = await import("./formats/bundle.ts");
+    return writeBag(this.#source.bag, this.#source.blocks, options);
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#compute.dispose();
+    this.#heads.clear();
+    this.#rows.clear();
+    this.#passes.clear();
+    void this.#source.close();
+  }
+
+  // What is kept
+
+  /** Keeps a head, and lets those go that were not looked at for the longest time. */
+  #keep(key: string, data: HeadData): Head {
+    const heads = this.#heads;
     const head = heads.get(key) ?? new Head(data);
     heads.delete(key);
     heads.set(key, head);
     let bytes = 0;
     for (const one of heads.values()) bytes += bytesOf(one.data);
     for (const [oldest, one] of heads) {
-      if (bytes <= HELD || oldest === key) break;
+      if (bytes <= MAX_BYTES || oldest === key) break;
       heads.delete(oldest);
       bytes -= bytesOf(one.data);
     }
     return head;
-  };
-  const dataOf = (ref: HeadRef): HeadData | Promise<HeadData> =>
-    heads.get(keyOf(ref))?.data ?? source.head(ref);
+  }
 
   /** The head, or an error that says to load it first. */
-  const headNow = (ref: HeadRef): Head => {
-    const key = check(ref);
-    const known = heads.get(key);
+  #headNow(ref: HeadRef): Head {
+    const key = this.#check(ref);
+    const known = this.#heads.get(key);
     if (known) return known;
-    if (!source.bag.inMemory)
+    if (!this.#source.bag.inMemory)
       throw new OptionError(
         "not-loaded",
         `HeadStore: layer ${ref.layer}, head ${ref.head} is not in memory; await store.load(ref) first`,
         { ...ref },
       );
-    return keep(key, source.head(ref) as HeadData);
-  };
+    return this.#keep(key, this.#source.head(ref) as HeadData);
+  }
 
-  const inside = (what: "i" | "j", n: number, count: number) => {
-    if (!(Number.isInteger(n) && n >= 0 && n < count))
-      throw new OptionError(
-        "cell",
-        `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${formatValue(n)}`,
-        { [what]: n },
-      );
-  };
-  const hasStage = (ref: HeadRef, stage: Stage) => {
-    const { stages, name } = blocks[ref.block];
+  /** A row as it is kept: not to be handed out. */
+  #keptRow(ref: HeadRef, i: number, stage: Stage): Float64Array {
+    const head = this.#headNow(ref);
+    this.#checkStage(ref, stage);
+    checkIndex("i", i, head.data.Nq);
+    const key = `${keyOf(ref)} ${i} ${stage}`;
+    const known = this.#rows.get(key);
+    if (known) return known;
+    const row = head.row(i, stage);
+    this.#rows.set(key, row);
+    for (const oldest of this.#rows.keys()) {
+      if (this.#rows.size <= ROWS) break;
+      this.#rows.delete(oldest);
+    }
+    return row;
+  }
+
+  // What is asked
+
+  /** A question about a head; `sooner` puts it before others. */
+  #asked(ref: HeadRef, sooner = 0): Asked {
+    const key = keyOf(ref);
+    return {
+      key,
+      data: () => this.#heads.get(key)?.data ?? this.#source.head(ref),
+      places: this.#source.blocks[ref.block].places,
+      urgency: () => (this.#order.get(key) ?? LATER) - sooner,
+    };
+  }
+
+  /** Questions about what is looked at right now go before passes over heads. */
+  #urgent(ref: HeadRef): Asked {
+    return this.#asked(ref, 2 * LATER);
+  }
+
+  /** A pass over a head: its lse, measures and overview, once however many ask. */
+  async #pass(ref: HeadRef, size: number | undefined, asking: Asking = {}): Promise<PassAnswer> {
+    const key = this.#check(ref);
+    const known = this.#passes.get(key) ?? new Map<number, PassAnswer>();
+    const cached = size === undefined ? known.values().next().value : known.get(size);
+    if (cached) return cached;
+    const wanted = size ?? SIZE;
+    const under = size === undefined ? this.#shared.any(key) : undefined;
+    return this.#shared.ask(under ?? `${key} ${wanted}`, asking, async (whole) => {
+      const question = { what: "pass", size: wanted } as const;
+      const found = (await this.#compute.ask(this.#asked(ref), question, whole)) as PassAnswer;
+      this.#passes.set(key, known.set(wanted, found));
+      for (const oldest of known.keys()) if (known.size > SIZES) known.delete(oldest);
+      return found;
+    });
+  }
+
+  // Checks
+
+  /** The key of a head that exists, in a store that was not disposed. */
+  #check(ref: HeadRef): string {
+    if (this.#disposed) throw gone();
+    layerOf(this.#source.blocks, ref);
+    return keyOf(ref);
+  }
+
+  #checkStage(ref: HeadRef, stage: Stage): void {
+    const { stages, name } = this.blocks[ref.block];
     if (!stages.includes(stage))
       throw new OptionError(
         "stage",
         `HeadStore: \`${name}\` has the stages ${stages.join(", ")}, got ${formatValue(stage)}`,
         { stage },
       );
-  };
-  const checkEdits = (head: Head, edits: Edits) => {
-    const { d, Nk } = head.data;
-    if (!head.scored && (edits.query || edits.key || edits.scale !== undefined))
+  }
+}
+
+const keyOf = (ref: HeadRef): string => `${ref.block}.${ref.layer}.${ref.head}`;
+
+function checkIndex(what: "i" | "j", n: number, count: number): void {
+  if (!(Number.isInteger(n) && n >= 0 && n < count))
+    throw new OptionError(
+      "cell",
+      `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${formatValue(n)}`,
+      { [what]: n },
+    );
+}
+
+function checkTile({ level, i, j, domain }: TileAddress): void {
+  for (const [name, n] of Object.entries({ level, i, j }))
+    if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
+      throw new OptionError(
+        "tile",
+        `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
+        { [name]: n },
+      );
+  if (domain !== undefined && !(domain > 0 && domain < Infinity))
+    throw new OptionError(
+      "tile",
+      `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
+      { domain },
+    );
+}
+
+function checkEdits(head: Head, edits: Edits): void {
+  const { d, Nk } = head.data;
+  if (!head.scored && (edits.query || edits.key || edits.scale !== undefined))
+    throw new OptionError("edits", "HeadStore: weights that were given have no query, key or scale to edit");
+  if (edits.query && edits.query.length !== d)
+    throw new OptionError(
+      "edits",
+      `HeadStore: an edited query needs ${d} numbers, got ${edits.query.length}`,
+    );
+  if (edits.key) {
+    checkIndex("j", edits.key.index, Nk);
+    if (edits.key.values.length !== d)
       throw new OptionError(
         "edits",
-        "HeadStore: weights that were given have no query, key or scale to edit",
+        `HeadStore: an edited key needs ${d} numbers, got ${edits.key.values.length}`,
       );
-    if (edits.query && edits.query.length !== d)
-      throw new OptionError(
-        "edits",
-        `HeadStore: an edited query needs ${d} numbers, got ${edits.query.length}`,
-      );
-    if (edits.key) {
-      inside("j", edits.key.index, Nk);
-      if (edits.key.values.length !== d)
-        throw new OptionError(
-          "edits",
-          `HeadStore: an edited key needs ${d} numbers, got ${edits.key.values.length}`,
-        );
-    }
-    if (edits.scale !== undefined && typeof edits.scale !== "number")
-      throw new OptionError(
-        "edits",
-        `HeadStore: an edited scale must be a number, got ${formatValue(edits.scale)}`,
-      );
-  };
-
-  /** A row as it is kept: not to be handed out. */
-  const rowHeld = (ref: HeadRef, i: number, stage: Stage): Float64Array => {
-    const head = headNow(ref);
-    hasStage(ref, stage);
-    inside("i", i, head.data.Nq);
-    const key = `${keyOf(ref)} ${i} ${stage}`;
-    const known = rows.get(key);
-    if (known) return known;
-    const row = head.row(i, stage);
-    rows.set(key, row);
-    for (const oldest of rows.keys()) {
-      if (rows.size <= ROWS) break;
-      rows.delete(oldest);
-    }
-    return row;
-  };
-
-  const asked = (ref: HeadRef, sooner = 0): Asked => {
-    const key = keyOf(ref);
-    return {
-      key,
-      data: () => dataOf(ref),
-      places: source.blocks[ref.block].places,
-      urgency: () => (order.get(key) ?? LATER) - sooner,
-    };
-  };
-  /** Questions about what is looked at right now go before passes over heads. */
-  const urgent = (ref: HeadRef) => asked(ref, 2 * LATER);
-
-  const pass = async (ref: HeadRef, size: number | undefined, asking: Asking = {}): Promise<PassAnswer> => {
-    const key = check(ref);
-    const known = passes.get(key) ?? new Map<number, PassAnswer>();
-    const cached = size === undefined ? known.values().next().value : known.get(size);
-    if (cached) return cached;
-    const wanted = size ?? SIZE;
-    const under = size === undefined ? shared.any(key) : undefined;
-    const name = under ?? `${key} ${wanted}`;
-    const answer = await shared.ask(name, asking, async (whole) => {
-      const found = (await compute.ask(asked(ref), { what: "pass", size: wanted }, whole)) as PassAnswer;
-      passes.set(key, known.set(wanted, found));
-      for (const oldest of known.keys()) if (known.size > SIZES) known.delete(oldest);
-      return found;
-    });
-    return answer;
-  };
-
-  return {
-    blocks,
-    report,
-    ready(ref) {
-      const key = check(ref);
-      return source.bag.inMemory || heads.has(key);
-    },
-    async load(ref) {
-      const key = check(ref);
-      if (!heads.has(key)) keep(key, await source.head(ref));
-    },
-    row(ref, i, stage, edits) {
-      if (!edits) return rowHeld(ref, i, stage).slice();
-      const head = headNow(ref);
-      hasStage(ref, stage);
-      inside("i", i, head.data.Nq);
-      checkEdits(head, edits);
-      return head.row(i, stage, edits);
-    },
-    cell(ref, i, j, stage) {
-      const row = rowHeld(ref, i, stage);
-      inside("j", j, row.length);
-      return row[j];
-    },
-    visible(ref, i) {
-      const head = headNow(ref);
-      inside("i", i, head.data.Nq);
-      const out = new Uint8Array(head.data.Nk);
-      const runs = head.runs(i);
-      for (let n = 0; n < runs.length; n += 2) out.fill(1, runs[n], runs[n + 1]);
-      return out;
-    },
-    output(ref, i, edits) {
-      const head = headNow(ref);
-      inside("i", i, head.data.Nq);
-      if (!head.data.value)
-        throw new OptionError("values", `HeadStore: \`${blocks[ref.block].name}\` has no values`);
-      if (edits) checkEdits(head, edits);
-      return head.output(i, edits);
-    },
-    vector(ref, what, index) {
-      const { data } = headNow(ref);
-      const array = data[what];
-      const [count, width, side] =
-        what === "query"
-          ? [data.Nq, data.d, "i" as const]
-          : [data.Nk, what === "key" ? data.d : data.dv, "j" as const];
-      if (!array)
-        throw new OptionError("vector", `HeadStore: \`${blocks[ref.block].name}\` has no ${what} vectors`);
-      inside(side, index, count);
-      return Float64Array.from(array.subarray(index * width, (index + 1) * width));
-    },
-    ledger(ref, i, j, edits) {
-      const head = headNow(ref);
-      inside("i", i, head.data.Nq);
-      inside("j", j, head.data.Nk);
-      if (edits) checkEdits(head, edits);
-      return ledgerOf(head, ref, i, j, edits);
-    },
-    lse: async (ref, asking) => (await pass(ref, undefined, asking)).lse.slice(),
-    measures: async (ref, asking) => (await pass(ref, undefined, asking)).measures,
-    async overview(ref, size, asking) {
-      if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
-        throw new OptionError(
-          "size",
-          `HeadStore.overview: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
-          { size },
-        );
-      return (await pass(ref, size, asking)).overview;
-    },
-    async column(ref, j, stage, asking) {
-      check(ref);
-      hasStage(ref, stage);
-      inside("j", j, blocks[ref.block].Nk);
-      return (await compute.ask(urgent(ref), { what: "column", stage, j }, asking)) as Float64Array;
-    },
-    async tile(ref, address, asking) {
-      check(ref);
-      hasStage(ref, address.stage);
-      const { level, i, j, domain } = address;
-      for (const [name, n] of Object.entries({ level, i, j }))
-        if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
-          throw new OptionError(
-            "tile",
-            `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
-            {
-              [name]: n,
-            },
-          );
-      if (domain !== undefined && !(domain > 0 && domain < Infinity))
-        throw new OptionError(
-          "tile",
-          `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
-          { domain },
-        );
-      return (await compute.ask(urgent(ref), { what: "tile", address }, asking)) as Tile;
-    },
-    async range(ref, stage, asking) {
-      check(ref);
-      hasStage(ref, stage);
-      return (await compute.ask(urgent(ref), { what: "range", stage }, asking)) as readonly [number, number];
-    },
-    async link(ref, queries, keys, asking) {
-      check(ref);
-      const { Nq, Nk } = blocks[ref.block];
-      for (const i of queries) inside("i", i, Nq);
-      for (const j of keys) inside("j", j, Nk);
-      const found = await compute.ask(asked(ref), { what: "link", queries, keys }, asking);
-      const [weight, even, rows, key, largest, evenOfKey] = found as Float64Array;
-      return {
-        weight,
-        even,
-        rows,
-        strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey },
-      };
-    },
-    async weights(ref, asking) {
-      check(ref);
-      const { Nq, Nk } = blocks[ref.block];
-      if (Nq * Nk > MATRIX)
-        throw new OptionError(
-          "size",
-          `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights, more than the ${MATRIX} that are given at once; use row, tile or overview`,
-          { Nq, Nk },
-        );
-      return (await compute.ask(asked(ref), { what: "weights" }, asking)) as Float64Array;
-    },
-    prioritize(refs) {
-      order.clear();
-      refs.forEach((ref, n) => order.set(keyOf(ref), n));
-      compute.reorder();
-    },
-    // Few who look also write: the writer is loaded when it is wanted.
-    bundleSize: async (options) =>
-      (await import("./formats/bundle.ts")).bundleSize(source.bag, source.blocks, options),
-    bundle: async (options) =>
-      (await import("./formats/bundle.ts")).writeBag(source.bag, source.blocks, options),
-    dispose() {
-      if (disposed) return;
-      disposed = true;
-      compute.dispose();
-      heads.clear();
-      rows.clear();
-      passes.clear();
-      void source.close();
-    },
-  };
+  }
+  if (edits.scale !== undefined && typeof edits.scale !== "number")
+    throw new OptionError(
+      "edits",
+      `HeadStore: an edited scale must be a number, got ${formatValue(edits.scale)}`,
+    );
 }
