@@ -15,7 +15,13 @@ import { activeRecording, recordAttention, recordWithoutDerivative } from "./cor
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, viewOf } from "./core/tensor.ts";
-import { forwardBackend, type PrintablePlan, planOf, sameDevice, weightsBackend } from "./dispatch.ts";
+import {
+  forwardBackend,
+  type PrintablePlan,
+  planOfAttention,
+  sameDevice,
+  weightsBackend,
+} from "./dispatch.ts";
 
 /** What attention gives back. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -196,7 +202,7 @@ export function explain(
     throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {
       got: pass,
     });
-  return planOf({ kind: pass, problem: resolve("explain", query, key, value, call) });
+  return planOfAttention({ kind: pass, problem: resolve("explain", query, key, value, call) });
 }
 
 /**

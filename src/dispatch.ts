@@ -2,7 +2,7 @@
  * Which backend runs an operation: decided here, once, by where its tensors are and by the settings. Tensors on the CPU go to
  * `wasm` where it supports the operation and to `reference` elsewhere; tensors on another device go to its backend.
  */
-import type { Backend, BackendPart, Operation } from "./backend/contract.ts";
+import type { AttentionOperation, Backend, BackendPart, Operation } from "./backend/contract.ts";
 import type { PackedDType, PackedMatrix } from "./backend/packed.ts";
 import { type Plan, printPlan } from "./backend/plan.ts";
 import type { Problem } from "./backend/problem.ts";
@@ -16,10 +16,10 @@ import type { DType } from "./core/dtype.ts";
 import { formatValue, OptionError, ShapeError, UnsupportedError } from "./core/errors.ts";
 import type { Tensor } from "./core/tensor.ts";
 import {
-  reference,
   referenceBackward,
   referenceForward,
   referenceMatmul,
+  referencePlans,
   referenceRowwise,
   referenceWeights,
 } from "./reference/backend.ts";
@@ -29,10 +29,11 @@ import {
   packedProduct,
   prepare as prepareWasm,
   stepArena as stepArenaWasm,
-  wasm,
+  wasmAttentionPlans,
   wasmBackward,
   wasmForward,
   wasmMatmul,
+  wasmMatmulPlans,
   wasmRowwise,
   wasmWeights,
 } from "./wasm/backend.ts";
@@ -108,9 +109,16 @@ export type PrintablePlan = Plan & {
   toString(): string;
 };
 
-/** The plan of an operation, with the reason where a faster backend was not chosen. */
-export function planOf(operation: Operation): PrintablePlan {
-  const { backend, fallbackReason } = backendFor<keyof Backend>(operation, wasm, reference);
+/** The plan of an attention call, with the reason where a faster backend was not chosen. */
+export const planOfAttention = (operation: AttentionOperation): PrintablePlan =>
+  planOf(operation, wasmAttentionPlans);
+
+/** The plan of a matrix product, with the reason where a faster backend was not chosen. */
+export const planOfProduct = (product: Product): PrintablePlan =>
+  planOf({ kind: "matmul", product }, wasmMatmulPlans);
+
+function planOf(operation: Operation, kernels: BackendPart<"plan">): PrintablePlan {
+  const { backend, fallbackReason } = backendFor(operation, kernels, referencePlans);
   const plan = { ...backend.plan(operation), ...(fallbackReason === undefined ? {} : { fallbackReason }) };
   return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });
 }

@@ -8,7 +8,7 @@ import { type MatmulOptions, resolveProduct, STRIP_ROWS } from "./backend/produc
 import { resultArray } from "./core/arena.ts";
 import { UnsupportedError } from "./core/errors.ts";
 import { Tensor, type TensorLike } from "./core/tensor.ts";
-import { allocatePacked, fillPacked, matmulBackend, type PrintablePlan, planOf } from "./dispatch.ts";
+import { allocatePacked, fillPacked, matmulBackend, type PrintablePlan, planOfProduct } from "./dispatch.ts";
 
 export type { PackedDType, PackedMatrix, PackedNumbers } from "./backend/packed.ts";
 export type { MatmulOptions } from "./backend/product.ts";
@@ -40,7 +40,7 @@ export function matmul(
  * console.log(String(explainMatmul(ones([64, 64]), ones([64, 64]))));
  */
 export function explainMatmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): PrintablePlan {
-  return planOf({ kind: "matmul", product: resolveProduct("explainMatmul", a, b, options) });
+  return planOfProduct(resolveProduct("explainMatmul", a, b, options));
 }
 
 /**

@@ -19,10 +19,16 @@ export interface AttentionOperation {
   readonly problem: Problem;
 }
 
+/** A matrix product. */
+export interface MatmulOperation {
+  readonly kind: "matmul";
+  readonly product: Product;
+}
+
 /** An operation that a caller requests. */
 export type Operation =
   | AttentionOperation
-  | { readonly kind: "matmul"; readonly product: Product }
+  | MatmulOperation
   | { readonly kind: "rowwise"; readonly operation: RowwiseOperation };
 
 /** Heads and rows whose weights are wanted. */

@@ -237,6 +237,10 @@ export { checkOptionNames, unknownOption } from "../core/option-names.ts";
 
 /** An unknown option is a spelling mistake that would change the result silently. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
+  const isKnown = (name: string) => (NAMES as readonly string[]).includes(name) || extra.includes(name);
+  // The usual case, without the search for what was meant.
+  if (typeof options === "object" && options !== null && !Array.isArray(options))
+    if (Object.keys(options).every(isKnown)) return;
   checkOptionNames(what, options, [...NAMES, ...extra]);
 }
 

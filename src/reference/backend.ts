@@ -122,6 +122,9 @@ export const referenceRowwise: BackendPart<"rowwise"> = {
   rowwise,
 };
 
+/** Plans of every operation. */
+export const referencePlans: BackendPart<"plan"> = { name: "reference", device: "cpu", supports, plan };
+
 /** The reference backend. It supports every operation. */
 export const reference: Backend = {
   name: "reference",

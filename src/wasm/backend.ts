@@ -3,13 +3,19 @@
  * bundles the kernels of the operations that it calls; `wasm` is all of them.
  */
 
-import type { Backend, Operation } from "../backend/contract.ts";
+import type {
+  AttentionOperation,
+  Backend,
+  BackendPart,
+  MatmulOperation,
+  Operation,
+} from "../backend/contract.ts";
 import { settings } from "../backend/settings.ts";
 import { wasmBackward } from "./backward/backward.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
 import { empty } from "./engine/resident.ts";
-import { planOf } from "./explain.ts";
+import { planAttention, planMatmul, planRowwise } from "./explain.ts";
 import { forwardLevel, wasmForward, wasmWeights } from "./forward/forward.ts";
 import { wasmMatmul } from "./ops/matmul.ts";
 import { packedMatrix, packedProduct } from "./ops/packed.ts";
@@ -35,13 +41,35 @@ const PARTS = {
   rowwise: wasmRowwise,
 };
 
+/** Plans of attention calls. */
+export const wasmAttentionPlans: BackendPart<"plan"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: (operation: AttentionOperation) =>
+    (operation.kind === "backward" ? wasmBackward : wasmForward).supports(operation),
+  plan: (operation: AttentionOperation) => planAttention(getEngine() as Engine, operation),
+};
+
+/** Plans of matrix products. */
+export const wasmMatmulPlans: BackendPart<"plan"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: (operation) => wasmMatmul.supports(operation),
+  plan: (operation: MatmulOperation) => planMatmul(getEngine() as Engine, operation.product),
+};
+
 /** The whole backend. */
 export const wasm: Backend = {
   name: "wasm",
   device: "cpu",
   supports: (operation: Operation) => PARTS[operation.kind].supports(operation),
   allocate: empty,
-  plan: (operation) => planOf(getEngine() as Engine, operation),
+  plan(operation) {
+    const engine = getEngine() as Engine;
+    if (operation.kind === "matmul") return planMatmul(engine, operation.product);
+    if (operation.kind === "rowwise") return planRowwise(engine, operation.operation);
+    return planAttention(engine, operation);
+  },
   forward: (problem) => wasmForward.forward(problem),
   weights: (problem, lse, selection) => wasmWeights.weights(problem, lse, selection),
   backward: (problem, tensors, wanted) => wasmBackward.backward(problem, tensors, wanted),

@@ -1,5 +1,5 @@
 /** How the engine would run an operation, as a plan that prints: nothing is allocated or computed. */
-import type { Operation } from "../backend/contract.ts";
+import type { AttentionOperation } from "../backend/contract.ts";
 import { type Plan, type SimdLevel, threadShares } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
 import type { Product } from "../backend/product.ts";
@@ -18,26 +18,27 @@ import { planForward } from "./forward/plan.ts";
 import { planProduct, productLevel } from "./ops/matmul.ts";
 import { pipelineOf } from "./ops/rowwise.ts";
 
-/** The plan of an operation. */
-export function planOf(engine: Engine, operation: Operation): Plan {
-  const threads = engine.pool.unavailable ? 1 : settings().threads;
-  const on = (simd: SimdLevel, body: (level: SimdLevel) => Body): Plan => ({
-    backend: "wasm",
-    simd,
-    threads,
-    ...body(simd),
-  });
-  switch (operation.kind) {
-    case "forward":
-    case "weights":
-      return on(forwardLevel(engine), (simd) => forwardPlan(engine, operation.problem, simd, threads));
-    case "backward":
-      return on(backwardLevel(engine), (simd) => backwardPlan(engine, operation.problem, simd, threads));
-    case "matmul":
-      return on(productLevel(engine), (simd) => productPlan(engine, operation.product, simd, threads));
-    case "rowwise":
-      return on(isRelaxed() ? "relaxed" : "strict", () => rowwisePlan(operation.operation));
-  }
+const threadsOf = (engine: Engine): number => (engine.pool.unavailable ? 1 : settings().threads);
+
+/** The plan of an attention call. */
+export function planAttention(engine: Engine, { kind, problem }: AttentionOperation): Plan {
+  const threads = threadsOf(engine);
+  const backward = kind === "backward";
+  const simd = backward ? backwardLevel(engine) : forwardLevel(engine);
+  const body = (backward ? backwardPlan : forwardPlan)(engine, problem, simd, threads);
+  return { backend: "wasm", simd, threads, ...body };
+}
+
+/** The plan of a matrix product. */
+export function planMatmul(engine: Engine, product: Product): Plan {
+  const [simd, threads] = [productLevel(engine), threadsOf(engine)];
+  return { backend: "wasm", simd, threads, ...productPlan(engine, product, simd, threads) };
+}
+
+/** The plan of a row-wise operation. */
+export function planRowwise(engine: Engine, operation: RowwiseOperation): Plan {
+  const simd = isRelaxed() ? "relaxed" : "strict";
+  return { backend: "wasm", simd, threads: threadsOf(engine), ...rowwisePlan(operation) };
 }
 
 type Body = Omit<Plan, "backend" | "simd" | "threads">;
