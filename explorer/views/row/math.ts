@@ -27,8 +27,11 @@ const isNum = (part: Part | undefined): part is Num => typeof part === "object";
 
 /** Text between numbers: operators, brackets, names and plain words. */
 function words(text: string): TemplateResult[] {
-  return (text.match(/[+×÷·()−]|tanh|[^+×÷·()−]+/g) ?? []).map((piece) => {
+  const pieces = text.match(/[+×÷·()−]|tanh|[^+×÷·()−]+/g) ?? [];
+  return pieces.map((piece, n) => {
     const said = piece.trim();
+    // Operators have room of their own; a remark in brackets after a number has none.
+    if (said === "" && pieces[n + 1] === "(") return mathml`<mtext>\u00a0</mtext>`;
     if (/^[+×÷·()−]$/.test(said)) return mathml`<mo>${said}</mo>`;
     return said === "tanh"
       ? mathml`<mi>${said}</mi>`
