@@ -11,7 +11,7 @@ const CASES = Number(process.env.HEED_CASES ?? 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);
 /** Longest sequence of a case. */
 const MOST = 100;
-/** A slow machine stops here, and fails where it got through less than 80 %. */
+/** Seconds after which a run counts as hanging. */
 const SECONDS = Math.max(240, CASES / 10);
 
 const runs = LEVELS.filter(has).flatMap((level) =>
@@ -25,13 +25,11 @@ afterAll(restore);
 
 describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
   runs.forEach(({ level, threads }, n) => {
-    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases lie within the bound`, {
+    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases are within the bound`, {
       timeout: (SECONDS + 60) * 1000,
     }, () => {
       use(level, threads);
-      const end = Date.now() + (SECONDS * 1000) / runs.length;
-      let ran = 0;
-      for (; ran < share && Date.now() < end; ran++) {
+      for (let ran = 0; ran < share; ran++) {
         const seed = SEED + n * share + ran;
         try {
           const measure = checkBackward(draw(seed, MOST));
@@ -42,8 +40,7 @@ describe(`random backward calls from seed ${SEED}, ${CASES} in all`, () => {
           throw smallest(checkBackward, seed, MOST, error);
         }
       }
-      done += ran;
-      expect(ran).toBeGreaterThanOrEqual(0.8 * share);
+      done += share;
     });
   });
 

@@ -13,7 +13,7 @@ const CASES = Number(process.env.HEED_CASES ?? 3000);
 const SEED = Number(process.env.HEED_SEED ?? 20261121);
 /** Longest sequence of a case. */
 const MOST = 200;
-/** A slow machine stops here, and fails where it got through less than 80 %. */
+/** Seconds after which a run counts as hanging. */
 const SECONDS = Math.max(150, CASES / 20);
 
 const levels = LEVELS.filter(has);
@@ -29,13 +29,11 @@ afterAll(restore);
 
 describe(`random calls from seed ${SEED}, ${CASES} in all`, () => {
   runs.forEach(({ level, threads }, n) => {
-    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases lie within Bound B`, {
+    it(`${level}, ${threads} ${threads === 1 ? "thread" : "threads"}: ${share} cases are within Bound B`, {
       timeout: (SECONDS + 60) * 1000,
     }, () => {
       use(level, threads);
-      const end = Date.now() + (SECONDS * 1000) / runs.length;
-      let ran = 0;
-      for (; ran < share && Date.now() < end; ran++) {
+      for (let ran = 0; ran < share; ran++) {
         const seed = SEED + n * share + ran;
         let measure: Measure;
         try {
@@ -46,8 +44,7 @@ describe(`random calls from seed ${SEED}, ${CASES} in all`, () => {
         worst = Math.max(worst, measure.use);
         if (measure.ratio !== undefined) ratios.push(measure.ratio);
       }
-      done += ran;
-      expect(ran).toBeGreaterThanOrEqual(0.8 * share);
+      done += share;
     });
   });
 
