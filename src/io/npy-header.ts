@@ -55,33 +55,6 @@ export function readNpyHeader(bytes: Uint8Array, refuse: Refuse): NpyHeader {
   return { dtype, bigEndian, fortran, shape: shape.axes, start: end, bytes: size };
 }
 
-/** What the header of an array of texts says: `<U6` has 6 characters of 4 bytes each, `|S6` 6 bytes. */
-export interface NpyTextHeader {
-  readonly kind: "U" | "S";
-  /** Characters of each text, at most. */
-  readonly width: number;
-  readonly bigEndian: boolean;
-  readonly fortran: boolean;
-  readonly shape: readonly number[];
-  readonly start: number;
-  readonly bytes: number;
-}
-
-/** Reads the header of an npy file of texts; undefined where the array holds something else. */
-export function readNpyTextHeader(bytes: Uint8Array, refuse: Refuse): NpyTextHeader | undefined {
-  const end = npyHeaderEnd(bytes, refuse);
-  if (end === undefined || end > bytes.length) return undefined;
-  const from = bytes[6] === 1 ? 10 : 12;
-  const { descr, fortran, shape } = scanDict(bytes.subarray(from, end), from, refuse);
-  const [, order, kind, digits] = /^([<>|])([US])(\d{1,6})$/.exec(descr.text) ?? [];
-  if (kind !== "U" && kind !== "S") return undefined;
-  const width = Number(digits);
-  const size = extent(shape.axes, width * (kind === "U" ? 4 : 1));
-  if (size === undefined)
-    refuse("npy-size", shape.at, `shape [${shape.axes.join(", ")}] of ${descr.text} is more than 2^53 bytes`);
-  return { kind, width, bigEndian: order === ">", fortran, shape: shape.axes, start: end, bytes: size };
-}
-
 /** The dtype a `descr` such as `<f4` names. */
 function readDescr(descr: string, at: number, refuse: Refuse): { dtype: FileDType; bigEndian: boolean } {
   if (/^[<>|=]?O/.test(descr))
@@ -104,7 +77,7 @@ interface Dict {
 }
 
 /** Scans `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`. `base` is where `bytes` begins in the file. */
-function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict {
+export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict {
   const text = utf8(bytes) ?? "";
   // Only ASCII may appear, and then characters and bytes are the same.
   const nonFinite = bytes.findIndex((b) => b >= 0x7f);

@@ -3,13 +3,40 @@
  * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; a code point that is none becomes U+FFFD.
  */
 import { checkSize, MAX_BYTES } from "./limit.ts";
-import { readNpyTextHeader } from "./npy-header.ts";
-import { refuser } from "./refuse.ts";
+import { npyHeaderEnd, scanDict } from "./npy-header.ts";
+import { extent, type Refuse, refuser } from "./refuse.ts";
 
 /** An array of texts, row-major. */
 export interface TextArray {
   readonly shape: readonly number[];
   readonly data: readonly string[];
+}
+
+/** What the header of an array of texts says: `<U6` has 6 characters of 4 bytes each, `|S6` 6 bytes. */
+export interface NpyTextHeader {
+  readonly kind: "U" | "S";
+  /** Characters of each text, at most. */
+  readonly width: number;
+  readonly bigEndian: boolean;
+  readonly fortran: boolean;
+  readonly shape: readonly number[];
+  readonly start: number;
+  readonly bytes: number;
+}
+
+/** Reads the header of an npy file of texts; undefined where the array holds something else. */
+export function readNpyTextHeader(bytes: Uint8Array, refuse: Refuse): NpyTextHeader | undefined {
+  const end = npyHeaderEnd(bytes, refuse);
+  if (end === undefined || end > bytes.length) return undefined;
+  const from = bytes[6] === 1 ? 10 : 12;
+  const { descr, fortran, shape } = scanDict(bytes.subarray(from, end), from, refuse);
+  const [, order, kind, digits] = /^([<>|])([US])(\d{1,6})$/.exec(descr.text) ?? [];
+  if (kind !== "U" && kind !== "S") return undefined;
+  const width = Number(digits);
+  const size = extent(shape.axes, width * (kind === "U" ? 4 : 1));
+  if (size === undefined)
+    refuse("npy-size", shape.at, `shape [${shape.axes.join(", ")}] of ${descr.text} is more than 2^53 bytes`);
+  return { kind, width, bigEndian: order === ">", fortran, shape: shape.axes, start: end, bytes: size };
 }
 
 /** Reads an npy file of texts; undefined where the array holds numbers. Throws FormatError for a broken file. */

@@ -8,8 +8,8 @@ import { join, listMembers, type Member, type NewMember, writeMembers } from "./
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
 import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "./limit.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
-import { npyHeaderEnd, readNpyHeader, readNpyTextHeader } from "./npy-header.ts";
-import { readNpyTextAt, type TextArray } from "./npy-text.ts";
+import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
+import type { TextArray } from "./npy-text.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
 /** How to read an npz file: `maxBytes` is what it may inflate to. */
@@ -97,6 +97,8 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
       return { dtype, shape };
     },
     async texts(name) {
+      // Few files hold texts: what reads them is loaded when one is asked.
+      const { readNpyTextAt, readNpyTextHeader } = await import("./npy-text.ts");
       const member = named(name);
       const start = member.deflated
         ? await beginning(packed(member), name, member.start, refuse)
