@@ -11,7 +11,6 @@ export {
   openNpz,
   type ReadNpzOptions,
   readNpz,
-  type TextArray,
   type WriteNpzOptions,
   writeNpz,
 } from "./npz.ts";

@@ -4,6 +4,7 @@ import { textNpy } from "../../tests/support/npy-text.ts";
 import { inflate } from "./archive/deflate.ts";
 import { listMembers, writeMembers } from "./archive/zip.ts";
 import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
+import { readNpzTexts } from "./npz-text.ts";
 import { refuser } from "./refuse.ts";
 
 const values = (t?: { data: unknown }) => Array.from((t?.data ?? []) as Float32Array);
@@ -23,28 +24,26 @@ describe("texts in an npz", () => {
       "s.npy": textNpy(words, "S"),
       "a.npy": writeNpy(arrays.a),
     });
-    const opened = openNpz(file);
-    expect(await opened.texts("u")).toEqual({ shape: [4], data: words });
-    expect(await opened.texts("big")).toEqual({ shape: [2, 2], data: words });
-    expect(await opened.texts("s")).toEqual({ shape: [4], data: words });
-    expect(await opened.texts("a")).toBeUndefined();
+    const opened = await readNpzTexts(file);
+    expect(opened.get("u")).toEqual({ shape: [4], data: words });
+    expect(opened.get("big")).toEqual({ shape: [2, 2], data: words });
+    expect(opened.get("s")).toEqual({ shape: [4], data: words });
+    expect(opened.get("a")).toBeUndefined();
   });
 
   test("that are cut off, too many or too long are refused by type", async () => {
     const whole = textNpy(words, "U");
-    const cut = openNpz(zipSync({ "t.npy": whole.subarray(0, whole.length - 3) }, { level: 0 }));
-    await expect(cut.texts("t")).rejects.toThrow(
+    const cut = readNpzTexts(zipSync({ "t.npy": whole.subarray(0, whole.length - 3) }, { level: 0 }));
+    await expect(cut).rejects.toThrow(
       expect.objectContaining({ name: "FormatError", code: "npy-truncated" }),
     );
-    const more = openNpz(zipSync({ "t.npy": textNpy(words, "U", "(9007199254740991,)") }));
-    await expect(more.texts("t")).rejects.toThrow(
-      expect.objectContaining({ name: "FormatError", code: "npy-size" }),
-    );
-    const small = openNpz(zipSync({ "t.npy": whole }), { maxBytes: 64 });
-    await expect(small.texts("t")).rejects.toThrow(expect.objectContaining({ code: "max-bytes" }));
+    const more = readNpzTexts(zipSync({ "t.npy": textNpy(words, "U", "(9007199254740991,)") }));
+    await expect(more).rejects.toThrow(expect.objectContaining({ name: "FormatError", code: "npy-size" }));
+    const small = readNpzTexts(zipSync({ "t.npy": whole }), { maxBytes: 64 });
+    await expect(small).rejects.toThrow(expect.objectContaining({ code: "max-bytes" }));
     const odd = textNpy(["ab"], "U");
     new DataView(odd.buffer).setUint32(odd.length - 8, 0xd800, true);
-    expect((await openNpz(zipSync({ "t.npy": odd })).texts("t"))?.data).toEqual(["\ufffdb"]);
+    expect((await readNpzTexts(zipSync({ "t.npy": odd }))).get("t")?.data).toEqual(["\ufffdb"]);
   });
 });
 

@@ -9,7 +9,6 @@ import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from ".
 import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "./limit.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
-import type { TextArray } from "./npy-text.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
 /** How to read an npz file: `maxBytes` is what it may inflate to. */
@@ -35,8 +34,6 @@ export async function readNpz(
   return tensors;
 }
 
-export type { TextArray };
-
 /** What an array in an npz file is, by its header alone. */
 export interface NpzEntry {
   readonly dtype: FileDType;
@@ -51,8 +48,6 @@ export interface NpzFile {
   header(name: string): Promise<NpzEntry>;
   /** One array. Throws where it alone is over the limit. */
   read(name: string): Promise<FileTensor>;
-  /** The texts of an array such as `numpy.array(["the", "cat"])` (`<U3`, `|S3`); undefined where it holds numbers. */
-  texts(name: string): Promise<TextArray | undefined>;
   /** Throws where these arrays together are over the limit. */
   checkSize(names: readonly string[]): void;
 }
@@ -96,25 +91,6 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
       const { dtype, shape } = readNpyHeader(start, refuser("readNpz", member.start, name));
       return { dtype, shape };
     },
-    async texts(name) {
-      // Few files hold texts: what reads them is loaded when one is asked.
-      const { readNpyTextAt, readNpyTextHeader } = await import("./npy-text.ts");
-      const member = named(name);
-      const start = member.deflated
-        ? await beginning(packed(member), name, member.start, refuse)
-        : packed(member);
-      if (readNpyTextHeader(start, refuser("readNpz", member.start, name)) === undefined) return undefined;
-      checkSize([name]);
-      // The beginning has been read as texts already.
-      const data = await unpack(
-        packed(member),
-        member,
-        name,
-        refuse,
-        (bytes, inside) => readNpyTextHeader(bytes, inside)!,
-      );
-      return readNpyTextAt("readNpz", data, member.start, name, maxBytes);
-    },
     async read(name) {
       const member = named(name);
       checkSize([name]);
@@ -126,7 +102,7 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
 }
 
 /** The inflated bytes of a member up to the end of its npy header, at least. */
-async function beginning(
+export async function beginning(
   packed: Uint8Array,
   name: string,
   start: number,
@@ -162,7 +138,7 @@ async function beginning(
 }
 
 /** The bytes of a member, inflated and checked. */
-async function unpack(
+export async function unpack(
   packed: Uint8Array,
   member: Member,
   name: string,

@@ -4,6 +4,7 @@ import type { FileTensor } from "../../io/element.ts";
 import { checkSize } from "../../io/limit.ts";
 import { readNpy } from "../../io/npy.ts";
 import { openNpz } from "../../io/npz.ts";
+import { readNpzTexts } from "../../io/npz-text.ts";
 import { refuser } from "../../io/refuse.ts";
 import type { Source } from "../../io/source.ts";
 import { arrayBag } from "./arrays.ts";
@@ -46,10 +47,11 @@ async function unzip(
   const total = members.reduce((sum, { size }) => sum + size, 0);
   checkSize("openStore", name, total, maxBytes, ADVICE);
   const file = openNpz(bytes, { maxBytes });
+  const named = await readNpzTexts(bytes, { maxBytes });
   const arrays = new Map<string, FileTensor>();
   let texts: readonly string[] | undefined;
   for (const member of file.members.keys()) {
-    const found = await file.texts(member);
+    const found = named.get(member);
     if (found === undefined) arrays.set(member, await file.read(member));
     else if (TOKENS.test(member)) texts = found.data;
     else
