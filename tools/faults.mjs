@@ -4,8 +4,9 @@
  *
  *   node tools/faults.mjs            all faults
  *   node tools/faults.mjs causal io  those whose name or file contains one of the words
+ *   node tools/faults.mjs --sample 3 three of them, drawn from those that unit tests notice; `--seed N` draws the same again
  *
- * Prints `N caught, M missed`; ends with 1 where one was missed, or where a fault no longer fits the text it is to
+ * `npm test` runs a sample, another one each time. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; ends with 1 where one was missed, or where a fault no longer fits the text it is to
  * replace. A new fault is one row of tools/faults-table.mjs.
  */
 import { spawnSync } from "node:child_process";
@@ -26,9 +27,43 @@ const LIMIT_MS = 180_000;
 const ALL_MS = 1_200_000;
 
 const words = process.argv.slice(2);
-const chosen = FAULTS.filter(
+/** @param {string} name */
+const numberOf = (name) => {
+  const at = words.indexOf(name);
+  return at < 0 ? undefined : Number(words.splice(at, 2)[1]);
+};
+const sample = numberOf("--sample");
+const seed = numberOf("--seed") ?? Math.floor(Math.random() * 2 ** 31);
+const named = FAULTS.filter(
   ({ name, file }) => words.length === 0 || words.some((word) => `${name} ${file}`.includes(word)),
 );
+const chosen = sample === undefined ? named : drawn(named.filter(isQuick), sample, seed);
+if (sample !== undefined) console.log(`a sample of ${chosen.length}; --seed ${seed} draws it again`);
+
+/** Whether unit tests beside the source notice it: they take seconds. @param {import("./faults-table.mjs").Fault} fault */
+function isQuick({ tests }) {
+  return tests.every((test) => test.startsWith("src/"));
+}
+
+/**
+ * Some of a list, drawn by a seed (mulberry32).
+ * @template T
+ * @param {readonly T[]} list
+ * @param {number} count
+ * @param {number} seed
+ */
+function drawn(list, count, seed) {
+  const rest = [...list];
+  const some = [];
+  for (let state = seed; some.length < count && rest.length > 0; ) {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    const place = Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * rest.length);
+    some.push(...rest.splice(place, 1));
+  }
+  return some;
+}
 
 const folder = mkdtempSync(join(tmpdir(), "heed-faults-"));
 const copy = join(folder, "heed");
@@ -105,4 +140,5 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(`${caught} caught, ${missed} missed${stale ? `, ${stale} stale` : ""}`);
+console.log(`${caught} passed, ${missed + stale} failed, 0 skipped`);
 process.exitCode = missed + stale > 0 ? 1 : 0;

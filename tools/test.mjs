@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { at, install, NODES, pinned, root, run, say, toolchain } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
-const PARTS = ["types", "lint", "docs", "source", "built", "platforms", "browser", "package"];
+const PARTS = ["types", "lint", "docs", "source", "faults", "built", "platforms", "browser", "package"];
 const args = process.argv.slice(2);
 const only = args.indexOf("--only");
 const parts = only < 0 ? PARTS : (args.splice(only, 2)[1] ?? "").split(",");
@@ -176,6 +176,11 @@ if (parts.includes("source")) {
     `the suite on the source, Node ${process.versions.node.split(".")[0] === "24" ? "" : "24 "}`.trim(),
   );
   vitest("suite on the source", {});
+}
+
+if (parts.includes("faults")) {
+  heading("planted faults: a sample of tools/faults.mjs");
+  await script("planted faults", node, [at("tools/faults.mjs"), "--sample", "3"], 600);
 }
 
 if (parts.includes("built")) {
