@@ -1,0 +1,80 @@
+/**
+ * `npm run coverage`: how much of the parsers, the planner, the dispatcher, the server and the core the suite reaches, as branches. Runs the tests
+ * beside these folders and those that read files and ask the server, prints a row for each folder, and ends with 1 where one is below its least
+ * share. `npm run coverage -- --json` prints the shares.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { at, install, pinned, root, run } from "./setup.mjs";
+
+/** Folders and files, what they are, and the least share of branches in percent: what was measured, rounded down. */
+const AREAS = [
+  { what: "parsers of files", path: "src/io/", least: 93 },
+  { what: "parsers of attention files", path: "src/store/formats/", least: 91 },
+  { what: "parsers of tokenizers", path: "src/models/tokenizer/", least: 84 },
+  { what: "planner", path: "src/backend/", least: 77 },
+  { what: "dispatcher", path: "src/dispatch.ts", least: 45 },
+  { what: "server", path: "src/server/", least: 85 },
+  { what: "core", path: "src/core/", least: 93 },
+  { what: "masks", path: "src/masks/", least: 91 },
+];
+
+/** The tests that reach them. */
+const TESTS = [
+  ...["io", "store/formats", "models/tokenizer", "backend", "server", "core", "masks"].map(
+    (name) => `src/${name}/`,
+  ),
+  "src/attention.test.ts",
+  "src/backward.test.ts",
+  "src/models/files.test.ts",
+  "src/models/text-model.test.ts",
+  "tests/files/limits.test.ts",
+  "tests/corpus.test.ts",
+  "tests/explorer/server.test.ts",
+  "tests/golden/tokenizer",
+  "tests/mistakes.test.ts",
+];
+
+install();
+const folder = mkdtempSync(join(tmpdir(), "heed-coverage-"));
+try {
+  const argv = [
+    at("node_modules/vitest/vitest.mjs"),
+    "run",
+    "--reporter=dot",
+    "--coverage.enabled",
+    "--coverage.provider=v8",
+    "--coverage.reportOnFailure",
+    "--coverage.reporter=json-summary",
+    `--coverage.reportsDirectory=${folder}`,
+    ...AREAS.map(({ path }) => `--coverage.include=${path.endsWith("/") ? `${path}**` : path}`),
+    ...TESTS,
+  ];
+  const status = run(pinned(), argv, { quiet: process.argv.includes("--json") });
+  const report = join(folder, "coverage-summary.json");
+  if (!existsSync(report)) {
+    process.stderr.write(`coverage: no report; Vitest ended with ${status}\n`);
+    process.exit(1);
+  }
+  /** @type {Record<string, { branches: { total: number, covered: number } }>} */
+  const files = JSON.parse(readFileSync(report, "utf8"));
+  const rows = AREAS.map(({ what, path, least }) => {
+    let [total, covered] = [0, 0];
+    for (const [file, { branches }] of Object.entries(files))
+      if (file.startsWith(join(root, path))) {
+        total += branches.total;
+        covered += branches.covered;
+      }
+    return { what, path, branches: total, share: total === 0 ? 0 : (100 * covered) / total, least };
+  });
+  if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  else
+    for (const { what, path, branches, share, least } of rows)
+      process.stdout.write(
+        `${share.toFixed(1).padStart(5)} % of ${String(branches).padStart(5)} branches  ${what} (${path}, at least ${least} %)\n`,
+      );
+  process.exitCode = status !== 0 || rows.some(({ share, least }) => !(share >= least)) ? 1 : 0;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
