@@ -146,7 +146,11 @@ describe("masks as people write them", () => {
     ],
     mask: ["option-name", /unknown option "mask"; did you mean attnMask\?/, call({ mask: tensor([[true]]) })],
     is_causal: ["option-name", /did you mean isCausal\?/, call({ is_causal: true })],
-    "a mask as the fourth argument": ["option-name", /did you mean attnMask\?/, call(tensor([[true]]))],
+    "a mask as the fourth argument": [
+      "options",
+      /a mask goes into them: \{ attnMask: mask \}/,
+      call(tensor([[true]])),
+    ],
   });
 });
 
