@@ -37,7 +37,7 @@ export const LIMITS = {
   heed: 77_000,
   "heed/reference": 18_500,
   "heed/io: npy": 8_700,
-  "heed/io": 20_000,
+  "heed/io": 20_500,
   "heed/nn: one layer": 25_500,
   "heed/nn/history": 70_000,
   "heed/nn": 88_000,
