@@ -5,10 +5,9 @@ import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/
 import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
 import { isFloating, toFloat } from "../support/elements.ts";
 import { save } from "../support/interrupt.ts";
-import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "../support/memory-limit.ts";
 import { checkPlace, suffixOf } from "../support/output.ts";
 import { startProgress } from "../support/progress.ts";
-import { openContainer, splitAddress } from "../support/tensors.ts";
+import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit, openContainer, splitAddress } from "../support/tensors.ts";
 import { bytesText, jsonText, shapeText } from "../support/terminal.ts";
 import { oneOf } from "../support/values.ts";
 

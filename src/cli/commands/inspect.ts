@@ -1,9 +1,16 @@
 /** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are requested. */
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
 import { Counter, type Stats } from "../support/elements.ts";
-import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "../support/memory-limit.ts";
 import { startProgress } from "../support/progress.ts";
-import { type Container, openContainer, splitAddress, type TensorFacts } from "../support/tensors.ts";
+import {
+  type Container,
+  MEMORY_HELP,
+  MEMORY_OPTIONS,
+  memoryLimit,
+  openContainer,
+  splitAddress,
+  type TensorFacts,
+} from "../support/tensors.ts";
 import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/terminal.ts";
 import {
   countOf,

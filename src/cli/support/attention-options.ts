@@ -25,8 +25,7 @@ import {
 } from "../../masks/index.ts";
 import { MASK_KINDS, maskFromJson } from "../../masks/registry.ts";
 import { type Io, UsageError, type Values } from "./command.ts";
-import { memoryLimit } from "./memory-limit.ts";
-import { type Container, tensorAt } from "./tensors.ts";
+import { type Container, memoryLimit, tensorAt } from "./tensors.ts";
 import { integer, integers, isNumberList, number, numbers, oneOf } from "./values.ts";
 
 /** The options both commands take. */

@@ -5,8 +5,16 @@ import type { DType } from "../../core/dtype.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { type Io, UsageError, type Values } from "./command.ts";
-import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit } from "./memory-limit.ts";
-import { type Container, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
+import {
+  type Container,
+  MEMORY_HELP,
+  MEMORY_OPTIONS,
+  memoryLimit,
+  namedThree,
+  openContainer,
+  splitAddress,
+  tensorAt,
+} from "./tensors.ts";
 import { oneOf, shape } from "./values.ts";
 
 /** Options that name the tensors of an input file. */

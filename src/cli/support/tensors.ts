@@ -11,9 +11,31 @@ import { ELEMENTS } from "../../io/element.ts";
 import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../io/index.ts";
 import { checkSize, MAX_BYTES } from "../../io/limit.ts";
 import { openSource } from "../../io/source.ts";
-import { type Io, UsageError } from "./command.ts";
+import { type Io, UsageError, type Values } from "./command.ts";
 import { readStdin, STDIN } from "./stdin.ts";
 import { didYouMean } from "./suggest.ts";
+
+/** `--max-bytes`: how much of a file a command takes into memory. */
+export const MEMORY_OPTIONS = { "max-bytes": { type: "string" } } as const;
+
+/** Its help. */
+export const MEMORY_HELP = {
+  "max-bytes": "SIZE  bytes of a file that are taken into memory at most, such as 500M or 16G (default 4G)",
+} as const;
+
+const UNITS = ["", "K", "M", "G", "T"];
+
+/** The limit in bytes; undefined where none is given. */
+export function memoryLimit(values: Values): number | undefined {
+  const text = values["max-bytes"] as string | undefined;
+  if (text === undefined) return undefined;
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)([KMGT]?)i?B?$/i.exec(text) ?? [];
+  const bytes = Math.round(Number(digits) * 1024 ** UNITS.indexOf(unit?.toUpperCase()));
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw new UsageError(
+    `--max-bytes must be a size such as 500M or 16G (units of 1024), got ${JSON.stringify(text)}`,
+  );
+}
 
 /** Kinds of files. */
 export type FileKind = "npy" | "npz" | "safetensors";
