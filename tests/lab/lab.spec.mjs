@@ -17,7 +17,6 @@ import { test as base, expect } from "@playwright/test";
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
 const { labPages } = await built("server/assets.js");
 const { startServer } = await built("server/server.js");
 const pages = /** @type {Map<string, { type: string, body: Uint8Array }>} */ (labPages());
