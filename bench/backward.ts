@@ -8,8 +8,8 @@
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { seededTensor } from "../src/cli/support/seeded.ts";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
+import { seededTensor } from "../src/cli/support/run/seeded.ts";
 import {
   type AttentionGradients,
   attentionBackward,

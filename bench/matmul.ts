@@ -7,7 +7,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { Tensor } from "../src/core/tensor.ts";
 import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { matmul } from "../src/matmul.ts";

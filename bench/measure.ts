@@ -4,8 +4,8 @@
  */
 
 import { resolve } from "../src/backend/problem.ts";
-import { checkRows } from "../src/cli/support/check.ts";
-import { seededTensor } from "../src/cli/support/seeded.ts";
+import { checkRows } from "../src/cli/support/run/check.ts";
+import { seededTensor } from "../src/cli/support/run/seeded.ts";
 import { narrow } from "../src/core/dtype.ts";
 import {
   type AttentionOptions,

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { type CachedDecoder, generate, readModel, type TextModel } from "../src/models/index.ts";
 import { quantile } from "./turns.ts";

@@ -13,7 +13,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import {
   type FunctionBuilder,
   f32x4,

@@ -11,7 +11,7 @@ import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import type { SimdLevel } from "../src/index.ts";
 import { translated } from "./built.ts";
 import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./cases.ts";

@@ -10,7 +10,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/terminal.ts";
+import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { configure, prepare, type SimdLevel, type Tensor, tensor } from "../src/index.ts";
 import { Gpt2 } from "../src/models/index.ts";
 import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape, tidy } from "../src/train/index.ts";

@@ -129,7 +129,7 @@ describe("the source", () => {
     expect(text(/["'`](?:node:)?(?:vm|tls|https|http2|dgram|dns|inspector)["'`]/)).toEqual([]);
     // The local server listens, and names the type of a socket; the command line opens the user's browser.
     expect(text(/["'`](?:node:)?(?:net|http)["'`]/)).toEqual(["src/server/server.ts"]);
-    expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual(["src/cli/support/browser.ts"]);
+    expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual(["src/cli/support/explorer/browser.ts"]);
     // What `heed pull` asks for, and nothing else, comes from elsewhere.
     const local = shipped.filter((name) => name !== "src/models/hub/client.ts");
     expect(matching(local, /\bfetch\s*\(|\bXMLHttpRequest\b|\bnew\s+WebSocket\b/)).toEqual([]);

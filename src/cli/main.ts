@@ -5,8 +5,8 @@
  * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
  */
 import { fstatSync } from "node:fs";
-import { EXIT, type Io } from "./support/command.ts";
-import { dispatch } from "./support/dispatch.ts";
+import { EXIT, type Io } from "./support/line/command.ts";
+import { dispatch } from "./support/line/dispatch.ts";
 import {
   type EndSignal,
   isAnswering,
@@ -14,8 +14,8 @@ import {
   isSaving,
   SIGNALS,
   whileBlocking,
-} from "./support/interrupt.ts";
-import { colorDepth } from "./support/terminal.ts";
+} from "./support/output/interrupt.ts";
+import { colorDepth } from "./support/output/terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const args = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
-import { dispatch } from "../../src/cli/support/dispatch.ts";
+import { dispatch } from "../../src/cli/support/line/dispatch.ts";
 import { writeNpz } from "../../src/io/index.ts";
 import { writeBundle } from "../../src/store/formats/bundle.ts";
 import { openStore } from "../../src/store/formats/open.ts";

@@ -1,11 +1,11 @@
 /** `heed ablate MODEL TEXT`: what each head does for the token that is predicted, by taking it out. */
 import { ablate } from "../../models/ablate.ts";
-import { type Command, EXIT, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
-import { expandText } from "../support/stdin.ts";
-import { jsonText } from "../support/terminal.ts";
-import { integer, oneOf } from "../support/values.ts";
+import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { expandText } from "../support/input/stdin.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { integer, oneOf } from "../support/line/values.ts";
+import { jsonText } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "ablate",

@@ -8,15 +8,15 @@ import { explain, scaledDotProductAttention } from "../../attention.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { checkRows } from "../support/check.ts";
-import { flopsOf, guessSeconds } from "../support/chunked-run.ts";
-import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
-import { type EngineLevel, level, levelOf, settingsOf } from "../support/engine.ts";
-import { whileBlocking } from "../support/interrupt.ts";
-import { startProgress } from "../support/progress.ts";
-import { seededTensor } from "../support/seeded.ts";
-import { columnsOf, jsonText, secondsText, styler } from "../support/terminal.ts";
-import { integer, integers, shape as shapeOf } from "../support/values.ts";
+import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
+import { integer, integers, shape as shapeOf } from "../support/line/values.ts";
+import { whileBlocking } from "../support/output/interrupt.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { columnsOf, jsonText, secondsText, styler } from "../support/output/terminal.ts";
+import { checkRows } from "../support/run/check.ts";
+import { flopsOf, guessSeconds } from "../support/run/chunked-run.ts";
+import { type EngineLevel, level, levelOf, settingsOf } from "../support/run/engine.ts";
+import { seededTensor } from "../support/run/seeded.ts";
 
 /** A call to time. */
 interface Case {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { attentionWeights } from "../../index.ts";
 import { locateShipped, readModel } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { dispatch } from "../support/dispatch.ts";
+import { dispatch } from "../support/line/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
 afterAll(() => rmSync(folder, { recursive: true }));

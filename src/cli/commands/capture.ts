@@ -6,17 +6,17 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { HeedError } from "../../core/errors.ts";
 import type { BundleOptions } from "../../store/types.ts";
-import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { save } from "../support/interrupt.ts";
-import { bundleOfTexts } from "../support/model-bundle.ts";
-import { checkPlace } from "../support/output.ts";
-import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
+import { bundleOfTexts } from "../support/input/model-bundle.ts";
+import { MODEL_HELP, pickModel } from "../support/input/pick-model.ts";
+import { expandTexts } from "../support/input/stdin.ts";
+import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { indices, oneOf } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { bytesText, jsonText } from "../support/output/terminal.ts";
 import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
-import { expandTexts } from "../support/stdin.ts";
-import { bytesText, jsonText } from "../support/terminal.ts";
-import { indices, oneOf } from "../support/values.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 

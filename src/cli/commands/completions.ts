@@ -1,7 +1,7 @@
 /** `heed completions SHELL`: the script that makes a shell complete commands, options, their values and files. */
-import { type Command, EXIT, UsageError } from "../support/command.ts";
-import { completedCommand, completionScript, SHELLS } from "../support/completions.ts";
-import { jsonText } from "../support/terminal.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { completedCommand, completionScript, SHELLS } from "../support/line/completions.ts";
+import { jsonText } from "../support/output/terminal.ts";
 
 export const command: Command = {
   name: "completions",

@@ -2,14 +2,20 @@
 import type { FloatDType } from "../../core/dtype.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
-import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
-import { isFloating, toFloat } from "../support/elements.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace, suffixOf } from "../support/output.ts";
-import { startProgress } from "../support/progress.ts";
-import { MEMORY_HELP, MEMORY_OPTIONS, memoryLimit, openContainer, splitAddress } from "../support/tensors.ts";
-import { bytesText, jsonText, shapeText } from "../support/terminal.ts";
-import { oneOf } from "../support/values.ts";
+import { isFloating, toFloat } from "../support/input/elements.ts";
+import {
+  MEMORY_HELP,
+  MEMORY_OPTIONS,
+  memoryLimit,
+  openContainer,
+  splitAddress,
+} from "../support/input/tensors.ts";
+import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { oneOf } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace, suffixOf } from "../support/output/output.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { bytesText, jsonText, shapeText } from "../support/output/terminal.ts";
 
 const DTYPES: readonly FloatDType[] = ["float32", "float64", "float16", "bfloat16"];
 

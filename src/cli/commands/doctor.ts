@@ -11,8 +11,9 @@ import { configure, settings } from "../../backend/settings.ts";
 import { describeMpi } from "../../cluster/binding.ts";
 import { launchOf } from "../../cluster/index.ts";
 import { zeros } from "../../core/construct.ts";
-import { checkRows } from "../support/check.ts";
-import { type Command, EXIT, type Io, UsageError } from "../support/command.ts";
+import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
+import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
+import { checkRows } from "../support/run/check.ts";
 import {
   ENGINE_HELP,
   ENGINE_OPTIONS,
@@ -21,9 +22,8 @@ import {
   levelOf,
   NODE_HAS_WIDE,
   settingsOf,
-} from "../support/engine.ts";
-import { seededTensor } from "../support/seeded.ts";
-import { bytesText, columnsOf, jsonText, styler } from "../support/terminal.ts";
+} from "../support/run/engine.ts";
+import { seededTensor } from "../support/run/seeded.ts";
 
 /** What was found. */
 export interface Findings {

@@ -3,14 +3,14 @@ import { readFile } from "node:fs/promises";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/index.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
-import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace } from "../support/output.ts";
-import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
-import { startProgress } from "../support/progress.ts";
-import { STDIN, stdinLines } from "../support/stdin.ts";
-import { jsonText, shapeText } from "../support/terminal.ts";
+import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
+import { STDIN, stdinLines } from "../support/input/stdin.ts";
+import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { jsonText, shapeText } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 /** How a pooling reads in a line. */
 export const poolingText = ({ modes, normalize }: Pooling): string =>

@@ -5,10 +5,6 @@ import { type ContextPlan, explainContext } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { explainMatmul } from "../../matmul.ts";
-import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, optionsOf, readCall } from "../support/attention-options.ts";
-import { flopsOf, problemOf } from "../support/chunked-run.ts";
-import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
 import {
   dtypeOption,
   emptyTensor,
@@ -18,12 +14,22 @@ import {
   SHAPE_HELP,
   SHAPE_OPTIONS,
   shapedInputs,
-} from "../support/inputs.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace } from "../support/output.ts";
+} from "../support/input/inputs.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { integer, oneOf, shape } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { jsonText, shapeText } from "../support/output/terminal.ts";
 import { shardFigure } from "../support/ranks/shard-figure.ts";
-import { jsonText, shapeText } from "../support/terminal.ts";
-import { integer, oneOf, shape } from "../support/values.ts";
+import {
+  CALL_HELP,
+  CALL_OPTIONAL,
+  CALL_OPTIONS,
+  optionsOf,
+  readCall,
+} from "../support/run/attention-options.ts";
+import { flopsOf, problemOf } from "../support/run/chunked-run.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 /** How ranks would share the sequence; as a figure too, where a file is named. */
 async function sharedPlan(

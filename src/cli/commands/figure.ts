@@ -15,12 +15,12 @@ import {
   renderFigure,
   renderRaster,
 } from "../../view/figure/index.ts";
-import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/attention-file.ts";
-import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace } from "../support/output.ts";
-import { bytesText, jsonText } from "../support/terminal.ts";
-import { indices, integer, number, oneOf } from "../support/values.ts";
+import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { indices, integer, number, oneOf } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { bytesText, jsonText } from "../support/output/terminal.ts";
 
 const ENDINGS = [".pdf", ".svg", ".png", ".csv", ".json"] as const;
 type Ending = (typeof ENDINGS)[number];

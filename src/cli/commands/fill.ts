@@ -1,11 +1,11 @@
 /** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
 import { fillMask } from "../../models/index.ts";
-import { type Command, EXIT, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
-import { expandText } from "../support/stdin.ts";
-import { columnsOf, jsonText, styler } from "../support/terminal.ts";
-import { integer } from "../support/values.ts";
+import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { expandText } from "../support/input/stdin.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { integer } from "../support/line/values.ts";
+import { columnsOf, jsonText, styler } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "fill",

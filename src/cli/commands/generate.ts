@@ -1,11 +1,11 @@
 /** `heed generate MODEL PROMPT`: a decoder writes on, token by token, and the text appears as it becomes certain. */
 import { generateText } from "../../models/index.ts";
-import { breathe, type Command, EXIT, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { MODEL_HELP, pickTextModel } from "../support/pick-model.ts";
-import { expandText } from "../support/stdin.ts";
-import { jsonText } from "../support/terminal.ts";
-import { integer, number } from "../support/values.ts";
+import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { expandText } from "../support/input/stdin.ts";
+import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { integer, number } from "../support/line/values.ts";
+import { jsonText } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "generate",

@@ -4,13 +4,13 @@ import { builtFile } from "../../server/assets.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
 import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
-import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/attention-file.ts";
-import { type Command, EXIT, UsageError, type Values } from "../support/command.ts";
-import { addressOf } from "../support/explore.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace } from "../support/output.ts";
-import { bytesText, jsonText } from "../support/terminal.ts";
-import { indices, integer, oneOf } from "../support/values.ts";
+import { addressOf } from "../support/explorer/explore.ts";
+import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
+import { type Command, EXIT, UsageError, type Values } from "../support/line/command.ts";
+import { indices, integer, oneOf } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { bytesText, jsonText } from "../support/output/terminal.ts";
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 

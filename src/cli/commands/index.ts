@@ -1,5 +1,5 @@
 /** The commands of `heed`, in the order the overview shows them. Loading one loads nothing of the others. */
-import type { Command } from "../support/command.ts";
+import type { Command } from "../support/line/command.ts";
 
 /** A row of the table: enough for the overview without loading the command. */
 export interface Entry {

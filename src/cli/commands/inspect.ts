@@ -1,7 +1,6 @@
 /** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are requested. */
-import { breathe, type Command, EXIT, type Io, UsageError } from "../support/command.ts";
-import { Counter, type Stats } from "../support/elements.ts";
-import { startProgress } from "../support/progress.ts";
+
+import { Counter, type Stats } from "../support/input/elements.ts";
 import {
   type Container,
   MEMORY_HELP,
@@ -10,8 +9,10 @@ import {
   openContainer,
   splitAddress,
   type TensorFacts,
-} from "../support/tensors.ts";
-import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/terminal.ts";
+} from "../support/input/tensors.ts";
+import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/output/terminal.ts";
 import {
   countOf,
   FEW,
@@ -20,7 +21,7 @@ import {
   VALUES_HELP,
   VALUES_OPTIONS,
   valueLines,
-} from "../support/value-lines.ts";
+} from "../support/output/value-lines.ts";
 
 /** Bytes of a lazily read tensor that are in memory at once. */
 const PIECE = 2 ** 24;

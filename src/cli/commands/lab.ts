@@ -1,11 +1,11 @@
 /** `heed lab`: the interactive lessons, served on this machine by the explorer's server under its policy. */
 import { labPages } from "../../server/assets.ts";
 import { startServer } from "../../server/server.ts";
-import { type Command, UsageError } from "../support/command.ts";
-import { serveUntilInterrupted } from "../support/explore.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
-import { didYouMean } from "../support/suggest.ts";
-import { jsonText } from "../support/terminal.ts";
+import { serveUntilInterrupted } from "../support/explorer/explore.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
+import { type Command, UsageError } from "../support/line/command.ts";
+import { didYouMean } from "../support/line/suggest.ts";
+import { jsonText } from "../support/output/terminal.ts";
 
 export const command: Command = {
   name: "lab",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { readNpy } from "../../io/index.ts";
 import { embedTexts, fillMask, type Gpt2, generate, locateShipped, readModel } from "../../models/index.ts";
-import { dispatch } from "../support/dispatch.ts";
+import { dispatch } from "../support/line/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-language-"));
 afterAll(() => rmSync(folder, { recursive: true }));

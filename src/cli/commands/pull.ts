@@ -1,9 +1,9 @@
 /** `heed pull ORG/NAME`: a model from the Hugging Face hub into the cache that Python uses. */
 import { pullModel } from "../../models/index.ts";
-import { type Command, EXIT, UsageError } from "../support/command.ts";
-import { answers } from "../support/interrupt.ts";
-import { startProgress } from "../support/progress.ts";
-import { bytesText, jsonText } from "../support/terminal.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { answers } from "../support/output/interrupt.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { bytesText, jsonText } from "../support/output/terminal.ts";
 
 export const command: Command = {
   name: "pull",

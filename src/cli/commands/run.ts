@@ -4,18 +4,24 @@ import { printPlan } from "../../backend/plan.ts";
 import { selectionOf } from "../../backend/problem.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
-import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, readCall } from "../support/attention-options.ts";
-import { checkRows } from "../support/check.ts";
-import { compute, flopsOf, type Job, problemOf } from "../support/chunked-run.ts";
-import { breathe, type Command, EXIT, UsageError, type Values } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { INPUT_HELP, INPUT_OPTIONS, readInputs } from "../support/inputs.ts";
-import { save } from "../support/interrupt.ts";
-import { checkPlace, suffixOf } from "../support/output.ts";
-import { startProgress } from "../support/progress.ts";
-import { bytesText, jsonText, numberText, secondsText, shapeText } from "../support/terminal.ts";
-import { nestedValues, SMALL, VALUES_HELP, VALUES_OPTIONS, valueLines } from "../support/value-lines.ts";
-import { indices } from "../support/values.ts";
+import { INPUT_HELP, INPUT_OPTIONS, readInputs } from "../support/input/inputs.ts";
+import { breathe, type Command, EXIT, UsageError, type Values } from "../support/line/command.ts";
+import { indices } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace, suffixOf } from "../support/output/output.ts";
+import { startProgress } from "../support/output/progress.ts";
+import { bytesText, jsonText, numberText, secondsText, shapeText } from "../support/output/terminal.ts";
+import {
+  nestedValues,
+  SMALL,
+  VALUES_HELP,
+  VALUES_OPTIONS,
+  valueLines,
+} from "../support/output/value-lines.ts";
+import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, readCall } from "../support/run/attention-options.ts";
+import { checkRows } from "../support/run/check.ts";
+import { compute, flopsOf, type Job, problemOf } from "../support/run/chunked-run.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 function weightsAsked(values: Values, suffix: string | undefined): Job["weights"] {
   const heads = values.heads === undefined ? undefined : indices("heads", values.heads);

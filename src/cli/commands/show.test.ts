@@ -6,7 +6,7 @@ import { HeedError } from "../../core/errors.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { locateShipped } from "../../models/locate.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { UsageError } from "../support/command.ts";
+import { UsageError } from "../support/line/command.ts";
 import { command, show } from "./show.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-show-"));

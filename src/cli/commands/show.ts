@@ -11,17 +11,17 @@ import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/paint.ts";
 import { renderText } from "../../view/terminal/text.ts";
-import { type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { addressOf, explore } from "../support/explore.ts";
-import { save } from "../support/interrupt.ts";
-import { bundleOfTexts, fileOfText, inputOfTexts } from "../support/model-bundle.ts";
-import { checkPlace } from "../support/output.ts";
-import { MODEL_HELP, pickModel } from "../support/pick-model.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
-import { expandTexts, stdinText } from "../support/stdin.ts";
-import { jsonText } from "../support/terminal.ts";
-import { integer, oneOf } from "../support/values.ts";
+import { addressOf, explore } from "../support/explorer/explore.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
+import { bundleOfTexts, fileOfText, inputOfTexts } from "../support/input/model-bundle.ts";
+import { MODEL_HELP, pickModel } from "../support/input/pick-model.ts";
+import { expandTexts, stdinText } from "../support/input/stdin.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { integer, oneOf } from "../support/line/values.ts";
+import { save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { jsonText } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import { pageModel } from "./view.ts";
 
 /** What this command needs of the world. */

@@ -1,10 +1,10 @@
 /** `heed similar MODEL A B …`: how alike texts are, as cosines of their vectors. */
 import { cosineSimilarity, embedTexts } from "../../models/index.ts";
-import { type Command, EXIT, UsageError } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { MODEL_HELP, pickSentenceModel } from "../support/pick-model.ts";
-import { expandTexts } from "../support/stdin.ts";
-import { columnsOf, jsonText } from "../support/terminal.ts";
+import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
+import { expandTexts } from "../support/input/stdin.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { columnsOf, jsonText } from "../support/output/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import { poolingText } from "./embed.ts";
 
 /** Characters of a text that name its row. */

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configure } from "../../index.ts";
-import type { Io } from "../support/command.ts";
-import { dispatch } from "../support/dispatch.ts";
-import { readKept, readSettings, resumedSettings, type Settings } from "../support/train-settings.ts";
+import type { Io } from "../support/line/command.ts";
+import { dispatch } from "../support/line/dispatch.ts";
+import { readKept, readSettings, resumedSettings, type Settings } from "../support/run/train-settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
 const at = (...path: string[]) => join(folder, ...path);

@@ -25,14 +25,15 @@ import {
   specialIds,
   train,
 } from "../../train/index.ts";
-import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/command.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/engine.ts";
-import { answers, save } from "../support/interrupt.ts";
-import { checkPlace } from "../support/output.ts";
-import { type Progress, startProgress } from "../support/progress.ts";
+import { naming } from "../support/input/tensors.ts";
+import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { integer, oneOf } from "../support/line/values.ts";
+import { answers, save } from "../support/output/interrupt.ts";
+import { checkPlace } from "../support/output/output.ts";
+import { type Progress, startProgress } from "../support/output/progress.ts";
+import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, piecesOf, together, withRanks } from "../support/ranks/together.ts";
-import { naming } from "../support/tensors.ts";
-import { bytesText, jsonText, secondsText } from "../support/terminal.ts";
+import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import {
   type Kept,
   readKept,
@@ -41,8 +42,7 @@ import {
   SETTING_HELP,
   SETTING_OPTIONS,
   type Settings,
-} from "../support/train-settings.ts";
-import { integer, oneOf } from "../support/values.ts";
+} from "../support/run/train-settings.ts";
 
 const CHECKPOINT = "checkpoint.safetensors";
 

@@ -8,13 +8,13 @@ import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import { choosePaint } from "../../view/terminal/paint.ts";
 import { renderText } from "../../view/terminal/text.ts";
-import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/attention-file.ts";
-import { shippedCaptures } from "../support/captures.ts";
-import { type Command, type Io, UsageError, type Values } from "../support/command.ts";
-import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explore.ts";
-import { MODEL_HELP } from "../support/pick-model.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/serve-options.ts";
-import { expandTexts } from "../support/stdin.ts";
+import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explorer/explore.ts";
+import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
+import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/input/attention-file.ts";
+import { shippedCaptures } from "../support/input/captures.ts";
+import { MODEL_HELP } from "../support/input/pick-model.ts";
+import { expandTexts } from "../support/input/stdin.ts";
+import { type Command, type Io, UsageError, type Values } from "../support/line/command.ts";
 
 export const command: Command = {
   name: "view",
@@ -115,8 +115,8 @@ export function pageModel(name: string | undefined, io: Pick<Io, "stderr">): Ser
     name: name ?? "the small model that comes with heed",
     run: async (text) => {
       const [{ pickModel }, { fileOfText }] = await Promise.all([
-        import("../support/pick-model.ts"),
-        import("../support/model-bundle.ts"),
+        import("../support/input/pick-model.ts"),
+        import("../support/input/model-bundle.ts"),
       ]);
       picked ??= pickModel(name, io).then(({ model }) => model);
       picked.catch(() => {
@@ -134,8 +134,8 @@ async function textFiles(texts: readonly string[], values: Values, io: Io): Prom
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError("--pair is the second text to one --text");
   const [{ pickModel }, { fileOfText }] = await Promise.all([
-    import("../support/pick-model.ts"),
-    import("../support/model-bundle.ts"),
+    import("../support/input/pick-model.ts"),
+    import("../support/input/model-bundle.ts"),
   ]);
   const { model } = await pickModel(values.model as string | undefined, io);
   const files: ServedFile[] = [];

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { breakAfter, type Fault, Hub } from "../../../tests/support/hub.ts";
-import { dispatch } from "../../cli/support/dispatch.ts";
+import { dispatch } from "../../cli/support/line/dispatch.ts";
 import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/lock.ts";
 import { findModel, locateShipped, modelToFiles, readModel } from "../index.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FormatError } from "../../../core/errors.ts";
-import { UsageError } from "../command.ts";
+import { UsageError } from "../line/command.ts";
 import { type Document, documentsOf, type Share, shareOf } from "./shares.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-shares-"));

@@ -10,7 +10,7 @@ import { readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { launchOf } from "../../../cluster/index.ts";
 import { FormatError, formatValue, OptionError } from "../../../core/errors.ts";
-import { UsageError } from "../command.ts";
+import { UsageError } from "../line/command.ts";
 
 /** Share `index` of `count`: the documents n with n mod count = index. */
 export interface Share {

@@ -5,7 +5,7 @@
 import { agree, isAgreed } from "../../../cluster/agree.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
 import { broadcast } from "../../../cluster/reduce.ts";
-import { EXIT, type Io } from "../command.ts";
+import { EXIT, type Io } from "../line/command.ts";
 
 /** Runs a command on the ranks that a launcher started, or alone, without a communicator. */
 export async function withRanks(

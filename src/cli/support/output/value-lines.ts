@@ -1,9 +1,9 @@
 /** Numbers of tensors on a terminal: small ones by themselves, large ones by their edges with `--values`. */
-import { dtypeOf, type TypedData } from "../../core/dtype.ts";
-import type { NestedValues } from "../../core/format.ts";
-import { Tensor } from "../../core/tensor.ts";
-import type { FileTensor } from "../../io/index.ts";
-import { elementReader } from "./elements.ts";
+import { dtypeOf, type TypedData } from "../../../core/dtype.ts";
+import type { NestedValues } from "../../../core/format.ts";
+import { Tensor } from "../../../core/tensor.ts";
+import type { FileTensor } from "../../../io/index.ts";
+import { elementReader } from "../input/elements.ts";
 
 /** Elements of a tensor that is printed without being asked for. */
 export const SMALL = 64;

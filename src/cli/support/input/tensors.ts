@@ -5,15 +5,15 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { asTensor, type Tensor } from "../../core/tensor.ts";
-import { ELEMENTS } from "../../io/element.ts";
-import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../io/index.ts";
-import { checkSize, MAX_BYTES } from "../../io/limit.ts";
-import { openSource } from "../../io/source.ts";
-import { type Io, UsageError, type Values } from "./command.ts";
+import { FormatError, HeedError, OptionError, UnsupportedError } from "../../../core/errors.ts";
+import { asTensor, type Tensor } from "../../../core/tensor.ts";
+import { ELEMENTS } from "../../../io/element.ts";
+import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../../io/index.ts";
+import { checkSize, MAX_BYTES } from "../../../io/limit.ts";
+import { openSource } from "../../../io/source.ts";
+import { type Io, UsageError, type Values } from "../line/command.ts";
+import { didYouMean } from "../line/suggest.ts";
 import { readStdin, STDIN } from "./stdin.ts";
-import { didYouMean } from "./suggest.ts";
 
 /** `--max-bytes`: how much of a file a command takes into memory. */
 export const MEMORY_OPTIONS = { "max-bytes": { type: "string" } } as const;

@@ -2,11 +2,11 @@
  * The settings of `heed train`: their defaults, how options of the command line become them, and how a run that resumes
  * is held to those it began with.
  */
-import { FormatError, OptionError } from "../../core/errors.ts";
-import { SHORT } from "../../train/corpus.ts";
-import type { LanguageKind } from "../../train/language.ts";
-import { UsageError, type Values } from "./command.ts";
-import { integer, number, oneOf } from "./values.ts";
+import { FormatError, OptionError } from "../../../core/errors.ts";
+import { SHORT } from "../../../train/corpus.ts";
+import type { LanguageKind } from "../../../train/language.ts";
+import { UsageError, type Values } from "../line/command.ts";
+import { integer, number, oneOf } from "../line/values.ts";
 
 /** All that decides the bits of a run, beside the texts. */
 export interface Settings {

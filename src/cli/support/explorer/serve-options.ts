@@ -1,7 +1,7 @@
 /** Options of whatever serves the explorer: `view`, and `show --view`. */
-import type { Values } from "./command.ts";
+import type { Values } from "../line/command.ts";
+import { integer } from "../line/values.ts";
 import type { ServeOptions } from "./explore.ts";
-import { integer } from "./values.ts";
 
 /** Options of whatever serves the explorer. */
 export const SERVE_OPTIONS = {

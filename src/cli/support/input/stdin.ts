@@ -1,6 +1,6 @@
 /** `-` on a command line: standard input as bytes of a file, as one text, or as a text a line. Read once. */
-import { FormatError, OptionError } from "../../core/errors.ts";
-import { type Io, type StandardInput, UsageError } from "./command.ts";
+import { FormatError, OptionError } from "../../../core/errors.ts";
+import { type Io, type StandardInput, UsageError } from "../line/command.ts";
 
 /** The argument that means standard input on a command line. A file of that name is `./-`. */
 export const STDIN = "-";

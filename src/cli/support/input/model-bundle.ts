@@ -1,10 +1,10 @@
 /** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
-import type { AttentionModel, TextAttention } from "../../models/text-model.ts";
-import { writeBundle } from "../../store/formats/bundle.ts";
-import type { BlockInput, StoreInput } from "../../store/layout/input.ts";
-import type { LayerRecipe } from "../../store/recipe/recipe.ts";
-import type { BundleOptions, Segment } from "../../store/types.ts";
-import type { ServedFile } from "./explore.ts";
+import type { AttentionModel, TextAttention } from "../../../models/text-model.ts";
+import { writeBundle } from "../../../store/formats/bundle.ts";
+import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
+import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
+import type { BundleOptions, Segment } from "../../../store/types.ts";
+import type { ServedFile } from "../explorer/explore.ts";
 
 /** Characters of a text that name its file. */
 const NAMED = 60;

@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
-import { readTensors } from "../../../tests/support/shared.ts";
-import type { Tensor } from "../../core/tensor.ts";
-import { modelFromFiles } from "../../models/index.ts";
-import { openStore } from "../../store/formats/open.ts";
+import { carrierTokenizer } from "../../../../tests/golden/carrier.ts";
+import { readTensors } from "../../../../tests/support/shared.ts";
+import type { Tensor } from "../../../core/tensor.ts";
+import { modelFromFiles } from "../../../models/index.ts";
+import { openStore } from "../../../store/formats/open.ts";
 import { bundleOfTexts } from "./model-bundle.ts";
 
-const root = join(import.meta.dirname, "../../../tests/golden/models");
+const root = join(import.meta.dirname, "../../../../tests/golden/models");
 
 describe.each(["bert", "mpnet", "gpt2", "llama3", "mistral", "qwen2", "gemma2", "gemma3", "phi3"])(
   "%s",

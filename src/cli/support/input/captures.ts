@@ -1,7 +1,7 @@
 /** The captured sentences this package ships: a real model's attention, to look at where nothing else is named. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { UnsupportedError } from "../../core/errors.ts";
+import { UnsupportedError } from "../../../core/errors.ts";
 
 /** Sentences in the order of tabs, and what each is called. */
 const SENTENCES = [
@@ -15,7 +15,7 @@ const SENTENCES = [
 /** The captures as files: a name for people and a path. */
 export function shippedCaptures(): { readonly name: string; readonly path: string }[] {
   // Beside src/ in a clone, beside dist/ in the package.
-  const folder = fileURLToPath(new URL("../../../models/captures/", import.meta.url));
+  const folder = fileURLToPath(new URL("../../../../models/captures/", import.meta.url));
   const found = SENTENCES.map(([file, name]) => ({ name, path: `${folder}${file}.safetensors` })).filter(
     ({ path }) => existsSync(path),
   );

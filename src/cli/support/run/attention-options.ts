@@ -3,10 +3,10 @@
  * then turned into options for the whole problem, or for one piece of it (a batch entry, a head).
  */
 
-import type { AttentionOptions, Problem } from "../../backend/problem.ts";
-import { OptionError } from "../../core/errors.ts";
-import type { Shape } from "../../core/shape.ts";
-import { Tensor } from "../../core/tensor.ts";
+import type { AttentionOptions, Problem } from "../../../backend/problem.ts";
+import { OptionError } from "../../../core/errors.ts";
+import type { Shape } from "../../../core/shape.ts";
+import { Tensor } from "../../../core/tensor.ts";
 import {
   alibi,
   alibiSlopes,
@@ -22,11 +22,11 @@ import {
   type ScoreMod,
   slidingWindow,
   softcap,
-} from "../../masks/index.ts";
-import { MASK_KINDS, maskFromJson } from "../../masks/registry.ts";
-import { type Io, UsageError, type Values } from "./command.ts";
-import { type Container, memoryLimit, tensorAt } from "./tensors.ts";
-import { integer, integers, isNumberList, number, numbers, oneOf } from "./values.ts";
+} from "../../../masks/index.ts";
+import { MASK_KINDS, maskFromJson } from "../../../masks/registry.ts";
+import { type Container, memoryLimit, tensorAt } from "../input/tensors.ts";
+import { type Io, UsageError, type Values } from "../line/command.ts";
+import { integer, integers, isNumberList, number, numbers, oneOf } from "../line/values.ts";
 
 /** The options both commands take. */
 export const CALL_OPTIONS = {

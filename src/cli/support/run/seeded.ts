@@ -1,7 +1,7 @@
 /** Seeded test data: numbers close to a standard normal distribution, the same on every machine. */
 
-import { mix } from "../../core/random.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { mix } from "../../../core/random.ts";
+import { Tensor } from "../../../core/tensor.ts";
 
 /** A float32 tensor of seeded numbers: sums of four uniform ones, scaled to variance 1. */
 export function seededTensor(shape: readonly number[], seed: number): Tensor {

@@ -1,10 +1,11 @@
 /** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
 
-import { zeros } from "../../core/construct.ts";
-import type { DType } from "../../core/dtype.ts";
-import { UnsupportedError } from "../../core/errors.ts";
-import type { Tensor } from "../../core/tensor.ts";
-import { type Io, UsageError, type Values } from "./command.ts";
+import { zeros } from "../../../core/construct.ts";
+import type { DType } from "../../../core/dtype.ts";
+import { UnsupportedError } from "../../../core/errors.ts";
+import type { Tensor } from "../../../core/tensor.ts";
+import { type Io, UsageError, type Values } from "../line/command.ts";
+import { oneOf, shape } from "../line/values.ts";
 import {
   type Container,
   MEMORY_HELP,
@@ -15,7 +16,6 @@ import {
   splitAddress,
   tensorAt,
 } from "./tensors.ts";
-import { oneOf, shape } from "./values.ts";
 
 /** Options that name the tensors of an input file. */
 export const INPUT_OPTIONS = {

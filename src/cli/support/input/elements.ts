@@ -8,10 +8,10 @@ import {
   readerOf,
   type TypedData,
   writerOf,
-} from "../../core/dtype.ts";
-import { DTypeError } from "../../core/errors.ts";
-import { Tensor } from "../../core/tensor.ts";
-import type { FileDType, FileTensor } from "../../io/index.ts";
+} from "../../../core/dtype.ts";
+import { DTypeError } from "../../../core/errors.ts";
+import { Tensor } from "../../../core/tensor.ts";
+import type { FileDType, FileTensor } from "../../../io/index.ts";
 
 /** Reads element i as a number; undefined where the dtype is 8-bit floats, which files carry as raw bytes. */
 export function elementReader({ dtype, data }: FileTensor): ((i: number) => number) | undefined {

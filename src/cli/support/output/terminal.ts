@@ -3,7 +3,7 @@
  * force-color.org), bold and dim, wrapping, tables, numbers with units.
  */
 import type { WriteStream } from "node:tty";
-import type { Io } from "./command.ts";
+import type { Io } from "../line/command.ts";
 
 /** Bits of color to use on a stream. */
 export function colorDepth(

@@ -1,11 +1,11 @@
 /** Attention on the command line: the files, or texts for a model, that `view`, `html` and `figure` open. Problems of a file go to stderr. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { fileError } from "../../io/node.ts";
-import { openStore } from "../../store/formats/open.ts";
-import { storeFrom } from "../../store/layout/from.ts";
-import type { HeadStore } from "../../store/types.ts";
-import { type Io, UsageError, type Values } from "./command.ts";
+import { fileError } from "../../../io/node.ts";
+import { openStore } from "../../../store/formats/open.ts";
+import { storeFrom } from "../../../store/layout/from.ts";
+import type { HeadStore } from "../../../store/types.ts";
+import { type Io, UsageError, type Values } from "../line/command.ts";
 import { MODEL_HELP } from "./pick-model.ts";
 import { expandText, readStdin, STDIN } from "./stdin.ts";
 

@@ -1,17 +1,17 @@
 /** From arguments to an exit code: finds the command, parses its line, runs it, and reports errors in one line. */
 import { readFileSync } from "node:fs";
-import { HeedError } from "../../core/errors.ts";
-import { COMMANDS } from "../commands/index.ts";
+import { HeedError } from "../../../core/errors.ts";
+import { COMMANDS } from "../../commands/index.ts";
+import { jsonText } from "../output/terminal.ts";
+import { engineDefaults } from "../run/engine.ts";
 import { parseCommandLine } from "./arguments.ts";
 import { type Command, EXIT, Interrupted, type Io, UsageError } from "./command.ts";
-import { engineDefaults } from "./engine.ts";
 import { commandPage, overview } from "./help.ts";
 import { didYouMean } from "./suggest.ts";
-import { jsonText } from "./terminal.ts";
 
 /** The version in package.json, which is two folders above src/cli and dist/cli alike. */
 function version(): string {
-  return JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")).version;
+  return JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8")).version;
 }
 
 /** Runs `heed` with `args` (without the program's name); resolves to the exit code and never rejects. */

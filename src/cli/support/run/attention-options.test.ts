@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { attentionWeights, scaledDotProductAttention } from "../../attention.ts";
-import { tensor } from "../../core/construct.ts";
-import { and, causal, dilated } from "../../masks/index.ts";
-import { MASK_KINDS } from "../../masks/registry.ts";
+import { attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
+import { tensor } from "../../../core/construct.ts";
+import { and, causal, dilated } from "../../../masks/index.ts";
+import { MASK_KINDS } from "../../../masks/registry.ts";
+import { UsageError } from "../line/command.ts";
 import { CALL_HELP, optionsOf, readCall } from "./attention-options.ts";
-import { UsageError } from "./command.ts";
 
 const shape = { B: 1, Hq: 1, Nq: 6, Nk: 6 } as never;
 const x = tensor(

@@ -1,10 +1,10 @@
 /** The model whose attention is shown: one place that decides what runs where none is named. */
-import { UnsupportedError } from "../../core/errors.ts";
-import type { Pooling } from "../../models/embed.ts";
-import { findModel } from "../../models/hub/find.ts";
-import { locateShipped } from "../../models/locate.ts";
-import type { TextModel } from "../../models/text-model.ts";
-import type { Io } from "./command.ts";
+import { UnsupportedError } from "../../../core/errors.ts";
+import type { Pooling } from "../../../models/embed.ts";
+import { findModel } from "../../../models/hub/find.ts";
+import { locateShipped } from "../../../models/locate.ts";
+import type { TextModel } from "../../../models/text-model.ts";
+import type { Io } from "../line/command.ts";
 
 /** What `--model` says, for `--help`. */
 export const MODEL_HELP =
@@ -21,7 +21,7 @@ export async function pickModel(
 /** The model of a name or folder, as `findModel` has it. What there is to know of its weights goes to stderr, a line each. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
   const { directory, within, name: known } = findModel(name);
-  const { readModel } = await import("../../models/files.ts");
+  const { readModel } = await import("../../../models/files.ts");
   const model = await readModel(directory, { within, name: known });
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
   return model;
@@ -33,7 +33,7 @@ export async function pickSentenceModel(
   io: Pick<Io, "stderr">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = findModel(name);
-  const { readPooling } = await import("../../models/embed.ts");
+  const { readPooling } = await import("../../../models/embed.ts");
   const own = await readPooling(directory);
   const model = await pickTextModel(name, io);
   const mode = model.architecture === "encoder" ? ("mean" as const) : ("lasttoken" as const);

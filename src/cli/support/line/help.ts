@@ -1,9 +1,9 @@
 /** The texts of `--help`: the overview, and the page of one command. Nothing here loads the engine. */
 
-import { COMMANDS, type Entry } from "../commands/index.ts";
+import { COMMANDS, type Entry } from "../../commands/index.ts";
+import { styler, wrap } from "../output/terminal.ts";
 import { wordOf } from "./arguments.ts";
 import type { Command, Io } from "./command.ts";
-import { styler, wrap } from "./terminal.ts";
 
 /** What `heed` and `heed --help` print. */
 export function overview(

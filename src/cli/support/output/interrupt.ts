@@ -3,7 +3,7 @@
  * while a long one runs the process has no handler of its own and the system ends it at once (the shell reports 130);
  * no file is being written then. While a file is being saved the signal waits until it is whole or gone.
  */
-import { type Contents, saveFile } from "../../io/save.ts";
+import { type Contents, saveFile } from "../../../io/save.ts";
 
 let handler: { readonly on: () => void; readonly off: () => void } | undefined;
 let saving = 0;

@@ -3,7 +3,7 @@
  * without a terminal, on Linux not without a display. The one place where heed starts another program.
  */
 import { spawn } from "node:child_process";
-import type { Io } from "./command.ts";
+import type { Io } from "../line/command.ts";
 
 /** Whether a browser is to be opened without being asked. */
 export function hasBrowser(

@@ -9,16 +9,16 @@ import {
   attentionWeights,
   explain,
   scaledDotProductAttention,
-} from "../../attention.ts";
-import type { Plan } from "../../backend/plan.ts";
-import { type Problem, resolve } from "../../backend/problem.ts";
-import { zeros } from "../../core/construct.ts";
-import type { FloatDType, TypedData } from "../../core/dtype.ts";
-import { outputShape, rowShape } from "../../core/shape.ts";
-import { Tensor } from "../../core/tensor.ts";
+} from "../../../attention.ts";
+import type { Plan } from "../../../backend/plan.ts";
+import { type Problem, resolve } from "../../../backend/problem.ts";
+import { zeros } from "../../../core/construct.ts";
+import type { FloatDType, TypedData } from "../../../core/dtype.ts";
+import { outputShape, rowShape } from "../../../core/shape.ts";
+import { Tensor } from "../../../core/tensor.ts";
+import { breathe } from "../line/command.ts";
+import { whileBlocking } from "../output/interrupt.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
-import { breathe } from "./command.ts";
-import { whileBlocking } from "./interrupt.ts";
 
 /** What `run` computes. */
 export interface Job {

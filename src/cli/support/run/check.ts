@@ -5,10 +5,10 @@
  * a 16-bit output. An error above 1 is a wrong result.
  */
 
-import type { Problem } from "../../backend/problem.ts";
-import { readerOf } from "../../core/dtype.ts";
-import type { Tensor } from "../../core/tensor.ts";
-import { rowsOf } from "../../reference/rows.ts";
+import type { Problem } from "../../../backend/problem.ts";
+import { readerOf } from "../../../core/dtype.ts";
+import type { Tensor } from "../../../core/tensor.ts";
+import { rowsOf } from "../../../reference/rows.ts";
 
 /** What a check found. */
 export interface Check {

@@ -2,8 +2,8 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
-import { OptionError } from "../../core/errors.ts";
-import { UsageError } from "./command.ts";
+import { OptionError } from "../../../core/errors.ts";
+import { UsageError } from "../line/command.ts";
 
 const SUFFIXES = [".npy", ".npz", ".safetensors"] as const;
 

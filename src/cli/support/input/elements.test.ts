@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Tensor } from "../../core/tensor.ts";
-import type { FileTensor } from "../../io/index.ts";
+import { Tensor } from "../../../core/tensor.ts";
+import type { FileTensor } from "../../../io/index.ts";
 import { Counter, toFloat } from "./elements.ts";
 
 const of = (...x: number[]) => new Tensor(Float64Array.from(x), [x.length], "float64") as FileTensor;

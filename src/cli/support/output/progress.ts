@@ -1,5 +1,5 @@
 /** A bar on stderr for long work: drawn only on a terminal, at most ten times a second, wiped when done. */
-import type { Io } from "./command.ts";
+import type { Io } from "../line/command.ts";
 import { secondsText } from "./terminal.ts";
 
 /** A bar that shows the share done. */

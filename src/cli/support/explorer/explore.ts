@@ -4,14 +4,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
-import { UnsupportedError } from "../../core/errors.ts";
-import type { SourceLike } from "../../io/source.ts";
-import { explorerPages, labPages } from "../../server/assets.ts";
-import { type LocalServer, type Page, startServer } from "../../server/server.ts";
-import type { HeadRef } from "../../store/types.ts";
+import { UnsupportedError } from "../../../core/errors.ts";
+import type { SourceLike } from "../../../io/source.ts";
+import { explorerPages, labPages } from "../../../server/assets.ts";
+import { type LocalServer, type Page, startServer } from "../../../server/server.ts";
+import type { HeadRef } from "../../../store/types.ts";
+import { EXIT, type Io } from "../line/command.ts";
+import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
-import { EXIT, type Io } from "./command.ts";
-import { endsByCtrlC } from "./interrupt.ts";
 
 /** A file for the page: what it is called there, and its bytes or its path. */
 export interface ServedFile {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { FormatError, OptionError } from "../../core/errors.ts";
-import { COMMANDS } from "../commands/index.ts";
+import { FormatError, OptionError } from "../../../core/errors.ts";
+import { COMMANDS } from "../../commands/index.ts";
+import { colorDepth } from "../output/terminal.ts";
 import { wordOf } from "./arguments.ts";
 import { Interrupted, type Io, UsageError } from "./command.ts";
 import { dispatch, tell } from "./dispatch.ts";
 import { commandPage } from "./help.ts";
-import { colorDepth } from "./terminal.ts";
 
 /** A world that keeps what is written to it. */
 function world(env: Io["env"] = {}, signal = new AbortController().signal) {

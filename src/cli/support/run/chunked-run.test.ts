@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { scaledDotProductAttention } from "../../attention.ts";
-import { configure } from "../../backend/settings.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { scaledDotProductAttention } from "../../../attention.ts";
+import { configure } from "../../../backend/settings.ts";
+import { Tensor } from "../../../core/tensor.ts";
 import { type Call, optionsOf } from "./attention-options.ts";
 import { checkRows } from "./check.ts";
 import { compute, problemOf } from "./chunked-run.ts";
