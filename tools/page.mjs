@@ -1,13 +1,12 @@
 /**
  * Builds what brings the explorer to people, beside the element (element.mjs): the page that `heed view` serves
- * (dist/page/), the React wrapper and the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
+ * (dist/page/), the React wrapper, and the types of the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
  * second.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { bundleElement } from "./element.mjs";
 import { at } from "./setup.mjs";
 
 /**
@@ -45,7 +44,6 @@ export async function buildPage() {
     ["react", "heed/attention-view"],
     USE_CLIENT,
   );
-  writeFileSync(at("dist/attention-view/anywidget.js"), await bundleElement("explorer/entries/anywidget.ts"));
   writeTypes();
 }
 

@@ -1,6 +1,6 @@
 /**
  * The explorer in notebooks: a front-end module as anywidget defines it (`export default { render }`, anywidget.dev), for
- * JupyterLab, Notebook 7, VS Code, Colab and marimo. One file with everything in it, no loader, no CDN.
+ * JupyterLab, Notebook 7, VS Code, Colab and marimo. It is the default export of the module in one file, dist/attention-view.js.
  *
  * Traits of the model, all optional:
  *   data     bytes: a bundle, npz, npy or JSON file           name     text: what it is called
@@ -10,7 +10,7 @@
  */
 
 import type { AttentionViewElement, AttentionViewEvents } from "../../src/view/element.ts";
-import { AttentionView } from "./single-file.ts";
+import { AttentionView } from "./define.ts";
 
 /** What is used of anywidget's model. */
 export interface Model {

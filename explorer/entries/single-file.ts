@@ -1,7 +1,7 @@
 /**
  * The module of <attention-view> in one file, whatever it is loaded as: in a page it defines the element; in a worker, which is
  * made of this very module, it serves the store. (Where there is no document, tools/element.mjs gives lit a stand-in for the
- * few it touches while it is loaded.) For pages that copy one file, one-file pages and notebooks.
+ * few it touches while it is loaded.) For pages that copy one file, one-file pages and, as its default export, notebooks.
  */
 import { FormatError } from "../../src/core/errors.ts";
 import type { Port } from "../../src/store/compute/messages.ts";
@@ -50,4 +50,5 @@ function workerOf(text: string[]): Port {
   }
 }
 
+export { default } from "./anywidget.ts";
 export { AttentionRow, AttentionView } from "./define.ts";
