@@ -144,7 +144,7 @@ test("wrong options are told before any work", async () => {
   await expect(run("a", "--color", "blue")).rejects.toThrow(/--color must be auto/);
   await expect(run("a", "-o", "map.png")).rejects.toThrow(/must end in \.svg or \.safetensors/);
   await expect(run("a", "--model", folder)).rejects.toThrow(/has no config\.json/);
-  await expect(decoder("")).rejects.toThrow(HeedError);
+  await expect(decoder("")).rejects.toThrow(UsageError);
 });
 
 test("a text beyond 128 pieces is shown as far as it is read, and it is said", async () => {
