@@ -1,6 +1,6 @@
 /** Causal attention: a query attends to the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
 import { type Mask, maskMod } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 
 /**
  * Key position ≤ query position. With Nq ≠ Nk set `queryOffset`, or use `isCausal: "lower-right"`.
@@ -13,10 +13,10 @@ export function causal(): Mask {
 }
 
 /** Causal attention by name. */
-causal.kind = {
+causal.kind = maskKind({
   name: "causal",
   parameters: [],
   about: "a query attends to no later key",
   build: () => causal(),
   describe: () => "causal",
-} satisfies MaskKind;
+});

@@ -2,7 +2,7 @@
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, VARS } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 
 type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
 
@@ -38,10 +38,10 @@ export function documents(queryIds: Ids, keyIds?: Ids): Mask {
 }
 
 /** Documents by name: `{ "documents": [0, 0, 1, 1] }`, the document of each position. */
-documents.kind = {
+documents.kind = maskKind({
   name: "documents",
   parameters: [{ name: "ids", type: "integers", least: -(2 ** 31) }],
   about: "keys of the query's own document: the document of each position",
   build: ({ ids }) => documents(Int32Array.from(ids as number[])),
   describe: ({ ids }) => `${new Set(ids as number[]).size} documents`,
-} satisfies MaskKind;
+});

@@ -1,7 +1,7 @@
 /** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 import { slidingWindow } from "./window.ts";
 
 /**
@@ -47,10 +47,10 @@ export function longformer(window: number, globals: ArrayLike<number> = []): Mas
 }
 
 /** Global tokens by name: `{ "globalTokens": [0, 7] }`. */
-globalTokens.kind = {
+globalTokens.kind = maskKind({
   name: "globalTokens",
   parameters: [{ name: "indices", type: "integers", least: 0 }],
   about: "positions that attend to all keys and that all queries attend to",
   build: ({ indices }) => globalTokens(indices as number[]),
   describe: ({ indices }) => `${(indices as number[]).length} global tokens`,
-} satisfies MaskKind;
+});

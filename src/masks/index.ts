@@ -7,6 +7,7 @@ export { documents } from "./document.ts";
 export type { Mask, MaskVars, ScoreVars } from "./expression/expr.ts";
 export { BoolExpression, maskMod, NumberExpression, ScoreMod, scoreMod, table } from "./expression/expr.ts";
 export { globalTokens, longformer } from "./global.ts";
+export type { MaskKind, MaskParameter } from "./kind.ts";
 export { keyLengths, queryLengths } from "./length.ts";
 export { prefixLm } from "./prefix.ts";
 export { type RelativeBiasOptions, relativeBias } from "./relative.ts";

@@ -24,3 +24,6 @@ export interface MaskKind {
   /** A short description for captions and reports. */
   describe(parameters: Readonly<Record<string, unknown>>): string;
 }
+
+/** A kind, checked by its type: `causal.kind = maskKind({ … })`. */
+export const maskKind = (kind: MaskKind): MaskKind => kind;

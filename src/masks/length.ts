@@ -2,7 +2,7 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 
 /** A number, or one number for each batch entry. */
 export type PerBatch = number | ArrayLike<number> | TensorLike;
@@ -45,19 +45,19 @@ export function queryLengths(n: PerBatch): Mask {
 }
 
 /** Padding by name: `{ "keyLengths": 12 }`. */
-keyLengths.kind = {
+keyLengths.kind = maskKind({
   name: "keyLengths",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "keys before N are real, the rest is padding",
   build: ({ n }) => keyLengths(n as number),
   describe: ({ n }) => `${n} real keys`,
-} satisfies MaskKind;
+});
 
 /** Padding of queries by name: `{ "queryLengths": 12 }`. */
-queryLengths.kind = {
+queryLengths.kind = maskKind({
   name: "queryLengths",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "query rows before N are real, other rows are fully masked",
   build: ({ n }) => queryLengths(n as number),
   describe: ({ n }) => `${n} real queries`,
-} satisfies MaskKind;
+});

@@ -1,6 +1,6 @@
 /** Prefix language model: the first keys are seen by all, the rest causally. Raffel et al. 2020 (T5), section 3.2.1. */
 import { type Mask, maskMod } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";
 
 /**
@@ -15,10 +15,10 @@ export function prefixLm(n: PerBatch): Mask {
 }
 
 /** The prefix by name: `{ "prefixLm": 4 }`. */
-prefixLm.kind = {
+prefixLm.kind = maskKind({
   name: "prefixLm",
   parameters: [{ name: "n", type: "integer", least: 0 }],
   about: "all queries attend to the first N keys, and causally to the others",
   build: ({ n }) => prefixLm(n as number),
   describe: ({ n }) => `prefix of ${n}, then causal`,
-} satisfies MaskKind;
+});

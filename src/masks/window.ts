@@ -1,7 +1,7 @@
 /** Sliding windows, contiguous or dilated. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
-import type { MaskKind } from "./kind.ts";
+import { maskKind } from "./kind.ts";
 
 /**
  * Keys at most `left` before and `right` after the query, the query's own position not counted; −1 means no limit.
@@ -39,7 +39,7 @@ export function dilated(n: number): Mask {
 }
 
 /** The window by name: `{ "slidingWindow": { "left": 128, "right": 0 } }`. */
-slidingWindow.kind = {
+slidingWindow.kind = maskKind({
   name: "slidingWindow",
   parameters: [
     { name: "left", type: "integer", least: -1 },
@@ -51,13 +51,13 @@ slidingWindow.kind = {
     const side = (n: unknown, word: string) => ((n as number) < 0 ? `all ${word}` : `${n} ${word}`);
     return `window of ${side(left, "before")} and ${side(right, "after")}`;
   },
-} satisfies MaskKind;
+});
 
 /** Every n-th key by name: `{ "dilated": 3 }`. */
-dilated.kind = {
+dilated.kind = maskKind({
   name: "dilated",
   parameters: [{ name: "n", type: "integer", least: 1 }],
   about: "every N-th key counted from the query",
   build: ({ n }) => dilated(n as number),
   describe: ({ n }) => (n === 1 ? "every key" : `one key in ${n}`),
-} satisfies MaskKind;
+});

@@ -38,7 +38,7 @@ export class KeyValueCache {
     if (this.length + n > this.capacity)
       throw new OptionError(
         "cache",
-        `KeyValueCache: ${n} tokens behind ${this.length}; the capacity is ${this.capacity}`,
+        `KeyValueCache: ${n} tokens after ${this.length}; the capacity is ${this.capacity}`,
         { length: this.length, capacity: this.capacity },
       );
     return [this.#put(this.#keys[layer], key), this.#put(this.#values[layer], value)];

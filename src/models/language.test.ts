@@ -169,12 +169,12 @@ describe("GPT-2", () => {
     }
   });
 
-  test("a cache takes one sequence, and no more than it has room for", () => {
+  test("a cache takes one sequence, and no more than its capacity", () => {
     const model = new Gpt2(GPT2);
     expect(() => model.forward(batch, { cache: model.cache() })).toThrow(ShapeError);
     const cache = model.cache(3);
     model.forward([1, 2], { cache });
-    expect(() => model.forward([1, 2], { cache })).toThrow(/2 tokens behind 2; there is room for 3/);
+    expect(() => model.forward([1, 2], { cache })).toThrow(/2 tokens after 2; the capacity is 3/);
   });
 
   test("an output map of its own has a parameter of its own", () => {

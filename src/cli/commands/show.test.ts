@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { HeedError } from "../../core/errors.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { locateShipped } from "../../models/locate.ts";
 import { openStore } from "../../store/formats/open.ts";
