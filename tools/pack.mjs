@@ -36,7 +36,7 @@ async function check() {
 
   const unexpected = tarball.files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|png)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|css|html|json)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|webp)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|css|html|json)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
         path,
       ) || path.includes(".test."),
   );
