@@ -17,7 +17,6 @@ import { inputs } from "./inputs.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { startServer } = await import(pathToFileURL(join(root, "dist/server/server.js")).href);
-const folder = mkdtempSync(join(tmpdir(), "heed-wrappers-"));
 const SCRIPT = "text/javascript; charset=utf-8";
 const html = (/** @type {string} */ scripts) =>
   Buffer.from(
@@ -176,9 +175,10 @@ async function reactOnServer(suffix) {
   });
   const { output } = await made.generate({ format: "esm", codeSplitting: false });
   await made.close();
-  const file = join(folder, `server${suffix}.mjs`);
+  const folder = mkdtempSync(join(tmpdir(), "heed-wrappers-"));
+  const file = join(folder, "server.mjs");
   writeFileSync(file, output[0].code);
-  const module = await import(pathToFileURL(file).href);
+  const module = await import(pathToFileURL(file).href).finally(() => rmSync(folder, { recursive: true }));
   const text = module.default();
   expect(text).toMatch(/^<attention-view /);
   expect(text).toContain('src="/run.safetensors"');
@@ -282,8 +282,6 @@ async function notebook(page) {
     await server.close();
   }
 }
-
-test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const suffix of ["-18", ""]) {
   test(`React${suffix || "-19"} renders the component on a server`, () => reactOnServer(suffix));

@@ -81,3 +81,10 @@ test("two texts are compared in a line, three in a table", () => {
   const table = renderSimilarity(["one", "two", "three"], cosines);
   expect(table.at(-2)).toBe("2  two   0.250  1.000  0.000");
 });
+
+test("a cell that is named is the one explained below the head", async () => {
+  const cell = { layer: 0, head: 0, query: 4, key: 2 };
+  const sentence = explainLink(store, { block: 0, ...cell });
+  expect((await draw({ ...cell, columns: 1000 })).split("\n")).toContain(sentence);
+  expect(sentence).not.toBe(explainLink(store, { block: 0, ...cell, query: 5 }));
+});

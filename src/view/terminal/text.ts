@@ -24,6 +24,9 @@ export interface TextOptions {
   /** One layer or one head, counted from 0. Default: the head with the most telling link. */
   readonly layer?: number;
   readonly head?: number;
+  /** With a layer and a head: the cell explained below the head. Default: the most telling link. */
+  readonly query?: number;
+  readonly key?: number;
   /** Every head and its measures. Default false. */
   readonly all?: boolean;
   /** Links shown of each token with `all`. Default 3. */
@@ -83,6 +86,7 @@ export async function renderText(
   options: TextOptions = {},
 ): Promise<string[]> {
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
+  const { query, key } = options;
   const block = store.blocks[index];
   const refs = refsOf(block, index, layer, head);
   const heads: Drawn[] = await Promise.all(
@@ -99,7 +103,10 @@ export async function renderText(
     "",
   ];
   if (options.token !== undefined) return [...lines, ...(await wordLines(page, options.token))];
-  const telling = await tellingLink(store, { block: index, layer, head });
+  const isCell = layer !== undefined && head !== undefined && query !== undefined && key !== undefined;
+  const telling = isCell
+    ? { block: index, layer, head, query, key }
+    : await tellingLink(store, { block: index, layer, head });
   const single = layer !== undefined && head !== undefined;
   const shown = all || (layer !== undefined && !single) || (head !== undefined && !single) ? heads : [];
   if (shown.length > 0) lines.push(...(await mapLines(page, shown)));
