@@ -14,7 +14,7 @@ export interface MaskParameter {
 
 /** A named mask. */
 export interface MaskKind {
-  /** Its name in JSON: the name of its builder. On the command line it is written with hyphens. */
+  /** Its name in JSON: the name of its builder. */
   readonly name: string;
   readonly parameters: readonly MaskParameter[];
   /** One line for `--help`: the keys a query may attend to. */

@@ -94,7 +94,7 @@ describe("a mask of the registry", () => {
     expect(() => maskFromJson({ dilated: 0 })).toThrow("dilated: n must be an integer from 1, got 0");
     expect(() => maskFromJson({ slidingWindow: { left: 1 } })).toThrow("right must be an integer from -1");
     expect(() => maskFromJson({ slidingWindow: { left: 1, right: 1, x: 2 } })).toThrow('no parameter "x"');
-    expect(() => maskFromJson("every other")).toThrow("expected one of causal, dilated, documents");
+    expect(() => maskFromJson("every other")).toThrow(/expected one of .*causal.*documents/);
     expect(() => maskFromJson({ and: [] })).toThrow("expected a list of masks");
   });
 });

@@ -107,6 +107,7 @@ export async function renderText(
   const telling = isCell
     ? { block: index, layer, head, query, key }
     : await tellingLink(store, { block: index, layer, head });
+  if (isCell) await store.load({ block: index, layer, head });
   const single = layer !== undefined && head !== undefined;
   const shown = all || (layer !== undefined && !single) || (head !== undefined && !single) ? heads : [];
   if (shown.length > 0) lines.push(...(await mapLines(page, shown)));

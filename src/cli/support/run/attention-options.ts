@@ -176,9 +176,9 @@ export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: C
   };
 }
 
-/** True where --mask holds JSON, not a file's name. */
+/** True where --mask is JSON (an object or a quoted name), not the name of a file. */
 function isJson(text: string | undefined): boolean {
-  return text !== undefined && /^\s*\{/.test(text);
+  return text !== undefined && /^\s*[{"]/.test(text);
 }
 
 /** A mask of the registry, as JSON. */
