@@ -289,7 +289,8 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
       },
     );
   }
-  if (t.dtype !== "bool" && !ADDED.has(t) && holdsZerosAndOnes(t))
+  // The numbers of a tensor on another device cannot be examined here.
+  if (t.dtype !== "bool" && t.device === "cpu" && !ADDED.has(t) && holdsZerosAndOnes(t))
     throw new OptionError(
       "mask-zeros-ones",
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,

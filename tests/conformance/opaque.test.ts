@@ -59,6 +59,13 @@ describe("tensors of a device", () => {
     use("reference", 1);
     expect(await output.read()).toEqual(scaledDotProductAttention(q, k, v, { isCausal: true }).output.data);
   });
+  it("a float mask on the device is added to the scores", async () => {
+    const mask = normal(4, [5, 5]);
+    const { output } = scaledDotProductAttention(Q, K, V, { attnMask: onDevice(mask) });
+    use("reference", 1);
+    expect(await output.read()).toEqual(scaledDotProductAttention(q, k, v, { attnMask: mask }).output.data);
+  });
+
   it("move with to, there and back, as views do", async () => {
     const there = await q.transpose().to("opaque");
     expect([there.device, there.shape]).toEqual(["opaque", [2, 3, 4, 5]]);
