@@ -2,7 +2,7 @@
  * The backward pass of scaled dot-product attention: gradients of a loss by query, key, value and by everything that
  * was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
  * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. Options are resolved in backend/problem.ts and the
- * work is a backend's; this file checks what came back from the forward pass and hands out tensors.
+ * work is a backend's; this file checks the results of the forward pass and returns tensors.
  */
 
 import type { BackwardResult, Extra } from "./backend/contract.ts";

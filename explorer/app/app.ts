@@ -272,7 +272,7 @@ export class Surface {
     input.click();
   }
 
-  /** Shows how far the background is, told in quarters. */
+  /** Shows the progress of background work, in quarters. */
   #progressed(done: number): void {
     const { session, update, emit } = this.#host;
     const before = session.progress;

@@ -381,7 +381,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
   }
 
-  /** Opens the address of `src`. What goes wrong is told by the page and by the event. */
+  /** Opens the address of `src`. The page and the event report errors. */
   async #read(src: string): Promise<void> {
     try {
       const { nameOfAddress, openAddress } = await import("./open.ts");
@@ -492,7 +492,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       session.notify({ kind: "error", text: `${title}. ${text}` });
     }
     session.changed();
-    // Readers of somebody else's page are told that something is missing; its author is told what to do.
+    // Readers of the host page learn that something is missing; its author learns what to do.
     if (!this.address)
       console.error(
         `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check what is given to data, store or open()."}`,

@@ -15,7 +15,7 @@ export interface Keyed extends Doer {
 
 const EDITS = "input:not([type=range]):not([type=checkbox]), textarea, select, [contenteditable]";
 
-/** Handles a key; the event is used up where something came of it. */
+/** Handles a key; the event is consumed if it had an effect. */
 export function press(keyed: Keyed, event: KeyboardEvent): void {
   const path = event.composedPath();
   const target = path[0] as HTMLElement;

@@ -32,7 +32,7 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
   });
 }
 
-/** Files that were chosen or dropped, as sources: each file of attention, with the tokens that came beside it. */
+/** Files that were chosen or dropped, as sources: each file of attention, with the tokens passed beside it. */
 export function sourcesOf(files: readonly File[]): Source[] {
   const isTokens = ({ name }: File) => /tokens?\.json$/i.test(name);
   const tokens = files.filter(isTokens);

@@ -1,6 +1,6 @@
 /**
  * The pictures of one element, made once and kept while it lives: which of them is on screen follows from the state. They
- * are told when the session has changed, when colors have, and when the element comes and goes.
+ * are notified when the session has changed, when colors have, and when the element comes and goes.
  */
 import { describeHead } from "../../src/store/measures/sentence.ts";
 import type { HeadName } from "../state/state.ts";

@@ -1,5 +1,5 @@
 /**
- * <attention-row>: how one number came to be, alone, for pages that explain one: the explorer's own row view (views/row.ts) with
+ * <attention-row>: the computation of one number, alone, for pages that explain one: the explorer's own row view (views/row.ts) with
  * its ledger, its what-if and its keys, without the rest of the explorer. Data, properties, methods and events are those of
  * <attention-view>; the attributes `query` and `key` name the cell.
  */

@@ -4,7 +4,7 @@ export class Lru<V> {
   readonly #most: number;
   #bytes = 0;
 
-  /** @param most bytes held at most */
+  /** @param most maximum bytes */
   constructor(most: number) {
     this.#most = most;
   }

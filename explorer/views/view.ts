@@ -9,7 +9,7 @@ import type { Ui } from "../app/ui.ts";
 import type { HeadName, State } from "../state/state.ts";
 import type { Overviews } from "./atlas/overviews.ts";
 
-/** A picture: an element that draws itself when it is told that something changed. */
+/** A picture: an element that draws itself when it is notified of a change. */
 export interface Pane {
   readonly root: HTMLElement;
   connect(): void;

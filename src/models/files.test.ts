@@ -184,7 +184,7 @@ describe("names of other versions", () => {
   });
 });
 
-describe("what a person should know of a checkpoint is told", () => {
+describe("facts a user should know of a checkpoint are reported", () => {
   test("NaN and infinite weights, with the first tensor's name", async () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
       const files = changed(gpt2, (tensors) => {

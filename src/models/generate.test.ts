@@ -41,7 +41,7 @@ describe("generate", () => {
     expect([...generate(ending, [3, 4], { stop: [] })]).toEqual(greedy);
   });
 
-  test("whoever stops asking stops the computation", () => {
+  test("a caller that stops iterating stops the computation", () => {
     const tokens = generate(model, [3, 4]);
     expect(tokens.next().done).toBe(false);
     tokens.return();

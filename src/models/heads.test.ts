@@ -68,7 +68,7 @@ test("planted heads score 1 at what they do, and little at the rest", () => {
   expect([previous.layer, brackets.head]).toEqual([0, 3]);
 });
 
-test("the first token, and even attention, are told beside", () => {
+test("the first token, and even attention, are reported too", () => {
   const [head] = headScores(planted("decoder", [() => 0]), ["abcd"]);
   expect(head.first).toBeCloseTo(1, 9);
   // Rows 1, 2, 3 see 2, 3, 4 tokens.
@@ -97,7 +97,7 @@ test("quotes pair up in turn, brackets by nesting, and an encoder looks ahead to
   expect(headScores(planted("decoder", [nested]), ["([x])", "“a)”"])[0].matching).toBeGreaterThan(0.6);
 });
 
-test("induction on random tokens repeated once is told for every head of a real model", () => {
+test("induction on random tokens repeated once is measured for every head of a real model", () => {
   const bpe = trainTokenizer(["the cat sat on the mat ".repeat(9)], { kind: "bpe", vocabSize: 262 });
   const model = textModel(
     new Gpt2({ vocab_size: 262, n_positions: 32, n_embd: 8, n_layer: 2, n_head: 2 }),

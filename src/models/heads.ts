@@ -52,7 +52,7 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
 
 /**
  * Induction scores on tokens drawn at random and repeated once, where nothing but the repetition tells what comes next.
- * Only `induction`, `previous` and `next` are told.
+ * Only `induction`, `previous` and `next` are measured.
  *
  * @example
  * const [best] = inductionScores(decoder).sort((a, b) => (b.induction ?? 0) - (a.induction ?? 0));

@@ -39,7 +39,7 @@ export interface MultiHeadOptions extends LayerOptions {
   rope?: Rope;
 }
 
-/** What one call of attention may be told: as `scaledDotProductAttention`, and which keys are real. */
+/** The options of one call of attention: those of `scaledDotProductAttention`, and which keys are real. */
 export interface AttendOptions
   extends Pick<
     AttentionOptions,

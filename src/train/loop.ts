@@ -89,7 +89,7 @@ export interface TrainOptions<B = Batch> {
   readonly onStep?: (report: StepReport) => void;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface TrainResult {
   /** Steps done in all. */
   readonly step: number;

@@ -78,7 +78,7 @@ describe("Ngram", () => {
     expect(three).toBeGreaterThan(1.6);
   });
 
-  test("no n-gram crosses two spans, and the loss counts what it is told to", () => {
+  test("no n-gram crosses two spans, and the loss counts the given targets", () => {
     const ids = Int32Array.of(0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3);
     const model = new Ngram(2, 4, ids, [
       { start: 0, end: 6 },

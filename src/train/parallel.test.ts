@@ -97,7 +97,7 @@ describe("train over ranks", () => {
     }
   });
 
-  it("stops on all ranks after the same step where one is told to", async () => {
+  it("stops on all ranks after the same step when one gets the signal", async () => {
     const results = await onRanks(3, (comm) => {
       const controller = new AbortController();
       return run(3, 10, {

@@ -27,7 +27,7 @@ describe("Tape", () => {
     expect(values(gradients.get(y))).toEqual([1, -2, 3]);
   });
 
-  test("a gradient that came in is not written: two readers of one sum do not disturb each other", () => {
+  test("an incoming gradient is not written: two readers of one sum do not disturb each other", () => {
     const x = of(1, 2);
     const y = of(3, 4);
     // add hands the same gradient to both of its inputs; x then gets more.

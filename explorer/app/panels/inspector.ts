@@ -1,4 +1,4 @@
-/** The column at the right: the number that is pointed at, how it came to be, and its row at a glance. */
+/** The column at the right: the number under the pointer, its computation, and its row at a glance. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { Edits } from "../../../src/store/types.ts";
 import { factsOf, largest } from "../../state/facts.ts";

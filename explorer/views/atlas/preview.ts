@@ -93,7 +93,7 @@ export class Preview {
     const to = Math.min(block.Nq, from + 16, Math.ceil(((row + 1) * block.Nq) / overview.rows));
     for (let query = from; query < to; query++) {
       const weights = store.row(ref, query, "weights");
-      // A row that sees one key gives it all: nothing to be told.
+      // A row with one key gives it all its weight: nothing to report.
       if (block.Nk > 1 && store.visible(ref, query).reduce((sum, one) => sum + one, 0) < 2) continue;
       const [key] = largest(weights, 1);
       if (key !== undefined && weights[key] > (best?.weight ?? 0))

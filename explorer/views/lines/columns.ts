@@ -29,7 +29,7 @@ export function put(element: HTMLElement, styles: Readonly<Record<string, number
   for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
 }
 
-/** What columns are told of a picture. */
+/** What columns need to know of a picture. */
 export interface Told {
   readonly session: Session;
   readonly layout: Layout;

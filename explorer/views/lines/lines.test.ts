@@ -38,7 +38,7 @@ describe("the links of a row", () => {
     expect(keptOf(read(new Array(10).fill(0.1)), mass(0.9))).toBe(9);
   });
 
-  it("leave out hidden keys, whose mass is told, or shared out", () => {
+  it("leave out hidden keys, whose mass is reported, or redistributed", () => {
     const gap = read([0.2, 0.5, 0.3], [1]);
     expect([...gap.places]).toEqual([2, 0]);
     expect(gap).toMatchObject({ hidden: 0.5, mass: 1, of: 3 });

@@ -25,7 +25,7 @@ export interface Stroke {
   readonly widest: number;
 }
 
-/** The widest line: half of what a token takes, so that neighbors can be told apart. */
+/** The widest line: half of what a token takes, so that neighbors can be distinguished. */
 export const widestOf = (pitch: number): number => Math.max(1, Math.min(5, pitch / 2));
 
 /** Width in pixels and opacity of a link; no line that is kept vanishes. */

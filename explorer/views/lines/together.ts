@@ -19,7 +19,7 @@ import { heightOf, outside } from "./layout.ts";
 import { type Brush, drawLinks } from "./paint.ts";
 import { LinksReader } from "./reader.ts";
 
-/** Colors of pins A to F, on light and on dark pages: told apart by lightness as well as by hue; each has its letter. */
+/** Colors of pins A to F, on light and on dark pages: distinguished by lightness as well as by hue; each has its letter. */
 export const HEAD_COLORS: Readonly<Record<"light" | "dark", readonly string[]>> = {
   light: ["#0b5fa5", "#b34700", "#0a7a5a", "#a0327d", "#6f6400", "#4a4f57"],
   dark: ["#6cb8f2", "#f59a54", "#3fc79a", "#eb8fce", "#e3cf54", "#c9ced6"],

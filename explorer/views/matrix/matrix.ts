@@ -1,5 +1,5 @@
 /**
- * The matrix of a head: a canvas for the cells, elements for everything that is read or pointed at. It is told when the
+ * The matrix of a head: a canvas for the cells, elements for everything that is read or pointed at. It is notified when the
  * session has changed and paints in the next frame; it changes the session when somebody points, clicks, drags or turns
  * the wheel. Painting is paint.ts's, the grid for keyboards and screen readers grid.ts's.
  */

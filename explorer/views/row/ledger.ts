@@ -1,5 +1,5 @@
 /**
- * How one number came to be: the big read-out, the ledger line by line with bars, and the d products as a strip. The
+ * The computation of one number: the big read-out, the ledger line by line with bars, and the d products as a strip. The
  * numbers are the store's own ledger; the last line is the cell.
  */
 import { html, nothing, svg, type TemplateResult } from "lit";

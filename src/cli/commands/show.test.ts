@@ -137,7 +137,7 @@ test("a model with a NaN: a warning that says where, NaN instead of zeros, and e
   expect(head).toMatchObject({ entropy: "NaN", rows: 0 });
 });
 
-test("wrong options are told before any work", async () => {
+test("wrong options are errors before any work", async () => {
   await expect(decoder("a", "--layer", "4")).rejects.toThrow(/--layer must be an integer from 0 to 3, got 4/);
   await expect(run("a", "--head", "x")).rejects.toThrow(UsageError);
   await expect(run("a", "--color", "blue")).rejects.toThrow(/--color must be auto/);

@@ -73,7 +73,7 @@ export interface ForwardOptions {
 /** What of a call is not in the recipe. */
 export interface AttendInput {
   readonly recipe: AttentionRecipe;
-  /** Position of the first query: how many keys a cache held before. */
+  /** Position of the first query: the number of keys in the cache before. */
   readonly queryOffset?: number;
   /** A further mask: padding. */
   readonly attnMask?: Tensor;

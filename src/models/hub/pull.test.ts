@@ -236,7 +236,7 @@ describe("connections that break", () => {
     expect(reported[0]).toMatch(/no data for 0\.2 s/);
   });
 
-  test("given up after five times without a byte; what came is kept for the next pull", async () => {
+  test("given up after five times without a byte; the bytes received are kept for the next pull", async () => {
     hub.fault = ({ server, range }, response) => {
       if (server !== "storage") return false;
       if (range === undefined) breakAfter(response, weights, 0, 4096);
@@ -256,7 +256,7 @@ describe("connections that break", () => {
     ]);
   });
 
-  test("an abort ends it at once and keeps what came", async () => {
+  test("an abort ends it at once and keeps the bytes received", async () => {
     const stop = new AbortController();
     const error = await failure({
       signal: stop.signal,
@@ -378,7 +378,7 @@ describe("refused before any connection", () => {
   });
 });
 
-test("two pulls of one model: the second is told of the first", async () => {
+test("two pulls of one model: the second gets an error that names the first", async () => {
   mkdirSync(modelCache(), { recursive: true });
   const unlock = await lockFolder(modelCache(), "heed pull");
   expect((await failure()).message).toMatch(/is in use by process/);

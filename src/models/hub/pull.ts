@@ -221,7 +221,7 @@ class Download {
     return { name: file, size: place.size, downloaded };
   }
 
-  /** Downloads a blob, from where an earlier attempt stopped; returns the bytes that came. */
+  /** Downloads a blob, from where an earlier attempt stopped; returns the bytes received. */
   async #download(blob: string, place: Place): Promise<number> {
     const fs = fileSystem(WHAT);
     const part = `${blob}.incomplete`;

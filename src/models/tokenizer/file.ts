@@ -82,7 +82,7 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   return new Tokenizer({ ...model, normalizer, cleanup, added, template });
 }
 
-/** True for the two kinds that have a shorter way than step by step; what they get wrong is told by their readers below. */
+/** True for the two kinds that have a shorter way than step by step; their readers below report their mistakes. */
 function isShort(file: ReadonlyMap<string, Json>): boolean {
   const typeOf = (value: Json | undefined) => (value instanceof Map ? value.get("type") : undefined);
   const get = (name: string) => file.get(name);

@@ -214,7 +214,7 @@ describe("WordPiece", () => {
     expect(tokensOf(pieces({ maxCharacters: 4 }), "time flies")).toEqual(["[CLS]", "time", "[UNK]", "[SEP]"]);
   });
 
-  test("accents go with capitals, and only then unless told", () => {
+  test("accents go with capitals, and only then by default", () => {
     expect(tokensOf(pieces(), "é")).toEqual(["[CLS]", "e", "[SEP]"]);
     const keep = { ...(pieces() as TokenizerSpec & { kind: "wordpiece" }).normalizer, stripAccents: false };
     expect(tokensOf(pieces({ normalizer: keep }), "é")).toEqual(["[CLS]", "[UNK]", "[SEP]"]);

@@ -74,7 +74,7 @@ describe("byte-level BPE", () => {
     ]);
   });
 
-  test("what came once is not learned, and the vocabulary stays smaller", () => {
+  test("a word that occurs once is not learned, and the vocabulary stays smaller", () => {
     expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);
     expect(trainTokenizer(["abc"], { kind: "bpe", vocabSize: 1000, minCount: 1 }).size).toBe(259);
     expect(trainTokenizer([], { kind: "bpe", vocabSize: 1000 }).size).toBe(257);

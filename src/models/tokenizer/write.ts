@@ -13,7 +13,7 @@ import type { Tokenizer } from "./tokenizer.ts";
  */
 export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
   const { spec } = tokenizer;
-  // Files of other libraries go back as they came.
+  // Files of other libraries are written back unchanged.
   if (spec.kind === "pipeline") return new TextEncoder().encode(`${jsonOf(spec.pipeline.file, "")}\n`);
   const byteLevel = (addPrefixSpace: boolean) => ({
     type: "ByteLevel",

@@ -1,5 +1,5 @@
 /**
- * How attention came about, and what was tried beside it: the recurrent encoder–decoder with Bahdanau's additive and
+ * The history of attention and its alternatives: the recurrent encoder–decoder with Bahdanau's additive and
  * Luong's multiplicative attention, and attention by features in linear time. Layers and operations are differentiable,
  * as those of `heed/nn`.
  * @module

@@ -39,7 +39,7 @@ export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {
     outputs: [z],
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
-      // dA is [M, K] or, where A came transposed, [K, M]; dB likewise.
+      // dA is [M, K] or, where A is transposed, [K, M]; dB likewise.
       const dx = () =>
         transposeA
           ? product(y, d, { transposeA: transposeB, transposeB: true })

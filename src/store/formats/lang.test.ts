@@ -109,7 +109,7 @@ describe("the language of tokens", () => {
     ]);
   });
 
-  it("that is no tag is told and left out; of a program's arrays it is an error", async () => {
+  it("that is no tag is reported and left out; of a program's arrays it is an error", async () => {
     const input = sampleBundle("causal");
     for (const lang of ["", "en_US", "a b", 'ar" onload="x', "x".repeat(65)]) {
       expect(() => storeFrom({ ...input, lang })).toThrow(/expected a language tag such as ar or pt-BR, got/);

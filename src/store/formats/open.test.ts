@@ -81,7 +81,7 @@ describe("a bundle", () => {
     store.dispose();
   });
 
-  it("is told about in sentences", async () => {
+  it("is reported in sentences", async () => {
     const input = sampleBundle("bidirectional");
     const lse = storeFrom(input);
     const sums = await lse.lse({ ...ref, layer: 0, head: 0 });
@@ -491,7 +491,7 @@ describe("what is not opened", () => {
     }
   });
 
-  it("is told by what it begins with", async () => {
+  it("is detected by its first bytes", async () => {
     const cases: [Uint8Array, RegExp][] = [
       [new Uint8Array(0), /x is empty/],
       [text("GGUF\0\0\0\0"), /begins with "GGUF.*; run the model and save q and k/],

@@ -32,7 +32,7 @@ const qk = (layer = 0, heads = 2, n = 3, d = 4) => ({
 });
 
 describe("a bundle that does not fit", () => {
-  it("names the tensor, what was expected and what came; nothing left to show is an error", async () => {
+  it("names the tensor, the value expected and the value found; nothing left to show is an error", async () => {
     const cases: [Record<string, TensorLike>, RegExp][] = [
       [{ "self.q.0": f32(2, 3, 4) }, /`self.q.0` is there without `self.k.0`; scores need both/],
       [{ "self.k.0": f32(2, 3, 4) }, /`self.k.0` is there without `self.q.0`/],
@@ -135,7 +135,7 @@ describe("a bundle that does not fit", () => {
       await expect(open({ ...qk(), ...tensors }, { "recipe.self": recipe })).rejects.toThrow(message);
   });
 
-  it("of a newer version is refused; broken metadata is left out and told", async () => {
+  it("of a newer version is refused; broken metadata is left out and reported", async () => {
     await expect(open(qk(), { heed: "2" })).rejects.toThrow(
       /a bundle of version "2"; this reader knows version "1"/,
     );

@@ -130,7 +130,7 @@ describe("a sample", () => {
       store.dispose();
     });
 
-  it("is told in sentences that fit what was planted", async () => {
+  it("is reported in sentences that fit what was planted", async () => {
     const store = storeFrom(sampleBundle("causal"));
     const said = async (layer: number, head: number) =>
       describeHead(store.blocks[0], await store.measures({ block: 0, layer, head }));

@@ -66,7 +66,7 @@ describe("rollout", () => {
     expect([...steps[0]].map((x) => Math.round(100 * x))).toEqual([0, 0, 100, 0, 43, 57, 100, 0, 0]);
   });
 
-  it("starts at the layer it is told", async () => {
+  it("starts at the given layer", async () => {
     const store = storeFrom(sampleBundle("causal"));
     const { layers, products, steps } = await rollout(store, { from: 1 });
     expect(layers).toEqual([1]);

@@ -39,7 +39,7 @@ describe("tellingLink", () => {
     expect(await tellingLink(none)).toBeUndefined();
   });
 
-  it("looks only at the heads it is told", async () => {
+  it("considers only the given heads", async () => {
     const store = storeFrom(sampleBundle("causal"));
     expect(await tellingLink(store, { layer: 1, head: 2 })).toMatchObject({ layer: 1, head: 2 });
   });

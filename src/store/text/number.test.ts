@@ -53,7 +53,7 @@ describe("formatNumber", () => {
 });
 
 describe("num", () => {
-  it("keeps the value and its source, and tells whoever listens", () => {
+  it("keeps the value and its source, and notifies its listeners", () => {
     const seen: string[] = [];
     const off = onNumber(({ text, source }) => seen.push(`${text} ${source}`));
     expect(num(0.5, "row")).toEqual({ value: 0.5, text: "0.500", source: "row" });

@@ -31,7 +31,7 @@ describe("a token on screen", () => {
 });
 
 describe("pieces", () => {
-  it("are told from the list", () => {
+  it("are detected from the list", () => {
     expect(piecesOf(["The", "Ġcat", "Ġsat"])).toBe("byte-level");
     expect(piecesOf(["▁The", "▁c", "at"])).toBe("sentencepiece");
     expect(piecesOf(["The", " cat"])).toBe("spaced");

@@ -100,7 +100,7 @@ for (const shared of [false, true])
       expect(memory.peak).toBe(now);
     });
 
-    it("more than there can be is refused with what was asked, held and allowed; memory works as before", () => {
+    it("more than there can be is refused with the bytes requested, in use and allowed; memory works as before", () => {
       const memory = new EngineMemory(shared);
       const a = memory.alloc(3 * PAGE);
       memory.u8[a] = 42;

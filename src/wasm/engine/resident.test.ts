@@ -80,7 +80,7 @@ it("views, steps apart or back to front, of every dtype, are read as they are", 
   }
 });
 
-it("memory is freed when a tensor is collected, and not while a view of its data is held", async () => {
+it("memory is freed when a tensor is collected, and not while a view of its data is reachable", async () => {
   engine();
   await collected(0);
   const before = engine().memory.resetPeak();

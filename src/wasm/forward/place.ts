@@ -1,6 +1,6 @@
 /**
- * Where the operands and results of a stage lie in the engine's memory. A problem that fits is placed whole, with the
- * strides it came in; otherwise pieces of it are gathered into dense rows, one frame of regions used again and again.
+ * The addresses of a stage's operands and results in the engine's memory. A problem that fits is placed completely, with
+ * its own strides; otherwise pieces of it are gathered into dense rows, one frame of regions used again and again.
  */
 
 import type { Result } from "../../backend/contract.ts";

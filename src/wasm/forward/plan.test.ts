@@ -1,4 +1,4 @@
-/** Plans are shared by calls of one kind, and by no others: results do not depend on which calls came before. */
+/** Plans are shared by calls of one kind, and by no others: results do not depend on earlier calls. */
 import { afterAll, expect, it } from "vitest";
 import { expectSame, normal } from "../../../tests/support/call.ts";
 import { restore, use } from "../../../tests/support/levels.ts";

@@ -95,7 +95,7 @@ export async function serveUntilInterrupted(
   print: (server: LocalServer) => string = ({ url }) => `${url}\n`,
 ): Promise<number> {
   // From here on this process only serves. V8 would let short-lived objects fill 100 MiB before it looks at the old
-  // ones, whoever asks; so it keeps the heap near what is held, and collects a little more often.
+  // ones, for any request; so it keeps the heap near its live size, and collects a little more often.
   setFlagsFromString("--optimize-for-size");
   try {
     if (options.host !== undefined)

@@ -65,7 +65,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
   return { values, positionals, help };
 }
 
-/** The placeholder of an option's value: `FILE` of `FILE  write the result there`. */
+/** The name of an option's value in its help: `FILE` of `FILE  write the result there`. */
 export function wordOf(command: Command, option: string): string {
   const [word, rest] = (command.help[option] ?? "").split("  ", 2);
   return rest === undefined ? "VALUE" : word;

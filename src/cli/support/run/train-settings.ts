@@ -1,6 +1,6 @@
 /**
  * The settings of `heed train`: their defaults, how options of the command line become them, and how a run that resumes
- * is held to those it began with.
+ * must keep those it began with.
  */
 import { FormatError, OptionError } from "../../../core/errors.ts";
 import { SHORT } from "../../../train/corpus.ts";
