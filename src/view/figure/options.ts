@@ -4,6 +4,7 @@
  */
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
+import type { State } from "../element.ts";
 
 /** The views that a figure can show. */
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
@@ -186,12 +187,9 @@ function listed(layers: readonly number[]): string {
 }
 
 /** What a state of the explorer has of a figure: the fields of its own that have the same names, and which view. */
-export interface ExplorerState extends Omit<FigureOptions, "view" | "block" | "width" | "theme"> {
-  readonly view: "model" | "head" | "row" | "compare" | "flow";
-  readonly mode: "matrix" | "lines" | "text";
-  readonly block: string;
-  readonly held: readonly [query: number, key: number] | null;
-}
+export interface ExplorerState
+  extends Omit<FigureOptions, "view" | "block" | "width" | "theme">,
+    Pick<State, "view" | "mode" | "block" | "held"> {}
 
 /** The figure of what the explorer shows; `more` says what a state does not: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
