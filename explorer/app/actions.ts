@@ -58,7 +58,7 @@ function byBlocks({ session }: Doer): void {
   const at = store.blocks.findIndex(({ name }) => name === state.block);
   session.set({
     block: store.blocks[(at + 1) % store.blocks.length].name,
-    held: null,
+    pinned: null,
     camera: null,
     rows: [],
     columns: [],
@@ -99,9 +99,9 @@ export function moveCell({ session, follow }: Doer, rows: number, columns: numbe
 
 /** Pins the cursor's cell, or releases it. */
 function pinCell({ session }: Doer): void {
-  const { held: heldCell, query, key, view } = session.state;
+  const { pinned: pinnedCell, query, key, view } = session.state;
   if (view === "model") session.set({ view: "head" });
-  else session.set({ held: heldCell?.[0] === query && heldCell[1] === key ? null : [query, key] });
+  else session.set({ pinned: pinnedCell?.[0] === query && pinnedCell[1] === key ? null : [query, key] });
 }
 
 function back(doer: Doer): void {
@@ -160,7 +160,7 @@ export const ACTIONS: readonly Action[] = [
   ),
   {
     name: "pin",
-    label: "Hold this cell",
+    label: "Pin this cell",
     keys: ["Enter", " "],
     when: open,
     run: pinCell,

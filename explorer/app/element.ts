@@ -347,8 +347,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       (part) => state[part] !== before[part],
     );
     if (moved) this.#emit("cursorchange", { block, layer, head, query, key });
-    if (state.held !== before.held || state.pins !== before.pins)
-      this.#emit("pin", { held: state.held, pins: state.pins });
+    if (state.pinned !== before.pinned || state.pins !== before.pins)
+      this.#emit("pin", { pinned: state.pinned, pins: state.pins });
     if (state.view !== before.view || state.mode !== before.mode || state.stage !== before.stage)
       this.#emit("viewchange", { view: state.view, mode: state.mode, stage: state.stage });
   }
@@ -468,8 +468,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
     void this.#load().then(() => {
-      const { query, key, held: heldCell } = this.#session.state;
-      const first = query + key === 0 && heldCell === null && !named;
+      const { query, key, pinned: pinnedCell } = this.#session.state;
+      const first = query + key === 0 && pinnedCell === null && !named;
       const cell = first ? interestingCell(this.#session) : undefined;
       if (cell) this.#session.set(cell, "replace");
     });

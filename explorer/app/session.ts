@@ -162,14 +162,14 @@ export class Session {
     const { rows, columns } = axesOf(block, state);
     const query = nearest(rows, within(state.query, block.Nq));
     const key = nearest(columns, within(state.key, block.Nk));
-    const heldCell =
-      state.held !== null && state.held[0] < block.Nq && state.held[1] < block.Nk ? state.held : null;
+    const pinnedCell =
+      state.pinned !== null && state.pinned[0] < block.Nq && state.pinned[1] < block.Nk ? state.pinned : null;
     const head = within(state.head, block.heads);
     // An address without a block means the one that is shown, for its pins too.
     const pins = state.pins.some((pin) => pin.block === "")
       ? state.pins.map((pin) => (pin.block === "" ? { ...pin, block: block.name } : pin))
       : state.pins;
-    return { ...state, block: block.name, layer, head, stage, query, key, held: heldCell, pins };
+    return { ...state, block: block.name, layer, head, stage, query, key, pinned: pinnedCell, pins };
   }
 
   get block(): Block | undefined {
@@ -191,10 +191,12 @@ export class Session {
     return this.store !== undefined && this.block !== undefined && this.store.ready(this.ref);
   }
 
-  /** The cell that is explained: the held one, or the one the pointer is on, or the cursor's. */
+  /** The cell that is explained: the pinned one, or the one the pointer is on, or the cursor's. */
   get shown(): Cell {
-    const { held: heldCell, query, key } = this.state;
-    return heldCell === null ? (this.hover ?? { query, key }) : { query: heldCell[0], key: heldCell[1] };
+    const { pinned: pinnedCell, query, key } = this.state;
+    return pinnedCell === null
+      ? (this.hover ?? { query, key })
+      : { query: pinnedCell[0], key: pinnedCell[1] };
   }
 
   /** The numbers changed by hand, as the store takes them; none outside the row view. */
@@ -209,7 +211,7 @@ export class Session {
     return this.#edits.made;
   }
 
-  /** The cell that is pointed at, whatever is held. */
+  /** The cell that is pointed at, whatever is pinned. */
   get pointed(): Cell {
     return this.hover ?? this.state;
   }
@@ -318,14 +320,14 @@ function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["
   return made;
 }
 
-/** The cursor in another text: on the same tokens where it has them, else on the same places. What was selected or held is not. */
+/** The cursor in another text: on the same tokens where it has them, else on the same places. What was selected or pinned is not. */
 function carriedCell(state: State, from: Block, to: Block): Partial<State> {
   const query = sameToken(from.queryTokens, to.queryTokens, state.query);
   const key = sameToken(from.keyTokens, to.keyTokens, state.key);
   return {
     query: query ?? state.query,
     key: key ?? state.key,
-    held: null,
+    pinned: null,
     rows: [],
     columns: [],
     hidden: [],

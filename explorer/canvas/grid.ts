@@ -15,7 +15,7 @@ export interface Gridded {
   readonly columns: number;
   readonly row: number;
   readonly column: number;
-  /** Whether the cursor's cell is held. */
+  /** Whether the cursor's cell is pinned. */
   readonly selected: boolean;
   /** Changes where the same places have other names. */
   readonly key: string;

@@ -15,9 +15,9 @@ interface Asked {
 
 const asked = new WeakMap<Session, Asked>();
 
-/** The cell that is asked about: the held one, or the cursor's; what is only pointed at is not. */
+/** The cell that is asked about: the pinned one, or the cursor's; what is only pointed at is not. */
 export function askedCell({ state }: Session): Cell {
-  return state.held === null ? state : { query: state.held[0], key: state.held[1] };
+  return state.pinned === null ? state : { query: state.pinned[0], key: state.pinned[1] };
 }
 
 /** The heads, ranked; undefined while they are asked, or where nothing is. */

@@ -1,5 +1,5 @@
 /**
- * What a click selects: one cell and it is held; with Control or Command a token more or less; with Shift all from the
+ * What a click selects: one cell and it is pinned; with Control or Command a token more or less; with Shift all from the
  * cursor to there. A rectangle selects its queries and its keys.
  */
 import { indexSet, type State } from "./state.ts";
@@ -27,9 +27,9 @@ export function clickCell(state: State, query: number, key: number, { add, range
     const columns = state.columns.length > 0 ? state.columns : [state.key];
     return { rows: indexSet([...rows, query]), columns: indexSet([...columns, key]), query, key };
   }
-  const { held: heldCell } = state;
-  const again = heldCell !== null && heldCell[0] === query && heldCell[1] === key;
-  return { query, key, held: again ? null : [query, key], rows: [], columns: [] };
+  const { pinned: pinnedCell } = state;
+  const again = pinnedCell !== null && pinnedCell[0] === query && pinnedCell[1] === key;
+  return { query, key, pinned: again ? null : [query, key], rows: [], columns: [] };
 }
 
 export function clickToken(
@@ -47,9 +47,9 @@ export function clickToken(
   return { ...cursor, [side]: again ? [] : [index] };
 }
 
-/** Esc, one step back at a time: the held cell, the selection, the table, then the page `up`; undefined where there is none. */
+/** Esc, one step back at a time: the pinned cell, the selection, the table, then the page `up`; undefined where there is none. */
 export function stepBack(state: State, up?: State["view"]): Partial<State> | undefined {
-  if (state.held !== null) return { held: null };
+  if (state.pinned !== null) return { pinned: null };
   if (state.rows.length > 0 || state.columns.length > 0) return { rows: [], columns: [] };
   if (state.table) return { table: false };
   return up && { view: up };

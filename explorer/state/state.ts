@@ -37,7 +37,7 @@ export const DEFAULT: State = {
   head: 0,
   query: 0,
   key: 0,
-  held: null,
+  pinned: null,
   stage: "weights",
   transfer: "sqrt",
   domain: "absolute",

@@ -40,7 +40,7 @@ const state: fc.Arbitrary<State> = fc.record({
   text: index,
   query: index,
   key: index,
-  held: fc.option(fc.tuple(index, index), { nil: null }),
+  pinned: fc.option(fc.tuple(index, index), { nil: null }),
   stage: fc.constantFrom(...STAGES),
   transfer: fc.constantFrom(...TRANSFERS),
   domain: fc.constantFrom(...DOMAINS),
@@ -137,7 +137,7 @@ describe("the address", () => {
       ...DEFAULT,
       mass: 0,
       temperature: 0,
-      held: [0, 0],
+      pinned: [0, 0],
     });
     expect(decode("#v2/head")).toBeUndefined();
     expect(decode("")).toBeUndefined();

@@ -123,7 +123,7 @@ const camera: Codec<Camera | null> = {
   },
 };
 
-const heldCell: Codec<State["held"]> = {
+const pinnedCell: Codec<State["pinned"]> = {
   write: (value) => (value === null ? "" : value.join(".")),
   read(text) {
     const [, query, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
@@ -214,7 +214,7 @@ const PARTS: readonly Entry[] = [
   ["h", "head", index],
   ["i", "query", index],
   ["j", "key", index],
-  ["at", "held", heldCell],
+  ["at", "pinned", pinnedCell],
   ["m", "mode", choice(DRAWINGS.map(({ name }) => name as State["mode"]))],
   ["s", "stage", choice(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
   ["x", "transfer", choice(TRANSFERS, { linear: "lin" })],

@@ -198,7 +198,7 @@ export const pictures = css`
 .mark { position: absolute; pointer-events: none; }
 .mark.cursor { outline: 2px solid var(--query); outline-offset: 1px; box-shadow: 0 0 0 1px var(--paper), 0 0 0 4px var(--paper); }
 .mark.pointed { outline: 1px solid var(--ink); box-shadow: 0 0 0 2px var(--paper); }
-.mark.held { outline: 2px solid var(--query); outline-offset: 3px; box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query), 0 0 0 6px var(--paper); }
+.mark.pinned { outline: 2px solid var(--query); outline-offset: 3px; box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query), 0 0 0 6px var(--paper); }
 .mark.row-tick, .mark.column-tick { background: var(--query); }
 .mark.selection { outline: 1px dashed var(--query); outline-offset: 1px; }
 .mark.band { outline: 1px solid var(--query); background: color-mix(in srgb, var(--query) 8%, transparent); }

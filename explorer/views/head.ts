@@ -8,7 +8,7 @@ export const head: View = {
   label: "Head",
   hint: "One head: who attends to whom",
   command: "Head: one head",
-  keys: "←↑↓→ move · Enter hold · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
+  keys: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
   up: "model",
   layout: { heads: true, side: true, toolbar: true, foot: true },
   figure: "head",

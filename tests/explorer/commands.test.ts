@@ -153,7 +153,7 @@ describe.skipIf(!built)("heed html", () => {
     expect(store.blocks[0].queryTokens).toEqual(tokens);
     expect(decode(/data-hash="([^"]*)"/.exec(text)![1].replaceAll("&amp;", "&"))).toMatchObject({
       view: "head",
-      held: null,
+      pinned: null,
     });
     const beyond = await run("html", "<run.safetensors>", "-o", "<run.html>", "--layers", "0-20");
     expect([beyond.code, beyond.err]).toEqual([2, expect.stringContaining("--layers: there is no layer 3")]);
@@ -192,7 +192,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
       expect(Buffer.from(file.body, "latin1").equals(readFileSync(join(work, "run.safetensors")))).toBe(true);
       expect((await send(port, get(port, `/data/session`, same))).status).toBe(403);
       // The page opens with the cursor on a cell, not pinned, so that hovering changes it.
-      expect(decode(url.hash)).toMatchObject({ view: "head", block: "self", held: null });
+      expect(decode(url.hash)).toMatchObject({ view: "head", block: "self", pinned: null });
     });
     expect(code).toBe(0);
     expect(err).toContain("3 layers × 2 heads");

@@ -65,7 +65,7 @@ async function words(page) {
     view.setAttribute("layer", "1");
     view.setAttribute("stage", "masked");
     view.setCursor({ query: 3, key: 1 });
-    view.state = { held: [3, 1] };
+    view.state = { pinned: [3, 1] };
     await view.open(made({ Nq: 5 }), "another");
     const measures = await view.metrics({ layer: 0, head: 1 });
     return {
@@ -77,7 +77,7 @@ async function words(page) {
   });
   for (const event of [
     "cursorchange block,layer,head,query,key",
-    "pin held,pins",
+    "pin pinned,pins",
     "viewchange view,mode,stage",
     "load report",
     "progress what,done",

@@ -396,7 +396,7 @@ describe("a figure", () => {
 
   it("is what a state of the explorer shows", async () => {
     const store = madeStore({ Nq: 12, layers: 2 });
-    const state = { ...DEFAULT, layer: 1, head: 1, mode: "lines", top: 2, held: [4, 2] } as const;
+    const state = { ...DEFAULT, layer: 1, head: 1, mode: "lines", top: 2, pinned: [4, 2] } as const;
     expect(figureOptions(state)).toMatchObject({
       view: "lines",
       layer: 1,

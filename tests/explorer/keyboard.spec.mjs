@@ -61,14 +61,14 @@ const JOURNEYS = {
     if (Math.abs(Number(text.split(",")[0]) - value) > 0.0005 + value / 100)
       throw new Error(`the cell says ${text}, the weight is ${value}`);
     await press(page, "Enter");
-    same((await state(page)).held, [3, 1], "Enter pins");
+    same((await state(page)).pinned, [3, 1], "Enter pins");
     await press(page, "ArrowRight");
     now = await state(page);
-    same([now.key, now.held], [2, [3, 1]], "arrows go on while the pin stays");
+    same([now.key, now.pinned], [2, [3, 1]], "arrows go on while the pin stays");
     await press(page, "ArrowRight", "ArrowRight");
     same((await focused(page)).text, "masked, w3 to w4", "a masked cell says so");
     await press(page, "Escape");
-    same((await state(page)).held, null, "Escape releases");
+    same((await state(page)).pinned, null, "Escape releases");
     await press(page, "Control+End");
     now = await state(page);
     same([now.query, now.key], [11, 11], "Control and End: the corner");
@@ -221,7 +221,7 @@ const JOURNEYS = {
     const now = await state(page);
     same([now.view, now.stage, now.table], ["head", "weights", false], "single letters do nothing");
     await press(page, "Enter");
-    if ((await state(page)).held === null) throw new Error("Enter no longer pins");
+    if ((await state(page)).pinned === null) throw new Error("Enter no longer pins");
   },
 
   async history(page) {

@@ -111,7 +111,7 @@ const CASES = {
     hash: "#v1/head?m=lines",
     async run(page) {
       for (const arcs of [false, true]) {
-        await set(page, { top: 1, arcs, query: 19, key: 18, held: null });
+        await set(page, { top: 1, arcs, query: 19, key: 18, pinned: null });
         await frames(page);
         const ink = await page.evaluate((bent) => {
           const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".lines canvas.cells");
@@ -203,7 +203,7 @@ const CASES = {
       if (!/‹w7› to ‹w6›/.test(said ?? "")) throw new Error(`the line says: ${said}`);
       await page.mouse.down();
       await page.mouse.up();
-      same((await state(page)).held, [7, 6], "a click on a line pins its cell");
+      same((await state(page)).pinned, [7, 6], "a click on a line pins its cell");
     },
   },
 
@@ -237,7 +237,7 @@ const CASES = {
     heads: HEADS,
     hash: "#v1/head?m=lines",
     async run(page) {
-      await set(page, { query: 0, key: 0, held: null });
+      await set(page, { query: 0, key: 0, pinned: null });
       for (let n = 0; n < 40 && (await focused(page)).role !== "option"; n++)
         await page.keyboard.press("Tab");
       const press = async (/** @type {string[]} */ ...keys) => {
@@ -259,7 +259,7 @@ const CASES = {
       if (Math.abs(Number.parseFloat(text) - value) > 0.0005 + value / 100)
         throw new Error(`it says ${text}, the weight is ${value}`);
       await press("Enter");
-      same((await state(page)).held, [3, 1], "Enter pins");
+      same((await state(page)).pinned, [3, 1], "Enter pins");
       await press("Escape", "ArrowLeft", "End");
       same((await state(page)).query, 11, "Left goes back to the queries, End to the last");
       await press("Shift+ArrowUp", "Shift+ArrowUp");
@@ -325,7 +325,7 @@ const CASES = {
     heads: { Nq: 512, layers: 1, heads: 1, recipe: { mask: "causal" } },
     hash: "#v1/head?m=lines&i=3&j=2",
     async run(page) {
-      await set(page, { query: 3, key: 2, held: null });
+      await set(page, { query: 3, key: 2, pinned: null });
       await kept(page);
       const at = () =>
         page.evaluate(() => {

@@ -115,10 +115,15 @@ function picture(page) {
 function cursorCell(page) {
   return page.evaluate(() => {
     const view = /** @type {any} */ (document.querySelector("attention-view"));
-    const { block, layer, head, query, key, held: heldCell } = view.state;
+    const { block, layer, head, query, key, pinned: pinnedCell } = view.state;
     const index = view.store.blocks.findIndex((/** @type {any} */ b) => b.name === block);
     const ref = { block: index, layer, head };
-    return { ref, cell: [query, key], held: heldCell, weight: view.store.cell(ref, query, key, "weights") };
+    return {
+      ref,
+      cell: [query, key],
+      pinned: pinnedCell,
+      weight: view.store.cell(ref, query, key, "weights"),
+    };
   });
 }
 
@@ -162,10 +167,10 @@ async function served(browser) {
   expect.soft([...statuses], "data comes by byte range").toContain(206);
   expect.soft(await page.title(), "its title names the file").toBe("run.safetensors · heed");
   const store = await openStore(join(folder, "run.safetensors"));
-  const { ref, cell, held: heldCell, weight } = await cursorCell(page);
+  const { ref, cell, pinned: pinnedCell, weight } = await cursorCell(page);
   await store.load(ref);
   const here = store.cell(ref, cell[0], cell[1], "weights");
-  expect.soft(heldCell, "it opens at a link that follows the pointer").toBeNull();
+  expect.soft(pinnedCell, "it opens at a link that follows the pointer").toBeNull();
   expect.soft(weight, "its weight is Node's").toBe(here);
   expect.soft(weight, "the link is a strong one").toBeGreaterThan(0.05);
   store.dispose();

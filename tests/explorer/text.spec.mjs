@@ -187,7 +187,7 @@ const CASES = {
     heads: HEADS,
     hash: "#v1/head?m=text",
     async run(page) {
-      await set(page, { query: 0, key: 0, held: null });
+      await set(page, { query: 0, key: 0, pinned: null });
       const focused = () =>
         page.evaluate(() => {
           const active = /** @type {any} */ (globalThis).view.shadowRoot.activeElement;

@@ -28,7 +28,7 @@ export function blocks({ session }: Ui): TemplateResult | typeof nothing {
     (block) =>
       session.set({
         block,
-        held: null,
+        pinned: null,
         camera: null,
         rows: [],
         columns: [],
@@ -125,7 +125,7 @@ export function pins({ session }: Ui): TemplateResult {
           <button type="button" class="link" @click=${() => session.set({ block: pin.block, layer: pin.layer, head: pin.head })}>${shortName(session, pin)}</button>
           ${bar(value !== undefined && found ? value / (found[1] || 1) : 0)}
           ${value === undefined ? html`<span></span>` : figure(value, name, metric.options)}
-          <button type="button" aria-label=${`Release ${shortName(session, pin)}`} @click=${() => session.set({ pins: togglePin(state.pins, pin) })}>×</button></li>`;
+          <button type="button" aria-label=${`Unpin ${shortName(session, pin)}`} @click=${() => session.set({ pins: togglePin(state.pins, pin) })}>×</button></li>`;
           })}</ul>`
     }`;
 }

@@ -57,7 +57,7 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
     <tbody>${best.map((j) => {
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>
-        <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, held: state.held && [query, j] })}>${token(names.key[j], names.lang.key)}</button></th>
+        <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, pinned: state.pinned && [query, j] })}>${token(names.key[j], names.lang.key)}</button></th>
         <td class="num">${figure(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (Math.abs(row[best[0]]) || 1), row[j] < 0 ? "key" : "weight", signed)}</td>
         <td class="num">${figure(together, "cumulative weight")}</td></tr>`;
     })}</tbody></table>`;

@@ -147,7 +147,7 @@ export class Atlas {
       ramp,
       pool,
       state.ask,
-      answers !== undefined && [state.held, state.query, state.key],
+      answers !== undefined && [state.pinned, state.query, state.key],
       this.#large && state.modelCamera,
       session.hoverHead,
       session.dark,

@@ -237,7 +237,7 @@ export class ComparePane implements Pane {
     for (const [n, session] of [this.#context.session, this.#second, this.#difference].entries()) {
       if (session === from || session.store === undefined) continue;
       const cell = cursor && cellIn(n, cursor);
-      if (cell) session.set({ ...cell, held: null }, "replace");
+      if (cell) session.set({ ...cell, pinned: null }, "replace");
       const pointed = (hover && cellIn(n, hover)) || null;
       if (pointed?.query !== session.hover?.query || pointed?.key !== session.hover?.key) {
         session.hover = pointed;

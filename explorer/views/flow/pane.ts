@@ -267,7 +267,7 @@ export class FlowPane implements Pane {
     if (this.#linking || from.store === undefined || to.store === undefined) return;
     this.#linking = true;
     const { query, key } = from.state;
-    if (query !== to.state.query || key !== to.state.key) to.set({ query, key, held: null }, "replace");
+    if (query !== to.state.query || key !== to.state.key) to.set({ query, key, pinned: null }, "replace");
     if (from.hover?.query !== to.hover?.query || from.hover?.key !== to.hover?.key) {
       to.hover = from.hover;
       to.changed();

@@ -162,7 +162,7 @@ export class Columns {
       text: side === active ? said : nameOf(place),
       selected: (p) => {
         const index = indexAt(axis, p) ?? -1;
-        return chosen.has(index) || state.held?.[of ? 0 : 1] === index;
+        return chosen.has(index) || state.pinned?.[of ? 0 : 1] === index;
       },
       box,
     });

@@ -1,6 +1,6 @@
 /**
  * What stands out among the lines: what is pointed at, else where the keyboard is, else what is selected, else what is
- * held; and which cell each of them is about.
+ * pinned; and which cell each of them is about.
  */
 import type { Cell } from "../../app/session.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
@@ -41,12 +41,12 @@ export function linksOver({ links, keep }: Picture, focus: Focus): Over {
   return capped(all, MOST_OVER);
 }
 
-/** The links of the selection, or of the held cell's query; undefined where nothing is chosen. */
+/** The links of the selection, or of the pinned cell's query; undefined where nothing is chosen. */
 export function linksChosen({ links, keep, rows, columns }: Picture, state: State): Over | undefined {
   const places = (axis: Axis, indices: readonly number[]) =>
     indices.map((index) => placeOf(axis, index)).filter((place) => place !== undefined);
   if (state.rows.length + state.columns.length === 0) {
-    const place = state.held === null ? undefined : placeOf(rows, state.held[0]);
+    const place = state.pinned === null ? undefined : placeOf(rows, state.pinned[0]);
     return place === undefined ? undefined : capped(links.outgoing(place, keep), MOST_OVER);
   }
   const ends = new Set(places(columns, state.columns));
@@ -76,7 +76,7 @@ export function cellOf({ links, keep, rows, columns }: Picture, focus: Focus, st
       key: (best && indexAt(columns, best.column)) ?? state.key,
     };
   }
-  const chosen = state.held?.[0] ?? state.rows[0];
+  const chosen = state.pinned?.[0] ?? state.rows[0];
   const [best] = chosen === undefined ? links.incoming(focus.place, keep) : [];
   return {
     query: chosen ?? (best && indexAt(rows, best.row)) ?? state.query,

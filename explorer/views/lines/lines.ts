@@ -362,9 +362,9 @@ export class Lines {
 
   /** Where numbers stand of what is chosen. */
   #chosenKind(): Focus["kind"] | undefined {
-    const { rows, columns, held: heldCell } = this.host.session.state;
+    const { rows, columns, pinned: pinnedCell } = this.host.session.state;
     if (rows.length === 0 && columns.length > 0) return "key";
-    return rows.length > 0 || heldCell !== null ? "query" : undefined;
+    return rows.length > 0 || pinnedCell !== null ? "query" : undefined;
   }
 
   #lay(block: Block, rows: Axis, columns: Axis, arcs: boolean, width: number, height: number): Layout {
@@ -420,16 +420,16 @@ export class Lines {
   ): void {
     const { state } = this.host.session;
     const { rows, columns } = this.picture!;
-    const [query, key] = state.held ?? [state.query, state.key];
+    const [query, key] = state.pinned ?? [state.query, state.key];
     const ends = [placeOf(rows, query), placeOf(columns, key)] as const;
-    const ringed = focus === undefined || state.held !== null;
+    const ringed = focus === undefined || state.pinned !== null;
     const cell =
       ringed && ends[0] !== undefined && ends[1] !== undefined
         ? this.#reader.linkOf(this.picture!, ends[0], ends[1])
         : undefined;
     const look = [
       base,
-      state.held,
+      state.pinned,
       cell?.row,
       cell?.column,
       over?.more,
@@ -449,6 +449,6 @@ export class Lines {
       );
       if (focus && focus.kind !== "link" && !brush.layout.arcs) drawSplit(context, brush, split, focus.kind);
     } else if (over) drawLinks(context, brush, [...over.links].reverse());
-    if (cell) drawCursor(context, brush, cell, state.held !== null);
+    if (cell) drawCursor(context, brush, cell, state.pinned !== null);
   }
 }

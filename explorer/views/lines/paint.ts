@@ -145,16 +145,16 @@ export function drawLinks(context: Context, { layout, stroke, paints }: Brush, l
   });
 }
 
-/** The line of the cursor or of what is held: two tones, so that it is seen on any ground; dashed where it has no weight. */
+/** The line of the cursor or of what is pinned: two tones, so that it is seen on any ground; dashed where it has no weight. */
 export function drawCursor(
   context: Context,
   { layout, stroke, paints }: Brush,
   link: Link,
-  heldCell: boolean,
+  pinnedCell: boolean,
 ): void {
   inside(context, layout, () => {
     const { width } = strokeOf(link, stroke);
-    const core = Math.max(heldCell ? 2.5 : 1.5, width);
+    const core = Math.max(pinnedCell ? 2.5 : 1.5, width);
     for (const [color, line] of [
       [paints.paper, core + 3],
       [paints.query, core],

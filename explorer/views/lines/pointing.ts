@@ -88,7 +88,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
     const touch = (event as PointerEvent).pointerType === "touch";
     const moved = cell.query !== state.query || cell.key !== state.key;
     if (touch && moved) {
-      session.set({ ...cell, held: null }, "replace");
+      session.set({ ...cell, pinned: null }, "replace");
       lines.focusOn = focus;
     } else if (focus.kind === "link") session.set(clickCell(state, cell.query, cell.key, keysOf(event)));
     else {

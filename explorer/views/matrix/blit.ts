@@ -21,10 +21,10 @@ export interface Window {
 }
 
 /** What is shown of a head where it has no square yet: its overview. */
-export interface Behind {
+export interface Backdrop {
   readonly picture: HTMLCanvasElement | undefined;
   /** The pass that makes it is under way. */
-  readonly held: boolean;
+  readonly waiting: boolean;
 }
 
 /** Squares of this level on are cut from a map of the whole head, which the overview's pass makes too (store/work.ts). */
@@ -58,7 +58,7 @@ export function blit(
   rows: Axis,
   columns: Axis,
   view: Window,
-  backdrop?: Behind,
+  backdrop?: Backdrop,
 ): { missing: number; bare: number; domain: number | undefined } {
   const { Nq, Nk } = plan.store.blocks[plan.ref.block];
   const top = topLevel(Nq, Nk);
@@ -71,7 +71,7 @@ export function blit(
   // The coarsest square is asked for first: it stands in for all others. An overview does the same, and is there.
   const last = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
   // What the pass under way brings is not asked for: that would be a second pass, and it would go first.
-  const wait = backdrop?.held === true && level >= FROM_MAP;
+  const wait = backdrop?.waiting === true && level >= FROM_MAP;
   const side = TILE * 2 ** level;
   let [missing, bare] = [0, 0];
   let domain = last?.domain;

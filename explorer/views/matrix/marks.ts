@@ -1,5 +1,5 @@
 /**
- * Outlines over the cells: the cursor, what is pointed at, what is held, the selection, the rectangle being drawn, and the
+ * Outlines over the cells: the cursor, what is pointed at, what is pinned, the selection, the rectangle being drawn, and the
  * ticks in the gutters. The cells of a row or column are never tinted: a tint would change the colors being read.
  */
 import type { Session } from "../../app/session.ts";
@@ -7,7 +7,7 @@ import { type Axis, indexAt } from "../../canvas/axis.ts";
 import type { Point } from "../../canvas/gestures.ts";
 import { type Axes, type Box, boxOf, type Frame } from "./frame.ts";
 
-const NAMES = ["row-tick", "column-tick", "selection", "pointed", "cursor", "held", "band"] as const;
+const NAMES = ["row-tick", "column-tick", "selection", "pointed", "cursor", "pinned", "band"] as const;
 type Name = (typeof NAMES)[number];
 
 export class Marks {
@@ -45,7 +45,7 @@ export class Marks {
     };
     this.#put("cursor", cell(state.query, state.key));
     this.#put("pointed", cell(hover?.query, hover?.key));
-    this.#put("held", cell(state.held?.[0], state.held?.[1]));
+    this.#put("pinned", cell(state.pinned?.[0], state.pinned?.[1]));
     const ticked = cell(pointed.query, pointed.key);
     this.#put("row-tick", ticked && { x: -6, y: ticked.y, width: 5, height: Math.max(2, ticked.height) });
     this.#put("column-tick", ticked && { x: ticked.x, y: -6, width: Math.max(2, ticked.width), height: 5 });

@@ -13,7 +13,7 @@ import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
 import { HeadFacts } from "../../state/facts.ts";
 import { cellValue } from "../../state/words.ts";
-import type { Behind } from "./blit.ts";
+import type { Backdrop } from "./blit.ts";
 import { type Box, boxOf, type Frame, frameOf, TICK } from "./frame.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
@@ -224,7 +224,7 @@ export class Matrix {
         squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
-      if (backdrop?.held !== true)
+      if (backdrop?.waiting !== true)
         this.#minimap.update(this.#plan, this.#frame, state.camera !== null, this.#paints, ratio);
       this.#tiles.settle();
       this.#missing = done.missing;
@@ -240,7 +240,7 @@ export class Matrix {
   }
 
   /** The head's overview, where it is what the squares will show. */
-  #behind(ratio: number): Behind | undefined {
+  #behind(ratio: number): Backdrop | undefined {
     const { session, overview, overviewed } = this.#host;
     const { state, block } = session;
     const { rows, columns } = this.#axes;
@@ -251,9 +251,9 @@ export class Matrix {
     const { usedWidth, usedHeight } = this.#frame!;
     const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
     // Squares keep the largest value; the mean is the overview's.
-    if (this.#meaned(ratio)) return { picture: overview(width, height, true), held: false };
+    if (this.#meaned(ratio)) return { picture: overview(width, height, true), waiting: false };
     const how = overviewed();
-    return how && { picture: overview(width, height, false), held: how === "under way" };
+    return how && { picture: overview(width, height, false), waiting: how === "under way" };
   }
 
   /** Whether cells are merged, and by their mean. */
@@ -402,7 +402,7 @@ export class Matrix {
       columns: columns.count,
       row: placeOf(rows, state.query) ?? 0,
       column: placeOf(columns, state.key) ?? 0,
-      selected: state.held !== null,
+      selected: state.pinned !== null,
       lang: names.lang,
       key: `${session.opened} ${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
       version: `${this.#look} ${session.opened}`,

@@ -9,7 +9,7 @@ import { lightness } from "../../../src/view/color.ts";
 import { type Axis, between, placeOf } from "../../canvas/axis.ts";
 import type { Paints } from "../../canvas/colors.ts";
 import type { HeadFacts } from "../../state/facts.ts";
-import { type Behind, blit, hatch, type Window, xOf, yOf } from "./blit.ts";
+import { type Backdrop, blit, hatch, type Window, xOf, yOf } from "./blit.ts";
 import type { Frame } from "./frame.ts";
 import type { Plan, Tiles } from "./tiles.ts";
 
@@ -28,7 +28,7 @@ export interface Painting {
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
   /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
-  readonly behind: Behind | undefined;
+  readonly behind: Backdrop | undefined;
   /** Whether there are squares, or only that. */
   readonly squares: boolean;
 }

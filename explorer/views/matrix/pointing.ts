@@ -90,7 +90,7 @@ export function pointAt(area: Area, signal: AbortSignal): void {
         const { state } = session;
         const moved = cell.query !== state.query || cell.key !== state.key;
         // A finger has no hover: its first tap previews, the second pins.
-        if (event.pointerType === "touch" && moved) session.set({ ...cell, held: null }, "replace");
+        if (event.pointerType === "touch" && moved) session.set({ ...cell, pinned: null }, "replace");
         else session.set(clickCell(state, cell.query, cell.key, keysOf(event)));
         area.focus();
       },

@@ -57,7 +57,7 @@ export function scrub(ui: Ui): TemplateResult {
   const count = near.values.length;
   const label = (j: number) =>
     `${names.key[j]}: ${near.name} ${Number.isFinite(near.values[j]) ? num(near.values[j], "row").text : "masked"}`;
-  const go = (j: number) => session.set({ query, key: j, held: session.state.held && [query, j] });
+  const go = (j: number) => session.set({ query, key: j, pinned: session.state.pinned && [query, j] });
   const pick = (event: MouseEvent) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     go(Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count)));

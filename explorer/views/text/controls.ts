@@ -47,7 +47,7 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
   const words = isSigned(state.stage)
     ? "words: the mean of their pieces"
     : "words: the sum over their keys, the mean over their queries";
-  return html`<p>Color: ${by}.${reading.pinned ? nothing : html` <span class="quiet">Click to hold.</span>`}
+  return html`<p>Color: ${by}.${reading.pinned ? nothing : html` <span class="quiet">Click to pin.</span>`}
     ${state.words ? html`<span class="quiet">${words}.</span>` : nothing}
     ${missing > 0 && !state.renormalize ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
 }

@@ -53,7 +53,7 @@ function pin(pane: TextPane, reading: Reading, unit: number, add: boolean, range
   const index = reading.units[reading.chooser][unit].start;
   const cell = reading.chooser === "query" ? { query: index } : { key: index };
   const cursor = reading.single ? { query: index, key: index } : cell;
-  session.set({ ...choose(state, reading, unit, add, range), ...cursor, held: null });
+  session.set({ ...choose(state, reading, unit, add, range), ...cursor, pinned: null });
 }
 
 export function pointOver(pane: TextPane, signal: AbortSignal): void {

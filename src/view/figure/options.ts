@@ -4,7 +4,7 @@
  */
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
-import type { State } from "../element.ts";
+import type { State } from "../state.ts";
 
 /** The views that a figure can show. */
 export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const;
@@ -189,11 +189,11 @@ function listed(layers: readonly number[]): string {
 /** What a state of the explorer has of a figure: the fields of its own that have the same names, and which view. */
 export interface ExplorerState
   extends Omit<FigureOptions, "view" | "block" | "width" | "theme">,
-    Pick<State, "view" | "mode" | "block" | "held"> {}
+    Pick<State, "view" | "mode" | "block" | "pinned"> {}
 
 /** The figure of what the explorer shows; `more` says what a state does not: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
-  const { view, mode, block, held: heldCell, query, key, ...rest } = state;
+  const { view, mode, block, pinned: pinnedCell, query, key, ...rest } = state;
   const picked = Object.entries(rest).filter(
     ([name]) => name in DEFAULTS || name === "layer" || name === "head",
   );
@@ -201,8 +201,8 @@ export function figureOptions(state: ExplorerState, more: FigureOptions = {}): F
     ...(Object.fromEntries(picked) as FigureOptions),
     view: view === "model" ? "atlas" : view === "row" ? "row" : mode,
     block: block === "" ? 0 : block,
-    query: heldCell?.[0] ?? query,
-    key: heldCell?.[1] ?? key,
+    query: pinnedCell?.[0] ?? query,
+    key: pinnedCell?.[1] ?? key,
     ...more,
   };
 }
