@@ -209,7 +209,7 @@ export class Matrix {
     ].join(" ");
     if (key !== this.#painted) {
       if (this.#look !== "" && look !== this.#look) this.#fade();
-      const backdrop = this.#behind(ratio);
+      const backdrop = this.#backdrop(ratio);
       const done = paint(this.#canvas.getContext("2d")!, this.#tiles, {
         size: [Math.round(width * ratio), Math.round(height * ratio)],
         frame: this.#frame,
@@ -220,7 +220,7 @@ export class Matrix {
         paints: this.#paints,
         facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
-        behind: backdrop,
+        backdrop: backdrop,
         squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
@@ -240,7 +240,7 @@ export class Matrix {
   }
 
   /** The head's overview, where it is what the squares will show. */
-  #behind(ratio: number): Backdrop | undefined {
+  #backdrop(ratio: number): Backdrop | undefined {
     const { session, overview, overviewed } = this.#host;
     const { state, block } = session;
     const { rows, columns } = this.#axes;

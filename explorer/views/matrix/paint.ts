@@ -28,7 +28,7 @@ export interface Painting {
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
   /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
-  readonly behind: Backdrop | undefined;
+  readonly backdrop: Backdrop | undefined;
   /** Whether there are squares, or only that. */
   readonly squares: boolean;
 }
@@ -39,7 +39,7 @@ export function paint(
   tiles: Tiles,
   painting: Painting,
 ): { shown: boolean; missing: number; domain: number | undefined } {
-  const { frame, ratio, plan, rows, columns, paints, behind: backdrop } = painting;
+  const { frame, ratio, plan, rows, columns, paints, backdrop } = painting;
   const view: Window = {
     left: Math.round(frame.left * ratio),
     top: Math.round(frame.top * ratio),
