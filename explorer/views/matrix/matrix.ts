@@ -220,7 +220,7 @@ export class Matrix {
         paints: this.#paints,
         facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
-        backdrop: backdrop,
+        backdrop,
         squares: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
