@@ -1,6 +1,6 @@
 /**
- * The suite: on the source, and with TEST_BUILT=1 on the built package, where only the tests that go through the
- * package's doors run and every door is its file in dist/ (tools/doors.mjs).
+ * The suite on the source. With TEST_BUILT=1 only the tests that go through the package's doors run, on the built package:
+ * every door is its file in dist/ (tools/doors.mjs). With TEST_INTERNAL=1 only the others run; `npm test` does both.
  */
 import { relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -50,7 +50,7 @@ export default defineConfig({
           "tests/**/*.test.ts",
           "bench/*.test.ts",
         ],
-    exclude: ["**/node_modules/**"],
+    exclude: ["**/node_modules/**", ...(process.env.TEST_INTERNAL === "1" ? behaviorTests() : [])],
     testTimeout: 60_000,
     // Each file has a process, an engine and threads of its own.
     pool: "forks",
