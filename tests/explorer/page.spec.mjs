@@ -12,6 +12,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "@playwright/test";
 import { openStore, renderFigure, writeBundle } from "heed/view";
+import { CONTRAST, violations } from "../support/axe.mjs";
 import { figures, inputs } from "./inputs.mjs";
 
 /** @typedef {import("@playwright/test").Browser} Browser */
@@ -131,11 +132,7 @@ function cursorCell(page) {
 async function accessible(name, page) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     await page.emulateMedia({ colorScheme });
-    await page.evaluate(readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8"));
-    const found = await page.evaluate(async () => {
-      const { violations } = await /** @type {any} */ (globalThis).axe.run(document);
-      return violations.map((/** @type {any} */ one) => `${one.id} at ${one.nodes[0].target.join(" ")}`);
-    });
+    const found = await violations(page, colorScheme === "dark" ? CONTRAST : {});
     expect.soft(found, `${name}, ${colorScheme}: axe finds nothing`).toEqual([]);
   }
 }

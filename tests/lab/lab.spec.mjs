@@ -5,18 +5,16 @@
  * `npx playwright test lab -g masks` runs what belongs to one page.
  */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { test as base, expect } from "@playwright/test";
+import { CONTRAST, violations } from "../support/axe.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const { labPages } = await built("server/assets.js");
 const { startServer } = await built("server/server.js");
 const pages = /** @type {Map<string, { type: string, body: Uint8Array }>} */ (labPages());
@@ -96,34 +94,21 @@ for (const name of names) {
       must(stills.length > 2 && stills.every((height) => height > 100), `pictures of ${stills}`);
       must(await page.locator(".stage").isHidden(), "the stage is shown though nothing can be changed");
     }));
-  for (const [colorScheme, width] of /** @type {const} */ ([
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 375],
-  ])) {
-    test(`${name}: ${colorScheme}, ${width}: nothing wider than the page, axe content`, ({ visit }) =>
-      visit(path, { colorScheme, viewport: { width, height: 812 } }, async (page) => {
+  test(`${name}: nothing wider than the page, axe content, in each width and scheme`, ({ visit }) =>
+    visit(path, { viewport: { width: 1280, height: 812 } }, async (page) => {
+      for (const width of [1280, 375]) {
+        await page.setViewportSize({ width, height: 812 });
+        await quiet(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        must(wide <= 0, `the page is ${wide} pixels too wide`);
-        await page.evaluate(axe);
-        const found = await page.evaluate(async () => {
-          const { violations } = await /** @type {any} */ (globalThis).axe.run(document, {
-            resultTypes: ["violations"],
-          });
-          return violations.map(
-            (/** @type {any} */ one) =>
-              `${one.id}: ${one.nodes
-                .slice(0, 3)
-                .map(
-                  (/** @type {any} */ node) =>
-                    `${node.target.join(" ")} ${node.failureSummary?.split("\n")[1] ?? ""}`,
-                )
-                .join(", ")}`,
-          );
-        });
-        must(found.length === 0, found.join("; "));
-      }));
-  }
+        must(wide <= 0, `the page is ${wide} pixels too wide at ${width}`);
+        for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+          await page.emulateMedia({ colorScheme });
+          await quiet(page);
+          const found = await violations(page, colorScheme === "dark" ? CONTRAST : {});
+          must(found.length === 0, `${colorScheme}, ${width}: ${found.join("; ")}`);
+        }
+      }
+    }));
   test(`${name}: without WebAssembly, the same picture`, ({ visit }) =>
     visit(path, {}, async (page) => {
       const want = await page.locator("figcaption").first().textContent();
