@@ -258,7 +258,7 @@ export const ACTIONS: readonly Action[] = [
     name: "table",
     label: "As a table",
     keys: ["t"],
-    when: (session) => open(session) && pageOf(session.state).tableless !== true,
+    when: open,
     run: ({ session }) => session.set({ table: !session.state.table }),
   },
   {

@@ -121,7 +121,7 @@ export class Panes {
 
   /** The picture of the main column; undefined where the view is a template, or is not there yet. */
   get main(): Pane | undefined {
-    if (this.#session.state.table && this.#table && !this.shown.view.tableless) return this.#table;
+    if (this.#session.state.table && this.#table && !this.shown.view.ownTable) return this.#table;
     return this.paneOf(this.shown.view);
   }
 

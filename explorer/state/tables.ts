@@ -3,6 +3,7 @@
  * with all its keys. Rows are made when they are looked at; sorting by a number makes them all, a slice at a time.
  */
 import type { NumberOptions } from "../../src/store/text/number.ts";
+import { csvLines } from "../../src/view/figure/table.ts";
 import { axesOf, type Session } from "../app/session.ts";
 import { factsOf, largest } from "./facts.ts";
 import { arrange, METRICS, metricValue } from "./metrics.ts";
@@ -14,6 +15,8 @@ export interface Column {
   readonly name: string;
   readonly source: string;
   readonly options?: NumberOptions;
+  /** Its cells are a token and a number: two fields in CSV. */
+  readonly pair?: boolean;
 }
 
 /** A cell: a token, a number, a token with its number, or nothing. */
@@ -35,7 +38,8 @@ export interface Table {
   readonly go: (at: number) => Partial<State>;
 }
 
-const TOP = 5;
+/** Keys a row lists. */
+export const TOP = 5;
 
 export function tableOf(session: Session): Table {
   const { view } = session.state;
@@ -59,6 +63,7 @@ function rows(session: Session): Table {
       ...Array.from({ length: TOP }, (_, i) => ({
         name: i === 0 ? "strongest" : `${i + 1}`,
         source: "row weights",
+        pair: true,
       })),
     ],
     count: indices.length,
@@ -142,20 +147,16 @@ export function sortValue({ value, token }: TableCell): number | string {
   return value ?? token ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The table as CSV (RFC 4180), in an order of rows; numbers in full. */
-export function* csvOf(table: Table, order: readonly number[]): Generator<string> {
-  const field = (said: string) => (/[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said);
+/** The table as CSV, in an order of rows: numbers in full, tokens such that no spreadsheet takes one for a formula. */
+export function csvOf(table: Table, order: readonly number[]): Generator<string> {
   // A key and its weight are two fields.
-  const wide = table.columns.map(
-    ({ name, source }) => source === "row weights" && table.columns.length > 4 && name !== "weight",
+  const columns = table.columns.flatMap(({ name, pair }) =>
+    pair ? [`${name} key`, `${name} weight`] : [name],
   );
-  const head = table.columns.flatMap(({ name }, i) => (wide[i] ? [`${name} key`, `${name} weight`] : [name]));
-  yield `${head.map(field).join()}\r\n`;
-  for (const at of order) {
-    const cells = table.row(at).flatMap(({ token, value }, i) => {
-      const number = value === undefined ? "" : String(value);
-      return wide[i] ? [token ?? "", number] : [token ?? number];
+  const row = (at: number) =>
+    table.row(at).flatMap(({ token, value }, i): (string | number | null)[] => {
+      const number = value === undefined ? null : Number.isFinite(value) ? value : String(value);
+      return table.columns[i].pair ? [token ?? null, number] : [token ?? number];
     });
-    yield `${cells.map(field).join()}\r\n`;
-  }
+  return csvLines({ columns, rows: order.map(row) });
 }

@@ -20,7 +20,7 @@ export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
 /** What a value of a stage is. */
 export const STAGE_MEANINGS: Readonly<Record<Stage, string>> = {
   scores: "q·k: how well the query and the key match",
-  scaled: "the score, q·k ÷ √dₖ",
+  scaled: "the score, q·k ÷ √d_k",
   masked: "the score after bias and mask",
   weights: "the share of attention",
   contribution: "the share times the length of the value: how much is passed on",

@@ -124,10 +124,14 @@ export const shell = css`
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
 .chooser .wide select { max-inline-size: 22ch; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
+.comparison.tabled { grid-template-rows: auto minmax(0, 1fr) auto; }
+.compare-table { position: relative; grid-column: 1 / -1; }
+.comparison:not(.tabled) .compare-table, .comparison.tabled .compare-stage, .rollout.tabled > section { display: none; }
 @container (width < 900px) {
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
+  .comparison.tabled .compare-table, .rollout.tabled { block-size: 480px; position: relative; }
   .compared { position: sticky; inset-block-end: 0; background: var(--paper); }
 }
 .rollout { position: absolute; inset: 0; display: grid; grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); gap: 8px 24px; padding-block-end: 8px; }

@@ -96,8 +96,8 @@ export interface View {
   };
   /** It shows weights whatever the stage of the state is. */
   readonly weightsOnly?: boolean;
-  /** It has no table of its own. */
-  readonly tableless?: boolean;
+  /** Its picture shows the numbers as a table by itself. */
+  readonly ownTable?: boolean;
   /** It shows all heads together: the name of the cursor's head is left out. */
   readonly ofAllHeads?: boolean;
   /** The figure an export makes of it; undefined: there is none yet. */

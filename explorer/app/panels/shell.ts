@@ -8,7 +8,7 @@ import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { PAGES, pageOf } from "../../views/registry.ts";
 import type { Session } from "../session.ts";
-import { figure, token, type Ui } from "../ui.ts";
+import { figure, shown, token, type Ui } from "../ui.ts";
 import { caption } from "./caption.ts";
 import { atlasPanel } from "./heads.ts";
 import { inspector } from "./inspector.ts";
@@ -106,12 +106,18 @@ function top({ session, act }: Ui): TemplateResult {
   </div>`;
 }
 
-/** Whether the log-sum-exps computed here are the model's own. */
+/**
+ * Whether the log-sum-exps computed here are the model's own. A weight is exp(score − log-sum-exp), so a difference of 0.0006
+ * there is one of 0.06 % in the weights.
+ */
 function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]>): TemplateResult {
   const off = figure(maxDelta, "report.verified", { digits: 1 });
-  return passed
-    ? html`<span title=${`The log-sum-exp of ${rows} rows, computed here, matches the one the model saved.`}>verified to ${off}</span>`
-    : html`<span class="badge" title=${`The log-sum-exp of ${rows} rows, computed here, is not the one the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
+  if (!passed)
+    return html`<span class="badge" title=${`Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
+  // A bound: rounded up to a tenth of a percent.
+  const bound = Math.max(0.001, Math.ceil(1000 * Math.expm1(maxDelta)) / 1000);
+  const share = num(bound, "report.verified", { style: "percent" });
+  return html`<span title=${`Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k, and compared with the one that the model saved. No weight shown differs from the model's by more than ${share.text} of its value.`}>matches the model within ${shown(share)}</span>`;
 }
 
 function statusBar(session: Session): TemplateResult {

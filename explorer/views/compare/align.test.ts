@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { align, shared } from "./align.ts";
+import { align, comparable, shared } from "./align.ts";
 
 const words = (text: string) => text.split(" ");
 
@@ -20,6 +20,17 @@ describe("aligned tokens", () => {
       { a: 2, b: 3 },
     ]);
     expect(shared(pairs)).toHaveLength(3);
+  });
+
+  it("pairs the same words of models with different tokenizers", () => {
+    const bert = comparable(words("[CLS] Time flies like an arr ##ow [SEP]"));
+    const roberta = comparable(words("<s> time Ġflies Ġlike Ġan Ġarrow </s>"));
+    expect(bert).toEqual(words("[CLS] time flies like an arr ow [SEP]"));
+    expect(shared(align(bert, roberta)).map(({ a, b }) => `${bert[a]} ${roberta[b]}`)).toEqual([
+      ...["[CLS] [CLS]", "time time", "flies flies", "like like", "an an"],
+      ...[expect.stringMatching(/^(?:arr|ow) arrow$/), "[SEP] [SEP]"],
+    ]);
+    expect(comparable(["Ġ", "<pad>", "a"])).toEqual(["Ġ", "<pad>", "a"]);
   });
 
   it("has every token of both once and in order", () => {

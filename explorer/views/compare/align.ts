@@ -1,7 +1,8 @@
 /**
- * Two lists of tokens aligned by least edits (Wagner and Fischer 1974): a token stands beside its like, or beside the one
- * that took its place; what only one list has stands beside nothing.
+ * Two lists of tokens aligned by least edits (Wagner and Fischer 1974): a token is paired with an equal one, or with the one
+ * that replaces it; a token that only one list has is paired with nothing. Tokens of two models are compared as plain text.
  */
+import { isSpecial, piecesOf, plainText } from "../../../src/store/text/tokens.ts";
 
 /** A token of the first list and one of the second; undefined where there is none. */
 export interface Pair {
@@ -12,6 +13,23 @@ export interface Pair {
 /** Longer lists are aligned by index: the table takes a number for each two tokens. */
 const MAX_TOKENS = 2048;
 
+/** Special tokens of the same purpose in several families of models. */
+const FIRST = /^(?:\[CLS\]|<s>|<bos>|<\|begin_of_text\|>)$/;
+const LAST = /^(?:\[SEP\]|<\/s>|<eos>|<\|end_of_text\|>)$/;
+
+/** Tokens without what marks the words in them, in lower case: `Ġflies`, `▁flies` and `Flies` are one. */
+export function comparable(tokens: readonly string[]): readonly string[] {
+  const pieces = piecesOf(tokens);
+  return tokens.map((token) => {
+    if (FIRST.test(token)) return "[CLS]";
+    if (LAST.test(token)) return "[SEP]";
+    if (isSpecial(token)) return token;
+    const text = plainText(token, pieces).trim().toLowerCase();
+    return text === "" ? token : text;
+  });
+}
+
+/** Pairs of places: every token of both lists once, in order. */
 export function align(a: readonly string[], b: readonly string[]): readonly Pair[] {
   if (a.length > MAX_TOKENS || b.length > MAX_TOKENS)
     return Array.from({ length: Math.max(a.length, b.length) }, (_, i) => ({
@@ -43,6 +61,6 @@ export function align(a: readonly string[], b: readonly string[]): readonly Pair
   return pairs.reverse();
 }
 
-/** Pairs with a token on both sides. */
+/** Pairs of two tokens. */
 export const shared = (pairs: readonly Pair[]): readonly { readonly a: number; readonly b: number }[] =>
   pairs.flatMap(({ a, b }) => (a === undefined || b === undefined ? [] : [{ a, b }]));

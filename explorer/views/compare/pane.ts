@@ -6,12 +6,15 @@ import { html, render, type TemplateResult } from "lit";
 import { type Cell, type Exports, Session } from "../../app/session.ts";
 import { figure, quoted, select } from "../../app/ui.ts";
 import type { State } from "../../state/state.ts";
-import { cellValue, describeCell, STAGE_MEANINGS } from "../../state/words.ts";
+import { describeCell, STAGE_MEANINGS } from "../../state/words.ts";
 import { Matrix } from "../matrix/matrix.ts";
+import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
-import { align, shared } from "./align.ts";
-import { differenceStore } from "./difference.ts";
-import { exportsOf } from "./exports.ts";
+import { align, comparable, shared } from "./align.ts";
+import { differenceStore, shownRow } from "./difference.ts";
+import { type Compared, exportsOf } from "./exports.ts";
+import { mostLike } from "./partner.ts";
+import { comparedTable } from "./table.ts";
 
 type Place = NonNullable<State["other"]>;
 
@@ -29,6 +32,8 @@ export class ComparePane implements Pane {
   readonly #matrices: readonly [Matrix, Matrix, Matrix];
   readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
   readonly #said = document.createElement("p");
+  readonly #tabled = document.createElement("div");
+  readonly #table: TablePane;
   readonly #stop: (() => void)[] = [];
   #key = "";
   #axes: Axes = { rows: [], columns: [] };
@@ -64,7 +69,12 @@ export class ComparePane implements Pane {
       part.append(this.#heads[n], stage);
       this.root.append(part);
     });
-    this.root.append(this.#said);
+    this.#tabled.className = "compare-table";
+    this.root.append(this.#tabled, this.#said);
+    this.#table = new TablePane(context.session, context.slices, {
+      table: () => (this.#paired ? comparedTable(this.#compared) : undefined),
+      key: () => `${this.#key} ${context.session.state.query}`,
+    });
     for (const session of [this.#second, this.#difference])
       session.failed = (error) => context.session.failed(error);
   }
@@ -77,12 +87,7 @@ export class ComparePane implements Pane {
       this.#difference.subscribe(() => this.#link(this.#difference)),
     );
     for (const matrix of this.#matrices) matrix.connect();
-    this.#exports = exportsOf(() => ({
-      first: session,
-      second: this.#second,
-      difference: this.#difference,
-      ...this.#axes,
-    }));
+    this.#exports = exportsOf(() => this.#compared);
     session.exports = this.#exports;
     this.#link(session);
   }
@@ -93,10 +98,12 @@ export class ComparePane implements Pane {
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     for (const matrix of this.#matrices) matrix.disconnect();
+    this.#table.disconnect();
   }
 
   dispose(): void {
     this.disconnect();
+    this.#table.dispose();
     for (const matrix of this.#matrices) matrix.dispose();
   }
 
@@ -114,15 +121,18 @@ export class ComparePane implements Pane {
     this.#due = 0;
     this.#second.sources = this.#context.session.sources;
     this.#update();
+    this.#swap();
     for (const matrix of this.#matrices) matrix.schedule();
     this.#render();
   }
 
   focus(): void {
-    this.#matrices[0].focus();
+    if (this.#context.session.state.table) this.#table.focus();
+    else this.#matrices[0].focus();
   }
 
   follow(): void {
+    if (this.#context.session.state.table) this.#table.follow();
     for (const matrix of this.#matrices) matrix.follow();
   }
 
@@ -130,13 +140,33 @@ export class ComparePane implements Pane {
     for (const matrix of this.#matrices) matrix.zoomBy(factor);
   }
 
-  /** The second head: what the state names, or the next text, or the next head of the same text. */
+  get #compared(): Compared {
+    const { session } = this.#context;
+    return { first: session, second: this.#second, difference: this.#difference, ...this.#axes };
+  }
+
+  /** Whether both heads are in memory and their tokens are aligned. */
+  get #paired(): boolean {
+    return this.#context.session.ready && this.#second.ready && this.#difference.store !== undefined;
+  }
+
+  /** Shows the table in place of the pictures where the state asks for it. */
+  #swap(): void {
+    const { table } = this.#context.session.state;
+    this.root.classList.toggle("tabled", table);
+    this.#table.place(this.#tabled, table, this);
+  }
+
+  /** The second head: what the state names, or the same head of the text most like this one, or the next head of the same text. */
   get #place(): Place {
     const { state, sources, block } = this.#context.session;
     if (state.other !== null)
       return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
-    if (sources.length > 1)
-      return { text: (state.text + 1) % sources.length, layer: state.layer, head: state.head };
+    const text = mostLike(
+      sources.map(({ name }) => name),
+      state.text,
+    );
+    if (text !== state.text) return { text, layer: state.layer, head: state.head };
     return { text: state.text, layer: state.layer, head: (state.head + 1) % Math.max(1, block?.heads ?? 1) };
   }
 
@@ -146,7 +176,7 @@ export class ComparePane implements Pane {
     for (const session of [this.#second, this.#difference]) Object.assign(session, { dark, still });
   }
 
-  /** Brings the second head and the difference to what the first one's state asks for. */
+  /** Updates the second head and the difference to what the state of the first one asks for. */
   #update(): void {
     const { session } = this.#context;
     const { state, store, block } = session;
@@ -161,8 +191,10 @@ export class ComparePane implements Pane {
     const second = this.#second;
     if (second.store === undefined || second.block === undefined || this.#opened !== place.text) return;
     const found = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
+    // A file of weights has no scores: both heads are then compared by their weights.
+    if (!found.stages.includes(state.stage)) session.set({ stage: "weights" }, "replace");
     this.#linking = true;
-    const { mode, stage, transfer, domain, ramp, hide, renormalize, values } = state;
+    const { mode, stage, transfer, domain, ramp, hide, renormalize, values } = session.state;
     second.set(
       {
         ...{ view: "head", mode, stage, transfer, domain, ramp, values, table: false },
@@ -180,7 +212,7 @@ export class ComparePane implements Pane {
     if (key === this.#key) return;
     this.#key = key;
     const axis = (side: "query" | "key") =>
-      shared(align(block[`${side}Tokens`], second.block![`${side}Tokens`]));
+      shared(align(comparable(block[`${side}Tokens`]), comparable(second.block![`${side}Tokens`])));
     this.#axes = { rows: axis("query"), columns: axis("key") };
     const side = (of: Session, which: "a" | "b") => ({
       session: of,
@@ -213,7 +245,7 @@ export class ComparePane implements Pane {
     );
   }
 
-  /** Puts the cursor and the pointer of the others where one has them. */
+  /** Moves the cursor and the pointer of the other heads to the same tokens. */
   #link(from: Session): void {
     this.schedule();
     if (this.#linking) return;
@@ -293,8 +325,8 @@ export class ComparePane implements Pane {
             )
           : ""
       }
-      ${block === undefined ? "" : select("layer", numbers(block.layers), String(place.layer), (layer) => set({ layer: Number(layer) }))}
-      ${block === undefined ? "" : select("head", numbers(Array.from({ length: block.heads }, (_, n) => n)), String(place.head), (head) => set({ head: Number(head) }))}
+      ${block === undefined ? "" : select("layer", numbers(block.layers), String(of.state.layer), (layer) => set({ layer: Number(layer) }))}
+      ${block === undefined ? "" : select("head", numbers(Array.from({ length: block.heads }, (_, n) => n)), String(of.state.head), (head) => set({ head: Number(head) }))}
     </div>`;
   }
 
@@ -312,10 +344,10 @@ export class ComparePane implements Pane {
       return html`${quoted(names.query[query], names.lang.query)} → ${quoted(names.key[key], names.lang.key)}`;
     };
     const { stage } = session.state;
-    const a = cellValue(session, one.query, one.key);
+    const a = shownRow(session, one.query)[one.key];
     if (!paired)
       return html`${of(session, one)}: ${figure(a, `row ${stage}`)} in A. These tokens are in one of the texts only.`;
-    const b = cellValue(second, other.query, other.key);
+    const b = shownRow(second, other.query)[other.key];
     return html`<strong>A</strong> ${of(session, one)}: ${figure(a, `row ${stage}`)}.
       <strong>B</strong> ${of(second, other)}: ${figure(b, `row ${stage}`)}.
       Difference ${figure(a - b, "difference")}. <span class="quiet">${STAGE_MEANINGS[stage]}</span>`;

@@ -10,7 +10,7 @@ export const compare: View = {
   key: "c",
   keys: "←↑↓→ move · [ ] head · { } layer · 1–5 stage · Esc back · ? keyboard",
   up: "head",
-  tableless: true,
+  ownTable: true,
   layout: { heads: false, side: false, toolbar: false, foot: false },
   figure: "head",
   load: async () => (await import("./parts.ts")).parts,

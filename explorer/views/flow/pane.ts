@@ -2,7 +2,7 @@
  * The rollout as two pictures: bands from layer to layer that show where the target's final position comes from, and the
  * product of all layers as a matrix, whose rows are targets and whose columns are input tokens. The cursor is linked.
  */
-import { html, render, type TemplateResult } from "lit";
+import { html, nothing, render, type TemplateResult } from "lit";
 import { UnsupportedError } from "../../../src/core/errors.ts";
 import { storeFrom } from "../../../src/store/layout/from.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
@@ -14,10 +14,13 @@ import { type Paints, paintsOf } from "../../canvas/colors.ts";
 import { Labels, roomFor } from "../../canvas/labels.ts";
 import { rankOf } from "../../state/facts.ts";
 import { Matrix } from "../matrix/matrix.ts";
+import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
 import { type Bands, bandsOf } from "./bands.ts";
 import { exportsOf } from "./exports.ts";
 import { rolledOf } from "./rolled.ts";
+import { specialShare } from "./side.ts";
+import { flowTable } from "./table.ts";
 
 /** Pixels above the columns of tokens, and the widest band. */
 const TOP = 22;
@@ -45,6 +48,7 @@ export class FlowPane implements Pane {
   readonly #under = document.createElement("div");
   readonly #said = document.createElement("p");
   readonly #probe = document.createElement("i");
+  readonly #table: TablePane;
   readonly #sizes = new ResizeObserver(() => this.schedule());
   readonly #listening = new AbortController();
   #stop: (() => void)[] = [];
@@ -95,6 +99,13 @@ export class FlowPane implements Pane {
       part("Rollout", this.#under, stage),
       this.#probe,
     );
+    this.#table = new TablePane(session, context.slices, {
+      table: () => {
+        const { done } = rolledOf(session);
+        return done && flowTable(session, done);
+      },
+      key: () => String(rolledOf(session).version),
+    });
     this.#listen();
   }
 
@@ -123,11 +134,13 @@ export class FlowPane implements Pane {
     cancelAnimationFrame(this.#due);
     this.#due = 0;
     this.#matrix.disconnect();
+    this.#table.disconnect();
   }
 
   dispose(): void {
     this.disconnect();
     this.#listening.abort();
+    this.#table.dispose();
     this.#matrix.dispose();
     this.#product.store?.dispose();
   }
@@ -145,11 +158,13 @@ export class FlowPane implements Pane {
   }
 
   focus(): void {
-    this.#matrix.focus();
+    if (this.#tabled) this.#table.focus();
+    else this.#matrix.focus();
   }
 
   follow(): void {
-    this.#matrix.follow();
+    if (this.#tabled) this.#table.follow();
+    else this.#matrix.follow();
   }
 
   zoomBy(factor: number): void {
@@ -176,7 +191,8 @@ export class FlowPane implements Pane {
     render(this.#words(problem), this.#said);
     render(this.#titles()[0], this.#heading);
     render(this.#titles()[1], this.#under);
-    if (done === undefined) return;
+    this.#swap();
+    if (done === undefined || this.#tabled) return;
     this.#paints ??= paintsOf(this.root, this.#probe);
     const [width, height] = [this.#stage.clientWidth, this.#stage.clientHeight];
     const ratio = devicePixelRatio;
@@ -223,6 +239,18 @@ export class FlowPane implements Pane {
     }
     this.#matrix.schedule();
     this.root.dispatchEvent(new CustomEvent("painted", { detail: { bands: this.#bands.bands.length } }));
+  }
+
+  /** The table is shown in place of the pictures. */
+  get #tabled(): boolean {
+    return this.#context.session.state.table && rolledOf(this.#context.session).done !== undefined;
+  }
+
+  #swap(): void {
+    const tabled = this.#tabled;
+    this.root.classList.toggle("tabled", tabled);
+    if (tabled !== this.#table.root.isConnected) this.#drawn = "";
+    this.#table.place(this.root, tabled, this);
   }
 
   /** The product as a store of its own, so that the matrix draws it and says it as it does any weights. */
@@ -303,8 +331,10 @@ export class FlowPane implements Pane {
     }
     context.stroke();
     const lit = this.#pointed;
-    context.strokeStyle = paints.weight;
+    const special = this.#context.session.block!.special.key;
     for (const { step, from, to, share } of bands) {
+      // What passes through special tokens is gray: they get most of a rollout, and say little of a text.
+      context.strokeStyle = special[from] ? paints.second : paints.weight;
       const touched =
         lit === undefined || (lit[0] === step && lit[1] === from) || (lit[0] === step + 1 && lit[1] === to);
       const [a, b] = [x(step), x(step + 1)];
@@ -322,7 +352,11 @@ export class FlowPane implements Pane {
         const size = Math.max(1.5, share[position] * widest);
         const on = lit?.[0] === column && lit[1] === position;
         context.fillStyle =
-          on || (column === columns - 1 && position === state.query) ? paints.query : paints.weight;
+          on || (column === columns - 1 && position === state.query)
+            ? paints.query
+            : special[position]
+              ? paints.second
+              : paints.weight;
         context.fillRect(x(column) - 2.5, y(position) - size / 2, 5, size);
       }
     if (number === 0 || pitch < 12) return;
@@ -355,8 +389,13 @@ export class FlowPane implements Pane {
     if (bands === undefined) return html``;
     const names = session.labels(block!);
     const target = quoted(names.query[state.query] ?? "", names.lang.query);
+    const aside = specialShare(bands.shares[0], block!.special.key);
+    const gray =
+      aside > 0
+        ? html`Gray: ${figure(aside, "rollout", { style: "percent" })} comes from special tokens. `
+        : nothing;
     if (this.#pointed === undefined)
-      return html`<span class="quiet">Bands drawn carry ${figure(bands.drawn, "rollout bands", { style: "percent", round: "down" })} of the flow. Click a token at the right to choose the target.</span>`;
+      return html`<span class="quiet">${gray}Bands drawn carry ${figure(bands.drawn, "rollout bands", { style: "percent", round: "down" })} of the flow. Click a token at the right to choose the target.</span>`;
     const [column, position] = this.#pointed;
     const share = bands.shares[column]?.[position] ?? 0;
     const at = quoted(names.key[position] ?? "", names.lang.key);

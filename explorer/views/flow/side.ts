@@ -22,7 +22,13 @@ export function flowSide(ui: Ui): TemplateResult {
   const product = done?.products.at(-1);
   const N = done?.tokens ?? 0;
   const row = product?.subarray(query * N, (query + 1) * N);
-  const best = row ? largest(row, LISTED) : [];
+  // Words first: special tokens get most of a rollout in many models, and say little of a text.
+  const { special } = block;
+  const ranked = row ? largest(row, row.length) : [];
+  const best = [...ranked.filter((at) => !special.key[at]), ...ranked.filter((at) => special.key[at])];
+  const words = Math.min(LISTED, ranked.filter((at) => !special.key[at]).length);
+  const listed = best.filter((at, n) => n < words || special.key[at]).slice(0, LISTED + 4);
+  const aside = row ? specialShare(row, special.key) : 0;
   const settled = () => session.changed("push");
   const go = (at: number) => session.set({ key: at });
   return html`${blocks(ui)}
@@ -32,11 +38,12 @@ export function flowSide(ui: Ui): TemplateResult {
         ? html`<p class="quiet" role="status">${problem === undefined ? "Multiplying the layers …" : nothing}</p>`
         : html`<p class="quiet">after ${done!.layers.length === 1 ? "layer" : "layers"} ${span(done!.layers)}</p>
       <table class="keys"><thead><tr><th scope="col">input token</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
-      <tbody>${best.map(
-        (at) => html`<tr class=${at === key ? "current" : ""}>
+      <tbody>${listed.map(
+        (at) => html`<tr class="${at === key ? "current" : ""} ${special.key[at] ? "quiet" : ""}">
         <th scope="row"><button type="button" class="link" @click=${() => go(at)}>${token(names.key[at], names.lang.key)}</button></th>
-        <td class="num">${figure(row[at], "rollout")}</td><td class="wide">${bar(row[at] / (row[best[0]] || 1))}</td></tr>`,
+        <td class="num">${figure(row[at], "rollout")}</td><td class="wide">${special.key[at] ? nothing : bar(row[at] / (row[best[0]] || 1))}</td></tr>`,
       )}</tbody></table>
+      ${aside > 0 ? html`<p class="quiet">Special tokens: ${figure(aside, "rollout", { style: "percent" })} together. They are listed last, without bars.</p>` : nothing}
       <h2>Row sums</h2>
       <p>${target}: Σ ${figure(done!.rowSums[query], "rollout.rowSums", { digits: 4 })}. Each of the ${figure(N, "rows")} rows sums to 1 (largest error ${figure(done!.worst, "rollout.worst", { digits: 2 })}).</p>
       <details><summary>All row sums</summary><table class="keys"><tbody>${Array.from(
@@ -68,6 +75,11 @@ export function flowSide(ui: Ui): TemplateResult {
       )}
     </div>
     <p class="warning" role="note">${done?.warning ?? nothing}</p>`;
+}
+
+/** The share of a row that special tokens have together. */
+export function specialShare(row: Float64Array, special: readonly boolean[]): number {
+  return row.reduce((sum, share, at) => sum + (special[at] ? share : 0), 0);
 }
 
 /** "0 to 5", or the one there is. */

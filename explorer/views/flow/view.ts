@@ -13,6 +13,6 @@ export const flow: View = {
   layout: { heads: false, side: true, toolbar: false, foot: false },
   weightsOnly: true,
   ofAllHeads: true,
-  tableless: true,
+  ownTable: true,
   load: async () => (await import("./parts.ts")).parts,
 };

@@ -36,7 +36,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
           : html`${STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
     }</p>
     <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
-      ${state.pinned === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>held <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
+      ${state.pinned === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
       ${changed ? html`<span class="badge">changed</span>` : nothing}
     </p>
   </div>`;

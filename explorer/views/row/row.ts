@@ -11,6 +11,7 @@ import { edit, editsOf, isChanged, ledgerOf, scaleOf } from "../../state/whatif.
 import { byMagnitude, carried, lines, readout, strip, stripLabel } from "./ledger.ts";
 import { outputView } from "./output.ts";
 import { scrub } from "./scrub.ts";
+import { typedNumber } from "./steps.ts";
 
 /** Products that are listed. */
 const LISTED = 12;
@@ -43,13 +44,22 @@ export function rowView(ui: Ui): TemplateResult {
   </div>`;
 }
 
+/** The scale as the ledger writes it: a divisor where the model divides by √d_k, else a factor. */
 function scaleField({ session, say }: Ui): TemplateResult {
-  const given = session.edits.scale ?? scaleOf(session) ?? Number.NaN;
   const { d } = session.block!;
-  const usual = Math.abs(given * Math.sqrt(d) - 1) < 1e-6;
-  const text = usual ? `1/√${d}` : String(Number(given.toPrecision(6)));
-  return html`<label class="scale" title=${usual ? "÷ √dₖ" : "the scale"}>× <input type="text" inputmode="text" class="num" size="7" .value=${text}
-    aria-label="scale" @change=${(event: Event) => typed(event, text, (value) => edit(session, "scale", 0, value), say)}></label>`;
+  const recipe = scaleOf(session) ?? Number.NaN;
+  const divides = Math.abs(recipe * Math.sqrt(d) - 1) < 1e-6;
+  const given = session.edits.scale ?? recipe;
+  const number = divides ? 1 / given : given;
+  const text = divides && given === recipe ? `√${d}` : String(Number(number.toPrecision(6)));
+  const take = (value: string) => {
+    const typedIn = typedNumber(value);
+    if (typedIn === undefined || (divides && typedIn === 0)) return false;
+    return edit(session, "scale", 0, String(divides ? 1 / typedIn : typedIn));
+  };
+  const label = divides ? `divide by; the model divides by √d_k = √${d}` : "multiply by the scale";
+  return html`<label class="scale" title=${label}>${divides ? "÷" : "×"} <input type="text" inputmode="text" class="num" size="7" .value=${text}
+    aria-label="scale" @change=${(event: Event) => typed(event, text, take, say)}></label>`;
 }
 
 /** Takes what was typed, or says why not and puts back what was there. */
@@ -61,7 +71,7 @@ function typed(
 ): void {
   const input = event.target as HTMLInputElement;
   const ok = take(input.value);
-  input.setCustomValidity(ok ? "" : `"${input.value}" is no number: type one such as 0.25, 1/4 or 1/√32.`);
+  input.setCustomValidity(ok ? "" : `"${input.value}" is no number: type one such as 0.25, 1/4 or √32.`);
   if (ok) return;
   say(input.validationMessage);
   input.reportValidity();

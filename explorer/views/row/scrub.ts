@@ -33,7 +33,7 @@ function stepsOf({ session }: Ui): readonly RowStep[] {
   const less = masked.map((score) => score - most);
   return [
     { name: "q·k", values: store!.row(ref, query, "scores", edits), signed: true },
-    { name: "÷ √dₖ", values: store!.row(ref, query, "scaled", edits), signed: true },
+    { name: "÷ √d_k", values: store!.row(ref, query, "scaled", edits), signed: true },
     ...(hasMask(block!) || block!.recipe.bias !== undefined || block!.recipe.softcap !== undefined
       ? [{ name: "bias, mask", values: masked, signed: true }]
       : []),

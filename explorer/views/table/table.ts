@@ -8,26 +8,38 @@ import type { Slices } from "../../app/time-slicer.ts";
 import { figure, token } from "../../app/ui.ts";
 import { type Column, csvOf, sortValue, type Table, type TableCell, tableOf } from "../../state/tables.ts";
 import { css } from "../../styles/css.ts";
+import type { Pane } from "../view.ts";
 
 /** Pixels of a row, and rows made beyond the edges. */
 const PITCH = 28;
 const SPARE = 6;
 
+/** A table that a view makes of its own picture. */
+export interface OwnTable {
+  /** Undefined while there is nothing to show. */
+  readonly table: () => Table | undefined;
+  /** Differs when any row of the table does. */
+  readonly key: () => string;
+}
+
 export class TablePane {
   readonly root = document.createElement("div");
   readonly #session: Session;
   readonly #slices: Slices;
+  readonly #own: OwnTable | undefined;
   #due = 0;
   #sort: { readonly column: number; readonly descending: boolean } | undefined;
   #order: { readonly key: string; readonly places: readonly number[] } | undefined;
   #sorting = "";
   #rows = new Map<number, readonly TableCell[]>();
   #key = "";
-  #told = "";
+  #copied = "";
 
-  constructor(session: Session, slices: Slices) {
+  /** @param own the table of a view that has its own; by default that of the session's state */
+  constructor(session: Session, slices: Slices, own?: OwnTable) {
     this.#session = session;
     this.#slices = slices;
+    this.#own = own;
     this.root.className = "tablewrap cursor-keys";
     this.root.tabIndex = 0;
     this.root.setAttribute("role", "region");
@@ -55,9 +67,25 @@ export class TablePane {
     this.root.focus({ preventScroll: true });
   }
 
+  /** Puts the table into a picture's element or takes it out; the focus stays in the picture. */
+  place(host: HTMLElement, on: boolean, picture: Pick<Pane, "root" | "focus">): void {
+    if (on !== this.root.isConnected) {
+      const focused = (picture.root.getRootNode() as ShadowRoot).activeElement;
+      const had = focused !== null && picture.root.contains(focused);
+      if (on) host.append(this.root);
+      else {
+        this.root.remove();
+        this.disconnect();
+      }
+      if (had) picture.focus();
+    }
+    if (on) this.schedule();
+  }
+
   /** Scrolls to the cursor's row. */
   follow(): void {
-    const table = tableOf(this.#session);
+    const table = this.#shown;
+    if (table === undefined) return;
     const at = this.#places(table).findIndex((place) => table.current(place));
     const [top, height] = [at * PITCH, this.root.clientHeight - 3 * PITCH];
     if (top < this.root.scrollTop) this.root.scrollTop = top;
@@ -74,11 +102,16 @@ export class TablePane {
     this.#draw();
   }
 
+  get #shown(): Table | undefined {
+    return this.#own === undefined ? tableOf(this.#session) : this.#own.table();
+  }
+
   #draw(): void {
     this.#due = 0;
     const session = this.#session;
     if (!session.ready) return;
-    const table = tableOf(session);
+    const table = this.#shown;
+    if (table === undefined) return;
     const { ref, state } = session;
     const key = [
       ref.block,
@@ -94,6 +127,7 @@ export class TablePane {
       state.flipped,
       state.querySegments,
       session.opened,
+      this.#own?.key() ?? "",
       state.view === "row" ? [session.shown.query, JSON.stringify(state.edits), state.temperature] : "",
     ].join(" ");
     if (key !== this.#key) {
@@ -154,7 +188,7 @@ export class TablePane {
     const sorted = (i: number) =>
       this.#sort?.column === i ? (this.#sort.descending ? "descending" : "ascending") : "none";
     return html`<p class="tools"><span>${table.caption}</span>
-        <button type="button" class="bordered" @click=${() => void this.#copy(table)}>Copy as CSV</button> <span role="status">${this.#told}</span></p>
+        <button type="button" class="bordered" @click=${() => void this.#copy(table)}>Copy as CSV</button> <span role="status">${this.#copied}</span></p>
       <table aria-rowcount=${table.count + 1}>
       <thead><tr aria-rowindex="1">${table.columns.map(
         ({ name }, i) =>
@@ -188,9 +222,9 @@ export class TablePane {
   async #copy(table: Table): Promise<void> {
     try {
       await navigator.clipboard.writeText([...csvOf(table, this.#places(table))].join(""));
-      this.#told = "Copied.";
+      this.#copied = "Copied.";
     } catch (error) {
-      this.#told = `Not copied: ${(error as Error).message}`;
+      this.#copied = `Not copied: ${(error as Error).message}`;
     }
     this.schedule();
   }

@@ -86,7 +86,7 @@ export function shade(place: number, paint: Paint): string {
 export function plain(text: string, paint: Paint): string {
   if (paint !== "ascii") return text;
   const spelled = text.replace(
-    /[▁·–—−→←↓×√ᵀ…“”‘’\u00a0₀-₉]/gu,
+    /[▁│·–—−→←↓×√ᵀ…“”‘’\u00a0₀-₉]/gu,
     (c) => SPELT[c] ?? String.fromCharCode(c.charCodeAt(0) - 0x2050),
   );
   return spelled
@@ -97,6 +97,7 @@ export function plain(text: string, paint: Paint): string {
 
 const SPELT: Readonly<Record<string, string>> = {
   "▁": "_",
+  "│": "|",
   "·": ".",
   "–": "-",
   "—": "-",

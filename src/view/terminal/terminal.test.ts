@@ -79,7 +79,23 @@ test("where even half blocks are too wide, cells are joined by their largest wei
 test("one head alone shows its weights in per cent", () => {
   const map = { title: "head 2", queries: 2, keys: 2, weights: [0.255, 0.745, 0, 1] };
   const lines = renderHeatMaps([map], { queryLabels: ["a", "b"], keyLabels: ["a", "b"] });
-  expect(lines.slice(2)).toEqual(["a  26  75 ", "b   0 100 "]);
+  expect(lines.slice(1)).toEqual(["     a    b", "a  26%  75% ", "b   0% 100% "]);
+});
+
+test("one head's columns are named by words, each ending above its number", () => {
+  const names = ["[CLS]", "the", "cat", "because", "日本", "tired"];
+  const map = { ...identity(6), weights: identity(6).weights.map((weight) => weight || 0.04) };
+  for (const columns of [28, 32, 40, 80]) {
+    const lines = renderHeatMaps([map], { queryLabels: names, keyLabels: names, columns });
+    const [above, rows] = [lines.slice(1, -6), lines.slice(-6)];
+    for (const [key, name] of names.entries()) {
+      const line = above.find((one) => one.includes(name));
+      expect(line, `${name} in ${columns} columns`).toBeDefined();
+      const end = widthOf(line!.slice(0, line!.indexOf(name) + name.length));
+      const [upTo] = rows[key].match(/^.*(?:100%?|█(?=█))/)!;
+      expect(end, `${name} in ${columns} columns`).toBe(widthOf(upTo));
+    }
+  }
 });
 
 test("wide characters keep the columns in line", () => {

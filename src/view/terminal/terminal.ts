@@ -59,7 +59,7 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
   const page: Page = { rows, tops, margin, columns, paint };
   const labelled = Math.max(queries, keys) <= MOST_LABELLED;
   const space = columns - margin - 1;
-  if (labelled && maps.length === 1 && 4 * keys <= space) return withValues(maps[0], page);
+  if (maps.length === 1 && labelled && 4 * keys <= space) return withValues(maps[0], page);
   // Larger maps one below the other would fill screen after screen: half blocks put them side by side again.
   const roomy = 2 * keys <= space && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= space);
   if (labelled && roomy) return withLabels(maps, page);
@@ -75,37 +75,68 @@ interface Page {
   readonly paint: Paint;
 }
 
-/** One map, its weights inside the cells. */
-function withValues(map: HeatMap, { rows, tops, margin, paint }: Page): string[] {
-  const indent = " ".repeat(margin + 1);
+/** One map, its weights inside the cells, which are as wide as the column labels need and the terminal has. */
+function withValues(map: HeatMap, { rows, tops, margin, columns, paint }: Page): string[] {
+  const space = columns - margin - 1;
+  const wanted = Math.max(PERCENT, ...tops.map((label) => widthOf(label) + 1));
+  const cell = Math.max(4, Math.min(wanted, WIDEST, Math.floor(space / Math.max(1, map.keys))));
   return [
-    `${indent}${map.title}`,
-    ...letters(tops, 4, paint).map((line) => indent + dim(line, paint)),
-    ...valueRows(map, paint).map((line, i) => rowLabel(rows[i], margin, paint) + line),
+    `${" ".repeat(margin + 1)}${map.title}`,
+    ...columnLabels(tops, cell, margin + 1, paint).map((line) => dim(line, paint)),
+    ...valueRows(map, cell, paint).map((line, i) => rowLabel(rows[i], margin, paint) + line),
   ];
+}
+
+/** Columns of a cell that writes "100%" and a space, and the most a cell gets for its label. */
+const PERCENT = 5;
+const WIDEST = 12;
+
+/**
+ * Column labels as words that end where their column's number does. Where they are wider than a cell they go up by steps:
+ * each on another line than its neighbors, with a line down to its column where nothing is in between.
+ */
+function columnLabels(labels: readonly string[], cell: number, indent: number, paint: Paint): string[] {
+  const longest = Math.max(1, ...labels.map(widthOf));
+  const steps = Math.min(LETTERS, labels.length || 1, Math.ceil((longest + 1) / cell));
+  const down = plain("│", paint);
+  const placed = labels.map((label, key) => {
+    const end = indent + (key + 1) * cell - 1;
+    const text = truncate(label, Math.min(steps * cell - 1, end), plain("…", paint));
+    return { text, start: end - widthOf(text), end, line: key % steps };
+  });
+  return Array.from({ length: steps }, (_, line) => {
+    const words = placed.filter((one) => one.line === line);
+    const above = placed.filter((one) => one.line < line).map(({ end }) => end - 1);
+    const free = above.filter((at) => !words.some(({ start, end }) => at >= start && at < end));
+    const parts = [...words, ...free.map((start) => ({ text: down, start }))];
+    parts.sort((one, other) => one.start - other.start);
+    return parts.reduce((drawn, { text, start }) => pad(drawn, start) + text, "");
+  });
 }
 
 /** Cells of two columns by one line, a label on every row and column. */
 function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, paint }: Page): string[] {
   const inner = 2 * maps[0].keys;
   const indent = " ".repeat(margin + 1);
+  // Words where one map has the line to itself; letters, one below the other, where each map needs its own.
+  const labels = (band: readonly HeatMap[], width: number) =>
+    band.length === 1 && maps.length === 1
+      ? columnLabels(tops, 2, margin + 1, paint)
+      : letters(tops, 2, paint).map(
+          (line) =>
+            indent +
+            spread(
+              band.map(() => line),
+              width,
+            ),
+        );
   return inBands(maps, columns - margin - 1, inner, (band, width) => [
     indent +
       spread(
         band.map((map) => truncate(map.title, width, "")),
         width,
       ),
-    ...letters(tops, 2, paint).map(
-      (line) =>
-        indent +
-        dim(
-          spread(
-            band.map(() => line),
-            width,
-          ),
-          paint,
-        ),
-    ),
+    ...labels(band, width).map((line) => dim(line, paint)),
     ...joined(
       band.map((map) => cellRows(map, paint, 2)),
       width - inner + GAP,
@@ -270,16 +301,17 @@ function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
   );
 }
 
-/** Cells with the weight inside, in per cent. */
-function valueRows(map: WeightMatrix, paint: Paint): string[] {
+/** Cells with the weight inside, in per cent; narrow cells leave out the sign. */
+function valueRows(map: WeightMatrix, cell: number, paint: Paint): string[] {
+  const sign = cell >= PERCENT ? "%" : "";
   return Array.from({ length: map.queries }, (_, i) =>
     strip(
       Array.from({ length: map.keys }, (_, j) => {
         const weight = map.weights[i * map.keys + j];
         const background = colorAt(placeOf(weight), rampOf(paint));
         const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
-        const text = Number.isNaN(weight) ? "NaN" : String(Math.round(100 * weight));
-        return { text: `${text.padStart(3)} `, foreground, background };
+        const text = Number.isNaN(weight) ? "NaN" : `${Math.round(100 * weight)}${sign}`;
+        return { text: `${text.padStart(cell - 1)} `, foreground, background };
       }),
       paint,
     ),

@@ -10,7 +10,7 @@ import { distinctLabels, oneLine, pad, pieceLabel, truncate, widthOf, wrap } fro
 import { formatNumber } from "../../store/text/number.ts";
 import { type Pieces, piecesOf, plainText, visible, wordsOf } from "../../store/text/tokens.ts";
 import type { Block, HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
-import { bold, dim, type Paint, plain } from "./paint.ts";
+import { bold, dim, isColor, type Paint, plain } from "./paint.ts";
 import { type HeatMap, renderBar, renderHeatMaps, renderScale } from "./terminal.ts";
 
 /** What is shown, and how. */
@@ -116,14 +116,16 @@ export async function renderText(
       heads.find(({ ref }) => ref.layer === telling?.layer && ref.head === telling.head) ?? heads[0];
     lines.push(...(await largeLines(page, one)));
   }
-  lines.push(...scaleLines(page), "");
+  // Without color, cells that hold their numbers are not shaded.
+  const numbers = shown.length === 0 && !isColor(paint) && lines.some((line) => / \d+% /.test(line));
+  lines.push(...(numbers ? [] : [...scaleLines(page), ""]));
   const found = await linksOf(page);
   if (all)
     lines.push(...rowLinkLines(page, found, links), "", ...measureLines(page, options.bits === true), "");
   else {
     lines.push(...linkLines(page, found), "");
     if (!single) lines.push(...standOutLines(page), "");
-    else lines.push(...measureLines(page, options.bits === true), "");
+    else if (!isCell) lines.push(...measureLines(page, options.bits === true), "");
   }
   if (telling) lines.push(...wrap(say(explainLink(store, telling)), columns), "");
   if (!all && refs.length > 1)
@@ -196,10 +198,11 @@ function labelOf(token: string, pieces: Pieces): string {
   return pieceLabel(text) || visible(token, pieces);
 }
 
-/** A heading and, dimmed, what it means; cut to the columns there are. */
-function heading(name: string, note: string, { columns, paint }: Page): string {
-  const space = columns - widthOf(name) - 2;
-  return `${bold(plain(name, paint), paint)}  ${dim(truncate(plain(note, paint), Math.max(0, space), plain("…", paint)), paint)}`;
+/** A heading and, dimmed, what it means: beside it, or below it where the line is too short for both. */
+function heading(name: string, note: string, { columns, paint }: Page): string[] {
+  const [head, said] = [plain(name, paint), plain(note, paint)];
+  if (widthOf(head) + 2 + widthOf(said) <= columns) return [`${bold(head, paint)}  ${dim(said, paint)}`];
+  return [bold(head, paint), ...wrap(said, columns - 2).map((line) => `  ${dim(line, paint)}`)];
 }
 
 /** How many tokens there are, how their pieces are marked, and the tokens. */
@@ -212,6 +215,9 @@ function tokenLines({ block, columns, paint, words }: Page, all: boolean): strin
       : pieces === "sentencepiece"
         ? "; ▁ marks the space before a word"
         : "";
+  const special = block.special.query.flatMap((marked, at) => (marked ? [labelOf(tokens[at], pieces)] : []));
+  const added =
+    special.length === 0 ? "" : `; ${[...new Set(special)].slice(0, 3).join(", ")}: added by the model`;
   const count = `${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`;
   const joint = words ? `, joined to ${words.query.length} words` : "";
   const layers = `${block.layers.length} ${block.layers.length === 1 ? "layer" : "layers"} × ${block.heads} ${block.heads === 1 ? "head" : "heads"}`;
@@ -221,7 +227,7 @@ function tokenLines({ block, columns, paint, words }: Page, all: boolean): strin
     return mark + labelOf(token, pieces).replace(/^▁/u, "");
   });
   if (shown.length < tokens.length) text.push(`… ${tokens.length - shown.length} more`);
-  const note = wrap(plain(`${count}${joint} · ${layers}${marks}`, paint), columns);
+  const note = wrap(plain(`${count}${joint} · ${layers}${marks}${added}`, paint), columns);
   return [
     ...note.map((line) => dim(line, paint)),
     ...wrap(plain(text.join(" "), paint), columns - 2).map((line) => `  ${line}`),
@@ -244,7 +250,7 @@ async function mapOf({ store, block, words }: Page, { ref }: Drawn, title: strin
   return { title, queries, keys, weights: out };
 }
 
-const ROWS = "rows: the token that attends · columns: what it attends to";
+const ROWS = "each row: what that token attends to, column by column";
 
 /** One head large, with its caption. */
 async function largeLines(page: Page, one: Drawn): Promise<string[]> {
@@ -253,7 +259,7 @@ async function largeLines(page: Page, one: Drawn): Promise<string[]> {
   const title = `layer ${layer}, head ${head}`;
   const map = await mapOf(page, one, "");
   return [
-    heading(title, ROWS, page),
+    ...heading(title, ROWS, page),
     ...wrap(plain(describeHead(block, one.measures), paint), columns),
     ...renderHeatMaps([map], { queryLabels: labels.query, keyLabels: labels.key, columns, paint }).filter(
       (line) => line.trim() !== "",
@@ -271,7 +277,7 @@ async function mapLines(page: Page, heads: readonly Drawn[]): Promise<string[]> 
       heads.filter(({ ref }) => ref.layer === layer).map((one) => mapOf(page, one, `head ${one.ref.head}`)),
     );
     lines.push(
-      heading(`layer ${layer}`, ROWS, page),
+      ...heading(`layer ${layer}`, ROWS, page),
       ...renderHeatMaps(maps, { queryLabels: labels.query, keyLabels: labels.key, columns, paint }),
       "",
     );
@@ -351,10 +357,12 @@ function linkLines(page: Page, links: readonly (readonly Link[])[]): string[] {
   const label = (link: Link) =>
     `${short(names.query[link.query], paint)} ${arrow} ${short(names.key[link.key], paint)}`;
   const width = Math.max(1, ...shown.map((link) => widthOf(label(link))));
+  const single = page.heads.length === 1;
+  const which = single ? ", in this head" : "; L1 H2: found in layer 1, head 2";
   return [
-    heading("strongest links", "between tokens that are not neighbors, and the head that makes each", page),
-    ...shown.map(
-      (link) => `${pad(label(link), width)}  ${strength(link.weight, paint)}  ${dim(headName(link), paint)}`,
+    ...heading("strongest links", `between tokens that are not neighbors${which}`, page),
+    ...shown.map((link) =>
+      `${pad(label(link), width)}  ${strength(link.weight, paint)}  ${single ? "" : dim(headName(link), paint)}`.trimEnd(),
     ),
   ];
 }
@@ -374,7 +382,7 @@ function rowLinkLines(page: Page, links: readonly (readonly Link[])[], top: numb
   const fit = Math.max(1, Math.min(top, Math.floor((columns - width - 3) / each)));
   const arrow = plain("→", paint);
   return [
-    heading("strongest links", "what each token attends to most, and in which layer and head", page),
+    ...heading("strongest links", "what each token attends to most; L1 H2: in layer 1, head 2", page),
     ...links.map((row, query) =>
       `${name(names.query[query])} ${arrow} ${row.slice(0, fit).map(show).join("   ")}`.trimEnd(),
     ),
@@ -398,10 +406,10 @@ function standOutLines(page: Page): string[] {
     if (score > (best.get(id)?.score ?? 0)) best.set(id, { ...one, score });
   }
   const shown = [...best.values()].sort((a, b) => b.score - a.score).slice(0, HEADS);
-  if (shown.length === 0) return [heading("heads", "none of them has one clear habit", page)];
+  if (shown.length === 0) return [...heading("heads", "none of them has one clear habit", page)];
   const width = Math.max(...shown.map(({ ref }) => headName(ref).length));
   return [
-    heading("heads that stand out", "even: the share that equal attention would give", page),
+    ...heading("heads that stand out", "even: the share that equal attention would give", page),
     ...shown.flatMap(({ ref, measures }) =>
       wrap(plain(describeHead(block, measures), paint), Math.max(20, columns - width - 2)).map(
         (line, n) => `${pad(n === 0 ? headName(ref) : "", width)}  ${line}`,
@@ -422,11 +430,11 @@ function measureLines(page: Page, bits: boolean): string[] {
   const table: { name: string; width: number; cell: (head: Drawn) => string }[] = [
     { name: "", width: first, cell: ({ ref }) => headName(ref).padEnd(first) },
     {
-      name: bits ? "bits" : "nats",
-      width: 6,
+      name: "entropy",
+      width: 9,
       cell: ({ measures }) => number(measures.entropy / (bits ? Math.LN2 : 1), 2),
     },
-    { name: "keys", width: 7, cell: ({ measures }) => number(measures.effectiveKeys, 1) },
+    { name: "spread", width: 8, cell: ({ measures }) => number(measures.effectiveKeys, 1) },
     { name: "", width: 13, cell: (one) => `  ${renderBar(relative(one), 11, paint)}` },
     { name: "self", width: 7, cell: ({ measures }) => share(measures.diagonal) },
     { name: "previous", width: 10, cell: ({ measures }) => share(measures.previous) },
@@ -440,11 +448,11 @@ function measureLines(page: Page, bits: boolean): string[] {
   // A painted bar has escapes and fills its column: it is not padded.
   const line = (text: (column: (typeof table)[number]) => string) =>
     shown.map((column) => text(column).padStart(column.width)).join("");
-  const unit = bits ? "bits" : "nats";
+  const [unit, power] = bits ? ["bits", "2"] : ["nats", "e"];
   return [
-    heading(
+    ...heading(
       "heads",
-      `entropy of a row in ${unit}, e to it as a number of keys, shares: means over the rows`,
+      `means over the rows. spread: a row's attention covers as much as if it were equal over so many tokens (${power} to the power of its entropy, which is in ${unit}); self to special: shares of attention; distance: in tokens`,
       page,
     ),
     dim(
@@ -481,7 +489,7 @@ async function wordLines(page: Page, word: string): Promise<string[]> {
   for (const span of asQuery) {
     const answers = (await askHeads(store, { block: index, query: span })).slice(0, 2 * LINKS);
     lines.push(
-      heading(
+      ...heading(
         `where “${plain(oneLine(word), paint)}” looks`,
         "the strongest key of each head, special tokens left out",
         page,
@@ -496,7 +504,7 @@ async function wordLines(page: Page, word: string): Promise<string[]> {
   for (const span of asKey) {
     const answers = (await askHeads(store, { block: index, key: span })).slice(0, LINKS);
     lines.push(
-      heading(
+      ...heading(
         `who looks at “${plain(oneLine(word), paint)}”`,
         "the mean share that all tokens give to it",
         page,

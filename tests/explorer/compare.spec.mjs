@@ -1,0 +1,240 @@
+// @ts-check
+/** Compare: which head it opens with, texts and models side by side, the linked cursor, the address, and every cell's color. */
+import { expect } from "@playwright/test";
+import { colorTable, signedCodeOf, storeFrom } from "heed/view";
+import { test } from "./fixtures.ts";
+import { made } from "./heads.mjs";
+import { settled } from "./site.mjs";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+const SENTENCES = [
+  "the cat sat on the mat",
+  "time flies like an arrow",
+  "they walked along the river bank",
+  "fruit flies like a banana",
+  "they walked to the savings bank",
+];
+
+/** Two files of one text by two models that write tokens in their own way. */
+const MODELS = [
+  {
+    name: "small.safetensors",
+    heads: {
+      layers: 3,
+      heads: 4,
+      seed: 5,
+      tokens: ["[CLS]", "Time", "flies", "like", "an", "arr", "##ow", "[SEP]"],
+    },
+  },
+  {
+    name: "other.safetensors",
+    heads: {
+      layers: 2,
+      heads: 2,
+      seed: 9,
+      tokens: ["<s>", "time", "Ġflies", "Ġlike", "Ġan", "Ġarrow", "</s>"],
+    },
+  },
+  {
+    name: "weights.json",
+    heads: {
+      layers: 1,
+      heads: 2,
+      seed: 11,
+      given: true,
+      tokens: ["<s>", "time", "Ġflies", "Ġlike", "Ġan", "Ġarrow", "</s>"],
+    },
+  },
+];
+
+/** The tokens that both models have, by their places. @type {readonly (readonly [number, number])[]} */
+const PAIRS = [
+  [0, 0],
+  [1, 1],
+  [2, 2],
+  [3, 3],
+  [4, 4],
+  [6, 5],
+  [7, 6],
+];
+
+/** @param {Page} page @param {readonly { name: string, heads: object }[]} sources @param {object} state */
+async function open(page, sources, state) {
+  await page.evaluate(
+    async ([list, patch]) => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+      view.sources = list.map((/** @type {any} */ { name, heads }) => ({ name, data: made(heads) }));
+      await loaded;
+      view.state = patch;
+      await view.updateComplete;
+    },
+    /** @type {any} */ ([sources, state]),
+  );
+  await paired(page);
+}
+
+/** Waits until both heads and their difference are drawn. @param {Page} page */
+async function paired(page) {
+  await page.waitForFunction(
+    () =>
+      /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".comparison .matrix:not(.waiting)")
+        .length === 3,
+  );
+  await settled(page);
+}
+
+/** What the choosers of B (or A) say. @param {Page} page @param {0 | 1} which @returns {Promise<string[]>} */
+const chosen = (page, which) =>
+  page.evaluate(
+    (n) =>
+      [
+        .../** @type {any} */ (globalThis).view.shadowRoot
+          .querySelectorAll(".chooser")
+          [n].querySelectorAll("select"),
+      ].map((select) => select.value),
+    which,
+  );
+
+test("it opens with the same head of the text most like the one shown, else with the next head", async ({
+  visit,
+}) => {
+  await visit({}, async (page) => {
+    const sources = SENTENCES.map((name, n) => ({
+      name,
+      heads: { seed: n, heads: 3, tokens: ["[CLS]", ...name.split(" "), "[SEP]"] },
+    }));
+    await open(page, sources, { view: "compare", layer: 1, head: 2 });
+    // No other sentence has its words: the next head of the same text.
+    expect(await chosen(page, 1)).toEqual(["0", "1", "0"]);
+    for (const [text, partner] of [
+      [1, 3],
+      [3, 1],
+      [2, 4],
+      [4, 2],
+    ]) {
+      await page.evaluate((n) => {
+        /** @type {any} */ (globalThis).view.state = { text: n };
+      }, text);
+      await expect.poll(() => chosen(page, 1)).toEqual([String(partner), "1", "2"]);
+      await page.waitForFunction((n) => new RegExp(`[?&]n=${n}(&|$)`).test(location.hash), text);
+    }
+    // The same address shows the same two texts again.
+    const { hash } = new URL(page.url());
+    expect(hash).toMatch(/^#v1\/compare\?n=4&/);
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { text: 0, layer: 0, view: "head" };
+    });
+    await page.evaluate((to) => {
+      location.hash = to;
+    }, hash);
+    await expect.poll(() => chosen(page, 0)).toEqual(["4", "1", "2"]);
+    await expect.poll(() => chosen(page, 1)).toEqual(["2", "1", "2"]);
+  });
+});
+
+test("two models: their own layers and heads, tokens aligned as words, one cursor, and the address", async ({
+  visit,
+}) => {
+  await visit({}, async (page) => {
+    await open(page, MODELS, { view: "compare", layer: 2, head: 3, query: 5, key: 2 });
+    // The second model has no layer 2 and no head 3: its last ones are shown, and the choosers say so.
+    await expect.poll(() => chosen(page, 1)).toEqual(["1", "1", "1"]);
+    const labels = await page.evaluate(() => {
+      const [, , third] = /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
+        ".comparison .matrix",
+      );
+      return [...third.querySelectorAll(".labels span")].map((one) => one.textContent);
+    });
+    for (const pair of ["[CLS]|<s>", "Time|time", "flies", "[SEP]|</s>"])
+      expect(labels.join(" ")).toContain(pair);
+    for (const other of [null, { text: 1, layer: 0, head: 0 }]) {
+      await page.evaluate((to) => {
+        /** @type {any} */ (globalThis).view.state = { other: to };
+      }, other);
+      await settled(page);
+      await page.waitForTimeout(600);
+      await difference(page, other ?? { layer: 1, head: 1 });
+    }
+    await page.waitForFunction(() => /[?&]c=1\.0\.0(&|$)/.test(location.hash));
+
+    // A file of weights has no scores: weights are compared, in both.
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { stage: "scores" };
+    });
+    await settled(page);
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { other: { text: 2, layer: 0, head: 1 } };
+    });
+    await expect
+      .poll(() => page.evaluate(() => /** @type {any} */ (globalThis).view.state.stage))
+      .toBe("weights");
+    await settled(page);
+    await page.waitForTimeout(600);
+    await difference(page, { layer: 0, head: 1 }, 2);
+  });
+});
+
+/**
+ * Every cell of the third picture has the color of A less B over the tokens that both have, and the cursor of A marks the same
+ * tokens in B.
+ * @param {Page} page @param {{ layer: number, head: number }} other @param {number} [text]
+ */
+async function difference(page, { layer, head }, text = 1) {
+  const [a, b] = [storeFrom(made(MODELS[0].heads)), storeFrom(made(MODELS[text].heads))];
+  const [one, two] = [
+    { block: 0, layer: 2, head: 3 },
+    { block: 0, layer, head },
+  ];
+  await Promise.all([a.load(one), b.load(two)]);
+  const value = (/** @type {number} */ i, /** @type {number} */ j) =>
+    a.row(one, PAIRS[i][0], "weights")[PAIRS[j][0]] - b.row(two, PAIRS[i][1], "weights")[PAIRS[j][1]];
+  const n = PAIRS.length;
+  const values = Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => value(i, j)));
+  const most = Math.max(...values.flat().map(Math.abs));
+  const table = colorTable("signed");
+  const want = values.map((row) => row.map((x) => table[signedCodeOf(x, most)].join()));
+  await expect.poll(() => drawn(page, n), { timeout: 15_000 }).toEqual(want);
+  // The cursor is on ‹flies› in A: place 2 of both texts.
+  for (const [i, [first, second]] of PAIRS.entries()) {
+    await page.evaluate((query) => {
+      /** @type {any} */ (globalThis).view.setCursor({ query, key: 2 });
+    }, first);
+    await settled(page);
+    const said = await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".compared data")].map((data) =>
+        Number(data.value),
+      ),
+    );
+    const numbers = [a.row(one, first, "weights")[2], b.row(two, second, "weights")[2], values[i][2]];
+    expect(said).toHaveLength(3);
+    for (const [n, number] of numbers.entries()) expect(said[n]).toBeCloseTo(number, 12);
+    const cells = await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".comparison .matrix")].map(
+        (matrix) =>
+          matrix.querySelector("[role=gridcell][tabindex='0']").parentElement.getAttribute("aria-rowindex"),
+      ),
+    );
+    expect(cells.map(Number)).toEqual([first + 2, second + 2, i + 2]);
+  }
+}
+
+/** The colors in the middle of the cells of the third picture. @param {Page} page @param {number} n @returns {Promise<string[][]>} */
+const drawn = (page, n) =>
+  page.evaluate((count) => {
+    const [, , third] = /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
+      ".comparison .matrix",
+    );
+    const canvas = third.querySelector("canvas.cells");
+    const [area, box] = [third.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const ratio = canvas.width / box.width;
+    return Array.from({ length: count }, (_, i) =>
+      Array.from({ length: count }, (_, j) => {
+        const x = Math.floor((area.left - box.left + ((j + 0.5) * area.width) / count) * ratio);
+        const y = Math.floor((area.top - box.top + ((i + 0.5) * area.height) / count) * ratio);
+        return [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)].join();
+      }),
+    );
+  }, n);
