@@ -3,7 +3,7 @@
  *
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk + mask)·V        (Vaswani et al. 2017, equation 1)
  *
- * Options are resolved in backend/problem.ts, and dispatch.ts chooses the backend.
+ * Options are resolved in backend/problem.ts, and dispatch/ chooses the backend.
  */
 
 import type { LseReader, Selection } from "./backend/contract.ts";
@@ -15,13 +15,8 @@ import { activeRecording, recordAttention, recordWithoutDerivative } from "./cor
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, viewOf } from "./core/tensor.ts";
-import {
-  forwardBackend,
-  type PrintablePlan,
-  planOfAttention,
-  sameDevice,
-  weightsBackend,
-} from "./dispatch.ts";
+import { forwardBackend, weightsBackend } from "./dispatch/forward.ts";
+import { sameDevice } from "./dispatch/rule.ts";
 
 /** What attention gives back. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -82,7 +77,7 @@ export function scaledDotProductAttention(
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
-  const state = forwardBackend(problem).forward(problem) as AttentionResult;
+  const state = forwardBackend({ kind: "forward", problem }).forward(problem) as AttentionResult;
   const result = problem.weights
     ? { ...state, weights: weightsOf(problem, state.lse, problem.weights) }
     : state;
@@ -175,36 +170,6 @@ function resolveWidened(
   }
 }
 
-/** Options of `explain`: those of the call, and which pass is planned. */
-export interface ExplainOptions extends AttentionOptions {
-  /** The forward call, or the backward pass of the same call. Default `"forward"`. */
-  pass?: "forward" | "backward";
-}
-
-/**
- * How a call would run, as a printable plan: kernel, tiles skipped, full and partial, tasks, share of each thread, operations,
- * memory, and the bytes of the weights that are not stored. Nothing is computed.
- *
- *   console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
- *
- * @example
- * console.log(String(explain(q, k, v, { isCausal: true }))); // kernel, tiles, threads, memory
- */
-export function explain(
-  query: TensorLike,
-  key: TensorLike,
-  value: TensorLike,
-  options: ExplainOptions = {},
-): PrintablePlan {
-  checkNames("explain", options, ["pass"]);
-  const { pass = "forward", ...call } = options;
-  if (pass !== "forward" && pass !== "backward")
-    throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {
-      got: pass,
-    });
-  return planOfAttention({ kind: pass, problem: resolve("explain", query, key, value, call) });
-}
-
 /**
  * With the options of the forward call each row sums to 1 (with sinks: to 1 less the share of the sink); a row that sees
  * nothing sums to 0. Any other sum means that lse is of another call, and is refused.
@@ -270,7 +235,7 @@ function checkWeights(problem: Problem, { heads, rows }: Selection): void {
 }
 
 function weightsOf(problem: Problem, lse: Tensor, selection: Selection): Tensor<FloatDType> {
-  const backend = weightsBackend(problem);
+  const backend = weightsBackend({ kind: "weights", problem });
   sameDevice(problem.caller, [
     ["query", problem.shape.query.tensor.device],
     ["lse", lse.device],

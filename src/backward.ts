@@ -12,7 +12,8 @@ import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { activeRecording, recordWithoutDerivative } from "./core/record.ts";
 import type { FloatDTypeOf, Tensor, TensorLike } from "./core/tensor.ts";
-import { backwardBackend, sameDevice } from "./dispatch.ts";
+import { backwardBackend } from "./dispatch/backward.ts";
+import { sameDevice } from "./dispatch/rule.ts";
 
 export type { Extra } from "./backend/contract.ts";
 
@@ -83,7 +84,7 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
     output: checkOutputLike(what, "output", state.output, problem),
     lse: checkLse(what, state.lse, problem),
   };
-  const backend = backwardBackend(problem);
+  const backend = backwardBackend({ kind: "backward", problem });
   const { query: q, key: k, value: v } = problem.shape;
   sameDevice(what, [
     ["query", q.tensor.device],

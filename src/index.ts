@@ -7,7 +7,6 @@ export {
   type AttentionResult,
   type AttentionResultWithWeights,
   attentionWeights,
-  explain,
   type LseDType,
   scaledDotProductAttention,
   type WeightsOptions,
@@ -49,6 +48,8 @@ export { Generator, type Seed, withSeed } from "./core/generator.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { mergeStates, type State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
-export { empty, type PrintablePlan, prepare } from "./dispatch.ts";
+export { empty, prepare } from "./dispatch/engine.ts";
+export type { PrintablePlan } from "./dispatch/plans.ts";
+export { explain, explainMatmul } from "./explain.ts";
 export * from "./masks/index.ts";
-export { explainMatmul, type MatmulOptions } from "./matmul.ts";
+export type { MatmulOptions } from "./matmul.ts";

@@ -6,7 +6,7 @@ import { tensor, zeros } from "./core/construct.ts";
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from "./core/dtype.ts";
 import { DTypeError, OptionError, ShapeError } from "./core/errors.ts";
 import { sizeOf, Tensor } from "./core/tensor.ts";
-import { empty, prepare } from "./dispatch.ts";
+import { empty, prepare } from "./dispatch/engine.ts";
 import { type MatmulOptions, matmul } from "./matmul.ts";
 
 afterAll(restore);

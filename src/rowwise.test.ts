@@ -14,7 +14,7 @@ import {
   rowwise,
 } from "../tests/support/rowwise.ts";
 import { configure } from "./backend/settings.ts";
-import { empty, prepare } from "./dispatch.ts";
+import { empty, prepare } from "./dispatch/engine.ts";
 import { normalCdf, normalDensity } from "./reference/erf.ts";
 
 afterAll(restore);

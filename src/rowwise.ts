@@ -1,6 +1,6 @@
-/** Row-wise operations, the one call: dispatch.ts chooses the backend, which fills the storage named in the operation. */
+/** Row-wise operations, the one call: dispatch/ chooses the backend, which fills the storage named in the operation. */
 import type { RowwiseOperation } from "./backend/rowwise.ts";
-import { rowwiseBackend } from "./dispatch.ts";
+import { rowwiseBackend } from "./dispatch/rowwise.ts";
 
 export type { AdamWScalars, MapName, RowwiseOperation } from "./backend/rowwise.ts";
 
@@ -9,5 +9,5 @@ export type { AdamWScalars, MapName, RowwiseOperation } from "./backend/rowwise.
  * same bits for any number of threads; with `simd: "strict"` also on every JavaScript engine.
  */
 export function rowwise(operation: RowwiseOperation): void {
-  rowwiseBackend(operation).rowwise(operation);
+  rowwiseBackend({ kind: "rowwise", operation }).rowwise(operation);
 }

@@ -6,7 +6,7 @@
 import { isScoped, keepTensor, withArena } from "./core/arena.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { Tensor } from "./core/tensor.ts";
-import { stepArena } from "./dispatch.ts";
+import { stepArena } from "./dispatch/engine.ts";
 
 /**
  * Runs `work` and returns what it returns. Every tensor made inside is disposed when it ends, except for those that are

@@ -13,6 +13,20 @@ import { at } from "./setup.mjs";
 /** morphdom is the one package in the bundle; its license asks to be kept with it. */
 const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n";
 
+/** The engine with the forward pass, which every page computes with, is one file: that packs better than several. */
+const GROUPS = [
+  {
+    name: "attention",
+    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows|problem-forward)|core[\\/](?:array|arena|tensor|shape|nested|format|dtype|record|random|device|construct|generator|option-names)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js))|backend[\\/](?!packed)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena)[a-z-]+|kernels[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights)))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    includeDependenciesRecursively: false,
+  },
+  {
+    name: "operations",
+    test: /[\\/]src[\\/](?:matmul|rowwise|dispatch[\\/](?:matmul|rowwise)|reference[\\/](?:matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device-tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
+    includeDependenciesRecursively: false,
+  },
+];
+
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and a part for each page. */
 async function scripts() {
   const bundle = await rolldown({
@@ -23,12 +37,15 @@ async function scripts() {
     },
     platform: "browser",
     logLevel: "warn",
+    // Parts of a group may be exported by the chunk that has them.
+    preserveEntrySignatures: "allow-extension",
     transform: { target: "es2022" },
   });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,
     comments: { legal: false },
+    codeSplitting: { groups: GROUPS },
     // A page's two parts are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
     chunkFileNames: ({ facadeModuleId }) => {
       const [, folder, part] =

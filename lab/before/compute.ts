@@ -4,9 +4,9 @@
  */
 import { tensor } from "../../src/index.ts";
 import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
-import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape } from "../../src/train/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
+import type { Training } from "./train.ts";
 
 /** What a reader changes. */
 export type Before = {
@@ -45,7 +45,6 @@ export interface BeforeNumbers {
 
 const LETTERS = "abcdefgh";
 const LENGTH = 6;
-const BATCH = 32;
 const EVERY = 8;
 
 /** One model in training, with snapshots to go back to. */
@@ -58,9 +57,8 @@ class Lesson {
     seed: 1,
   });
   readonly #parameters = this.model.parameters();
-  readonly #optimizer = new AdamW(this.#parameters, { lr: 1e-2, weightDecay: 0 });
-  readonly #random = new Generator(1);
   readonly losses: number[] = [];
+  #training: Training | undefined;
   /** Parameters at each snapshot. */
   readonly kept = new Map<number, readonly Float32Array[]>();
 
@@ -94,21 +92,10 @@ class Lesson {
     }
   }
 
-  /** One step of training on 32 random words. */
-  train(): void {
-    const words = Array.from({ length: BATCH }, () =>
-      Array.from({ length: LENGTH }, () => this.#random.below(LETTERS.length)),
-    );
-    const backwards = words.map((word) => word.toReversed());
-    const before = backwards.map((word) => [LETTERS.length, ...word.slice(0, -1)]);
-    const ids = (rows: readonly number[][]) => tensor(Int32Array.from(rows.flat()), [rows.length, LENGTH]);
-    const tape = new Tape();
-    const loss = tape.run(() =>
-      crossEntropy(this.model.forward(ids(words), ids(before)).logits, ids(backwards)),
-    );
-    const gradients = tape.gradients(loss, this.#parameters.values());
-    this.#optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
-    this.losses.push(loss.at());
+  /** One step of training. What trains is loaded before the first. */
+  async train(): Promise<void> {
+    this.#training ??= new (await import("./train.ts")).Training(this.model, LETTERS.length, LENGTH);
+    this.losses.push(this.#training.step());
     if (this.losses.length % EVERY === 0) this.keep();
   }
 
@@ -165,7 +152,7 @@ export async function compute(
     };
   };
   while (now.losses.length < steps) {
-    now.train();
+    await now.train();
     if (tell !== undefined && now.losses.length % EVERY === 0) {
       tell(numbers(), now.losses.length / steps);
       // Lets a newer request in.

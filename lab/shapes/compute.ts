@@ -2,9 +2,8 @@
  * Shapes: one call of attention with the sizes that the reader pulled, and a multi-head layer on one sentence. Every shape, count
  * and message on the page is what heed gives for tensors of these sizes; the numbers inside the tensors are zeros.
  */
-import { HeedError } from "../../src/core/errors.ts";
-import { explain, explainMatmul, scaledDotProductAttention, type TensorLike } from "../../src/index.ts";
-import { MultiHeadAttention } from "../../src/nn/index.ts";
+import { explain, scaledDotProductAttention, type TensorLike } from "../../src/index.ts";
+import { messageOf, zerosOf } from "./zeros.ts";
 
 /** What a reader changes. */
 export type Shapes = {
@@ -43,6 +42,7 @@ export interface ShapesNumbers {
   /** Multiplications and additions, and bytes of all weights. */
   readonly operations: number;
   readonly bytes: number;
+  /** Empty where the call is shown. */
   readonly layer: LayerNumbers;
 }
 
@@ -56,14 +56,6 @@ export interface LayerNumbers {
   readonly error: string;
 }
 
-/** A tensor of zeros that takes no memory: one number, read everywhere. */
-const nothing = (shape: readonly number[]): TensorLike => ({
-  data: new Float32Array(1),
-  shape,
-  strides: shape.map(() => 0),
-  dtype: "float32",
-});
-
 /** The shapes that the call is given. One head has no axis of its own. */
 export function shapesOf({ b, h, n, m, dk, dv, wrong, kd }: Shapes) {
   const of = (words: number, width: number) =>
@@ -74,15 +66,9 @@ export function shapesOf({ b, h, n, m, dk, dv, wrong, kd }: Shapes) {
   return { query, key, value };
 }
 
-/** The message of an error of heed's; anything else is a defect of this page and goes on. */
-function messageOf(error: unknown): string {
-  if (error instanceof HeedError) return error.message;
-  throw error;
-}
-
 function call(state: Shapes): Omit<ShapesNumbers, "layer"> {
   const { query, key, value } = shapesOf(state);
-  const tensors = [query, key, value].map(nothing) as [TensorLike, TensorLike, TensorLike];
+  const tensors = [query, key, value].map(zerosOf) as [TensorLike, TensorLike, TensorLike];
   try {
     const { output, weights } = scaledDotProductAttention(...tensors, { returnWeights: true });
     const { operations, weightsBytes } = explain(...tensors);
@@ -101,27 +87,11 @@ function call(state: Shapes): Omit<ShapesNumbers, "layer"> {
   }
 }
 
-function layer({ n, d, h }: Shapes): LayerNumbers {
-  try {
-    const module = new MultiHeadAttention(d, h, { bias: false, seed: 1 });
-    const x = nothing([n, d]);
-    const { query, key, value, output } = module.forward(x);
-    const parameters = [...module.parameters().values()].reduce((sum, one) => sum + one.size, 0);
-    // Four projections: to queries, keys and values, and of the heads' outputs.
-    const projection = explainMatmul(x, nothing([d, d])).operations;
-    return {
-      query: query.shape,
-      output: output.shape,
-      parameters,
-      operations: 4 * projection + explain(query, key, value).operations,
-      error: "",
-    };
-  } catch (error) {
-    return { query: [], output: [], parameters: 0, operations: 0, error: messageOf(error) };
-  }
-}
+const NO_LAYER: LayerNumbers = { query: [], output: [], parameters: 0, operations: 0, error: "" };
 
 /** The numbers of a state. */
-export function compute(state: Shapes): ShapesNumbers {
-  return { ...call(state), layer: layer(state) };
+export async function compute(state: Shapes): Promise<ShapesNumbers> {
+  // The layers of heed/nn are loaded when a layer is shown.
+  const layer = state.view === "layer" ? (await import("./layer.ts")).layerOf(state) : NO_LAYER;
+  return { ...call(state), layer };
 }

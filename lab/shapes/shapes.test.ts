@@ -5,38 +5,42 @@ import { initial, page } from "./page.ts";
 
 const numbers = (change: Partial<Shapes>) => compute(page.check({ ...initial, ...change }));
 
-test("weights are queries × keys, the output has the rows of Q and the columns of V", () => {
+test("weights are queries × keys, the output has the rows of Q and the columns of V", async () => {
   const size = fc.integer({ min: 1, max: 24 });
-  fc.assert(
-    fc.property(fc.tuple(size, size, size, size), fc.integer({ min: 1, max: 3 }), ([n, m, dk, dv], h) => {
-      const got = numbers({ b: 2, h, n, m, dk, dv, self: false });
-      const lead = h === 1 ? [2] : [2, h];
-      expect(got.weights).toEqual([...lead, n, m]);
-      expect(got.output).toEqual([...lead, n, dv]);
-      expect(got.operations).toBe(2 * 2 * h * n * m * (dk + dv));
-      expect(got.bytes).toBe(4 * 2 * h * n * m);
-    }),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(size, size, size, size),
+      fc.integer({ min: 1, max: 3 }),
+      async ([n, m, dk, dv], h) => {
+        const got = await numbers({ b: 2, h, n, m, dk, dv, self: false });
+        const lead = h === 1 ? [2] : [2, h];
+        expect(got.weights).toEqual([...lead, n, m]);
+        expect(got.output).toEqual([...lead, n, dv]);
+        expect(got.operations).toBe(2 * 2 * h * n * m * (dk + dv));
+        expect(got.bytes).toBe(4 * 2 * h * n * m);
+      },
+    ),
     { numRuns: 30 },
   );
 });
 
-test("keys of another length and a V turned over are refused with the library's own message", () => {
-  expect(numbers({ wrong: "key", kd: 48 }).error).toMatch(/same head size dk, got 64 and 48/);
-  expect(numbers({ wrong: "value" }).error).toMatch(/same length Nk, got 10 and 64/);
-  expect(numbers({ wrong: "value", dv: 10 })).toMatchObject({ error: "", output: [32, 10, 10] });
+test("keys of another length and a V turned over are refused with the library's own message", async () => {
+  expect((await numbers({ wrong: "key", kd: 48 })).error).toMatch(/same head size dk, got 64 and 48/);
+  expect((await numbers({ wrong: "value" })).error).toMatch(/same length Nk, got 10 and 64/);
+  expect(await numbers({ wrong: "value", dv: 10 })).toMatchObject({ error: "", output: [32, 10, 10] });
 });
 
-test("with swapped axes nothing is refused, and heads look at heads", () => {
-  expect(numbers({ wrong: "axes", h: 8 })).toMatchObject({
+test("with swapped axes nothing is refused, and heads look at heads", async () => {
+  expect(await numbers({ wrong: "axes", h: 8 })).toMatchObject({
     error: "",
     weights: [32, 10, 8, 8],
     output: [32, 10, 8, 64],
   });
 });
 
-test("a layer has the same parameters with any number of heads, and refuses a number that does not divide", () => {
+test("a layer has the same parameters with any number of heads, and refuses a number that does not divide", async () => {
   for (const h of [1, 2, 4, 8, 16]) {
-    const { layer } = numbers({ view: "layer", h });
+    const { layer } = await numbers({ view: "layer", h });
     expect(layer).toMatchObject({
       parameters: 4 * 64 * 64,
       query: [h, 10, 64 / h],
@@ -45,5 +49,5 @@ test("a layer has the same parameters with any number of heads, and refuses a nu
     });
     expect(layer.operations).toBe(4 * 2 * 10 * 64 * 64 + 4 * 10 * 10 * 64);
   }
-  expect(numbers({ view: "layer", h: 7 }).layer.error).toMatch(/numHeads must divide embedDim/);
+  expect((await numbers({ view: "layer", h: 7 })).layer.error).toMatch(/numHeads must divide embedDim/);
 });

@@ -2,19 +2,11 @@
  * Variants: the same head by the whole matrix, by Flash's tiles, through Longformer's window and by Performer's random features.
  * Errors are against heed's result in float64, relative to its size; times are measured here on request.
  */
-import {
-  explain,
-  longformer,
-  mergeStates,
-  randn,
-  scaledDotProductAttention,
-  type Tensor,
-  tensor,
-} from "../../src/index.ts";
+import { longformer, scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
-import { matmul, scale, softmax } from "../../src/nn/index.ts";
-import { online } from "../../src/reference/index.ts";
-import { Draws, featuresOf, type HeadData, headOf, KINDS, type Kind } from "./data.ts";
+import { budgetOf, Draws, featuresOf, type HeadData, headOf, KINDS, type Kind } from "./data.ts";
+import { showsTiles } from "./shown.ts";
+import { wholeMatrix } from "./whole.ts";
 
 /** What a reader changes. */
 export type Variants = {
@@ -90,8 +82,9 @@ export interface VariantsNumbers {
   readonly rows: readonly Row[];
   /** Largest difference between Flash and the whole matrix in float32, in units in the last place of the row's largest number. */
   readonly ulps: number;
+  /** Empty where they are not shown. */
   readonly costs: readonly Cost[];
-  /** The query of the tiles, and its eight tiles. */
+  /** The query of the tiles, and its eight tiles; empty where neither picture nor listing shows them. */
   readonly query: number;
   readonly tiles: readonly Tile[];
   /** What the listing of the tiles prints: log-sum-exp and output so far. */
@@ -100,19 +93,9 @@ export interface VariantsNumbers {
 
 /** Sixteenths of a map. */
 export const BANDS = 16;
-/** Tiles of a row. */
-export const TILES = 8;
-
-/** Keys on each side of a row in the window, and random features, of n rows. */
-export const budgetOf = (n: number, budget: number) => ({
-  window: n / [32, 8, 4][budget],
-  features: [n / 8, n / 2, 2 * n][budget],
-});
-
 const size = (numbers: Float64Array): number => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
 const minus = (a: Float64Array, b: Float64Array) => a.map((x, i) => x - b[i]);
 const double = (t: Tensor) => tensor(t.toFloat64(), t.shape);
-const round = (x: number) => Math.round(x * 1000) / 1000;
 
 /** Weights [n, n] by sixteenths. */
 function mapOf(weights: Float64Array, n: number): number[][] {
@@ -123,12 +106,6 @@ function mapOf(weights: Float64Array, n: number): number[][] {
     for (let j = 0; j < n; j++) row[Math.floor(j / each)] += weights[i * n + j] / each;
   }
   return map;
-}
-
-/** The formula with all scores and weights in memory, as textbooks write it. */
-function wholeMatrix(query: Tensor, key: Tensor, value: Tensor): Tensor {
-  const scores = scale(matmul(query, key, { transposeB: true }), 1 / Math.sqrt(query.shape[1]));
-  return matmul(softmax(scores), value);
 }
 
 interface Measured {
@@ -203,86 +180,9 @@ async function measure(kind: Kind, spread: number, budget: number): Promise<Meas
   };
 }
 
-/** Flash on one query: its keys in eight tiles. */
-function tilesOf({ query, key, value }: HeadData, row: number): Tile[] {
-  const [n, d] = query.shape;
-  const each = n / TILES;
-  const [q, k, v] = [query, key, value].map((t) => t.toFloat64());
-  const one = q.slice(row * d, (row + 1) * d);
-  return Array.from(online(one, k, v, { Nq: 1, Nk: n, dk: d, dv: d }, { tileN: each }), (step) => {
-    const [from, to] = step.keys;
-    const own = scaledDotProductAttention(
-      tensor(one, [1, d]),
-      tensor(k.slice(from * d, to * d), [each, d]),
-      tensor(v.slice(from * d, to * d), [each, d]),
-    );
-    return {
-      scores: [...step.s],
-      maximum: step.m[0],
-      rescale: step.rescale[0],
-      sum: step.l[0],
-      output: step.o[0] / step.l[0],
-      own: { lse: round(own.lse.at(0)), output: round(own.output.at(0, 0)) },
-    };
-  });
-}
-
-/** Merges the tiles one after another, as the listing does. */
-function merge(tiles: readonly Tile[]): [number, number][] {
-  const state = ({ own }: Tile) => ({
-    output: tensor(Float64Array.of(own.output), [1, 1]),
-    lse: tensor(Float64Array.of(own.lse), [1]),
-  });
-  let all = state(tiles[0]);
-  return tiles.map((tile, j) => {
-    if (j > 0) all = mergeStates([all, state(tile)]) as typeof all;
-    return [all.lse.at(0), all.output.at(0, 0)];
-  });
-}
-
-let drawn: { n: number; all: readonly Tensor[] } | undefined;
-
-/** Random queries, keys and values for the race. */
-function normalsOf(n: number, d: number): readonly Tensor[] {
-  if (drawn?.n !== n) drawn = { n, all: [1, 2, 3].map((seed) => randn([n, d], { seed })) };
-  return drawn.all;
-}
-
-/** Costs at n rows of 64 numbers; times only where `race` asks for them. */
-function costsOf(n: number, budget: number, race: boolean): Cost[] {
-  const d = 64;
-  const { window, features: m } = budgetOf(n, budget);
-  const [query, key, value] = normalsOf(n, d);
-  const attnMask = longformer(window, [0]);
-  const features = race ? featuresOf(m, d) : undefined;
-  const plan = explain(query, key, value);
-  const masked = explain(query, key, value, { attnMask });
-  const tile = 4 * plan.rowTile * plan.keyTile;
-  const calls: [() => unknown, number, number][] = [
-    [() => wholeMatrix(query, key, value), plan.operations, 8 * n * n],
-    [() => scaledDotProductAttention(query, key, value), plan.operations, tile],
-    [() => scaledDotProductAttention(query, key, value, { attnMask }), masked.operations, tile],
-    [
-      () => performerAttention(query, key, value, { features }),
-      4 * n * m * d + 4 * n * m * (d + 1),
-      4 * (2 * n * m + m * (d + 1)),
-    ],
-  ];
-  return calls.map(([call, operations, bytes]) => {
-    let ms = Number.NaN;
-    if (race) {
-      call();
-      const start = performance.now();
-      call();
-      ms = performance.now() - start;
-    }
-    return { operations, bytes, ms };
-  });
-}
-
 /** The numbers of a state. */
 export async function compute(state: Variants): Promise<VariantsNumbers> {
-  const { data, seen, spread, budget, band, n: raced, race } = state;
+  const { data, seen, spread, budget, band, show, n: raced, race } = state;
   const { head, ways, ulps } = await measured(data as Kind, spread, budget);
   const [n, d] = head.query.shape;
   const rows: Row[] = [];
@@ -291,7 +191,8 @@ export async function compute(state: Variants): Promise<VariantsNumbers> {
     rows.push({ kind, errors: other.slice(1).map(({ error }) => error) });
   }
   const query = Math.floor((band + 0.5) * (n / BANDS));
-  const tiles = tilesOf(head, query);
+  // Loaded when they are shown.
+  const tiles = showsTiles(state) ? (await import("./tiles.ts")).tilesOf(head, query) : undefined;
   return {
     n,
     d,
@@ -299,9 +200,10 @@ export async function compute(state: Variants): Promise<VariantsNumbers> {
     ways,
     rows,
     ulps,
-    costs: costsOf(raced, budget, race > 0),
+    // What plans them is loaded when they are shown.
+    costs: show === "cost" ? (await import("./costs.ts")).costsOf(raced, budget, race > 0) : [],
     query,
-    tiles,
-    merged: merge(tiles),
+    tiles: tiles?.each ?? [],
+    merged: tiles?.merged ?? [],
   };
 }

@@ -86,3 +86,12 @@ function scaled(
 /** Random features of the Performer, [m, d]: plain normal numbers, so that the listings can draw the same. */
 export const featuresOf = (m: number, d: number, draws = new Draws()): Tensor =>
   tensor(draws.normals(m * d), [m, d]);
+
+/** Keys on each side of a row in the window, and random features, of n rows. */
+export const budgetOf = (n: number, budget: number) => ({
+  window: n / [32, 8, 4][budget],
+  features: [n / 8, n / 2, 2 * n][budget],
+});
+
+/** Tiles of a row. */
+export const TILES = 8;

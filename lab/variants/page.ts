@@ -4,6 +4,7 @@ import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
+import { showsTiles } from "./shown.ts";
 
 type Seen = View<Variants, VariantsNumbers>;
 
@@ -73,17 +74,28 @@ function maps(view: Seen): string {
   const parts: string[] = [];
   for (const [w, way] of n.ways.entries()) {
     const x = x0 + w * step;
-    // One path for each color: rectangles of cells that are alike.
-    const paths = new Map<string, string>();
-    for (const [i, row] of way.map.entries())
-      for (let j = 0; j < BANDS; ) {
-        const color = weightClass(row[j]);
-        let end = j + 1;
-        while (end < BANDS && weightClass(row[end]) === color) end++;
-        paths.set(color, `${paths.get(color) ?? ""}M${j} ${i}h${end - j}v1H${j}z`);
-        j = end;
+    // One path for each color: rectangles of cells that are alike, each from the corner of the one before, which packs well. The
+    // most frequent color is below all others.
+    const colors = way.map.flat().map(weightClass);
+    const counts = new Map<string, number>();
+    for (const color of colors) counts.set(color, (counts.get(color) ?? 0) + 1);
+    const [ground] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most));
+    const paths = new Map<string, { d: string; i: number; j: number }>();
+    for (let at = 0; at < colors.length; ) {
+      const color = colors[at];
+      const [i, j] = [Math.floor(at / BANDS), at % BANDS];
+      let end = j + 1;
+      while (end < BANDS && colors[i * BANDS + end] === color) end++;
+      if (color !== ground) {
+        const path = paths.get(color);
+        const start = path ? `${path.d}m${j - path.j} ${i - path.i}` : `M${j} ${i}`;
+        paths.set(color, { d: `${start}h${end - j}v1h${j - end}z`, i, j });
       }
-    const cells = [...paths].map(([color, d]) => mark("path", { d, class: color })).join("");
+      at += end - j;
+    }
+    const cells =
+      mark("rect", { width: BANDS, height: BANDS, class: ground }) +
+      [...paths].map(([color, { d }]) => mark("path", { d, class: color })).join("");
     parts.push(
       label(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
         class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
@@ -450,8 +462,8 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (
         view,
       ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
-${Number.isNaN(view.numbers.costs[0].ms) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
-<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${bytes(view.numbers.costs[1].bytes)}. With ${view.state.n / 2} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
+<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${view.state.n / 2} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
 <p>So the exact way comes first. The others are for lengths at which even Flash is too slow, and for heads that are known.</p>`,
     },
   ],
@@ -509,17 +521,17 @@ ${
     },
   },
   code: {
-    typescript: (view) => (listsTiles(view) ? tilesTypeScript(view) : waysTypeScript(view)),
-    python: (view) => (listsTiles(view) ? tilesPython(view) : waysPython(view)),
+    typescript: (view) => (showsTiles(view.state) ? tilesTypeScript(view) : waysTypeScript(view)),
+    python: (view) => (showsTiles(view.state) ? tilesPython(view) : waysPython(view)),
     printed: (view) =>
-      listsTiles(view)
+      showsTiles(view.state)
         ? view.numbers.merged.map(([lse, output]) => `${lse.toFixed(2)} ${output.toFixed(2)}`).join("\n")
         : `${view.numbers.ways[2].kept.toFixed(3)}\n${view.numbers.ways
             .slice(2)
             .map(({ error }) => error.toFixed(2))
             .join("\n")}`,
     lit: (view) =>
-      listsTiles(view)
+      showsTiles(view.state)
         ? "mergeStates(["
         : view.state.data === "local"
           ? "longformer("
@@ -534,18 +546,22 @@ ${
     },
   },
   table: ({ numbers: n, state }) => ({
-    caption: `${KIND_NAMES[KINDS.indexOf(state.data)]} data, ${n.n} rows of ${n.d} numbers; costs at n = ${state.n}`,
+    caption: `${KIND_NAMES[KINDS.indexOf(state.data)]} data, ${n.n} rows of ${n.d} numbers${state.show === "cost" ? `; costs at n = ${state.n}` : ""}`,
     columns: ["", ...WAYS],
     rows: [
       ["error over output", ...n.ways.map(({ error }) => Number(error.toPrecision(3)))],
       ["error over values", ...n.ways.map(({ errorOverValues }) => Number(errorOverValues.toPrecision(3)))],
       ["attention kept", ...n.ways.map(({ kept }) => Number(kept.toPrecision(3)))],
-      ["multiply, add", ...n.costs.map(({ operations }) => operations)],
-      ["bytes between", ...n.costs.map((cost) => cost.bytes)],
-      [
-        "milliseconds",
-        ...n.costs.map(({ ms }) => (Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)))),
-      ],
+      ...(state.show === "cost"
+        ? [
+            ["multiply, add", ...n.costs.map(({ operations }) => operations)],
+            ["bytes between", ...n.costs.map((cost) => cost.bytes)],
+            [
+              "milliseconds",
+              ...n.costs.map(({ ms }) => (Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)))),
+            ],
+          ]
+        : []),
       ...n.rows.map(({ kind, errors: found }) => [
         `error, ${KIND_NAMES[kind]}`,
         "",
@@ -560,7 +576,8 @@ ${
     },
     {
       text: "Run the race at n = 4,096, and see the whole matrix take longer than Flash.",
-      done: ({ state, numbers: n }) => state.n === 4096 && n.costs[0].ms > n.costs[1].ms,
+      done: ({ state, numbers: { costs } }) =>
+        state.n === 4096 && costs.length > 0 && costs[0].ms > costs[1].ms,
     },
   ],
   recall: [
@@ -580,10 +597,6 @@ ${
     address: "tired-cat.html#v1/model",
   },
 };
-
-/** The trained heads cannot be made in a few lines: there the listing merges Flash's tiles of the row. */
-const listsTiles = ({ state }: Seen) =>
-  state.show === "tiles" || state.data === "previous" || state.data === "average";
 
 const quarters = (values: readonly number[], indent: string) =>
   `${indent}${values.slice(0, 4).join(", ")},\n${indent}${values.slice(4).join(", ")}`;

@@ -1,7 +1,7 @@
 /**
  * The contract of a backend: what it supports, how it would run an operation, its storage, and the operations themselves.
  * An operation returns at once. On the CPU it is then complete; another device has enqueued it, and its results are tensors
- * of that device. dispatch.ts chooses the backend, so no caller has a fallback of its own.
+ * of that device. dispatch/ chooses the backend, so no caller has a fallback of its own.
  */
 import type { DType, TypedData } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";

@@ -1,6 +1,6 @@
 /**
  * A matrix W [N, K] of a linear map in the form that products read fastest, made once and then read by every product x·Wᵀ. It is the
- * only copy: W is written row by row, can be read back, and does not change otherwise. `packMatrix` of matmul.ts makes one.
+ * only copy: W is written row by row, can be read back, and does not change otherwise. `packMatrix` of packed.ts makes one.
  */
 import type { Tensor } from "../core/tensor.ts";
 

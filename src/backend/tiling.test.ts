@@ -1,8 +1,8 @@
 /** How problems are cut: splits cover the keys, stages fit their budget, and none of it asks for the number of threads. */
 import { expect, it } from "vitest";
 import { random } from "../../tests/support/random.ts";
-import { explain } from "../attention.ts";
 import { zeros } from "../core/construct.ts";
+import { explain } from "../explain.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../masks/index.ts";
 import { tileFor } from "../wasm/engine/features.ts";
 import { type AttentionOptions, resolve } from "./problem.ts";

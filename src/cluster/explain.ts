@@ -2,12 +2,13 @@
  * How attention over shards would run: who holds which positions, the work of each rank, what ranks send, and the plan of the
  * rank that has the most to do. Nothing is computed or sent.
  */
-import { explain } from "../attention.ts";
+
 import { bytesText, countText, type Plan } from "../backend/plan.ts";
 import { resolve } from "../backend/problem.ts";
 import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+import { explain } from "../explain.ts";
 import { type ContextOptions, chooseVia, exactDtype, localOptions, type Via, wholeOf } from "./context.ts";
 import { ShardPlan, shardSequence } from "./shard.ts";
 

@@ -25,7 +25,7 @@ import {
   transpose,
 } from "../nn/index.ts";
 import { checkIds, idsOf } from "../nn/ops/lookup.ts";
-import { type PackedMatrix, packedLinear } from "../nn/ops/products.ts";
+import { type PackedMatrix, packedLinear } from "../nn/ops/packed.ts";
 
 /** A parameter that is to be. */
 export interface Planned {

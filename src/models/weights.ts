@@ -8,7 +8,7 @@ import { FormatError, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../io/index.ts";
 import type { FloatTensor, Precision } from "../nn/index.ts";
-import { type PackedDType, type PackedMatrix, packMatrix } from "../nn/ops/products.ts";
+import { type PackedDType, type PackedMatrix, packMatrix } from "../nn/ops/packed.ts";
 import { isHalf, type Plan, type Planned, packedShape, widen } from "./parameters.ts";
 import type { Naming } from "./registry.ts";
 

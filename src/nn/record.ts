@@ -1,6 +1,6 @@
 /** Starting and pausing a recording (core/record.ts), with the derivatives of the calls outside heed/nn. */
 import { type Recorder, recordWith } from "../core/record.ts";
-import { attentionDerivative } from "./ops/attend.ts";
+import { attentionDerivative } from "./ops/attend-derivative.ts";
 
 export { isRecording, type Operation, type Recorder, record } from "../core/record.ts";
 

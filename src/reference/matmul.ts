@@ -7,7 +7,8 @@
  * products. For float64 calls, for `backend: "reference"`, and as what the kernels are tested against.
  */
 
-import type { ProductInto } from "../backend/product.ts";
+import type { BackendPart } from "../backend/contract.ts";
+import { allocateResult, type ProductInto } from "../backend/product.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 
@@ -60,3 +61,15 @@ function rowsOf(x: Operand, t: number, rows: number, columns: number): Float64Ar
     for (let j = 0; j < columns; j++) dense[at++] = read(x.base[t] + i * x.row + j * x.column);
   return dense;
 }
+
+/** Matrix products. */
+export const referenceMatmul: BackendPart<"matmul"> = {
+  name: "reference",
+  device: "cpu",
+  supports: () => undefined,
+  matmul(product) {
+    const { product: into, result } = allocateResult(product);
+    matmul(into);
+    return result;
+  },
+};

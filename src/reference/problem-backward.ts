@@ -9,8 +9,9 @@
  * without a value: its dp is 0. A fully masked row has no part in any gradient.
  */
 
-import type { BackwardInputs, Gradients } from "../backend/contract.ts";
+import type { BackendPart, BackwardInputs, Gradients } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
+import { computeGradients } from "../backend/results.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 import { derivative } from "../masks/expression/derivative.ts";
@@ -132,3 +133,12 @@ function indexOf(
     return at;
   };
 }
+
+/** The backward pass. */
+export const referenceBackward: BackendPart<"backward"> = {
+  name: "reference",
+  device: "cpu",
+  supports: () => undefined,
+  backward: (problem, tensors, wanted) =>
+    computeGradients(problem, tensors, wanted, (inputs, gradients) => backward(problem, inputs, gradients)),
+};

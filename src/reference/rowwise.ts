@@ -13,6 +13,7 @@
  * With x̂ the normalized row and g = dy·weight, a norm gives dx = r·(g − mean(g) − x̂·mean(g·x̂)), where RMS norm has no
  * mean(g), and r = 1/√(variance + eps).
  */
+import type { BackendPart } from "../backend/contract.ts";
 import type {
   AdamWOperation,
   AddOperation,
@@ -259,3 +260,11 @@ function add(operation: AddOperation): void {
   if (scale === 1) for (let n = 0; n < y.length; n++) y[n] = a[n] + b[n];
   else for (let n = 0; n < y.length; n++) y[n] = a[n] + scale * b[n];
 }
+
+/** Row-wise operations. */
+export const referenceRowwise: BackendPart<"rowwise"> = {
+  name: "reference",
+  device: "cpu",
+  supports: () => undefined,
+  rowwise,
+};

@@ -11,7 +11,7 @@ import { DeviceTensor } from "../../src/core/device-tensor.ts";
 import { arrayFor, type DType, type TypedData } from "../../src/core/dtype.ts";
 import { type Operand, outputShape, rowShape } from "../../src/core/shape.ts";
 import { rowMajor, sizeOf, Tensor } from "../../src/core/tensor.ts";
-import { registerBackend } from "../../src/dispatch.ts";
+import { registerBackend } from "../../src/dispatch/rule.ts";
 import { tablesOf } from "../../src/masks/expression/expr.ts";
 import { reference } from "../../src/reference/backend.ts";
 

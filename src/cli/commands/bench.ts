@@ -4,10 +4,11 @@
  * medians are reported. The long table with peers is `bench/` in the repository.
  */
 import { existsSync } from "node:fs";
-import { explain, scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../attention.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { explain } from "../../explain.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { integer, integers, shape as shapeOf } from "../support/line/values.ts";
 import { whileBlocking } from "../support/output/interrupt.ts";

@@ -5,12 +5,13 @@
  */
 import * as os from "node:os";
 import { Worker } from "node:worker_threads";
-import { explain, scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../attention.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { describeMpi } from "../../cluster/binding.ts";
 import { launchOf } from "../../cluster/index.ts";
 import { zeros } from "../../core/construct.ts";
+import { explain } from "../../explain.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";

@@ -1,10 +1,10 @@
 /** `heed explain`: how a call would run, printed before anything is computed. */
-import { explain } from "../../attention.ts";
+
 import type { AttentionOptions, Problem } from "../../backend/problem.ts";
 import { type ContextPlan, explainContext } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { explainMatmul } from "../../matmul.ts";
+import { explain, explainMatmul } from "../../explain.ts";
 import {
   dtypeOption,
   emptyTensor,

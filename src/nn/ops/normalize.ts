@@ -1,31 +1,18 @@
 /**
- * Normalization over the last axis of C numbers: layer norm, RMS norm and softmax.
+ * Normalization over the last axis of C numbers: layer norm and RMS norm.
  *
  *   layerNorm  y = (x − mean)/√(var + eps)·weight + bias, var over C, not C − 1     Ba, Kiros & Hinton 2016
  *   rmsNorm    y = x/√(mean(x²) + eps)·weight                                       Zhang & Sennrich 2019
- *   softmax    y = e^(x − max)/Σ e^(x − max); a row of −∞ gives zeros, as in attention
  *
- * The gradients of the first two are in reference/rowwise.ts; softmax gives dx = y·(dy − Σ dy·y).
+ * Their gradients are in reference/rowwise.ts.
  */
 
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { rowwise } from "../../rowwise.ts";
-import {
-  allocateResult,
-  axisOf,
-  checkShapeIs,
-  type FloatTensor,
-  type Numbers,
-  numbers,
-  numbersOf,
-  operand,
-  storageOf,
-  tensorFrom,
-  uninitializedLike,
-} from "./operand.ts";
-import { transpose } from "./shapes.ts";
+import { allocateResult, checkShapeIs, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
+import { rows } from "./softmax.ts";
 
 /**
  * (x − mean)/√(variance + eps)·weight + bias over the last axis; weight and bias are [C], `eps` is 1e-5.
@@ -102,55 +89,4 @@ function norm(
     },
   });
   return y;
-}
-
-/**
- * Softmax over one axis, the last by default; where all of it is −∞ the result is zeros.
- *
- * @example
- * softmax(tensor([[0, 0], [1, 1]])); // → [[0.5, 0.5], [0.5, 0.5]]
- */
-export function softmax(x: TensorLike, axis = -1): FloatTensor {
-  const from = rows("softmax", x);
-  const rank = from.shape.length;
-  const at = axisOf("softmax", axis, rank);
-  if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1);
-  const C = from.shape[from.shape.length - 1];
-  const input = numbersOf(from);
-  const output = numbers(from.dtype, input.length);
-  for (let at = 0; at < input.length; at += C) {
-    let max = -Infinity;
-    for (let n = 0; n < C; n++) if (!(input[at + n] <= max)) max = input[at + n];
-    if (max === -Infinity) continue;
-    let total = 0;
-    for (let n = 0; n < C; n++) total += Math.exp(input[at + n] - max);
-    for (let n = 0; n < C; n++) output[at + n] = Math.exp(input[at + n] - max) / total;
-  }
-  const y = tensorFrom(output, from.shape);
-  record({
-    name: "softmax",
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => [d && tensorFrom(softmaxGradient(output, numbersOf(d), C), from.shape)],
-  });
-  return y;
-}
-
-function softmaxGradient(y: Numbers, dy: Numbers, C: number): Numbers {
-  const dx = uninitializedLike(y);
-  for (let at = 0; at < y.length; at += C) {
-    let dot = 0;
-    for (let n = 0; n < C; n++) dot += y[at + n] * dy[at + n];
-    for (let n = 0; n < C; n++) dx[at + n] = y[at + n] === 0 ? 0 : y[at + n] * (dy[at + n] - dot);
-  }
-  return dx;
-}
-
-function rows(what: string, x: TensorLike): FloatTensor {
-  const t = operand(what, "x", x);
-  if (t.shape.length === 0)
-    throw new ShapeError("rank", `${what}: expected at least one axis, got ${formatTensor("x", t)}`, {
-      shape: t.shape,
-    });
-  return t;
 }

@@ -5,11 +5,9 @@
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { matmulPacked, type PackedMatrix, matmul as product } from "../../matmul.ts";
+import { matmul as product } from "../../matmul.ts";
 import { broadcastShape, gathered, spread } from "./arithmetic.ts";
 import { checkShapeIs, type FloatTensor, numbersOf, operand, tensorFrom } from "./operand.ts";
-
-export { type PackedDType, type PackedMatrix, packMatrix } from "../../matmul.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
 export interface ProductOptions {
@@ -128,16 +126,8 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
   return z;
 }
 
-/**
- * x·Wᵀ + b over the last axis with a matrix that was packed once: float32, and no derivative, so it is not for use inside a tape.
- */
-export function packedLinear(x: FloatTensor, weight: PackedMatrix, bias?: FloatTensor): FloatTensor {
-  const [out, width] = weight.shape;
-  return reshaped(matmulPacked(asRows(x, width), weight, bias), [...x.shape.slice(0, -1), out]);
-}
-
 /** [..., C] as [rows, C]; a view where the leading axes follow on from one another. */
-function asRows(x: Tensor, C: number): FloatTensor {
+export function asRows(x: Tensor, C: number): FloatTensor {
   const t = x as FloatTensor;
   if (t.shape.length === 2) return t;
   const shape = [sizeOf(t.shape.slice(0, -1)), C];

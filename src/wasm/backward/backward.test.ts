@@ -7,7 +7,7 @@ import { scaledDotProductAttention } from "../../attention.ts";
 import { configure } from "../../backend/settings.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { prepare } from "../../dispatch.ts";
+import { prepare } from "../../dispatch/engine.ts";
 import { and, causal, documents, maskMod, slidingWindow, softcap } from "../../masks/index.ts";
 import { getEngine } from "../engine/engine.ts";
 

@@ -8,7 +8,7 @@ import { type Problem, resolve } from "../../backend/problem.ts";
 import { configure } from "../../backend/settings.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { prepare } from "../../dispatch.ts";
+import { prepare } from "../../dispatch/engine.ts";
 import { alibi, causal, relativeBias, scoreMod, softcap, table } from "../../masks/index.ts";
 import { getEngine } from "../engine/engine.ts";
 import { wasmBackward } from "./backward.ts";

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { forward } from "../../reference/backend.ts";
 import { matmul } from "../../reference/matmul.ts";
+import { forward } from "../../reference/problem-forward.ts";
 import { backwardAgrees, forwardAgrees, matmulAgrees } from "./self-test.ts";
 
 /** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */

@@ -5,7 +5,7 @@ import { restore, use } from "../../../tests/support/levels.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
 import { attentionBackward } from "../../backward.ts";
-import { empty } from "../../dispatch.ts";
+import { empty } from "../../dispatch/engine.ts";
 import {
   alibi,
   and,

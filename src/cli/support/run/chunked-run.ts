@@ -4,18 +4,14 @@
  * and masks are cut to the piece (call.ts), and a problem whose plan depends on its size in a way that would change
  * them is computed in one call. Dropout draws by batch entry and head, so it is never cut.
  */
-import {
-  type AttentionResult,
-  attentionWeights,
-  explain,
-  scaledDotProductAttention,
-} from "../../../attention.ts";
+import { type AttentionResult, attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
 import type { Plan } from "../../../backend/plan.ts";
 import { type Problem, resolve } from "../../../backend/problem.ts";
 import { zeros } from "../../../core/construct.ts";
 import type { FloatDType, TypedData } from "../../../core/dtype.ts";
 import { outputShape, rowShape } from "../../../core/shape.ts";
 import { Tensor } from "../../../core/tensor.ts";
+import { explain } from "../../../explain.ts";
 import { breathe } from "../line/command.ts";
 import { whileBlocking } from "../output/interrupt.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";

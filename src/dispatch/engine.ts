@@ -1,0 +1,43 @@
+/** The CPU's engine for its users: tensors in its memory, its start, and the arena of a scope. */
+import { settings } from "../backend/settings.ts";
+import type { Arena } from "../core/arena.ts";
+import type { DType } from "../core/dtype.ts";
+import { formatValue, ShapeError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { empty as emptyWasm, prepare as prepareWasm, stepArena as stepArenaWasm } from "../wasm/backend.ts";
+
+/**
+ * A zero-filled tensor in the memory of the CPU's kernels, which use it where it is: a key/value cache is not copied at each
+ * step. The memory is released when the tensor and all views of its `data` are collected in the thread that made it; keep
+ * the tensor there for as long as another thread uses it. Without shared memory (a page that is not cross-origin isolated, a policy
+ * against WebAssembly) it is an ordinary tensor, and calls copy it.
+ *
+ * @example
+ * const cache = empty([1, 2, 1024, 8], "bfloat16"); // keys of 1,024 positions, used where they are
+ */
+export function empty<D extends DType = "float32">(
+  shape: readonly number[],
+  dtype: D = "float32" as D,
+): Tensor<D> {
+  if (!Array.isArray(shape))
+    throw new ShapeError("shape", `empty: shape must be a list of lengths, got ${formatValue(shape)}`, {
+      got: shape,
+    });
+  return emptyWasm(shape, dtype);
+}
+
+/**
+ * Starts worker threads and selects the SIMD level ahead of the first call, and resolves, without blocking, to the number of
+ * threads that are ready. Calls work without it; the first ones then run on fewer threads.
+ *
+ * @example
+ * await prepare(); // the threads run before the first call
+ */
+export async function prepare(): Promise<number> {
+  return settings().backend === "reference" ? 1 : prepareWasm();
+}
+
+/** The arena for the results of a scope (core/arena.ts); undefined where no backend has one. */
+export function stepArena(): Arena | undefined {
+  return settings().backend === "reference" ? undefined : stepArenaWasm();
+}

@@ -1,0 +1,46 @@
+/** How a call would run, without running it: plans of attention calls and of matrix products. */
+import { type AttentionOptions, checkNames, resolve } from "./backend/problem.ts";
+import { type MatmulOptions, resolveProduct } from "./backend/product.ts";
+import { formatValue, OptionError } from "./core/errors.ts";
+import type { TensorLike } from "./core/tensor.ts";
+import { type PrintablePlan, planOfAttention, planOfProduct } from "./dispatch/plans.ts";
+
+/** Options of `explain`: those of the call, and which pass is planned. */
+export interface ExplainOptions extends AttentionOptions {
+  /** The forward call, or the backward pass of the same call. Default `"forward"`. */
+  pass?: "forward" | "backward";
+}
+
+/**
+ * How a call would run, as a printable plan: kernel, tiles skipped, full and partial, tasks, share of each thread, operations,
+ * memory, and the bytes of the weights that are not stored. Nothing is computed.
+ *
+ *   console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
+ *
+ * @example
+ * console.log(String(explain(q, k, v, { isCausal: true }))); // kernel, tiles, threads, memory
+ */
+export function explain(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: ExplainOptions = {},
+): PrintablePlan {
+  checkNames("explain", options, ["pass"]);
+  const { pass = "forward", ...call } = options;
+  if (pass !== "forward" && pass !== "backward")
+    throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {
+      got: pass,
+    });
+  return planOfAttention({ kind: pass, problem: resolve("explain", query, key, value, call) });
+}
+
+/**
+ * How a product would run, as a printable plan: kernel, steps, tasks, operations and memory. Nothing is computed.
+ *
+ * @example
+ * console.log(String(explainMatmul(ones([64, 64]), ones([64, 64]))));
+ */
+export function explainMatmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): PrintablePlan {
+  return planOfProduct(resolveProduct("explainMatmul", a, b, options));
+}

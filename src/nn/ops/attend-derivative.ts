@@ -1,0 +1,83 @@
+/**
+ * The derivative of `scaledDotProductAttention`: `attentionBackward`, which recomputes the weights tile by tile, so that
+ * training too needs no N×N array. In a file of its own, so that a program that only computes does not load the backward pass.
+ *
+ * Gradients flow to query, key and value, to float mask tensors, to `sinks`, and to the tensors that slopes, relative
+ * tables and other tables of `scoreMod` were made from: build `alibi(slopes)` anew for each call, since it copies them.
+ * No gradient is defined through `lse` and `weights`: one that reaches them throws.
+ */
+import type { AttentionOptions } from "../../backend/problem.ts";
+import { attentionBackward, type Extra } from "../../backward.ts";
+import { isFloat } from "../../core/dtype.ts";
+import { type AttentionCall, record, recordWithoutDerivative } from "../../core/record.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { type NumberExpression, tablesOf, VARS, withScore } from "../../masks/expression/expr.ts";
+
+/** Hands an attention call to the active recorder, with its derivative. */
+export function attentionDerivative({ query, key, value, options, result }: AttentionCall): void {
+  const { output, lse, weights } = result;
+  const { returnWeights: _, ...same } = options as AttentionOptions;
+  const extras = extrasOf(options as AttentionOptions);
+  const inputs = [query, key, value, ...extras.map(({ tensor }) => tensor)];
+  record({
+    name: "attention",
+    inputs,
+    outputs: [output],
+    backward: ([d], wanted) => {
+      if (!d) return [];
+      const asked = extras.filter((_, n) => wanted?.[3 + n] ?? true);
+      const gradients = attentionBackward(
+        d,
+        query,
+        key,
+        value,
+        { output, lse },
+        {
+          ...same,
+          wanted: [...new Set(asked.map(({ kind }) => kind))],
+        },
+      );
+      return [
+        gradients.dQuery,
+        gradients.dKey,
+        gradients.dValue,
+        ...extras.map((extra) => (asked.includes(extra) ? extra.gradient(gradients) : undefined)),
+      ];
+    },
+  });
+  recordWithoutDerivative(
+    "scaledDotProductAttention: lse and weights",
+    inputs,
+    weights ? [lse, weights] : [lse],
+    "compute the weights as softmax(scale(matmul(query, transpose(key)), 1 / Math.sqrt(dk))) of heed/nn where the loss reads them",
+  );
+}
+
+type Gradients = ReturnType<typeof attentionBackward>;
+
+/** A tensor beside query, key and value that a gradient flows to, and where to find it. */
+interface ExtraInput {
+  readonly kind: Extra;
+  readonly tensor: Tensor;
+  readonly gradient: (gradients: Gradients) => Tensor | undefined;
+}
+
+function extrasOf({ attnMask, sinks, scoreMod }: AttentionOptions): ExtraInput[] {
+  const extras: ExtraInput[] = [];
+  const masks: readonly unknown[] = Array.isArray(attnMask) ? attnMask : [attnMask];
+  for (const [n, mask] of masks.entries())
+    if (mask instanceof Tensor && isFloat(mask.dtype))
+      extras.push({
+        kind: "mask",
+        tensor: mask,
+        gradient: ({ dMask, dMasks }) => (Array.isArray(attnMask) ? dMasks?.[n] : dMask),
+      });
+  if (sinks instanceof Tensor)
+    extras.push({ kind: "sinks", tensor: sinks, gradient: ({ dSinks }) => dSinks });
+  let score: NumberExpression | undefined;
+  for (const change of scoreMod ? [scoreMod].flat() : []) score = withScore(change.expr, score ?? VARS.score);
+  const tables = score ? tablesOf(score).filter(({ type }) => type === "float") : [];
+  for (const [n, { source }] of tables.entries())
+    extras.push({ kind: "tables", tensor: source, gradient: ({ dTables }) => dTables?.[n] });
+  return extras;
+}

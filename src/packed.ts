@@ -1,0 +1,48 @@
+/** Matrices that are packed once, and the products that read them: weights of whole models. Products of plain tensors: matmul.ts. */
+import type { PackedDType, PackedMatrix } from "./backend/packed.ts";
+import { STRIP_ROWS } from "./backend/product.ts";
+import { resultArray } from "./core/arena.ts";
+import { UnsupportedError } from "./core/errors.ts";
+import { Tensor } from "./core/tensor.ts";
+import { allocatePacked, fillPacked } from "./dispatch/packed.ts";
+import { matmul } from "./matmul.ts";
+
+export type { PackedDType, PackedMatrix, PackedNumbers } from "./backend/packed.ts";
+
+/**
+ * A matrix W [N, K] in the memory and the order in which products read it fastest, to be filled by `writeRows` or `writeColumns`.
+ * Undefined where there is none: without WebAssembly, on the reference backend, or where the kernels' memory is full.
+ */
+export function packMatrix(shape: readonly [number, number], dtype: PackedDType): PackedMatrix | undefined {
+  try {
+    return allocatePacked(shape, dtype);
+  } catch (error) {
+    if (error instanceof UnsupportedError && error.code === "memory") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * x·Wᵀ + bias for a float32 x [M, K] whose rows are without gaps, and a bias [N]: the bits of `matmul` with the whole matrix. Nothing is
+ * recorded. Shapes are trusted.
+ */
+export function matmulPacked(x: Tensor, weight: PackedMatrix, bias?: Tensor): Tensor<"float32"> {
+  const [M] = x.shape;
+  const [N, K] = weight.shape;
+  if (M > 0 && N > 0 && K > 0) {
+    const out = resultArray(M * N, STRIP_ROWS * N);
+    const { data, offset, strides } = x as Tensor<"float32">;
+    const start = bias?.dense() as Tensor<"float32"> | undefined;
+    const filled = fillPacked({
+      x: data,
+      start: offset,
+      row: strides[0],
+      M,
+      weight,
+      bias: start?.data.subarray(start.offset, start.offset + N),
+      out,
+    });
+    if (filled) return new Tensor(out, [M, N], "float32");
+  }
+  return matmul(x, weight.toTensor(), { transposeB: true, ...(bias && { bias }) }) as Tensor<"float32">;
+}
