@@ -1,18 +1,30 @@
 /**
  * Checks the package as it would be published: packs it, reads the tarball's list and manifest, runs publint over it,
- * and runs the platform checks on the unpacked copy, away from the repository.
+ * and runs the platform checks and the programs of tests/programs on the unpacked copy, away from the repository.
  * Needs dist/ (npm run build). Ends with a closing line (tally.mjs).
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { rolldown } from "rolldown";
 import { at, root, say, stop } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
+/** A file with numbers of PyTorch, for the program that reads one. */
+const TORCH = "tests/golden/pytorch/sdpa-gradients/causal-lower-right-wide.safetensors";
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const folder = mkdtempSync(join(tmpdir(), "heed-pack-"));
 try {
@@ -133,5 +145,57 @@ async function check() {
   tally.check(
     "the unpacked copy computes",
     smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000),
+  );
+  programs();
+  await bundled();
+}
+
+/** The twelve programs of tests/programs in a fresh project: the strictest types, then each is run. */
+function programs() {
+  const project = join(folder, "programs");
+  mkdirSync(project);
+  symlinkSync(join(folder, "node_modules"), join(project, "node_modules"));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const names = readdirSync(at("tests/programs")).filter((name) => name.endsWith(".ts"));
+  for (const name of names) cpSync(at(`tests/programs/${name}`), join(project, name));
+  const argv = [
+    ...["--outDir", "out", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"],
+    ...["--verbatimModuleSyntax", "--lib", "es2022", "--target", "es2022", "--types", "node"],
+    ...["--module", "nodenext", "--skipLibCheck", "false"],
+  ];
+  const types = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc"), ...argv, ...names], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  tally.check(`${names.length} programs: types`, types.status === 0 ? "" : types.stdout);
+  if (types.status !== 0) return;
+  cpSync(at(TORCH), join(project, "torch.safetensors"));
+  for (const name of names) {
+    const script = join("out", name.replace(/ts$/, "js"));
+    const done = spawnSync(process.execPath, [script, "torch.safetensors"], {
+      cwd: project,
+      encoding: "utf8",
+      timeout: 120_000,
+    });
+    tally.check(`program ${name}`, done.status === 0 ? "" : `${done.stdout}${done.stderr}`.slice(-2000));
+  }
+}
+
+/** A program in one file, as bundlers for Node write it: it has no worker.js, and starts its threads all the same. */
+async function bundled() {
+  const entry = join(folder, "threads.mjs");
+  writeFileSync(
+    entry,
+    'import { configure, prepare } from "heed"; configure({ threads: 2 }); console.log(await prepare());',
+  );
+  const bundle = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
+  await bundle.write({ file: join(folder, "bundle", "threads.mjs"), codeSplitting: false });
+  const done = spawnSync(process.execPath, [join(folder, "bundle", "threads.mjs")], {
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  tally.check(
+    "a bundle for Node has threads",
+    done.stdout.trim() === "2" ? "" : `${done.stdout}${done.stderr}`,
   );
 }

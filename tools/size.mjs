@@ -35,7 +35,7 @@ export const LIMITS = {
   "one call": 48_000,
   "one call and one mask": 48_000,
   heed: 77_000,
-  "heed/reference": 18_500,
+  "heed/reference": 18_700,
   "heed/io: npy": 8_700,
   "heed/io": 20_500,
   "heed/nn: one layer": 25_500,

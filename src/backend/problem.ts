@@ -233,7 +233,7 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
   return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
 }
 
-export { checkOptionNames, unknownOption } from "../core/option-names.ts";
+export { checkOptionNames } from "../core/option-names.ts";
 
 /** An unknown option is a spelling mistake that would change the result silently. */
 export function checkNames(what: string, options: object, extra: readonly string[] = []): void {

@@ -4,6 +4,7 @@ import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, OptionError } from "./errors.ts";
 import { type Generator, generatorOf, type Seed } from "./generator.ts";
+import { checkOptionNames } from "./option-names.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Dtype and seed of a random tensor. */
@@ -13,6 +14,9 @@ export interface RandomOptions<D extends DType = DType> {
   /** An integer, or a Generator to continue. Default: the next numbers of the sequence that the program shares. */
   seed?: Seed;
 }
+
+/** Names of `RandomOptions`. */
+const RANDOM_OPTIONS: readonly (keyof RandomOptions)[] = ["dtype", "seed"];
 
 /**
  * Every element is `value`.
@@ -71,7 +75,9 @@ export function arange(first: number, second?: number | ArangeOptions, third?: A
   const [start, end] = typeof second === "number" ? [first, second] : [0, first];
   if (typeof third === "number")
     throw new OptionError("options", `arange: the step is an option: { step: ${third} }`, { got: third });
-  const { step = 1, dtype = "float32" } = (typeof second === "number" ? third : second) ?? {};
+  const options = (typeof second === "number" ? third : second) ?? {};
+  checkOptionNames("arange", options, ["step", "dtype"]);
+  const { step = 1, dtype = "float32" } = options;
   for (const [name, x] of Object.entries({ start, end, step }))
     if (typeof x !== "number" || !Number.isFinite(x) || (name === "step" && x === 0))
       throw new OptionError(
@@ -162,6 +168,7 @@ export function randint<D extends DType = "int32">(
       `randint: low and high must be integers with low < high, at most 2^32 apart, got ${formatValue(low)} and ${formatValue(high)}`,
       { low, high },
     );
+  checkOptionNames("randint", options, RANDOM_OPTIONS);
   const generator = generatorOf(options.seed);
   const dtype = options.dtype ?? ("int32" as D);
   return filled("randint", shape, dtype, () => low + generator.below(high - low));
@@ -170,9 +177,12 @@ export function randint<D extends DType = "int32">(
 function random<D extends DType>(
   what: string,
   shape: readonly number[],
-  { dtype = "float32" as D, seed }: RandomOptions<D>,
+  options: RandomOptions<D>,
   draw: (generator: Generator) => number,
 ): Tensor<D> {
+  // A shape that is no list is said first: randn(3, 4).
+  if (Array.isArray(shape)) checkOptionNames(what, options, RANDOM_OPTIONS);
+  const { dtype = "float32" as D, seed } = options;
   if (!isFloat(dtype))
     throw new DTypeError(
       "dtype",

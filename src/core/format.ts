@@ -1,6 +1,8 @@
 /** Tensors for people: nested arrays out, and text as readable as NumPy's. */
+
 import { type DType, readerOf } from "./dtype.ts";
 import { formatValue, OptionError } from "./errors.ts";
+import { checkNames } from "./option-names.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** How `Tensor.toString` writes. */
@@ -48,6 +50,7 @@ export function tensorJson(t: Tensor): TensorJson {
  * sizes are written with exponents.
  */
 export function tensorText(t: Tensor, options: FormatOptions = {}): string {
+  checkNames("Tensor.toString", options, ["precision", "threshold", "edge"]);
   const { precision = 4, threshold = 1000, edge = 3 } = options;
   for (const [name, value] of Object.entries({ precision, threshold, edge }))
     if (!(Number.isInteger(value) && value >= 0 && (name !== "precision" || value <= 20)))

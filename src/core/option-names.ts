@@ -1,21 +1,46 @@
 /** Names of options: one that nobody knows is refused, with the one that was probably meant. */
 import { formatValue, OptionError } from "./errors.ts";
 
-/** Throws unless `options` is an object that holds known options only. */
-export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
+const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+
+/**
+ * Throws unless `options` is an object that holds known options only. `meant` names the option that another library's name means. Readers
+ * and pictures, which have few options, use this without the words of `checkOptionNames`.
+ */
+export function checkNames(
+  what: string,
+  options: object,
+  known: readonly string[],
+  meant: (name: string) => string | undefined = () => undefined,
+): void {
   if (options === null || typeof options !== "object" || Array.isArray(options))
     throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
       got: options,
     });
-  if (known.includes("attnMask") && isMaskLike(options))
+  for (const name of Object.keys(options))
+    if (!known.includes(name)) {
+      const likely = known.find((other) => plain(other) === plain(name)) ?? meant(plain(name));
+      const hint =
+        likely !== undefined && known.includes(likely.split(":")[0])
+          ? `did you mean ${likely}? The options are`
+          : "expected one of";
+      throw new OptionError(
+        "option-name",
+        `${what}: unknown option ${formatValue(name)}; ${hint} ${known.join(", ")}`,
+        { option: name },
+      );
+    }
+}
+
+/** As `checkNames`, for functions of attention, layers and training: names of other libraries are answered, and a mask in place of options. */
+export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
+  if (known.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
     throw new OptionError(
       "options",
       `${what}: the options are { … }, got ${formatValue(options)}; a mask goes into them: { attnMask: mask }`,
       { got: options },
     );
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new OptionError("option-name", unknownOption(what, name, known), { option: name });
+  checkNames(what, options, known, (name) => SYNONYMS[name]);
 }
 
 /** A mask, a score change or a tensor where options belong. */
@@ -43,15 +68,12 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   needweights: "returnWeights",
   offset: "queryOffset",
   data: "attnMask",
+  keepdim: "keepAxis",
+  keepdims: "keepAxis",
+  learningrate: "lr",
+  lr: "adamw: { lr }",
+  epsilon: "eps",
+  dimfeedforward: "feedForward",
+  numkeyvalueheads: "numKvHeads",
+  hiddensize: "hidden",
 };
-
-/** The message for an option that does not exist: the likely one first, then all. */
-export function unknownOption(what: string, name: string, known: readonly string[]): string {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
-  const likely = known.find((other) => plain(other) === plain(name)) ?? SYNONYMS[plain(name)];
-  const hint =
-    likely !== undefined && known.includes(likely)
-      ? `did you mean ${likely}? The options are`
-      : "expected one of";
-  return `${what}: unknown option ${formatValue(name)}; ${hint} ${known.join(", ")}`;
-}

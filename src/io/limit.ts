@@ -2,7 +2,9 @@
  * The one limit of every reader: the bytes that it may take into memory, `maxBytes`. Checked against what a header or a directory says,
  * before anything is allocated, and always refused by the same error.
  */
+
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 
 /** Bytes that a reader takes into memory at most where no `maxBytes` is given: 4 GiB. */
 export const MAX_BYTES = 2 ** 32;
@@ -16,8 +18,15 @@ export interface SizeLimit {
   readonly maxBytes?: number;
 }
 
-/** The limit that options give, or `usual`. Throws an OptionError where it is no size. */
-export function sizeLimit(what: string, { maxBytes }: SizeLimit, usual = MAX_BYTES): number {
+/** The limit that options give, or `usual`. Throws an OptionError where it is no size, and for options besides it and `own`. */
+export function sizeLimit<O extends SizeLimit>(
+  what: string,
+  options: O,
+  usual = MAX_BYTES,
+  own: readonly (string & Exclude<keyof O, "maxBytes">)[] = [],
+): number {
+  checkNames(what, options, ["maxBytes", ...own]);
+  const { maxBytes } = options;
   if (maxBytes === undefined) return usual;
   if ((Number.isSafeInteger(maxBytes) || maxBytes === Number.POSITIVE_INFINITY) && maxBytes >= 0)
     return maxBytes;

@@ -2,7 +2,9 @@
  * NumPy's npz files: named arrays, each an npy file `NAME.npy` in a zip archive, stored or deflated. A member
  * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
+
 import { HeedError, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { crc32, deflate, inflate } from "./archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "./archive/zip.ts";
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
@@ -208,6 +210,7 @@ export interface WriteNpzOptions {
  * writeFileSync("out.npz", await writeNpz({ q, k }, { compress: true }));
  */
 export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions = {}): Promise<Uint8Array> {
+  checkNames("writeNpz", options, ["compress"]);
   const members: NewMember[] = [];
   const names = new Set<string>();
   for (const [name, value] of entriesOf("writeNpz", tensors)) {

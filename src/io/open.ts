@@ -2,10 +2,12 @@
  * Safetensors read lazily: the header at once, a tensor or some of its rows when asked for. One file, or the
  * shards of a `model.safetensors.index.json`, whose file names may not lead out of their folder.
  */
+
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
 import { scanObject } from "./json.ts";
-import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
+import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "./limit.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
 import { quote, type Refuse, refuser } from "./refuse.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
@@ -50,7 +52,7 @@ const INDEX = "model.safetensors.index.json";
  * await file.close();
  */
 export async function openSafetensors(from: SourceLike, options: OpenOptions = {}): Promise<SafetensorsFile> {
-  const maxBytes = sizeLimit(WHAT, options);
+  const maxBytes = sizeLimit(WHAT, options, MAX_BYTES, ["shard", "within"]);
   if (typeof from === "string") {
     const path = await modelPath(from);
     if (path.endsWith(".json"))
@@ -179,6 +181,7 @@ async function openFiles(
     throw error;
   }
   const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
+    checkNames(WHAT, options, ["rows"]);
     const info = tensors.get(name);
     if (info === undefined)
       throw new OptionError("tensor", `${WHAT}: no tensor ${quote(String(name))}`, { tensor: name });

@@ -3,7 +3,9 @@
  * writer writes them (wide dtypes first, then by name, so that every tensor is aligned). Lazily from a file or
  * a Blob: `open.ts`.
  */
+
 import { OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import {
   type Dense,
   ELEMENTS,
@@ -67,6 +69,7 @@ export function writeSafetensors(
   tensors: NamedTensors,
   options: WriteSafetensorsOptions = {},
 ): Uint8Array<ArrayBuffer> {
+  checkNames("writeSafetensors", options, ["metadata"]);
   const entries: [string, Dense][] = [];
   const names = new Set(["__metadata__"]);
   for (const [name, value] of entriesOf("writeSafetensors", tensors)) {

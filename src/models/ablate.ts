@@ -2,7 +2,9 @@
  * What a head does for a prediction: the model runs once as it is and once for each head without it, and the shares of the predicted
  * tokens are compared. A head is taken out by putting zeros, or the mean of its outputs over the text, in the place of its output.
  */
+
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
@@ -84,6 +86,7 @@ export function withoutHead(
  * ablate(decoder, "the president of the united").effects[0]; // { layer, head, probability, change, top }
  */
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
+  checkOptionNames("ablate", options, ["replace", "layer", "head", "onProgress"]);
   const { replace = "zero", onProgress } = options;
   if (replace !== "zero" && replace !== "mean")
     throw new OptionError(

@@ -3,7 +3,9 @@
  * lists the steps, and `1_Pooling/config.json` says which pooling; where there is none, an encoder's states are averaged, and
  * a decoder's last one is taken.
  */
+
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import { checkSize } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
@@ -169,6 +171,7 @@ export function embedTexts(
         got: texts,
       },
     );
+  checkPooling(pooling);
   const network = model.model as unknown as { hidden(ids: Ids, options: { typeIds?: Ids }): FloatTensor };
   let out: Float32Array | undefined;
   let width = 0;
@@ -225,6 +228,18 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
   if (!normalize) return vector;
   const length = Math.max(Math.hypot(...vector), 1e-12);
   return vector.map((x) => x / length);
+}
+
+/** Throws where `embedTexts` is given something else than a pooling. */
+function checkPooling(pooling: Pooling): void {
+  checkOptionNames("embedTexts", pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
+  const { modes } = pooling;
+  if (!Array.isArray(modes) || modes.length === 0 || modes.some((mode) => !MODES.includes(mode)))
+    throw new OptionError(
+      "pooling",
+      `embedTexts: the pooling's modes must be a list of ${MODES.join(", ")}, got ${formatValue(modes)}`,
+      { got: modes },
+    );
 }
 
 /**

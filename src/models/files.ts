@@ -2,7 +2,9 @@
  * Models as Hugging Face keeps them: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
+
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
 import { checkSize, sizeLimit } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
@@ -32,6 +34,11 @@ export interface ReadModelOptions {
   /** Folder that shards may lie in once links are followed; by default the model's own. */
   readonly within?: string;
 }
+
+/** Names of the options that `modelFromFiles` takes. */
+const READ_OPTIONS: readonly (keyof ReadModelOptions)[] = [
+  "dtype", "maxBytes", "name", "family", "architecture",
+]; // biome-ignore format: one list
 
 /** How to write a model. */
 export interface WriteModelOptions {
@@ -71,6 +78,8 @@ export function readModel<M extends TransformerModel>(
 export function readModel(directory: string, options?: ReadModelOptions): Promise<TextModel>;
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
   const what = "readModel";
+  // What findModel and pullModel return may be passed on whole.
+  checkOptionNames(what, options, [...READ_OPTIONS, "within", "directory", "commit", "files"]);
   const fs = fileSystem(what);
   const { basename, join, resolve } = builtin<typeof import("node:path")>("node:path")!;
   const stat = await fs.stat(directory).catch(() => undefined);
@@ -123,6 +132,7 @@ export async function modelFromFiles(
   options: Omit<ReadModelOptions, "within"> = {},
 ): Promise<TextModel> {
   const what = "modelFromFiles";
+  checkOptionNames(what, options, READ_OPTIONS);
   const take = (name: string): Uint8Array => {
     const bytes = files.get(name);
     if (bytes === undefined)
@@ -196,6 +206,7 @@ export async function writeModel(
   tokenizer: Tokenizer,
   options: WriteModelOptions = {},
 ): Promise<void> {
+  checkOptionNames("writeModel", options, ["dtype"]);
   const files = modelToFiles(model, tokenizer, options);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   try {

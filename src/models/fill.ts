@@ -2,7 +2,9 @@
  * What a masked-language model writes in the place of a mask: the softmax of its logits there. One forward pass; where a text has
  * several masks, each is judged with the others still masked.
  */
+
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import type { TextModel } from "./text-model.ts";
@@ -40,8 +42,10 @@ const MASKS = ["[MASK]", "<mask>"] as const;
 export function fillMask(
   model: TextModel,
   text: string,
-  { top = 5 }: { /** Candidates of a mask; default 5. */ readonly top?: number } = {},
+  options: { /** Candidates of a mask; default 5. */ readonly top?: number } = {},
 ): MaskFill[] {
+  checkOptionNames("fillMask", options, ["top"]);
+  const { top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0))
     throw new OptionError("top", `fillMask: top must be an integer ≥ 1, got ${formatValue(top)}`, {
       got: top,

@@ -6,6 +6,7 @@
  *   pre-norm   x ← x + f(norm(x))        GPT-2 and most since: `normFirst: true`
  */
 import { OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
@@ -38,6 +39,11 @@ export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numK
   dropoutP?: number;
 }
 
+/** Names of `BlockOptions` beside those of every layer. */
+const BLOCK_OPTIONS: readonly Exclude<keyof BlockOptions, keyof LayerOptions>[] = [
+  "numKvHeads", "rope", "bias", "feedForward", "activation", "normFirst", "layerNormEps", "dropoutP",
+]; // biome-ignore format: one list
+
 /** What a block gives back. */
 export interface BlockResult {
   /** [..., N, embedDim] */
@@ -59,8 +65,15 @@ abstract class Block extends Module {
   readonly normFirst: boolean;
   readonly dropoutP: number;
 
-  constructor(what: string, embedDim: number, numHeads: number, options: BlockOptions) {
+  constructor(
+    what: string,
+    embedDim: number,
+    numHeads: number,
+    options: BlockOptions,
+    own: readonly string[] = [],
+  ) {
     super();
+    checkOptionNames(what, options, [...BLOCK_OPTIONS, "dtype", "seed", ...own]);
     const { feedForward = 4 * embedDim, activation = "gelu", normFirst = false, dropoutP = 0 } = options;
     const { dtype, bias } = options;
     checkSizes(what, { embedDim, numHeads, feedForward });
@@ -144,7 +157,7 @@ export class DecoderBlock extends Block {
     } = {},
   ) {
     const seed = generatorOf(options.seed);
-    super("DecoderBlock", embedDim, numHeads, { ...options, seed });
+    super("DecoderBlock", embedDim, numHeads, { ...options, seed }, ["crossAttention", "memoryDim"]);
     if (!options.crossAttention) return;
     const { memoryDim = embedDim, numKvHeads, bias, dropoutP, dtype, layerNormEps: eps } = options;
     checkSizes("DecoderBlock", { memoryDim });

@@ -1,5 +1,5 @@
 /** A table of vectors by number, as a layer. */
-import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { embedding, type Ids } from "./ops/lookup.ts";
 import type { FloatTensor } from "./ops/operand.ts";
@@ -16,6 +16,7 @@ export class Embedding extends Module {
 
   constructor(count: number, size: number, options: LayerOptions & { std?: number } = {}) {
     super();
+    checkLayerOptions("Embedding", options, ["std"]);
     checkSizes("Embedding", { count, size });
     this.weight = fillNormal(parameter([count, size], options.dtype), options.seed, options.std);
   }

@@ -4,6 +4,7 @@
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { generatorOf, type Seed } from "../core/generator.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, numbers, type Precision, tensorFrom } from "./ops/operand.ts";
 
@@ -99,6 +100,15 @@ function draw<T extends Tensor>(t: T, next: () => number): T {
   const data = t.data as Float32Array;
   for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
   return t;
+}
+
+/** Throws where a layer is built with an option that it has not. */
+export function checkLayerOptions<O extends LayerOptions>(
+  what: string,
+  options: O,
+  own: readonly (string & Exclude<keyof O, keyof LayerOptions>)[] = [],
+): void {
+  checkOptionNames(what, options, [...own, "dtype", "seed"]);
 }
 
 /** Throws unless each named size is an integer ≥ 1. */

@@ -1,6 +1,13 @@
 /** The linear map as a layer: y = x·Wᵀ + b. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
+import {
+  checkLayerOptions,
+  checkSizes,
+  fillLinear,
+  generatorOf,
+  type LayerOptions,
+  parameter,
+} from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
@@ -20,6 +27,7 @@ export class Linear extends Module {
   /** @param options `bias: false` leaves the bias out */
   constructor(inputs: number, outputs: number, options: LayerOptions & { bias?: boolean } = {}) {
     super();
+    checkLayerOptions("Linear", options, ["bias"]);
     checkSizes("Linear", { inputs, outputs });
     const { dtype, bias = true } = options;
     const seed = generatorOf(options.seed);

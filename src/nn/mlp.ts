@@ -1,6 +1,6 @@
 /** What each position does by itself between two attentions: one hidden layer, plain or gated. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { type ActivationName, activate, checkActivation, silu } from "./ops/activations.ts";
@@ -31,6 +31,7 @@ export class MLP extends Module {
     } = {},
   ) {
     super();
+    checkLayerOptions("MLP", options, ["hidden", "activation", "dropoutP", "bias"]);
     const { hidden = 4 * size, activation = "gelu", dropoutP = 0, bias, dtype } = options;
     checkSizes("MLP", { size, hidden });
     checkActivation("MLP", activation);
@@ -63,6 +64,7 @@ export class SwiGLU extends Module {
   /** @param options `hidden` size, default 8/3·size rounded up; `bias`, default false */
   constructor(size: number, options: LayerOptions & { hidden?: number; bias?: boolean } = {}) {
     super();
+    checkLayerOptions("SwiGLU", options, ["hidden", "bias"]);
     const { hidden = Math.ceil((8 * size) / 3), bias = false, dtype } = options;
     checkSizes("SwiGLU", { size, hidden });
     const seed = generatorOf(options.seed);

@@ -13,7 +13,14 @@ import { tensor } from "../core/construct.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillXavierUniform, generatorOf, type LayerOptions, parameter } from "./initialize.ts";
+import {
+  checkLayerOptions,
+  checkSizes,
+  fillXavierUniform,
+  generatorOf,
+  type LayerOptions,
+  parameter,
+} from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
@@ -98,6 +105,14 @@ export class MultiHeadAttention extends Module {
 
   constructor(embedDim: number, numHeads: number, options: MultiHeadOptions = {}) {
     super();
+    checkLayerOptions("MultiHeadAttention", options, [
+      "kdim",
+      "vdim",
+      "numKvHeads",
+      "bias",
+      "dropoutP",
+      "rope",
+    ]);
     const { kdim = embedDim, vdim = embedDim, numKvHeads = numHeads, bias = true, dtype } = options;
     checkSizes("MultiHeadAttention", { embedDim, numHeads, kdim, vdim, numKvHeads });
     checkDropout("MultiHeadAttention", options.dropoutP ?? 0);

@@ -1,6 +1,6 @@
 /** Layer norm and RMS norm as layers, with a weight for each of C numbers. */
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { layerNorm, rmsNorm } from "./ops/normalize.ts";
 import type { FloatTensor } from "./ops/operand.ts";
@@ -21,6 +21,7 @@ export class LayerNorm extends Module {
   /** @param options `bias: false` leaves the bias out */
   constructor(size: number, options: LayerOptions & { eps?: number; bias?: boolean } = {}) {
     super();
+    checkLayerOptions("LayerNorm", options, ["eps", "bias"]);
     checkSizes("LayerNorm", { size });
     const { dtype, eps = 1e-5, bias = true } = options;
     this.weight = fill(parameter([size], dtype), 1);
@@ -47,6 +48,7 @@ export class RMSNorm extends Module {
 
   constructor(size: number, options: LayerOptions & { eps?: number } = {}) {
     super();
+    checkLayerOptions("RMSNorm", options, ["eps"]);
     checkSizes("RMSNorm", { size });
     this.weight = fill(parameter([size], options.dtype), 1);
     this.eps = options.eps ?? 1e-6;

@@ -1,10 +1,11 @@
 /** What tells a model where a token stands: learned vectors, sinusoids, rotations. Formulas: ops/rope.ts. */
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor, Precision } from "./ops/operand.ts";
-import { type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
+import { ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
 import { slice } from "./ops/shapes.ts";
 
 /**
@@ -19,6 +20,7 @@ export class LearnedPositions extends Module {
 
   constructor(length: number, size: number, options: LayerOptions & { std?: number } = {}) {
     super();
+    checkLayerOptions("LearnedPositions", options, ["std"]);
     checkSizes("LearnedPositions", { length, size });
     this.weight = fillNormal(parameter([length, size], options.dtype), options.seed, options.std);
   }
@@ -49,6 +51,7 @@ export class SinusoidalPositions extends Module {
 
   constructor(size: number, options: { base?: number; dtype?: Precision } = {}) {
     super();
+    checkOptionNames("SinusoidalPositions", options, ["base", "dtype"]);
     const { base = 10_000, dtype = "float32" } = options;
     checkSizes("SinusoidalPositions", { size });
     this.size = size;
@@ -74,6 +77,7 @@ export class Rope extends Module {
   /** @param options as `rope` takes them: layout, base, rotaryDim, frequencies, axis */
   constructor(options: Omit<RopeOptions, "offset" | "positions"> = {}) {
     super();
+    checkOptionNames("Rope", options, ROPE_OPTIONS);
     this.options = options;
   }
 

@@ -6,7 +6,7 @@
 import type { WeightsWanted } from "../attention.ts";
 import { checkOptionNames, maskList } from "../backend/problem.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
@@ -30,6 +30,7 @@ export class SelfAttention extends Module {
   /** @param options `dk` size of queries and keys, `dv` of values, both default `inputs`; `bias`, default false */
   constructor(inputs: number, options: LayerOptions & { dk?: number; dv?: number; bias?: boolean } = {}) {
     super();
+    checkLayerOptions("SelfAttention", options, ["dk", "dv", "bias"]);
     const { dk = inputs, dv = inputs, bias = false, dtype } = options;
     checkSizes("SelfAttention", { inputs, dk, dv });
     const seed = generatorOf(options.seed);

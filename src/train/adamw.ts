@@ -7,10 +7,12 @@
  *
  * Parameters are updated in place, by the backend of their device (rowwise.ts): every holder of the tensor sees the new numbers.
  */
+
 import { isDeviceData } from "../core/device.ts";
 import { tensorOver } from "../core/device-tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { rowwise } from "../rowwise.ts";
@@ -66,6 +68,7 @@ export class AdamW {
    *   float64 tensors, which are updated in place
    */
   constructor(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[], options: AdamWOptions = {}) {
+    checkOptionNames("AdamW", options, ["lr", "betas", "eps", "weightDecay", "decays"]);
     const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0.01 } = options;
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
     const positive = (x: unknown) => typeof x === "number" && Number.isFinite(x) && x >= 0;

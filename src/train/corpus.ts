@@ -2,7 +2,9 @@
  * Texts as the data of a language model: token ids joined into one sequence, a part held out, and for each step the
  * batches of the two kinds of model: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
+
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { Tokenizer } from "../models/index.ts";
 import {
   type Batch,
@@ -83,6 +85,19 @@ export class Corpus {
 
   /** Throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
+    checkOptionNames("Corpus", options, [
+      "kind",
+      "context",
+      "batch",
+      "accumulate",
+      "heldOut",
+      "heldOutTokens",
+      "repeats",
+      "short",
+      "lines",
+      "masked",
+      "seed",
+    ]);
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
     const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
     this.#kind = kind;

@@ -4,7 +4,9 @@
  *
  * An encoder's scores are computed at the positions that count only, an eighth of the work of its last layer.
  */
+
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config.ts";
 import { Bert } from "../models/families/bert.ts";
@@ -70,6 +72,18 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
         got: kind,
       },
     );
+  checkOptionNames("languageModel", options, [
+    "vocabulary",
+    "context",
+    "layers",
+    "heads",
+    "width",
+    "inner",
+    "dropout",
+    "seed",
+    "dtype",
+    "ids",
+  ]);
   const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))

@@ -9,6 +9,7 @@
 import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
 import type { Communicator } from "../cluster/communicator.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
@@ -392,6 +393,23 @@ function check<B>(options: TrainOptions<B>): void {
   };
   if (typeof model?.parameters !== "function" || typeof model.loss !== "function")
     refuse("model", "an object with parameters() and loss(batch), as languageModel returns", model);
+  checkOptionNames("train", options, [
+    "model",
+    "data",
+    "countOf",
+    "steps",
+    "schedule",
+    "adamw",
+    "maxNorm",
+    "seed",
+    "heldOut",
+    "checkpoint",
+    "resume",
+    "signal",
+    "comm",
+    "order",
+    "onStep",
+  ]);
   if (typeof options.data !== "function")
     refuse("data", "a function of the step that returns batches", options.data);
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);

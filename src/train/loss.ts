@@ -12,6 +12,7 @@
 import { allocateLike } from "../core/device.ts";
 import { tensorOver } from "../core/device-tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { allocateResult, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
@@ -36,6 +37,7 @@ export interface CrossEntropyOptions {
  * crossEntropy(zeros([2, 4]), tensor([0, 3], "int32")).at().toFixed(4); // → "1.3863", ln 4
  */
 export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  checkOptionNames("crossEntropy", options, ["ignoreIndex"]);
   const { ignoreIndex = IGNORE_INDEX } = options;
   const { size, rows, count } = check(logits, targets, ignoreIndex);
   const t = targets.dense();

@@ -2,6 +2,8 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 to a character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are ringed.
  */
+import { formatValue, OptionError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 
 /** What is drawn. */
 export interface LossCurve {
@@ -29,8 +31,16 @@ const DOTS = [
  */
 export function renderLoss(
   curve: LossCurve,
-  { columns = 72, rows = 12, ascii = false }: { columns?: number; rows?: number; ascii?: boolean } = {},
+  options: { columns?: number; rows?: number; ascii?: boolean } = {},
 ): string[] {
+  checkOptionNames("renderLoss", options, ["columns", "rows", "ascii"]);
+  if (!Array.isArray(curve?.losses))
+    throw new OptionError(
+      "losses",
+      `renderLoss: expected { losses: [...] }, the loss of each step, got ${formatValue(curve)}`,
+      { got: curve },
+    );
+  const { columns = 72, rows = 12, ascii = false } = options;
   const { losses, heldOut = [], lines = [] } = curve;
   const values = [...losses, ...heldOut.map(([, loss]) => loss), ...lines.map(([, loss]) => loss)].filter(
     Number.isFinite,

@@ -9,6 +9,7 @@
  * @property {string} name as in the table of docs/runtimes.md
  * @property {Record<string, string>} packages npm packages beside heed
  * @property {Record<string, string>} files
+ * @property {object} [manifest] further fields of package.json
  * @property {string[]} [build] a command, run before
  * @property {{ serve: string } | { dev: string[] } | { command: string[] }} run a folder of static files for a page, a
  *   development server (`PORT` is replaced), or a command whose last line of output is the result
@@ -132,6 +133,16 @@ export const FIXTURES = [
     threads: 2,
   },
   {
+    name: "Parcel 2",
+    packages: { parcel: "2.16.4" },
+    manifest: { "@parcel/resolver-default": { packageExports: true } },
+    files: { ...page, "index.html": html("page.js") },
+    build: ["parcel", "build", "index.html", "--no-source-maps", "--no-cache", "--public-url", "./"],
+    run: { serve: "dist" },
+    threads: 2,
+    setup: '`"@parcel/resolver-default": { "packageExports": true }` in package.json',
+  },
+  {
     name: "Next 16, server and client",
     packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
     files: {
@@ -237,6 +248,14 @@ test("computes attention", async () => {
     packages: {},
     files: process_,
     run: { command: ["node", "main.js"] },
+    threads: 2,
+  },
+  {
+    name: "Node, bundled by esbuild",
+    packages: { esbuild: "0.28.2" },
+    files: process_,
+    build: ["esbuild", "main.js", "--bundle", "--platform=node", "--format=esm", "--outfile=out/main.mjs"],
+    run: { command: ["node", "out/main.mjs"] },
     threads: 2,
   },
   {

@@ -130,6 +130,7 @@ async function attempt(fixture, tarball, n) {
     private: true,
     type: "module",
     dependencies: { heed: `file:${tarball}`, ...fixture.packages },
+    ...fixture.manifest,
   };
   mkdirSync(folder);
   for (const [name, text] of Object.entries({ ...fixture.files, "package.json": JSON.stringify(manifest) })) {

@@ -70,6 +70,9 @@ export interface ForwardOptions {
   readonly onHidden?: (layer: number, state: FloatTensor) => void;
 }
 
+/** Names of `ForwardOptions`. */
+export const FORWARD_OPTIONS: readonly (keyof ForwardOptions)[] = ["onAttention", "onHidden"];
+
 /** What of a call is not in the recipe. */
 export interface AttendInput {
   readonly recipe: AttentionRecipe;

@@ -12,7 +12,9 @@
  * some layers (SmolLM3). Gemma norms what a branch gives once more before it is added. A query sees all tokens up to itself, or those of
  * a window; which, each layer says. H query heads share Hkv key heads; d is the size of a head, and H·d need not be C.
  */
+
 import { formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   activate,
@@ -35,7 +37,7 @@ import { KeyValueCache } from "../cache.ts";
 import { checkConfig, type DecoderConfig } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
 import { anglesOf } from "./angles.ts";
-import { type AttentionRecipe, attend } from "./attend.ts";
+import { type AttentionRecipe, attend, FORWARD_OPTIONS } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
@@ -98,6 +100,7 @@ export class Decoder implements DecoderModel {
   }
 
   #states(ids: Ids, options: DecoderOptions): FloatTensor {
+    checkOptionNames(this.type, options, [...FORWARD_OPTIONS, "cache"]);
     const reuse = layerMemory(options);
     const { cache } = options;
     const { config } = this;

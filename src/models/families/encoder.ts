@@ -8,7 +8,9 @@
  *
  * B sequences of N tokens; C = width, H = heads, d = C/H.
  */
+
 import { formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   activate,
@@ -25,7 +27,7 @@ import { idsOf } from "../../nn/ops/lookup.ts";
 import { activationNamed } from "../activation.ts";
 import type { ModelConfig } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
-import { type AttentionRecipe, attend, type ForwardOptions } from "./attend.ts";
+import { type AttentionRecipe, attend, FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes, TransformerModel } from "./model.ts";
 
@@ -121,6 +123,7 @@ export abstract class Encoder implements TransformerModel {
   }
 
   #states(ids: Ids, options: EncoderOptions): FloatTensor {
+    checkOptionNames(this.type, options, [...FORWARD_OPTIONS, "typeIds", "keyMask"]);
     let x = this.embed(ids, options);
     options.onHidden?.(0, x);
     const mask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));

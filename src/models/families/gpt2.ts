@@ -10,7 +10,9 @@
  * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (`Conv1D` there): a linear map with
  * its matrix transposed.
  */
+
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import {
   activate,
   add,
@@ -27,7 +29,7 @@ import { activationNamed } from "../activation.ts";
 import { KeyValueCache } from "../cache.ts";
 import { checkConfig, type Gpt2Config } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
-import { attend } from "./attend.ts";
+import { attend, FORWARD_OPTIONS } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
 
@@ -91,6 +93,7 @@ export class Gpt2 implements DecoderModel {
   }
 
   #states(ids: Ids, options: DecoderOptions): FloatTensor {
+    checkOptionNames("Gpt2", options, [...FORWARD_OPTIONS, "cache"]);
     const reuse = layerMemory(options);
     const { cache } = options;
     const { n_positions, n_layer, embd_pdrop = 0 } = this.config;

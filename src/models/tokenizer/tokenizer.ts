@@ -3,7 +3,9 @@
  * tokens (bpe.ts, wordpiece.ts), and the template puts special tokens around (template.ts). Every token knows the
  * characters of the text it stands for. Learning one is train.ts, files are file.ts.
  */
+
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { type AddedToken, type Part, splitter } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
@@ -183,6 +185,7 @@ export class Tokenizer {
 
   /** Encodes a text, or two as a pair. */
   encode(text: string, pair?: string, options: EncodeOptions = {}): Encoding {
+    checkNames("Tokenizer.encode", options, ["addSpecialTokens", "splitSpecialTokens"]);
     const { addSpecialTokens = true, splitSpecialTokens = false } = options;
     const { spec } = this;
     const texts = pair === undefined ? [text] : [text, pair];
@@ -262,6 +265,7 @@ export class Tokenizer {
 
   /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text they came from. */
   decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
+    checkNames("Tokenizer.decode", options, ["skipSpecialTokens"]);
     if (this.spec.kind === "pipeline")
       return this.#decodePipeline(Array.from(ids), options.skipSpecialTokens ?? true);
     const stream = this.stream(options);

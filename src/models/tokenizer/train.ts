@@ -2,7 +2,9 @@
  * Learning a tokenizer from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learned by frequency of pairs, as
  * Hugging Face's trainer does, not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
 import { learnMerges, type Word } from "./merges.ts";
@@ -52,6 +54,17 @@ const MAX_CHARACTERS = 100;
  * tokenizer.decode(tokenizer.ids("the old")); // → "the old"
  */
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
+  checkOptionNames("trainTokenizer", options, [
+    "kind",
+    "vocabSize",
+    "minCount",
+    "lowercase",
+    "alphabetSize",
+    "wholeWords",
+    "words",
+    "specialTokens",
+    "onProgress",
+  ]);
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;
   const given = options.words ?? [];
   const refuse = (name: string, expected: string, got: unknown): never => {

@@ -2,7 +2,9 @@
  * Functions of one number, applied to all of a tensor: relu, gelu, silu (also called swish), sigmoid, tanh and elu + 1. The
  * formulas and their derivatives are in reference/rowwise.ts.
  */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type MapName, rowwise } from "../../rowwise.ts";
@@ -94,6 +96,7 @@ export const elu1 = (x: TensorLike): FloatTensor => activate(x, "elu1");
  * gelu(tensor([0])); // → [0]
  */
 export function gelu(x: TensorLike, options: { approximate?: "none" | "tanh" } = {}): FloatTensor {
+  checkOptionNames("gelu", options, ["approximate"]);
   const { approximate = "none" } = options;
   if (approximate !== "none" && approximate !== "tanh")
     throw new OptionError(

@@ -3,8 +3,10 @@
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
  * the sum over its repetitions.
  */
+
 import type { TensorStorage } from "../../core/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { eachRow, reshaped, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { rowwise } from "../../rowwise.ts";
@@ -159,7 +161,7 @@ export function scale(x: TensorLike, factor: number): FloatTensor {
  * sum(tensor([[1, 2], [3, 4]]), 0); // → [4, 6]
  */
 export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
-  return reduce("sum", x, axis, options.keepAxis ?? false, false);
+  return reduce("sum", x, axis, options, false);
 }
 
 /**
@@ -169,16 +171,18 @@ export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean 
  * mean(tensor([[1, 2], [3, 4]]), -1); // → [1.5, 3.5]
  */
 export function mean(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
-  return reduce("mean", x, axis, options.keepAxis ?? false, true);
+  return reduce("mean", x, axis, options, true);
 }
 
 function reduce(
   name: string,
   x: TensorLike,
   axis: number | undefined,
-  keepAxis: boolean,
+  options: { keepAxis?: boolean },
   isMean: boolean,
 ): FloatTensor {
+  checkOptionNames(name, options, ["keepAxis"]);
+  const { keepAxis = false } = options;
   const from = operand(name, "x", x);
   const rank = from.shape.length;
   const at = axis === undefined ? undefined : axisOf(name, axis, rank);

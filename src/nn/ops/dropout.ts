@@ -6,7 +6,9 @@
  * Layers drop out inside `withDropout` only; elsewhere they compute as in use. There is no mode to switch: a training
  * step is `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -26,6 +28,7 @@ import {
  * dropout(ones([1000]), 0.1, { seed: 1 }).shape; // → [1000], a tenth of it 0, the rest divided by 0.9
  */
 export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
+  checkOptionNames("dropout", options, ["seed"]);
   const { seed = 0 } = options;
   checkDropout("dropout", p);
   if (!Number.isSafeInteger(seed))

@@ -8,6 +8,7 @@
  */
 
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { rowwise } from "../../rowwise.ts";
@@ -26,6 +27,7 @@ export function layerNorm(
   bias?: TensorLike,
   options: { eps?: number } = {},
 ): FloatTensor {
+  checkOptionNames("layerNorm", options, ["eps"]);
   return norm("layerNorm", x, weight, bias, options.eps ?? 1e-5, true);
 }
 
@@ -36,6 +38,7 @@ export function layerNorm(
  * rmsNorm(x).shape; // → [2, 3, 8]
  */
 export function rmsNorm(x: TensorLike, weight?: TensorLike, options: { eps?: number } = {}): FloatTensor {
+  checkOptionNames("rmsNorm", options, ["eps"]);
   return norm("rmsNorm", x, weight, undefined, options.eps ?? 1e-6, false);
 }
 

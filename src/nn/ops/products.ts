@@ -2,7 +2,9 @@
  * Matrix products and the linear map, by the engine's own kernels (matmul.ts), and their gradients, which are products
  * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
  */
+
 import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
@@ -25,6 +27,7 @@ export interface ProductOptions {
  * matmul(tensor([[1, 2]]), tensor([[3], [4]])); // → [[11]]
  */
 export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {}): FloatTensor {
+  checkOptionNames("matmul", options, ["transposeA", "transposeB"]);
   const { transposeA = false, transposeB = false } = options;
   const given = operand("matmul", "a", a);
   const other = operand("matmul", "b", b, given);

@@ -12,7 +12,9 @@
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
+
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
 import {
@@ -49,6 +51,11 @@ export interface RopeOptions {
   axis?: number;
 }
 
+/** Names of `RopeOptions` that a layer keeps; a call says its positions too. */
+export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
+  "layout", "base", "rotaryDim", "frequencies", "amplitude", "axis",
+]; // biome-ignore format: one list
+
 /**
  * Turns every pair of x [..., N, D] by its position's angle.
  *
@@ -56,6 +63,7 @@ export interface RopeOptions {
  * rope(q).shape; // → [1, 2, 4, 8]
  */
 export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
+  checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"]);
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
   const { layout = "half", base = 10_000, offset = 0, positions, amplitude = 1, axis = -2 } = options;
@@ -216,6 +224,7 @@ export function sinusoidalPositions(
   C: number,
   options: { base?: number; offset?: number; dtype?: Precision } = {},
 ): FloatTensor {
+  checkOptionNames("sinusoidalPositions", options, ["base", "offset", "dtype"]);
   const { base = 10_000, offset = 0, dtype = "float32" } = options;
   if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))
     throw new ShapeError(

@@ -2,8 +2,10 @@
  * Choosing among elements: `where`, triangles, the largest of an axis, entries by position. Each gives its gradient to
  * the elements that it chose.
  */
+
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, eachRow, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcastShape, gathered, type Operand, operands, spread } from "./arithmetic.ts";
@@ -130,9 +132,11 @@ function extreme(
   what: string,
   x: TensorLike,
   axis: number | undefined,
-  { keepAxis = false }: { keepAxis?: boolean },
+  options: { keepAxis?: boolean },
   isBetter: (a: number, b: number) => boolean,
 ): FloatTensor {
+  checkOptionNames(what, options, ["keepAxis"]);
+  const { keepAxis = false } = options;
   const from = operand(what, "x", x);
   const { places, shape, kept } = bestPlaces(what, from, axis, isBetter);
   const input = numbersOf(from);

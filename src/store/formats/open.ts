@@ -2,10 +2,12 @@
  * Opening a file of attention of any format, recognized by its first bytes, not by its name. Bundles are read by byte range;
  * the others in full. What can run code (pickles) is never read; the load report lists what does not fit.
  */
+
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
-import { type ComputeOptions, computeFor } from "../layout/from.ts";
+import { COMPUTE_OPTIONS, type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
 import { type Checks, examine, reportOf, sample } from "../measures/report.ts";
@@ -43,6 +45,7 @@ type Format = "bundle" | "npz" | "npy" | "json";
  * store.dispose();
  */
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
+  checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);
   let bag: Bag | undefined;
@@ -131,7 +134,7 @@ async function tensorsOf(
   problems: Problems,
   limit: SizeLimit,
 ): Promise<Bag> {
-  const maxBytes = sizeLimit("openStore", limit);
+  const maxBytes = sizeLimit("openStore", { maxBytes: limit.maxBytes });
   if (format === "bundle")
     return (await import("./read-bundle.ts")).readBundle(source, tokens, problems, maxBytes);
   if (format === "json") {

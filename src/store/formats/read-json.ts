@@ -47,7 +47,7 @@ export async function readJsonFile(
     "openStore",
     `${name} (JSON)`,
     source.size,
-    sizeLimit("openStore", limit, MOST),
+    sizeLimit("openStore", { maxBytes: limit.maxBytes }, MOST),
     ". Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts",
   );
   if (source.size > SLOW)

@@ -2,7 +2,9 @@
  * Stores over arrays a program already has: a model's queries and keys, or weights from elsewhere. Nothing is copied;
  * what does not fit is an error at once.
  */
+
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import { type Compute, localCompute } from "../compute/compute.ts";
@@ -33,6 +35,14 @@ export interface ComputeOptions {
   readonly kernel?: Kernel;
 }
 
+/** Names of `ComputeOptions`. */
+export const COMPUTE_OPTIONS: readonly (keyof ComputeOptions)[] = [
+  "worker",
+  "workers",
+  "workerBytes",
+  "kernel",
+];
+
 /**
  * A store over arrays in memory.
  *
@@ -42,6 +52,7 @@ export interface ComputeOptions {
  * store.dispose();
  */
 export function storeFrom(input: StoreInput, options: ComputeOptions = {}): HeadStore {
+  checkNames("storeFrom", options, COMPUTE_OPTIONS);
   const bag = bagFrom(input);
   const problems = new Problems();
   const { blocks, about } = layOut(bag, problems);
@@ -100,6 +111,7 @@ export interface ModelInput {
  * store.blocks[0].layers.length; // → 4
  */
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
+  checkNames("storeFromModel", options, COMPUTE_OPTIONS);
   if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
     throw new OptionError(
       "shown",

@@ -2,7 +2,9 @@
  * What a figure shows, said in the explorer's own words (a state of the explorer is such options, `figureOptions`), with
  * defaults, and checked against the store before any work.
  */
+
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 import type { State } from "../state.ts";
 
@@ -125,6 +127,7 @@ export const FIGURE_WORDS = {
 
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage the file has no numbers for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
+  checkNames("renderFigure", options, [...Object.keys(DEFAULTS), "block", "layer", "head", "query", "key"]);
   const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const given = { ...DEFAULTS, ...said } as unknown as Figure & FigureOptions;
   for (const [name, words] of Object.entries(FIGURE_WORDS)) {

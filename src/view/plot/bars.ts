@@ -1,5 +1,7 @@
 /** Bars beside their labels: attention weights of a row, parameters of layers. */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { colorClass, escaped, label, type Plot, plotOf, svgDocument } from "./plot.ts";
 
 /** How bars are drawn. */
@@ -30,6 +32,7 @@ export function bars(
   entries: Readonly<Record<string, number>> | readonly (readonly [label: string, value: number])[],
   options: BarOptions = {},
 ): Plot {
+  checkNames("bars", options, ["title", "max", "width", "format"]);
   const list: readonly (readonly [string, number])[] = Array.isArray(entries)
     ? entries
     : Object.entries(entries);

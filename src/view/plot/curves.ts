@@ -1,5 +1,7 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { colorClass, escaped, label, type Plot, plotOf, svgDocument, ticks } from "./plot.ts";
 
 /** One curve. */
@@ -43,6 +45,7 @@ interface Axis {
  * @throws OptionError where there is no point, where a number is not finite, or not positive on a logarithmic axis
  */
 export function curves(series: readonly Curve[], options: CurveOptions = {}): Plot {
+  checkNames("curves", options, ["title", "x", "y", "logX", "logY", "columns", "rows"]);
   const { title = "", columns = 60, rows = 14 } = options;
   const points = series.flatMap((one) => one.points);
   if (points.length === 0) throw new OptionError("curves", "curves: there is nothing to draw");

@@ -1,5 +1,7 @@
 /** How values are spread: counts of equal intervals. */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { bars } from "./bars.ts";
 import { colorClass, escaped, label, type Plot, plotOf, svgDocument, ticks } from "./plot.ts";
 
@@ -22,6 +24,7 @@ export interface HistogramOptions {
  * @throws OptionError for an empty list, and for a value that is not finite
  */
 export function histogram(values: ArrayLike<number>, options: HistogramOptions = {}): Plot {
+  checkNames("histogram", options, ["title", "bins", "range"]);
   const { title = "", bins = 12 } = options;
   const list = Array.from(values);
   if (list.length === 0) throw new OptionError("histogram", "histogram: there is nothing to draw");

@@ -1,6 +1,6 @@
 /**
- * Starting one worker: a worker thread in Node, Deno and Bun, a module worker in a page. A bundler may not have copied
- * worker.js; then, where the page's policy allows it, the worker is made from a Blob with the same code.
+ * Starts one worker: a worker thread in Node, Deno and Bun, a module worker in a page. A bundler may not have copied
+ * worker.js; then the worker is made from the same code as text, in a page from a Blob where its policy allows that.
  */
 import { CONTROL, MAX_KERNELS, SPIN, serve, THREAD } from "./worker.js";
 
@@ -15,19 +15,38 @@ interface NodeWorker {
   unref(): void;
   terminate(): Promise<number>;
 }
-type NodeWorkerClass = new (url: URL, options: object) => NodeWorker;
+interface NodeModule {
+  readonly Worker: new (program: URL | string, options: object) => NodeWorker;
+}
 
-/** True once worker.js could not be loaded: further workers are made from a Blob at once. */
-let needsBlob = false;
+/** True once worker.js could not be loaded: further workers are made from its code at once. */
+let needsCode = false;
+
+/** The thread's code as a program; `given` is an expression for the message that a thread begins with. */
+function program(given: string): string {
+  const settings = [CONTROL, SPIN, MAX_KERNELS].map((value) => JSON.stringify(value)).join(", ");
+  return `(({ memory, index }) => (${serve})(memory, index, ${settings}))(${given});`;
+}
 
 /** A classic worker with the code of worker.js, which needs no file. */
 function blobWorker(): Worker {
-  const settings = [CONTROL, SPIN, MAX_KERNELS].map((value) => JSON.stringify(value)).join(", ");
-  const code = `addEventListener("message", ({ data }) => (${serve})(data.memory, data.index, ${settings}), { once: true });`;
+  const code = `addEventListener("message", ({ data }) => { ${program("data")} }, { once: true });`;
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const worker = new Worker(url, { name: "heed" });
   URL.revokeObjectURL(url);
   return worker;
+}
+
+/** A thread of Node, from worker.js or from its code. */
+function nodeWorker(node: NodeModule, data: object): NodeWorker {
+  // execArgv is not handed on: a loader of the host's would only slow the start.
+  const options = { workerData: data, execArgv: [] };
+  const code = () =>
+    new node.Worker(program("require('node:worker_threads').workerData"), { ...options, eval: true });
+  if (needsCode) return code();
+  // The name is a variable so that bundlers for pages leave the file out: Parcel's page would not load with it.
+  const file = "./worker.js";
+  return new node.Worker(new URL(file, import.meta.url), options);
 }
 
 /** A worker in Node, or in a page or another worker; undefined where the runtime refuses one. */
@@ -39,26 +58,45 @@ export function spawnWorker(
 ): Handle | undefined {
   const data = { heed: THREAD, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
-  const node = process?.getBuiltinModule?.("node:worker_threads") as { Worker: NodeWorkerClass } | undefined;
+  const node = process?.getBuiltinModule?.("node:worker_threads") as NodeModule | undefined;
   try {
     if (node) {
-      // execArgv is not handed on: a loader of the host's would only slow the start.
-      const worker = new node.Worker(new URL("./worker.js", import.meta.url), {
-        workerData: data,
-        execArgv: [],
-      });
-      const handle: Handle = { dead: false, terminate: () => void worker.terminate() };
+      let worker = nodeWorker(node, data);
+      let isStopped = false;
+      const handle: Handle = {
+        dead: false,
+        terminate: () => {
+          isStopped = true;
+          void worker.terminate();
+        },
+      };
       const died = () => {
         if (!handle.dead && !isReady()) failed();
         handle.dead = true;
       };
-      worker.on("error", died);
-      worker.on("exit", died);
-      worker.unref();
+      const watch = (fromCode: boolean) => {
+        // The worker that a new one has replaced ends too.
+        const watched = worker;
+        worker.on("error", () => {
+          if (fromCode || isStopped || handle.dead || isReady()) return died();
+          needsCode = true;
+          try {
+            worker = nodeWorker(node, data);
+          } catch {
+            return died();
+          }
+          watch(true);
+        });
+        worker.on("exit", () => {
+          if (worker === watched) died();
+        });
+        worker.unref();
+      };
+      watch(needsCode);
       return handle;
     }
     // Vite 5 parses these options as text: they are constants.
-    let worker = needsBlob
+    let worker = needsCode
       ? blobWorker()
       : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "heed" });
     const handle: Handle = { dead: false, terminate: () => worker.terminate() };
@@ -69,7 +107,7 @@ export function spawnWorker(
     const watch = (fromBlob: boolean) =>
       worker.addEventListener("error", () => {
         if (fromBlob || handle.dead || isReady()) return died();
-        needsBlob = true;
+        needsCode = true;
         try {
           worker = blobWorker();
         } catch {
@@ -78,7 +116,7 @@ export function spawnWorker(
         watch(true);
         worker.postMessage(data);
       });
-    watch(needsBlob);
+    watch(needsCode);
     worker.postMessage(data);
     return handle;
   } catch {

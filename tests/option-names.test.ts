@@ -1,0 +1,124 @@
+/**
+ * A misspelled option is refused by its name, wherever options are taken: none is passed over, so that no call computes something else than
+ * was meant. The words of PyTorch and NumPy are answered with heed's.
+ */
+// biome-ignore-all lint/suspicious/noExplicitAny: mistakes are what types refuse
+import * as h from "heed";
+import * as io from "heed/io";
+import * as models from "heed/models";
+import * as nn from "heed/nn";
+import * as train from "heed/train";
+import * as view from "heed/view";
+import { expect, it } from "vitest";
+
+const bad = { zzz: 1 };
+const x = h.randn([4, 4], { seed: 1 });
+const q = h.randn([1, 2, 4, 8], { seed: 2 });
+const bytes = io.writeSafetensors({ x });
+const encoder = await models.readModel(models.locateShipped("encoder"));
+const decoder = await models.readModel(models.locateShipped("decoder"));
+const file = await io.openSafetensors(new Blob([bytes]));
+const npz = await io.writeNpz({ x });
+const seen = decoder.attention("the old ship");
+const ids = Int32Array.of(1, 2);
+// Without their types: a program in JavaScript has none.
+const [H, N, I, T, M, V]: any[] = [h, nn, io, train, models, view];
+const sizes = { vocabulary: 10, context: 4, layers: 1, heads: 1, width: 4 };
+
+// biome-ignore format: a call is a line
+const CALLS: Record<string, () => unknown> = {
+  scaledDotProductAttention: () => H.scaledDotProductAttention(q, q, q, bad),
+  attentionWeights: () => H.attentionWeights(q, q, h.scaledDotProductAttention(q, q, q).lse, bad),
+  attentionBackward: () => H.attentionBackward(q, q, q, q, h.scaledDotProductAttention(q, q, q), bad),
+  explain: () => H.explain(q, q, q, bad),
+  explainMatmul: () => H.explainMatmul(x, x, bad),
+  randn: () => H.randn([2], bad),
+  rand: () => H.rand([2], bad),
+  randint: () => H.randint(0, 3, [2], bad),
+  arange: () => H.arange(3, bad),
+  "Tensor.toString": () => (x as any).toString(bad),
+  Linear: () => new N.Linear(2, 2, bad),
+  LayerNorm: () => new N.LayerNorm(2, bad),
+  RMSNorm: () => new N.RMSNorm(2, bad),
+  Embedding: () => new N.Embedding(2, 2, bad),
+  LearnedPositions: () => new N.LearnedPositions(2, 2, bad),
+  SinusoidalPositions: () => new N.SinusoidalPositions(2, bad),
+  Rope: () => new N.Rope(bad),
+  MLP: () => new N.MLP(4, bad),
+  SwiGLU: () => new N.SwiGLU(4, bad),
+  SelfAttention: () => new N.SelfAttention(4, bad),
+  MultiHeadAttention: () => new N.MultiHeadAttention(4, 2, bad),
+  EncoderBlock: () => new N.EncoderBlock(4, 2, bad),
+  DecoderBlock: () => new N.DecoderBlock(4, 2, bad),
+  sum: () => N.sum(x, 0, bad),
+  mean: () => N.mean(x, 0, bad),
+  max: () => N.max(x, 0, bad),
+  min: () => N.min(x, 0, bad),
+  matmul: () => N.matmul(x, x, bad),
+  rope: () => N.rope(q, bad),
+  sinusoidalPositions: () => N.sinusoidalPositions(4, 4, bad),
+  layerNorm: () => N.layerNorm(x, undefined, undefined, bad),
+  rmsNorm: () => N.rmsNorm(x, undefined, bad),
+  dropout: () => N.dropout(x, 0.5, bad),
+  gelu: () => N.gelu(x, bad),
+  readNpy: () => I.readNpy(io.writeNpy(x), bad),
+  readNpz: () => I.readNpz(npz, bad),
+  writeNpz: () => I.writeNpz({ x }, bad),
+  readSafetensors: () => I.readSafetensors(bytes, bad),
+  writeSafetensors: () => I.writeSafetensors({ x }, bad),
+  openSafetensors: () => I.openSafetensors(new Blob([bytes]), bad),
+  "openSafetensors: read": () => (file as any).read("x", bad),
+  AdamW: () => new T.AdamW([h.zeros([2])], bad),
+  crossEntropy: () => T.crossEntropy(h.randn([2, 3]), h.tensor([0, 1], "int32"), bad),
+  schedule: () => T.schedule({ lr: 1, ...bad }),
+  languageModel: () => T.languageModel("decoder", { ...sizes, ...bad }),
+  Corpus: () => new T.Corpus(["the old ship ".repeat(99)], decoder.tokenizer, { kind: "decoder", context: 8, ...bad }),
+  train: () => T.train({ model: T.languageModel("decoder", sizes), data: () => [], steps: 0, ...bad }),
+  renderLoss: () => T.renderLoss({ losses: [1] }, bad),
+  readModel: () => M.readModel(models.locateShipped("encoder"), bad),
+  modelFromFiles: () => M.modelFromFiles(new Map(), bad),
+  writeModel: () => M.writeModel("/nowhere", decoder.model, decoder.tokenizer, bad),
+  readTokenizer: () => M.readTokenizer("{}", bad),
+  trainTokenizer: () => M.trainTokenizer(["a b"], { kind: "bpe", vocabSize: 260, ...bad }),
+  "Tokenizer.encode": () => (decoder.tokenizer as any).encode("a", undefined, bad),
+  "Tokenizer.decode": () => (decoder.tokenizer as any).decode([1], bad),
+  Gpt2: () => (decoder.model as any).forward(ids, bad),
+  bert: () => (encoder.model as any).forward(ids, bad),
+  generate: () => [...M.generate(decoder.model, ids, bad)],
+  embedTexts: () => M.embedTexts(encoder, ["a"], { modes: ["mean"], normalize: false, ...bad }),
+  fillMask: () => M.fillMask(encoder, "the [MASK]", bad),
+  ablate: () => M.ablate(decoder, "the old", bad),
+  bars: () => V.bars({ a: 1 }, bad),
+  curves: () => V.curves([{ name: "a", points: [[0, 1]] }], bad),
+  histogram: () => V.histogram([1, 2], bad),
+  openStore: () => V.openStore(new Blob([bytes]), bad),
+  storeFromModel: () => V.storeFromModel(seen, bad),
+  renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
+};
+
+it.each(Object.keys(CALLS))("%s refuses an option that it has not", async (name) => {
+  const error = await (async () => CALLS[name]())().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(h.OptionError);
+  const [function_] = name.split(": ");
+  expect((error as Error).message).toMatch(
+    new RegExp(`^${function_}: unknown option "zzz"; expected one of \\w`),
+  );
+});
+
+// biome-ignore format: a mistake is a line
+it.each([
+  ["PyTorch's keepdim", () => N.sum(x, 0, { keepdim: true }), "sum: unknown option \"keepdim\"; did you mean keepAxis?"],
+  ["NumPy's keepdims", () => N.max(x, 0, { keepdims: true }), "max: unknown option \"keepdims\"; did you mean keepAxis?"],
+  ["PyTorch's weight_decay", () => new T.AdamW([h.zeros([2])], { weight_decay: 0 }), "AdamW: unknown option \"weight_decay\"; did you mean weightDecay?"],
+  ["a learning rate by its whole name", () => new T.AdamW([h.zeros([2])], { learningRate: 1 }), "AdamW: unknown option \"learningRate\"; did you mean lr?"],
+  ["a learning rate of train", () => T.train({ model: T.languageModel("decoder", sizes), lr: 1, steps: 1 }), "train: unknown option \"lr\"; did you mean adamw: { lr }?"],
+  ["PyTorch's dropout of a layer", () => new N.MultiHeadAttention(4, 2, { dropout: 0.1 }), "MultiHeadAttention: unknown option \"dropout\"; did you mean dropoutP?"],
+  ["PyTorch's dim_feedforward", () => new N.EncoderBlock(4, 2, { dim_feedforward: 8 }), "EncoderBlock: unknown option \"dim_feedforward\"; did you mean feedForward?"],
+  ["PyTorch's ignore_index", () => T.crossEntropy(x, x, { ignore_index: 0 }), "crossEntropy: unknown option \"ignore_index\"; did you mean ignoreIndex?"],
+  ["keepdim as a third argument", () => N.sum(x, 0, true), "sum: options must be an object, got true"],
+] as [string, () => unknown, string][])("%s is answered with heed's name", async (_, call, words) => {
+  await expect((async () => call())()).rejects.toThrow(words);
+});

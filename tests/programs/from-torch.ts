@@ -1,0 +1,21 @@
+/** Query, key, value and result of PyTorch from a safetensors file: attention gives the result. Argument: the file. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { scaledDotProductAttention, tensor } from "heed";
+import { readSafetensors } from "heed/io";
+
+const [, , path = "causal-lower-right-wide.safetensors"] = process.argv;
+const { tensors } = readSafetensors(readFileSync(path));
+const named = (name: string) => {
+  const found = tensors.get(name);
+  assert.ok(found, `${name} is missing; the file has ${[...tensors.keys()].join(", ")}`);
+  return tensor(found);
+};
+const { output } = scaledDotProductAttention(named("q"), named("k"), named("v"), {
+  isCausal: "lower-right",
+});
+const [ours, torch] = [output.toFloat64(), named("out").toFloat64()];
+const worst = ours.reduce((most, x, i) => Math.max(most, Math.abs(x - (torch[i] ?? Number.NaN))), 0);
+assert.equal(ours.length, torch.length);
+assert.ok(worst < 2e-6, `PyTorch's output differs by ${worst}`);
+console.log(`as PyTorch: ${output.shape} ${output.dtype}`);
