@@ -7,7 +7,14 @@ import type { Session } from "./session.ts";
 
 export class Sheets {
   #open: DialogState | undefined;
-  #export: ExportState = { width: 85, caption: true, dark: false, drawn: undefined, told: "" };
+  #export: ExportState = {
+    width: 85,
+    caption: true,
+    dark: false,
+    transparent: false,
+    drawn: undefined,
+    told: "",
+  };
   #drawing = 0;
   readonly #session: Session;
   readonly #changed: () => void;
@@ -56,8 +63,8 @@ export class Sheets {
   }
 
   get #options() {
-    const { width, caption, dark } = this.#export;
-    return { width, caption, theme: dark ? "dark" : "light" } as const;
+    const { width, caption, dark, transparent } = this.#export;
+    return { width, caption, theme: dark ? "dark" : "light", background: !transparent } as const;
   }
 
   async #draw(): Promise<void> {
@@ -104,7 +111,14 @@ export class Sheets {
     try {
       if (kind === "svg")
         save(new Blob([(await figureOf(session, this.#options)).svg], { type: "image/svg+xml" }), "svg");
-      else if (kind === "png") save(await pngOf(session, this.#options), "png");
+      else if (kind === "pdf") {
+        const { pdf, missing } = await (await figureOf(session, this.#options)).pdf();
+        save(new Blob([pdf as BlobPart], { type: "application/pdf" }), "pdf");
+        if (missing.length > 0)
+          reported(
+            `Saved as ${this.#name}.pdf. The fonts of a PDF have no ${missing.slice(0, 12).join(" ")}: each is a question mark. SVG keeps them.`,
+          );
+      } else if (kind === "png") save(await pngOf(session, this.#options), "png");
       else if (kind === "html") save(new Blob([await htmlOf(session)], { type: "text/html" }), "html");
       else if (kind === "bundle")
         save(

@@ -486,10 +486,12 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #failed(title: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
     const session = this.#session;
-    if (session.store === undefined) session.status = { kind: "error", title, text };
+    // The name of the function that refused it is for programs.
+    const said = text.replace(/^[\w-]+: /, "").replace(/(?<![.!?])$/, ".");
+    if (session.store === undefined) session.status = { kind: "error", title, text: said };
     else {
       session.status = { kind: "ready" };
-      session.notify({ kind: "error", text: `${title}. ${text}` });
+      session.notify({ kind: "error", text: `${title}. ${said}` });
     }
     session.changed();
     // Readers of the host page learn that something is missing; its author learns what to do.

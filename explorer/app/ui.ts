@@ -26,7 +26,15 @@ export function figure(value: number, source: string, options?: NumberOptions): 
 
 /** The same of a number that is made already. */
 export function shown({ value, text, source }: Num): TemplateResult {
-  return html`<data class="num" value=${String(value)} data-source=${source}>${text}</data>`;
+  return html`<data class="num" value=${String(value)} data-source=${source}>${set(text)}</data>`;
+}
+
+/** A number's text with its narrow space and its raised figures marked: a font whose letters are all of one width tears them apart. */
+function set(text: string): TemplateResult | string {
+  const [, before, narrow, after] = /^(.*?)(\u202f|[⁻⁰¹²³⁴-⁹]+)(.*)$/u.exec(text) ?? [];
+  return narrow === undefined
+    ? text
+    : html`${before}<span class=${narrow === "\u202f" ? "thin" : "raised"}>${narrow}</span>${after}`;
 }
 
 /** A token as text, in its own direction, and its own language where that is named. */

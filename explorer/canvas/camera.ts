@@ -42,8 +42,8 @@ export function fitted(scene: Scene): Camera {
     if (over > 1.0001) scale /= over;
   }
   scale = Math.max(scale, scene.smallest ?? 0);
-  // Whole pixels, where a cell has several, keep gaps and labels even.
-  return { scale: scale >= 4 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
+  // Whole pixels, where cells have gaps between them, keep those even.
+  return { scale: scale >= 6 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
 }
 
 const closest = (scene: Scene, whole: Camera) => Math.max(scene.closest ?? 64, whole.scale);

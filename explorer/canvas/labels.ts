@@ -84,14 +84,14 @@ export class Labels {
       const place = index === undefined ? undefined : placeOf(axis, index);
       if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
       for (const other of places.keys())
-        if (other !== place && !places.get(other) && Math.abs(other - place) * pixels < PITCH - 1)
+        if (other !== place && !places.get(other) && Math.abs(other - place) * pixels < PITCH)
           places.delete(other);
       places.set(place, true);
     }
     for (const index of marks.named ?? []) {
       const place = placeOf(axis, index);
       if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
-      const near = [...places].filter(([other]) => Math.abs(other - place) * pixels < PITCH - 1);
+      const near = [...places].filter(([other]) => Math.abs(other - place) * pixels < PITCH);
       if (near.some(([other, strong]) => strong && other !== place)) continue;
       for (const [other] of near) if (other !== place) places.delete(other);
       places.set(place, true);

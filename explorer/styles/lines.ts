@@ -21,7 +21,7 @@ export const linesLook = css`
 .text .unit.pointed { outline: 1px solid var(--ink); outline-offset: 1px; }
 .text .unit:focus-visible { outline: 2px solid var(--query); outline-offset: 2px; z-index: 2; }
 .text .says { flex: none; padding-block-start: 4px; color: var(--second); min-block-size: 44px; }
-.text .says p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.text .says p { overflow-wrap: anywhere; }
 @media (forced-colors: active) {
   .text .unit.tinted { forced-color-adjust: none; }
   .text .unit.previewed { text-decoration: underline 2px; }
@@ -59,7 +59,6 @@ export const linesLook = css`
 .lines .column.bare { pointer-events: none; }
 .lines .list [role="option"] { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; color: transparent; white-space: nowrap; font-size: 1px; }
 .lines .list [role="option"]:focus-visible { outline: 2px solid var(--query); outline-offset: -2px; border-radius: 2px; }
-.lines .column:not(.scrolls) [role="option"]:focus-visible { outline-offset: 1px; }
 .lines .kept { flex: none; padding-block: 4px 0; color: var(--second); display: flex; flex-wrap: wrap; gap: 0 16px; min-block-size: 24px; }
 .keeping { display: inline-flex; align-items: center; gap: 8px; }
 .keeping input { inline-size: 96px; }
@@ -72,7 +71,6 @@ export const linesLook = css`
 @container (width < 520px) {
   .lines .said { display: none; }
   .text .says { min-block-size: 84px; }
-  .text .says p { white-space: normal; }
   .lines .kept { min-block-size: 44px; align-content: start; }
   .lines.said .heading, .lines.together.said .heading, .lines.arcs.said .heading { visibility: visible; }
 }

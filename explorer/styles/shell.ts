@@ -18,6 +18,8 @@ export const shell = css`
 .top .tools { display: flex; gap: 4px; flex: none; margin-inline-start: auto; }
 .left { grid-area: atlas; overflow: auto; padding: 16px 20px; border-inline-end: 1px solid var(--line); }
 .left > * + h2 { margin-block-start: 20px; }
+.left > h2, .side > h2 { margin-block-end: 6px; }
+.side .action { margin-block-start: 8px; }
 .main { grid-area: main; display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; padding: 12px 20px 0; position: relative; }
 .side { grid-area: side; overflow: auto; padding: 16px 20px 24px; border-inline-start: 1px solid var(--line); overflow-wrap: break-word; }
 .side > * + h2 { margin-block-start: 24px; }
@@ -26,14 +28,15 @@ export const shell = css`
 .status .hints { overflow: hidden; text-overflow: ellipsis; }
 .status .where { margin-inline-start: auto; display: flex; gap: 12px; }
 .status .at { color: var(--ink); overflow: hidden; text-overflow: ellipsis; }
-.toolbar { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; padding-block-end: 12px; }
+.toolbar { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; padding-block-end: 12px; }
 .select { display: inline-flex; align-items: center; gap: 6px; color: var(--second); }
 .select select { padding: 0 4px; }
+.toolbar .ends { display: inline-flex; align-items: center; gap: 8px; }
 .more { position: relative; }
 .more summary { list-style: none; min-block-size: 28px; padding: 3px 8px; border: 1px solid var(--line); border-radius: 6px; cursor: pointer; background: var(--raised); }
 .more summary::-webkit-details-marker { display: none; }
 .more .menu { position: absolute; inset-inline-end: 0; z-index: 5; display: grid; gap: 8px; padding: 12px; background: var(--raised);
-  border: 1px solid var(--line); border-radius: 8px; box-shadow: 0 8px 24px rgb(0 0 0 / .16); min-inline-size: 280px; }
+  border: 1px solid var(--line); border-radius: 8px; box-shadow: 0 8px 24px rgb(0 0 0 / .16); min-inline-size: 340px; }
 .more .menu .select { justify-content: space-between; }
 .segments { display: inline-flex; flex-wrap: wrap; gap: 8px; }
 .pane { flex: 1 1 0; min-block-size: 0; position: relative; }
@@ -44,6 +47,8 @@ export const shell = css`
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
 .legend .strange { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
+.legend .hatched, .legend .strange { margin-block-end: 16px; margin-inline-start: 8px; }
+.legend .hatched + span, .legend .strange + span { margin-block-end: 16px; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
@@ -55,7 +60,8 @@ export const shell = css`
 .answers li.current .link { font-weight: 700; }
 .answers .found { grid-column: 2 / -1; color: var(--second); }
 .left .choice, .side .choice { flex-wrap: wrap; max-inline-size: 100%; }
-.pins li { display: grid; grid-template-columns: 18px auto 1fr auto 28px; gap: 8px; align-items: center; min-block-size: 28px; }
+.pins li { display: grid; grid-template-columns: 18px 72px 1fr 68px 28px; gap: 8px; align-items: center; min-block-size: 28px; }
+.pins .num { text-align: end; }
 .pins .letter { background: var(--ink); color: var(--paper); text-align: center; font: 600 11px/16px var(--mono); inline-size: 16px; }
 .sorting { display: grid; grid-template-columns: 1fr auto; gap: 8px; margin-block: 8px; }
 .sorting .select { display: contents; }
@@ -67,7 +73,7 @@ export const shell = css`
 .range input::-webkit-slider-thumb { appearance: none; pointer-events: auto; inline-size: 14px; block-size: 14px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
 .range input::-moz-range-thumb { pointer-events: auto; inline-size: 12px; block-size: 12px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
 .range input::-moz-range-track { background: none; }
-.filters li > span { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
+.filters .bounds { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
 .welcome { margin: auto; max-inline-size: 62ch; padding: 32px 24px; display: grid; gap: 16px; text-align: start; overflow: auto; }
 .welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }
 .welcome ul { display: grid; gap: 8px; list-style: disc; padding-inline-start: 20px; }
@@ -91,11 +97,15 @@ export const shell = css`
   .status { order: 3; }
   .top { block-size: auto; flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
   .top .about { text-align: start; }
-  .top nav { flex: 1 0 auto; }
-  .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; max-block-size: 300px; }
+  .top nav { flex: none; }
+  .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; overflow: visible; }
   .main { padding: 12px 12px 0; }
-  .pane { flex: none; block-size: min(104cqi, 620px); min-block-size: 320px; }
-  .root.without-heads .pane { block-size: min(88cqi, 620px); }
+  /* As high as its picture needs: what is below it begins where it ends. */
+  .pane { flex: none; block-size: clamp(200px, var(--natural), min(104cqi, 540px)); }
+  .pane:has(> .tablewrap) { block-size: min(104cqi, 540px); }
+  .root.closed .main { flex: 1 0 auto; }
+  .root.without-heads .pane { block-size: clamp(200px, var(--natural), min(88cqi, 620px)); }
+  .root.without-heads .pane:has(> .tablewrap) { block-size: min(88cqi, 620px); }
   .pane.scrolls { block-size: auto; overflow: visible; }
   .side { border: 0; border-block-start: 1px solid var(--line); padding: 16px 12px; columns: auto; }
   .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
@@ -106,9 +116,13 @@ export const shell = css`
 @container (width < 520px) {
   .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
   .toolbar > * { flex: none; }
+  /* It goes on beyond the edge, and fades there. */
+  .toolbar::after { content: ""; position: sticky; inset-inline-end: 0; flex: none; align-self: stretch; inline-size: 32px; margin-inline-start: -6px; background: linear-gradient(to right, transparent, var(--paper) 75%); pointer-events: none; }
   .toolbar .more .menu { position: fixed; inset-inline: 12px; }
   .top nav button { padding: 0 5px; }
-  .top .about { flex: 1 0 100%; order: 1; }
+  .top .about { flex: 1 1 120px; }
+  .notices p > span:nth-of-type(2) { flex: 1 0 100%; order: 1; }
+  .notices p > button:first-of-type { margin-inline-start: auto; }
 }
 .root.without-side { grid-template-areas: "top top top" "atlas main main" "status status status"; }
 .root.without-heads { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
@@ -143,7 +157,9 @@ export const shell = css`
 .flow-stage canvas { position: absolute; inset: 0; }
 .flow-stage .labels + .labels span { left: 0; right: auto; }
 .flow-said { min-block-size: 28px; padding-block-start: 6px; }
-.rollout.without :is(.flow-matrix, .flow-under, .flow-heading, .flow-stage) { visibility: hidden; }
+.rollout.without { grid-template: minmax(0, 1fr) / minmax(0, 1fr); }
+.rollout.without section + section, .rollout.without :is(.flow-heading, .flow-stage) { display: none; }
+.rollout.without .flow-said { margin: auto; max-inline-size: 56ch; font-size: 14px; text-align: center; }
 .settings { display: grid; gap: 8px; margin-block: 8px 12px; }
 .settings .select { justify-content: space-between; }
 .setting { display: grid; grid-template-columns: 1fr auto; gap: 0 8px; color: var(--second); }
@@ -162,7 +178,8 @@ export const shell = css`
 :host(:is([controls="none"], [controls="few"])) .root { display: flex; flex-direction: row; overflow: hidden; }
 :host(:is([controls="none"], [controls="few"])) .main { flex: 1; padding: 4px; }
 :host(:is([controls="none"], [controls="few"])) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
-:host([parts]) { --atlas: 0px; --side: 0px; }
+:host(:is([controls="none"], [controls="few"])) :is(.kept, .says) { min-block-size: 0; }
+:host([parts]) { --atlas: 0px; --side: 0px; block-size: var(--heed-height, auto); }
 :host([parts~="atlas"]) { --atlas: 288px; }
 :host([parts~="inspector"]) { --side: min(360px, 36cqi); }
 :host([parts]:not([parts~="bar"])) :is(.masthead, .line),
@@ -175,9 +192,12 @@ export const shell = css`
 @container (width >= 700px) {
   :host([parts]) .root { display: grid; overflow: hidden; grid-template: auto minmax(0, 1fr) auto / var(--atlas) minmax(0, 1fr) var(--side); grid-template-areas: "top top top" "atlas main side" "status status status"; }
   :host([parts]) .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
-  :host([parts]) .pane { flex: 1 1 0; min-block-size: 0; }
+  :host([parts]) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
+  /* What is beside the picture scrolls, and does not make it higher. */
+  :host([parts]) :is(.left, .side) { block-size: 0; min-block-size: 100%; }
 }
-.pane.scrolls { overflow: auto; }
+/* Room for the ring around what has the focus. */
+.pane.scrolls { overflow: auto; margin: -8px -10px 0; padding: 10px 10px 0; scroll-padding: 10px; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
 .alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }
 @container (width < 520px) { .root.alone { padding-inline: 12px; } }
@@ -223,7 +243,7 @@ export const pictures = css`
 `;
 
 export const panels = css`
-.quoted .token, .status .token { display: inline-block; max-inline-size: 22ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
+.quoted .token, .status .token { display: inline-block; max-inline-size: 22ch; overflow: hidden; overflow: clip; overflow-clip-margin: 2px; text-overflow: ellipsis; white-space: nowrap; }
 .readout .big { font: 600 28px/34px var(--mono); }
 .readout .big .num { font: inherit; }
 .medium, .medium .num { font: 600 16px/24px var(--mono); }
@@ -280,10 +300,15 @@ thead th.num { font-family: inherit; font-size: 11px; }
 .tablewrap thead th { position: sticky; inset-block-start: 0; background: var(--paper); z-index: 1; padding-block: 2px; white-space: nowrap; }
 .tablewrap tr { cursor: pointer; }
 .tablewrap tbody tr:not(.space) { block-size: 28px; }
+.tablewrap { padding-inline: 10px; }
 .tablewrap td, .tablewrap th { padding-inline-end: 16px; white-space: nowrap; max-inline-size: 220px; overflow: hidden; text-overflow: ellipsis; }
+.tablewrap :is(td, th):first-child { padding-inline-start: 10px; }
+.tablewrap :is(td, th).figures { text-align: end; }
+.tablewrap .pair { display: flex; justify-content: space-between; gap: 12px; }
+.tablewrap .pair .token { overflow: hidden; text-overflow: ellipsis; }
 .tablewrap tbody tr.current { box-shadow: inset 3px 0 var(--query); background: var(--hover); }
 .rowview { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 24px 40px; padding-block-end: 24px; align-items: start; }
-.rowview section:focus-visible { outline-offset: 6px; }
+.rowview section:focus-visible { outline-offset: 7px; border-radius: 2px; }
 .rowview section + section { margin-block-start: 24px; }
 .rowview h2 { margin-block: 16px 8px; }
 .rowview section > :first-child { margin-block-start: 0; }
@@ -306,20 +331,22 @@ math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX
 .terms input.key { color: var(--key); }
 .temperature { display: grid; gap: 4px; }
 .pick { cursor: crosshair; }
+.said { margin-block: 4px 12px; }
 .output .current { font-weight: 700; }
 .output .formula { display: flex; flex-wrap: wrap; gap: 0 12px; }
 .stack { position: relative; display: block; block-size: 12px; min-inline-size: 120px; border-inline: 0; background: linear-gradient(var(--line), var(--line)) center / 1px 100% no-repeat; }
 .stack i { position: absolute; inset-block: 1px; background: var(--value); border-inline-end: 1px solid var(--paper); }
 .stack .p1 { opacity: .8; } .stack .p2 { opacity: .64; } .stack .p3 { opacity: .5; } .stack .p4 { opacity: .3; }
-.dialog .closing { float: inline-end; }
+.dialog > .closing { float: inline-end; margin-block: -2px 0; }
+.dialog .buttons { align-items: center; }
 .search { inline-size: 100%; min-block-size: 36px; font-size: 14px; padding: 0 12px; }
 .choices { margin-block: 8px; max-block-size: 400px; overflow: auto; }
 .choices li { display: flex; justify-content: space-between; gap: 12px; padding: 4px 12px; min-block-size: 28px; border-radius: 6px; cursor: pointer; }
 .choices li:hover { background: var(--hover); }
 .choices li.at { background: var(--ink); color: var(--paper); }
 .choices li.at kbd, .choices li.at .quiet { color: inherit; background: none; }
-.keylist { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin-block: 8px; }
-.keylist dd { margin: 0; }
+.keylist { columns: 2 300px; column-gap: 32px; margin-block: 8px; }
+.keylist div { display: grid; grid-template-columns: 104px 1fr; gap: 16px; padding-block: 2px; break-inside: avoid; }
 .sentences { list-style: disc; padding-inline-start: 20px; display: grid; gap: 4px; overflow-wrap: anywhere; }
 figure.sheet { display: grid; place-items: center; padding: 16px; margin-block: 12px; background: var(--hover); overflow: auto; }
 figure.sheet svg { max-inline-size: 100%; block-size: auto; }

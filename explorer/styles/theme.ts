@@ -61,6 +61,9 @@ h2, h3 {
 h2 .quoted, h3 .quoted, h2 .math, h3 .math { text-transform: none; letter-spacing: 0; }
 .mono, .token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
 .num { font-variant-numeric: tabular-nums; white-space: nowrap; }
+/* A space before a unit, and raised figures, as narrow as they are meant: of one width with all letters they fall apart. */
+.num .thin { letter-spacing: -.38em; }
+.num .raised { letter-spacing: -.12em; }
 .token { unicode-bidi: isolate; overflow-wrap: anywhere; }
 .quiet { color: var(--second); }
 .hid {
@@ -110,6 +113,7 @@ dialog {
   box-shadow: 0 8px 32px rgb(0 0 0 / .18);
 }
 dialog::backdrop { background: rgb(20 21 26 / .35); }
+dialog:has(.keylist) { inline-size: min(860px, calc(100vw - 32px)); }
 dialog h2 { font-size: 16px; line-height: 24px; letter-spacing: 0; text-transform: none; color: var(--ink); margin-block-end: 8px; }
 @media (forced-colors: active) {
   .choice button[aria-pressed="true"], .choices li.at { background: Highlight; color: HighlightText; forced-color-adjust: none; }

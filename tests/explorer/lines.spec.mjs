@@ -375,7 +375,7 @@ for (const [name, { heads, hash, run }] of Object.entries(CASES))
 
 test("hovering over 512 tokens is fluent", async ({ visit }) => {
   const heads = { Nq: 512, layers: 1, heads: 1, d: 32, recipe: { mask: "causal" } };
-  await visit({ heads, hash: "#v1/head?m=lines&n=4" }, async (page) => {
+  await visit({ heads, hash: "#v1/head?m=lines&i=1&j=1" }, async (page) => {
     await kept(page);
     const found = await gaps(page, async () => {
       const [x, first] = await over(page, "queries", "w1");

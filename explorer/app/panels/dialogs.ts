@@ -119,10 +119,10 @@ const MOVES: readonly (readonly [string, string])[] = [
 ];
 
 function keySheet(): TemplateResult {
-  return html`<dl class="keylist">${MOVES.map(([key, label]) => html`<dt><kbd>${key}</kbd></dt><dd>${label}</dd>`)}
+  return html`<dl class="keylist">${MOVES.map(([key, label]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${label}</dd></div>`)}
     ${ACTIONS.filter(({ keys }) => keys).map(
       ({ keys, label }) =>
-        html`<dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd>`,
+        html`<div><dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd></div>`,
     )}</dl>
     <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; where only a part is seen it moves the picture, and Shift and dragging selects. The wheel zooms.</p>
     <p class="quiet">Single letters act only while the explorer has the focus.</p>`;

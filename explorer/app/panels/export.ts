@@ -10,13 +10,25 @@ export interface ExportState {
   readonly width: 85 | 170;
   readonly caption: boolean;
   readonly dark: boolean;
+  /** No paper behind the figure. */
+  readonly transparent: boolean;
   /** The figure: its picture, description and LaTeX; undefined while it is drawn. */
   readonly drawn: { readonly node: Node; readonly alt: string; readonly latex: string } | undefined;
   /** What was done last, or what went wrong. */
   readonly told: string;
 }
 
-export type ExportKind = "svg" | "png" | "csv" | "json" | "html" | "bundle" | "link" | "alt" | "latex";
+export type ExportKind =
+  | "pdf"
+  | "svg"
+  | "png"
+  | "csv"
+  | "json"
+  | "html"
+  | "bundle"
+  | "link"
+  | "alt"
+  | "latex";
 
 export interface Exporter {
   readonly state: ExportState;
@@ -25,6 +37,7 @@ export interface Exporter {
 }
 
 const KINDS: readonly (readonly [ExportKind, string])[] = [
+  ["pdf", "PDF"],
   ["svg", "SVG"],
   ["png", "PNG"],
   ["csv", "CSV"],
@@ -42,16 +55,17 @@ export function exportSheet(_ui: Ui, { state, set, give }: Exporter): TemplateRe
   return html`<p class="buttons">${choice(
     "Width",
     [
-      ["85", "85 mm, one column"],
-      ["170", "170 mm, two columns"],
+      ["85", "85 mm", "One column of a journal"],
+      ["170", "170 mm", "Two columns of a journal"],
     ],
     String(state.width) as "85" | "170",
     (width) => set({ width: width === "85" ? 85 : 170 }),
   )}
-    ${check("caption", state.caption, (caption) => set({ caption }))} ${check("dark", state.dark, (dark) => set({ dark }))}</p>
+    ${check("caption", state.caption, (caption) => set({ caption }))} ${check("dark", state.dark, (dark) => set({ dark }))}
+    ${check("no paper", state.transparent, (transparent) => set({ transparent }))}</p>
     <figure class="sheet">${state.drawn ? state.drawn.node : html`<p class="quiet">Drawing …</p>`}</figure>
     ${state.drawn ? html`<p class="quiet">${state.drawn.alt}</p>` : nothing}
     <p class="buttons">${KINDS.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
-    <p class="buttons">Copy ${COPIES.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
+    <p class="buttons"><span>Copy</span> ${COPIES.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
     <p role="status">${state.told}</p>`;
 }

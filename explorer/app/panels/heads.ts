@@ -101,7 +101,7 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
     .value=${live(String(filter[part]))} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
     @input=${set(part, "replace")} @change=${set(part, "push")}>`;
   const share = (value: number) => `${(100 * ((value - low) / (high - low || 1))).toFixed(1)}%`;
-  return html`<li><span>${metric.label} <span>${figure(filter.low, filter.metric, metric.options)} – ${figure(filter.high, filter.metric, metric.options)}</span></span>
+  return html`<li><span class="bounds">${metric.label} <span>${figure(filter.low, filter.metric, metric.options)} – ${figure(filter.high, filter.metric, metric.options)}</span></span>
     <span class="range" ${css({ "--from": share(filter.low), "--to": share(filter.high) })}>${input("low")}${input("high")}</span>
     <button type="button" aria-label=${`Remove the filter of ${metric.label}`} @click=${() =>
       session.set({

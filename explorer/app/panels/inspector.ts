@@ -24,7 +24,7 @@ export function inspector(ui: Ui): TemplateResult {
       ${carried(ledger.products)}`
         : nothing
     }
-    <p><button type="button" class="bordered" @click=${() => ui.act("open-row")}>Open the row</button></p>
+    <p class="action"><button type="button" class="bordered" @click=${() => ui.act("open-row")}>Open the row</button></p>
     ${
       chosen
         ? html`<h2>Selection</h2><p><span class="medium">${figure(chosen.value, "row weights")}</span> ${chosen.text}</p>

@@ -29,7 +29,7 @@ export function legend(session: Session, drawn: number | undefined, weightsOnly 
       <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
       ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
-    ${block && hasMask(block) ? html`<span class="hatched swatch" aria-hidden="true"></span> masked` : nothing}
-    ${notNumbers + negative > 0 ? html`<span class="strange swatch" aria-hidden="true">×</span> not a weight` : nothing}
+    ${block && hasMask(block) ? html`<span class="hatched swatch" aria-hidden="true"></span><span>masked</span>` : nothing}
+    ${notNumbers + negative > 0 ? html`<span class="strange swatch" aria-hidden="true">×</span><span>not a weight</span>` : nothing}
   </span>`;
 }

@@ -37,7 +37,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   const page = pageOf(state);
   const { heads, side, foot, scrolls = false } = page.layout;
   const busy = status.kind === "loading" ? status.done : session.progress;
-  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root" ${css({ "--natural": `${naturalHeight(session)}px` })}>
+  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root" ${css({ "--natural": naturalHeight(session) })}>
     <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
@@ -60,15 +60,20 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   </div>`;
 }
 
-/** Pixels a picture needs for its tokens at the size of text, between a line of prose and a screen. */
-function naturalHeight({ block, state }: Ui["session"]): number {
-  if (block === undefined) return 120;
-  const { Nq, Nk } = block;
-  if (state.view === "head" && state.mode === "text")
-    return Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8));
-  if (state.view === "head" && state.mode === "lines")
-    return Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)));
-  return state.view === "head" ? Math.max(220, Math.min(520, 110 + 26 * Nq)) : 520;
+/**
+ * The height a picture needs for its tokens at the size of text, between a line of prose and a screen. Cells are square, so
+ * a matrix or an atlas is no higher than the element's width allows.
+ */
+function naturalHeight({ block, state }: Ui["session"]): string {
+  if (block === undefined) return "120px";
+  const { Nq, Nk, layers, heads } = block;
+  const square = (least: number, most: number, around: number, rows: number, columns: number) =>
+    `clamp(${least}px, ${around}px + (100cqi - ${around + 8}px) * ${(rows / Math.max(1, columns)).toFixed(4)}, ${most}px)`;
+  if (state.view === "model") return square(100, 520, 34, layers.length, heads);
+  if (state.view !== "head") return "520px";
+  if (state.mode === "text") return `${Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8))}px`;
+  if (state.mode === "lines") return `${Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)))}px`;
+  return square(180, Math.max(220, Math.min(520, 110 + 26 * Nq)), 112, Nq, Nk);
 }
 
 function top({ session, act }: Ui): TemplateResult {

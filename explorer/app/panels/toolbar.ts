@@ -127,7 +127,7 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
     }`
     }
     ${controls}
-    ${check("table", state.table, (table) => session.set({ table }))}
+    <span class="ends">${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
         "full color at",
@@ -160,7 +160,7 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
         state.aggregate,
         (aggregate) => session.set({ aggregate }),
       )}
-    </div></details>
+    </div></details></span>
     ${
       segments.length > 0
         ? html`<span class="segments">${(["query", "key"] as const).map((side) => chips(session, side))}</span>`

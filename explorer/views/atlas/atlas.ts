@@ -174,7 +174,7 @@ export class Atlas {
       columns,
       rows,
       largest: this.#large ? 240 : side,
-      smallest: this.#large ? 40 : side,
+      smallest: this.#large ? Math.max(22, Math.min(40, Math.floor((width - LEFT) / columns))) : side,
       closest: 480,
     };
     this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);

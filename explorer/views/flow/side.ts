@@ -32,11 +32,12 @@ export function flowSide(ui: Ui): TemplateResult {
   const settled = () => session.changed("push");
   const go = (at: number) => session.set({ key: at });
   return html`${blocks(ui)}
-    <h2>What ${target} comes from</h2>
     ${
       row === undefined
-        ? html`<p class="quiet" role="status">${problem === undefined ? "Multiplying the layers …" : nothing}</p>`
-        : html`<p class="quiet">after ${done!.layers.length === 1 ? "layer" : "layers"} ${span(done!.layers)}</p>
+        ? problem === undefined
+          ? html`<h2>What ${target} comes from</h2><p class="quiet" role="status">Multiplying the layers …</p>`
+          : nothing
+        : html`<h2>What ${target} comes from</h2><p class="quiet">after ${done!.layers.length === 1 ? "layer" : "layers"} ${span(done!.layers)}</p>
       <table class="keys"><thead><tr><th scope="col">input token</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
       <tbody>${listed.map(
         (at) => html`<tr class="${at === key ? "current" : ""} ${special.key[at] ? "quiet" : ""}">

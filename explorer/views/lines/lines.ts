@@ -387,8 +387,10 @@ export class Lines {
     if (this.#reveal) {
       this.#reveal = false;
       const seen = layout.height / layout.pitch;
+      // Opened, the cursor's tokens are in the middle; from then on columns scroll as little as they need to.
+      const opens = this.layout === undefined;
       const into = (from: number, place: number | undefined) =>
-        place === undefined ? from : revealed(from, place, seen);
+        place === undefined ? from : opens ? place + 0.5 - seen / 2 : revealed(from, place, seen);
       const row = placeOf(rows, state.query);
       const column = placeOf(columns, state.key);
       this.#scroll = arcs

@@ -57,7 +57,11 @@ export class Values {
       const { value, text, source } = num(link.weight, `row ${shown!.stage}`);
       const spot = spotOf(shown!, link);
       const width = widthOf(spot.name + text) * EM + (spot.name === "" ? 6 : 14);
-      const from = spot.x - (spot.side === "start" ? 0 : spot.side === "end" ? width : width / 2);
+      // At an edge the whole number stays inside.
+      const { x: least, width: space } = shown!.layout;
+      const inside = Math.max(least + width / 2, Math.min(least + space - width / 2, spot.x));
+      const x = spot.side === "middle" ? inside : spot.x;
+      const from = x - (spot.side === "start" ? 0 : spot.side === "end" ? width : width / 2);
       const y = this.#free(taken, from, from + width, spot, shown!.layout);
       if (y === undefined) continue;
       taken.push([from, from + width, y]);
@@ -71,7 +75,7 @@ export class Values {
       const shift = { start: "0", middle: "-50%", end: "-100%" }[spot.side];
       element.style.setProperty(
         "transform",
-        `translate(${spot.x.toFixed(1)}px, ${y.toFixed(1)}px) translate(${shift}, -50%)`,
+        `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(${shift}, -50%)`,
       );
       element.hidden = false;
     }

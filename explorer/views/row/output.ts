@@ -37,7 +37,7 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
       <dt>w·v</dt><dd>${strip(ledger.contribution, "v", stripLabel("weight times value", ledger.contribution), 32, undefined, longest)}</dd>
       <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32, undefined, longest)}</dd>
     </dl>
-    <p class="quiet">All three on one scale.</p>
+    <p class="quiet said">All three on one scale.</p>
     <ol class="ledger formulas output" aria-label="The dimensions where it comes to most, and what each key adds">${shown.map(
       (c) => {
         let rest = output[c];

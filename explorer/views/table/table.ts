@@ -3,6 +3,7 @@
  * any column, copied as CSV; arrow keys move the cursor as in the picture.
  */
 import { html, render, type TemplateResult } from "lit";
+import { formatNumber, type NumberOptions } from "../../../src/store/text/number.ts";
 import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { figure, token } from "../../app/ui.ts";
@@ -187,12 +188,13 @@ export class TablePane {
     );
     const sorted = (i: number) =>
       this.#sort?.column === i ? (this.#sort.descending ? "descending" : "ascending") : "none";
+    const like = table.count > 0 ? this.#row(table, places[Math.min(first, table.count - 1)]) : [];
     return html`<p class="tools"><span>${table.caption}</span>
         <button type="button" class="bordered" @click=${() => void this.#copy(table)}>Copy as CSV</button> <span role="status">${this.#copied}</span></p>
       <table aria-rowcount=${table.count + 1}>
       <thead><tr aria-rowindex="1">${table.columns.map(
         ({ name }, i) =>
-          html`<th scope="col" aria-sort=${sorted(i)}><button type="button" class="link" tabindex="-1" @click=${() => this.#by(i)}>${name}<span aria-hidden="true">${
+          html`<th scope="col" class=${isFigure(like[i]) ? "figures" : ""} aria-sort=${sorted(i)}><button type="button" class="link" tabindex="-1" @click=${() => this.#by(i)}>${name}<span aria-hidden="true">${
             { ascending: " ↑", descending: " ↓", none: "" }[sorted(i)]
           }</span></button></th>`,
       )}</tr></thead>
@@ -207,8 +209,8 @@ export class TablePane {
     return html`<tr aria-rowindex=${shown + 2} class=${current ? "current" : ""} aria-current=${current ? "true" : "false"}
       @click=${() => this.#session.set(table.go(at))}>${cells.map((cell, i) =>
         i === 0
-          ? html`<th scope="row">${content(cell, table.columns[i])}</th>`
-          : html`<td>${content(cell, table.columns[i])}</td>`,
+          ? html`<th scope="row" class=${isFigure(cell) ? "figures" : ""}>${content(cell, table.columns[i])}</th>`
+          : html`<td class=${isFigure(cell) ? "figures" : ""}>${content(cell, table.columns[i])}</td>`,
       )}</tr>`;
   }
 
@@ -235,6 +237,20 @@ function content(
   { source, options }: Column,
 ): TemplateResult | string {
   if (value === undefined) return text === undefined ? "" : html`${token(text, lang)}`;
-  const number = figure(value, source || "index", options);
-  return text === undefined ? number : html`${token(text, lang)} ${number}`;
+  const number = html`<span class="num" ${css({ "padding-inline-end": `${afterPoint(value, source, options)}ch` })}>${figure(value, source || "index", options)}</span>`;
+  return text === undefined ? number : html`<span class="pair">${token(text, lang)} ${number}</span>`;
+}
+
+/** A number by itself: right-aligned. */
+const isFigure = (cell: TableCell | undefined) => cell?.value !== undefined && cell.token === undefined;
+
+/** Characters after the point that a column leaves room for. */
+const DECIMALS = 4;
+
+/** How many characters are missing after a number for its point to be under the others'. Indices and units have none. */
+function afterPoint(value: number, source: string, options: NumberOptions | undefined): number {
+  if (source === "" || source === "index" || options?.style === "percent" || options?.unit) return 0;
+  const [, decimals] = /^[^.]*(\.?\d*)$/.exec(formatNumber(value, options)) ?? [];
+  const after = decimals?.startsWith(".") ? decimals.length : 0;
+  return decimals === undefined ? 0 : Math.max(0, DECIMALS + 1 - after);
 }

@@ -1,0 +1,379 @@
+// @ts-check
+/** Where things are: nothing is cut off, covered or out of reach, and what belongs together is level, in windows and on phones. */
+import { expect } from "@playwright/test";
+import { test } from "./fixtures.ts";
+import { settled } from "./site.mjs";
+
+/** @typedef {import("@playwright/test").Page} Page */
+/** @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
+
+const WORDS =
+  "The old bridge over the river had been closed for years because the stones were loose and the water was high but the children of the village still crossed it every morning on their way to school since the new road was far longer and their parents were busy".split(
+    " ",
+  );
+const PHONE = { width: 375, height: 812 };
+
+/** The boxes of parts of the element. @param {Page} page @param {string} selector @returns {Promise<Box[]>} */
+const boxes = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(wanted)]
+        .filter((one) => one.getClientRects().length > 0)
+        .map((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          return { left, right, top, bottom };
+        }),
+    selector,
+  );
+
+/** Text that does not fit and is cut off. @param {Page} page @param {string} selector @returns {Promise<string[]>} */
+const cut = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(wanted)]
+        .filter((one) => one.scrollWidth > one.clientWidth + 1)
+        .map((one) => one.textContent.trim()),
+    selector,
+  );
+
+/** The ring around what has the focus, and the nearest box that would cut it off. @param {Page} page @returns {Promise<{ ring: Box, clip: Box, what: string }>} */
+const focused = (page) =>
+  page.evaluate(() => {
+    let one = /** @type {any} */ (globalThis).view.shadowRoot.activeElement;
+    const style = getComputedStyle(one);
+    const out = Number.parseFloat(style.outlineOffset) + Number.parseFloat(style.outlineWidth);
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    const ring = { left: left - out, right: right + out, top: top - out, bottom: bottom + out };
+    const what = `${one.className} ${one.getAttribute("role")} ${style.outlineStyle}`;
+    do one = one.parentElement;
+    while (getComputedStyle(one).overflowX === "visible");
+    const box = one.getBoundingClientRect();
+    return { ring, clip: { left: box.left, right: box.right, top: box.top, bottom: box.bottom }, what };
+  });
+
+/** Presses keys one after another. @param {Page} page @param {string[]} keys */
+async function press(page, ...keys) {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await settled(page);
+  }
+}
+
+test("tokens in sentences are on the line of the words around them", async ({ visit }) => {
+  await visit({ heads: { Nq: 6 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
+    const off = await page.evaluate(() => {
+      const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+      // An empty box stands on the base line.
+      const line = (/** @type {Element} */ into) => {
+        const mark = document.createElement("i");
+        mark.style.setProperty("display", "inline-block");
+        into.append(mark);
+        const { bottom } = mark.getBoundingClientRect();
+        mark.remove();
+        return bottom;
+      };
+      return [...inside.querySelectorAll(".readout .quoted, .ask .quoted, .status .at")].map((one) =>
+        Math.abs(line(one) - line(one.querySelector(".token"))),
+      );
+    });
+    expect(off.length).toBeGreaterThan(4);
+    for (const pixels of off) expect(pixels).toBeLessThan(0.6);
+  });
+});
+
+test("the ring around what has the focus is not cut off", async ({ visit }) => {
+  await visit({ heads: { Nq: 8 }, hash: "#v1/head?i=3&j=2&m=lines" }, async (page) => {
+    await press(page, "ArrowDown");
+    for (const mode of ["lines", "row", "table"]) {
+      await page.evaluate((to) => {
+        /** @type {any} */ (globalThis).view.state =
+          to === "row"
+            ? { view: "row", table: false }
+            : to === "table"
+              ? { view: "head", table: true }
+              : { view: "head" };
+      }, mode);
+      await settled(page);
+      if (mode === "row")
+        await page.evaluate(() =>
+          /** @type {any} */ (globalThis).view.shadowRoot
+            .querySelector(".rowview section[tabindex]")
+            ?.focus(),
+        );
+      if (mode === "table")
+        await page.evaluate(() =>
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".tablewrap").focus(),
+        );
+      const { ring, clip, what } = await focused(page);
+      expect(ring.left, `${mode}: ${what}`).toBeGreaterThanOrEqual(clip.left - 0.5);
+      expect(ring.right, mode).toBeLessThanOrEqual(clip.right + 0.5);
+      expect(ring.top, mode).toBeGreaterThanOrEqual(clip.top - 0.5);
+    }
+  });
+});
+
+test("a filter's remove button is beside its range, and pinned heads are in columns", async ({ visit }) => {
+  await visit(
+    {
+      heads: { heads: 12, layers: 2, Nq: 6 },
+      hash: "#v1/head?b=self&o=first&f=first:0.01:0.9&pin=0.1,1.11,0.10",
+    },
+    async (page) => {
+      await page.waitForFunction(
+        () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".filters .range") !== null,
+      );
+      const [[range], [remove]] = [
+        await boxes(page, ".filters .range"),
+        await boxes(page, ".filters li > button"),
+      ];
+      expect(remove.left).toBeGreaterThanOrEqual(range.right);
+      expect(remove.top).toBeLessThan(range.bottom);
+      const tracks = await boxes(page, ".pins .track");
+      expect(tracks).toHaveLength(3);
+      for (const { left, right } of tracks) {
+        expect(left).toBeCloseTo(tracks[0].left, 0);
+        expect(right).toBeCloseTo(tracks[0].right, 0);
+      }
+    },
+  );
+});
+
+test("a table's numbers are under each other by their points, and its row's mark covers no digit", async ({
+  visit,
+}) => {
+  await visit({ heads: { Nq: 12 }, hash: "#v1/head?i=3&j=2&t=1" }, async (page) => {
+    const found = await page.evaluate(() => {
+      const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+      const rows = [...inside.querySelectorAll(".tablewrap tbody tr:not(.space)")];
+      const points = rows.flatMap((row) => {
+        const text = row.children[2].querySelector("data").firstChild;
+        const walker = document.createTreeWalker(row.children[2].querySelector("data"), NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+          const at = /** @type {Text} */ (node).data.indexOf(".");
+          if (at < 0) continue;
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + 1);
+          return [range.getBoundingClientRect().left];
+        }
+        return text ? [] : [];
+      });
+      const current = inside.querySelector(".tablewrap tr.current");
+      const range = document.createRange();
+      range.selectNodeContents(current.children[0]);
+      return {
+        points,
+        covered: range.getBoundingClientRect().left - current.getBoundingClientRect().left,
+      };
+    });
+    expect(found.points.length).toBeGreaterThan(5);
+    for (const at of found.points) expect(at).toBeCloseTo(found.points[0], 0);
+    // The mark is 3 pixels wide.
+    expect(found.covered).toBeGreaterThan(4);
+  });
+});
+
+test("all keys are on one screen, and a dialog's cross is level with its title", async ({ visit }) => {
+  await visit({ heads: { Nq: 6 } }, async (page) => {
+    await press(page, "?");
+    const [dialog] = await page.evaluate(() => {
+      const one = /** @type {any} */ (globalThis).view.shadowRoot.querySelector("dialog");
+      return [[one.scrollHeight, one.clientHeight]];
+    });
+    expect(dialog[0]).toBeLessThanOrEqual(dialog[1] + 1);
+    const [[title], [cross]] = [await boxes(page, "dialog h2"), await boxes(page, "dialog .closing button")];
+    const middle = (/** @type {Box} */ { top, bottom }) => (top + bottom) / 2;
+    expect(Math.abs(middle(title) - middle(cross))).toBeLessThan(4);
+  });
+});
+
+test("twelve heads a layer are all on screen, on a phone and in a figure of 380 pixels", async ({
+  visit,
+}) => {
+  await visit(
+    { heads: { heads: 12, layers: 6, Nq: 8 }, hash: "#v1/model?l=5&h=11", ...PHONE },
+    async (page) => {
+      const last = async () => (await boxes(page, ".atlas.large [role=gridcell][tabindex='0']"))[0];
+      expect((await last()).right).toBeLessThanOrEqual(PHONE.width);
+      await page.evaluate(async () => {
+        const { view } = /** @type {any} */ (globalThis);
+        view.style.setProperty("--heed-height", "auto");
+        view.style.width = "360px";
+        view.controls = "none";
+        await view.updateComplete;
+      });
+      await settled(page);
+      const { width, height } = await page.evaluate(() =>
+        /** @type {any} */ (globalThis).view.getBoundingClientRect(),
+      );
+      expect((await last()).right).toBeLessThanOrEqual(width);
+      // As high as it needs: 6 layers are half as high as 12 heads are wide.
+      expect(height).toBeLessThan(260);
+      expect((await last()).bottom).toBeLessThanOrEqual(height);
+    },
+  );
+});
+
+test("without controls a matrix is as high as it is drawn", async ({ visit }) => {
+  await visit({ heads: { Nq: 5, Nk: 12 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
+    for (const [Nq, Nk] of [
+      [12, 12],
+      [5, 12],
+    ]) {
+      await page.evaluate(
+        async ([rows, columns]) => {
+          const { view, made } = /** @type {any} */ (globalThis);
+          view.style.setProperty("--heed-height", "auto");
+          view.style.width = "380px";
+          view.controls = "none";
+          await view.open(made({ Nq: rows, Nk: columns }));
+        },
+        [Nq, Nk],
+      );
+      await settled(page);
+      const [area] = await boxes(page, ".matrix .area");
+      const { bottom } = await page.evaluate(() =>
+        /** @type {any} */ (globalThis).view.getBoundingClientRect(),
+      );
+      // The sums of the columns are below the cells.
+      expect(bottom - area.bottom, `${Nq} × ${Nk}`).toBeGreaterThan(20);
+      expect(bottom - area.bottom, `${Nq} × ${Nk}`).toBeLessThan(80);
+    }
+  });
+});
+
+test("columns of lines that scroll open with the cursor's token in the middle", async ({ visit }) => {
+  await visit({ heads: { tokens: WORDS }, hash: "#v1/head?i=29&j=6&m=lines" }, async (page) => {
+    const [stage] = await boxes(page, ".lines .stage");
+    const [token] = await boxes(page, ".lines .column.queries .labels .strong");
+    const place = ((token.top + token.bottom) / 2 - stage.top) / (stage.bottom - stage.top);
+    expect(place).toBeGreaterThan(0.3);
+    expect(place).toBeLessThan(0.7);
+  });
+});
+
+test("numbers at lines that leave a phone's picture stay inside it", async ({ visit }) => {
+  await visit(
+    { heads: { tokens: WORDS, seed: 4, d: 8 }, hash: "#v1/head?i=30&j=6&m=lines&arc=1&k=8", ...PHONE },
+    async (page) => {
+      const [stage] = await boxes(page, ".lines .stage");
+      const values = await boxes(page, ".lines .value");
+      expect(values.length).toBeGreaterThan(0);
+      for (const { left, right } of values) {
+        expect(left).toBeGreaterThanOrEqual(stage.left - 1);
+        expect(right).toBeLessThanOrEqual(stage.right + 1);
+      }
+    },
+  );
+});
+
+test("what a running text says below itself is not cut off", async ({ visit }) => {
+  await visit({ heads: { tokens: WORDS }, hash: "#v1/head?i=3&j=2&m=text&mw=1&td=to" }, async (page) => {
+    expect(await cut(page, ".text .says p")).toEqual([]);
+  });
+});
+
+test("nothing scrolls inside a phone's page but the strips that are wider than it", async ({ visit }) => {
+  await visit(
+    { heads: { heads: 12, layers: 12, Nq: 8 }, hash: "#v1/head?i=3&j=2", ...PHONE },
+    async (page) => {
+      const traps = await page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".root *")]
+          .filter(
+            (one) =>
+              one.scrollHeight > one.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(one).overflowY),
+          )
+          .map((one) => one.className),
+      );
+      expect(traps).toEqual([]);
+      const [[picture], [caption]] = [await boxes(page, ".matrix .area"), await boxes(page, ".foot")];
+      expect(caption.top - picture.bottom).toBeLessThan(110);
+    },
+  );
+});
+
+test("the toolbar's last button is never alone on a line", async ({ visit }) => {
+  await visit({ heads: { Nq: 8 }, hash: "#v1/head?i=3&j=2&s=q" }, async (page) => {
+    for (const state of [{ stage: "scores" }, { stage: "weights", hide: "first" }, { mode: "lines" }]) {
+      await page.evaluate((to) => {
+        /** @type {any} */ (globalThis).view.state = to;
+      }, state);
+      await settled(page);
+      const all = await boxes(page, ".toolbar button, .toolbar select, .toolbar summary, .toolbar input");
+      const [more] = await boxes(page, ".toolbar .more summary");
+      const level = all.filter(({ top, bottom }) => top < more.bottom && bottom > more.top);
+      expect(level.length, JSON.stringify(state)).toBeGreaterThan(1);
+    }
+  });
+});
+
+test("beside the cursor's leaning name no other overlaps it", async ({ visit }) => {
+  await visit(
+    {
+      heads: { layers: 1, heads: 1, Nq: 300, recipe: { mask: "causal" } },
+      hash: "#v1/head?i=100&j=99&z=14,90,90",
+    },
+    async (page) => {
+      const names = await page.evaluate(() =>
+        [
+          .../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
+            ".matrix .labels.columns span:not([hidden])",
+          ),
+        ].map((one) => one.textContent),
+      );
+      expect(names).toContain("w99");
+      expect(names).not.toContain("w98");
+      expect(names).not.toContain("w100");
+      expect(names).toContain("w96");
+    },
+  );
+});
+
+test("why there is no rollout is said in the middle of the pane", async ({ visit }) => {
+  await visit({ heads: { Nq: 5, Nk: 9 }, hash: "#v1/flow" }, async (page) => {
+    await page.waitForFunction(() =>
+      /5 queries and 9 keys/.test(
+        /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said")?.textContent ?? "",
+      ),
+    );
+    const [[pane], [said]] = [await boxes(page, ".pane"), await boxes(page, ".flow-said")];
+    const share = ((said.top + said.bottom) / 2 - pane.top) / (pane.bottom - pane.top);
+    expect(share).toBeGreaterThan(0.3);
+    expect(share).toBeLessThan(0.7);
+  });
+});
+
+test("the export sheet writes a PDF, and figures without paper", async ({ visit }) => {
+  await visit({ heads: { Nq: 6 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
+    await press(page, "e");
+    const button = page.locator("attention-view").getByRole("button", { name: "PDF", exact: true });
+    await expect(button).toBeEnabled();
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    expect(download.suggestedFilename()).toMatch(/\.pdf$/);
+    const { readFileSync } = await import("node:fs");
+    expect(readFileSync(await download.path(), "latin1").slice(0, 5)).toBe("%PDF-");
+    const papers = () =>
+      page.evaluate(
+        () =>
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll("figure.sheet svg > rect").length,
+      );
+    expect(await papers()).toBe(1);
+    await page.locator("attention-view").getByLabel("no paper").check();
+    await expect.poll(papers).toBe(0);
+  });
+});
+
+test("a file that cannot be read is refused in words for people", async ({ visit }) => {
+  await visit({}, async (page) => {
+    await page.locator("attention-view .root").waitFor();
+    await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const data = new DataTransfer();
+      data.items.add(new File(["garbage"], "garbage.bin"));
+      view.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    });
+    const alert = page.locator("attention-view").getByRole("alert");
+    await expect(alert).toContainText("garbage.bin could not be opened");
+    expect(await alert.textContent()).not.toMatch(/openStore/);
+  });
+});
