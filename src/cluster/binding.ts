@@ -26,6 +26,12 @@ export interface MpiBinding {
   readonly version: string;
   readonly constants: MpiConstants;
   readonly functions: Readonly<Record<MpiName, ForeignFunction>>;
+  /** How a function takes a handle. */
+  readonly handle: Parameter;
+  /** Bytes of an MPI_Request. */
+  readonly requestBytes: number;
+  /** Address of a view's first byte. */
+  readonly addressOf: ForeignInterface["addressOf"];
   /** Linux: keeps loaded libraries in this process until it ends, even where others close them. */
   keepLoaded(paths: readonly string[]): void;
 }
@@ -93,16 +99,24 @@ export const INSTALL = "apt-get install openmpi-bin libopenmpi3 && npm install k
  * @param wanted the file name or path that `HEED_MPI` gives, or `openmpi`, `mpich`, `mpi-abi`; undefined: the first found
  * @param launcher the family whose launcher started this process, which is tried first
  * @param foreign what HEED_FFI says, `koffi` or `node:ffi`; undefined: koffi where it is installed
+ * @param prefers the family that is tried first where any may have been meant
  * @throws UnsupportedError `mpi-library` or `mpi-koffi`, with the command that installs what is missing
  */
 export async function loadMpi(
   wanted: string | undefined,
   launcher: MpiFamily | undefined,
   foreign?: string,
+  prefers?: MpiFamily,
 ): Promise<MpiBinding> {
   const ffi = await loadForeign(foreign);
   const families: readonly MpiFamily[] =
-    launcher === "mpich" ? ["mpich", "mpi-abi"] : launcher ? [launcher] : ["mpi-abi", "openmpi", "mpich"];
+    launcher === "mpich"
+      ? ["mpich", "mpi-abi"]
+      : launcher
+        ? [launcher]
+        : prefers === "mpich"
+          ? ["mpich", "mpi-abi", "openmpi"]
+          : ["mpi-abi", "openmpi", "mpich"];
   const names =
     wanted === undefined
       ? families.flatMap((family) => NAMES[family])
@@ -178,7 +192,18 @@ function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): Mpi
     const dlopen = ffi.load(null).func("dlopen", ["pointer", "int"]);
     for (const path of paths) dlopen(new TextEncoder().encode(`${path}\0`), KEEP);
   };
-  return { family, ffi: ffi.name, library: name, version, constants, functions, keepLoaded };
+  return {
+    family,
+    ffi: ffi.name,
+    library: name,
+    version,
+    constants,
+    functions,
+    handle,
+    requestBytes: handle === "int" ? 4 : 8,
+    addressOf: ffi.addressOf,
+    keepLoaded,
+  };
 }
 
 const isAbi = (name: string): boolean => /mpi_abi/.test(name);

@@ -34,6 +34,8 @@ export interface ForeignInterface {
    * process has loaded already.
    */
   load(path: string | null): ForeignLibrary;
+  /** Address of a view's first byte, for a call on another thread; 0 for an empty view. The view must stay reachable. */
+  addressOf(view: ArrayBufferView): bigint;
 }
 
 /**
@@ -104,6 +106,9 @@ async function loadKoffi(): Promise<ForeignInterface> {
   koffi.config({ async_stack_size: STACK });
   return {
     name,
+    // Reading `buffer` moves a small array out of V8's heap, where it could move.
+    addressOf: ({ buffer, byteOffset, byteLength }) =>
+      byteLength === 0 ? 0n : koffi.address(new Uint8Array(buffer, byteOffset, byteLength)),
     load(path) {
       const library = koffi.load(path, { global: true });
       return {

@@ -38,6 +38,8 @@ export interface Launch {
   readonly localSize?: number;
   /** The implementation that the launcher belongs to, where that is certain. */
   readonly family?: MpiFamily;
+  /** The implementation that is tried first, where `family` is open. */
+  readonly prefers?: MpiFamily;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -69,13 +71,17 @@ export function launchOf(env: Environment): Launch | undefined {
     if (!(Number.isInteger(r) && Number.isInteger(n) && n >= 1 && r >= 0 && r < n)) continue;
     const local = Number((localSize && env[localSize]) ?? Number.NaN);
     // Slurm sets PMI variables for its own process manager too: which library it serves is not certain then.
-    const certain = launcher === "MPICH" && env.SLURM_STEP_NUM_TASKS !== undefined ? undefined : family;
+    const isSlurm = env.SLURM_STEP_NUM_TASKS !== undefined;
+    const certain = launcher === "MPICH" && isSlurm ? undefined : family;
+    // `srun --mpi=pmi2`: MPICH always knows PMI, Open MPI only where it was built with it.
+    const prefersMpich = isSlurm && launcher === "MPICH" && env.PMIX_RANK === undefined;
     return {
       launcher,
       rank: r,
       size: n,
       ...(local >= 1 && { localSize: local }),
       ...(certain && { family: certain }),
+      ...(prefersMpich && { prefers: "mpich" as const }),
     };
   }
   return undefined;
@@ -112,7 +118,7 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   const wanted = options.library ?? (env.HEED_MPI || undefined);
   const launch = launchOf(env);
   if (launch === undefined && wanted === undefined) return singleRank();
-  const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined);
+  const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined, launch?.prefers);
   const comm = openMpi(binding, {
     timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
     expectedSize: launch?.size,

@@ -165,7 +165,10 @@ describe("launchOf", () => {
       launcher: "MPICH",
       rank: 0,
       size: 3,
+      prefers: "mpich",
     });
+    const pmix = { PMIX_RANK: "0", SLURM_PROCID: "0", SLURM_STEP_NUM_TASKS: "3" };
+    expect(launchOf(pmix)).toEqual({ launcher: "Slurm", rank: 0, size: 3 });
     expect(launchOf({ SLURM_PROCID: "1", SLURM_STEP_NUM_TASKS: "2" })).toEqual({
       launcher: "Slurm",
       rank: 1,

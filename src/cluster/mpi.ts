@@ -1,7 +1,8 @@
 /**
- * The cluster engine over MPI. Every operation is one blocking MPI call on another thread, so that computing continues while
- * data moves: Open MPI moves large messages only while some thread is inside MPI. Operations of a rank run one after the
- * other, in the order of their calls.
+ * The cluster engine over MPI. Every operation runs on another thread, so that computing continues while data moves: Open MPI
+ * moves large messages only while some thread is inside MPI. Large exchanges are polled by a thread that sleeps in between
+ * (`transfers.ts`); every other operation is one blocking MPI call. Operations of a rank run one after the other, in the order
+ * of their calls.
  *
  * A job that has lost a rank must end, not hang: an operation that does not end within the time limit, and an
  * error that nobody catches, end the job on every rank (`MPI_Abort`) with a message that says rank, operation and bytes.
@@ -11,10 +12,13 @@ import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
 import { bytesOf, type Communicator, checkPeers, partBytes, type Traffic } from "./communicator.ts";
 import { lengthError } from "./local.ts";
 import { reduceFixed } from "./reduce.ts";
+import { Transfers } from "./transfers.ts";
 
 /** Bytes of one MPI message; MPI counts in 32-bit integers. */
 const PIECE = 2 ** 30;
 const TAG = 77;
+/** Bytes from which an exchange is moved by a thread that sleeps while it waits; smaller ones take less time than waking it. */
+const LARGE = 2 ** 16;
 /** A status is at most 32 bytes in every family. */
 const STATUS_BYTES = 64;
 
@@ -136,6 +140,7 @@ class MpiRank implements Communicator {
   readonly engine: string;
   readonly sent: Traffic = { messages: 0, bytes: 0 };
   readonly #binding: MpiBinding;
+  readonly #transfers: Transfers;
   readonly #timeout: number;
   /** Operations that wait for their turn. */
   readonly #queue: (() => void)[] = [];
@@ -146,6 +151,7 @@ class MpiRank implements Communicator {
 
   constructor(binding: MpiBinding, rank: number, size: number, timeout: number) {
     this.#binding = binding;
+    this.#transfers = new Transfers(binding);
     this.rank = rank;
     this.size = size;
     this.engine = `mpi (${binding.version}, ${binding.library}, ${binding.ffi})`;
@@ -172,6 +178,17 @@ class MpiRank implements Communicator {
 
   /** Calls a function on another thread when its turn comes; starts at once where nothing runs. */
   #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
+    return this.#queued(what, [...pinned, ...args], (done) =>
+      this.#binding.functions[name].async(args, done),
+    );
+  }
+
+  /** Runs an operation when its turn comes. */
+  #queued(
+    what: string,
+    pinned: readonly unknown[],
+    run: (done: (error: unknown, code: number) => void) => void,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {
         if (this.#closed) {
@@ -181,13 +198,11 @@ class MpiRank implements Communicator {
         this.#running = true;
         // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
         PINNED.add(pinned);
-        PINNED.add(args);
         const stop = watch(this.#timeout, () => this.#endLate(what));
-        this.#binding.functions[name].async(args, (error: unknown, code: number) => {
+        run((error, code) => {
           stop();
           this.#running = false;
           PINNED.delete(pinned);
-          PINNED.delete(args);
           this.#queue.shift()?.();
           try {
             if (error) throw error;
@@ -235,14 +250,27 @@ class MpiRank implements Communicator {
     for (let n = 0; n < Math.max(outPieces, backPieces); n++) {
       const sending = n < outPieces ? out.subarray(n * PIECE, (n + 1) * PIECE) : out.subarray(0, 0);
       const receiving = n < backPieces ? back.subarray(n * PIECE, (n + 1) * PIECE) : back.subarray(0, 0);
-      const status = new Uint8Array(STATUS_BYTES);
+      const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
       if (n < backPieces) statuses.push({ status, expected: receiving.length });
+      const [target, source] = [
+        n < outPieces ? (to as number) : procNull,
+        n < backPieces ? (from as number) : procNull,
+      ];
+      const pinned = [send, into, sending, receiving, status];
+      if (Math.max(sending.length, receiving.length) >= LARGE) {
+        waits.push(
+          this.#queued(what, pinned, (done) =>
+            this.#transfers.start(sending, target, receiving, source, TAG, status, done),
+          ),
+        );
+        continue;
+      }
       const args = [
-        ...[sending, sending.length, byte, n < outPieces ? to : procNull, TAG],
-        ...[receiving, receiving.length, byte, n < backPieces ? from : procNull, TAG],
+        ...[sending, sending.length, byte, target, TAG],
+        ...[receiving, receiving.length, byte, source, TAG],
         ...[this.#world, status],
       ];
-      waits.push(this.#call(what, "MPI_Sendrecv", args, [send, into, out, back]));
+      waits.push(this.#call(what, "MPI_Sendrecv", args, pinned));
     }
     await Promise.all(waits);
     for (const { status, expected } of statuses) {
@@ -311,6 +339,7 @@ class MpiRank implements Communicator {
     // initialized MPI.
     await this.#call("close", "MPI_Barrier", [this.#world], []);
     this.#closed = true;
+    await this.#transfers.close();
     checkCode(this.#binding, "MPI_Finalize", finalize(this.#binding));
     process.off("exit", this.#onExit);
     process.off("uncaughtExceptionMonitor", this.#onError);

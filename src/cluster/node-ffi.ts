@@ -55,7 +55,7 @@ const FLAGS: Readonly<Record<string, number>> = { linux: 0x102, darwin: 0xa };
 export async function loadNodeFfi(): Promise<ForeignInterface> {
   const name = "node:ffi";
   const ffi = (await import(name)) as NodeFfi;
-  return { name, load: (path) => loadLibrary(ffi, path) };
+  return { name, load: (path) => loadLibrary(ffi, path), addressOf: (view) => addressOf(ffi, view) };
 }
 
 function loadLibrary(ffi: NodeFfi, path: string | null): ForeignLibrary {

@@ -51,6 +51,7 @@ for (const mpi of found)
           `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
         );
         expect(printed.sum).toEqual(await localSum(size));
+        expect(printed.sleeps).toBeGreaterThan(10);
       },
     );
 

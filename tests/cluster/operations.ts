@@ -27,6 +27,14 @@ for (let n = 0; n < 5e6; n++) work += Math.sqrt(n);
 await pending;
 assert.ok(work > 0 && received.every((x) => x === previous + 0.5));
 
+// A rank that waits for a large message sleeps in between and leaves its core to others: rank 0 sends late. Each sleep of a
+// thread is a voluntary context switch; a thread that polls without a break has none.
+await comm.barrier();
+const before = process.resourceUsage().voluntaryContextSwitches;
+if (rank === 0) await new Promise((resolve) => setTimeout(resolve, 400));
+await comm.exchange(next, large, previous, received);
+const sleeps = process.resourceUsage().voluntaryContextSwitches - before;
+
 // allGather of equal and of different lengths.
 const equal = new Float32Array(2 * size);
 await comm.allGather(Float32Array.of(rank, -rank), equal);
@@ -82,9 +90,12 @@ for (const via of ["gather", "ring", "resident"] as const) {
 }
 
 await comm.barrier();
+const everySleeps = new Float64Array(size);
+await comm.allGather(Float64Array.of(sleeps), everySleeps);
 const text = JSON.stringify({
   size,
   engine: comm.engine,
+  sleeps: Math.min(...everySleeps.subarray(1)),
   sum: [...new Uint32Array(inexact.buffer)].slice(0, 8),
 });
 if (rank === 0) process.stdout.write(`${text}\n`);
