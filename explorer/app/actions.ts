@@ -3,6 +3,7 @@
  * session or asks the element; it holds nothing.
  */
 import { placeOf, step } from "../canvas/axis.ts";
+import { headSetting, setHead } from "../state/ablation.ts";
 import { stepAnswer } from "../state/ask.ts";
 import { largest } from "../state/facts.ts";
 import { stepBack } from "../state/select.ts";
@@ -236,6 +237,13 @@ export const ACTIONS: readonly Action[] = [
     keys: [","],
     when: ({ state }) => state.ask !== "off",
     run: ({ session }) => stepAnswer(session, -1),
+  },
+  {
+    name: "switch-head",
+    label: "Switch this head off, or on again",
+    keys: ["k"],
+    when: ({ store, model }) => store !== undefined && model !== undefined,
+    run: ({ session }) => setHead(session, headSetting(session.state) === "on" ? "off" : "on"),
   },
   { name: "zoom-in", label: "Zoom in", keys: ["+", "="], when: open, run: ({ zoom }) => zoom(Math.SQRT2) },
   { name: "zoom-out", label: "Zoom out", keys: ["-"], when: open, run: ({ zoom }) => zoom(Math.SQRT1_2) },

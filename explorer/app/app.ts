@@ -4,7 +4,7 @@
  * (more.ts).
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
-import type { AttentionViewEvents } from "../../src/view/element.ts";
+import type { AttentionSource, AttentionViewEvents } from "../../src/view/element.ts";
 import { STAGES } from "../state/state.ts";
 import { describeCell, detailCell } from "../state/words.ts";
 import { linesLook } from "../styles/lines.ts";
@@ -39,6 +39,8 @@ export interface SurfaceHost {
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
+  /** Adds a source as a page gives it, and shows it. */
+  readonly open: (source: AttentionSource) => Promise<void>;
   /** The row view by itself. */
   readonly alone: boolean;
   /** Whether the page is this element's own. */
@@ -182,6 +184,8 @@ export class Surface {
     const { session } = this.#host;
     this.#loading ??= import("./lazy.ts").then((more) => {
       this.#more = more;
+      const { adoptedStyleSheets: sheets } = this.#host.root();
+      if (more.later.styleSheet) sheets.push(more.later.styleSheet);
       this.#panes.more = more;
       this.#sheets = new more.Sheets(
         session,
@@ -198,12 +202,15 @@ export class Surface {
   }
 
   get #ui(): Ui {
-    return {
+    const ui: Ui = {
       session: this.#host.session,
       owns: this.#host.ownsPage(),
       act: (name) => this.#act(name),
       say: (text) => this.say(text),
+      ablation: () => this.#more?.ablationPanel(ui) ?? nothing,
+      open: this.#host.open,
     };
+    return ui;
   }
 
   get #keyed(): Keyed {

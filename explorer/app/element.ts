@@ -43,6 +43,7 @@ type Part = keyof Parts;
 function sourceOf(one: AttentionSource): Source {
   return {
     name: one.name,
+    ...(one.model && { model: one.model }),
     open: async (signal, progress) => {
       const { openAddress, openAny } = await import("./open.ts");
       return "src" in one ? openAddress(one.src, signal, progress, one.name) : openAny(one.data, one.name);
@@ -315,6 +316,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.theme = name;
         },
         lettersOff: () => this.keys === "off",
+        open: (source) => this.add(source),
         alone: this.#alone,
         ownsPage: () => this.address,
         restyle: this.#restyle,
@@ -455,7 +457,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       if (control.signal.aborted) return;
       const old = before();
       session.notices = noticesOf(store);
-      session.open(store, carry);
+      session.open(store, carry, source.model);
       if (old !== store) old?.dispose();
       this.#opened(store);
     } catch (error) {

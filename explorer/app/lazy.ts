@@ -1,5 +1,7 @@
 /** What is not needed for the first picture, loaded after it: the table, and what lies over the page. */
 
+export { later } from "../styles/later.ts";
 export { TablePane } from "../views/table/table.ts";
 export { Sheets } from "./dialog-state.ts";
+export { ablationPanel } from "./panels/ablation.ts";
 export { dialogs } from "./panels/dialogs.ts";

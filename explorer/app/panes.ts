@@ -3,6 +3,7 @@
  * are notified when the session has changed, when colors have, and when the element comes and goes.
  */
 import { describeHead } from "../../src/store/measures/sentence.ts";
+import { ablatedHead } from "../state/ablation.ts";
 import type { HeadName } from "../state/state.ts";
 import { describeCell, headName } from "../state/words.ts";
 import { Atlas } from "../views/atlas/atlas.ts";
@@ -171,8 +172,10 @@ export class Panes {
   #describe(head: HeadName, full: boolean): string {
     const { block } = this.#session;
     const measures = this.#session.measures(head);
-    const name = `layer ${head.layer} head ${head.head}`;
-    if (!full || block === undefined || measures === undefined) return name;
-    return `${headName(this.#session, head)}. ${describeHead(block, measures)}`;
+    const isOff = this.#session.model !== undefined && ablatedHead(this.#session.state, head) !== undefined;
+    const off = isOff ? ", switched off" : "";
+    if (!full || block === undefined || measures === undefined)
+      return `layer ${head.layer} head ${head.head}${off}`;
+    return `${headName(this.#session, head)}${off}. ${describeHead(block, measures)}`;
   }
 }

@@ -7,6 +7,7 @@
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
 import type { Block, Edits, HeadMeasures, HeadRef, HeadStore, Stage } from "../../src/store/types.ts";
+import type { SourceModel } from "../../src/view/element.ts";
 import type { DrawnFigure } from "../../src/view/figure/figure.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
@@ -76,6 +77,8 @@ export class Session {
   progress = 1;
   /** How the picture on screen is exported; undefined: as the state says. */
   exports: Exports | undefined;
+  /** The model behind what is shown, which can be run again without some heads; undefined: there is none. */
+  model: SourceModel | undefined;
   /** Opens one of the sources besides the one that is shown. */
   openSource: (index: number) => Promise<HeadStore> = () =>
     Promise.reject(new Error("attention-view: there is no other text"));
@@ -131,10 +134,12 @@ export class Session {
    * Another store, or none; the caller that opened the previous one disposes of it.
    *
    * @param carry the cursor goes to the same tokens of the new text
+   * @param model the model behind the store
    */
-  open(store: HeadStore | undefined, carry = false): void {
+  open(store: HeadStore | undefined, carry = false, model?: SourceModel): void {
     const old = this.block;
     this.store = store;
+    this.model = model;
     this.opened++;
     for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
     this.hover = null;
@@ -169,7 +174,26 @@ export class Session {
     const pins = state.pins.some((pin) => pin.block === "")
       ? state.pins.map((pin) => (pin.block === "" ? { ...pin, block: block.name } : pin))
       : state.pins;
-    return { ...state, block: block.name, layer, head, stage, query, key, pinned: pinnedCell, pins };
+    // What an address says of heads and tokens that are not there is passed over.
+    const isThere = (one: State["ablated"][number]) =>
+      block.layers.includes(one.layer) &&
+      one.head < block.heads &&
+      (one.position === null || one.position < block.Nq);
+    const ablated = state.ablated.every(isThere) ? state.ablated : state.ablated.filter(isThere);
+    const predict = state.predict !== null && state.predict < block.Nq ? state.predict : null;
+    return {
+      ...state,
+      block: block.name,
+      layer,
+      head,
+      stage,
+      query,
+      key,
+      pinned: pinnedCell,
+      pins,
+      ablated,
+      predict,
+    };
   }
 
   get block(): Block | undefined {
@@ -324,7 +348,10 @@ function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["
 function carriedCell(state: State, from: Block, to: Block): Partial<State> {
   const query = sameToken(from.queryTokens, to.queryTokens, state.query);
   const key = sameToken(from.keyTokens, to.keyTokens, state.key);
+  const sameText = from.queryTokens.join("\n") === to.queryTokens.join("\n");
   return {
+    // Heads stay switched; a token of another text is another token.
+    ...(!sameText && { predict: null, ablated: state.ablated.filter(({ position }) => position === null) }),
     query: query ?? state.query,
     key: key ?? state.key,
     pinned: null,

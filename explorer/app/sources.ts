@@ -3,6 +3,7 @@
  * so that switching back is immediate and two can be compared; the least recently used ones are disposed of.
  */
 import type { HeadStore } from "../../src/store/types.ts";
+import type { SourceModel } from "../../src/view/element.ts";
 
 /** Reads a source: how far it is, 0 to 1, and when to stop. */
 export type Opening = (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>;
@@ -10,6 +11,7 @@ export type Opening = (signal: AbortSignal, progress: (done: number) => void) =>
 export interface Source {
   readonly name: string;
   readonly open: Opening;
+  readonly model?: SourceModel;
 }
 
 /** Stores that are kept open. */

@@ -5,6 +5,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { type NumberOptions, num } from "../../src/store/text/number.ts";
 import type { Num } from "../../src/store/types.ts";
+import type { AttentionSource } from "../../src/view/element.ts";
 import { css } from "../styles/css.ts";
 import type { Session } from "./session.ts";
 
@@ -17,6 +18,10 @@ export interface Ui {
   readonly act: (name: string) => void;
   /** Reads aloud, once the page is quiet. */
   readonly say: (text: string) => void;
+  /** The panel that switches the cursor's head; nothing where the source has no model, or until it has been loaded. */
+  readonly ablation: () => TemplateResult | typeof nothing;
+  /** Adds a source, and shows it. */
+  readonly open: (source: AttentionSource) => Promise<void>;
 }
 
 /** A number on screen: its text, with the full value and the function that gave it beside it. */

@@ -5,7 +5,7 @@
 
 /** What the command line says to the page: the files by their addresses, without the token. */
 interface Session {
-  readonly files: readonly { readonly name: string; readonly path: string }[];
+  readonly files: readonly Made[];
   /** Says what is seen, and what else can be done. */
   readonly welcome?: boolean;
   /** The model that reads what is typed here; undefined: there is none. */
@@ -14,9 +14,24 @@ interface Session {
   readonly lab?: string;
 }
 
+/** A file, and the model that made it. */
+interface Made {
+  readonly name: string;
+  readonly path: string;
+  readonly model?: { readonly name: string; readonly predicts: string; readonly path: string };
+}
+
+/** A head that the model is to run without. */
+interface AblatedHead {
+  readonly layer: number;
+  readonly head: number;
+  readonly replace: "zero" | "mean";
+  readonly position: number | null;
+}
+
 /** What is used of the element. */
 interface Element extends HTMLElement {
-  sources: readonly { readonly name: string; readonly src: string }[];
+  sources: readonly Given[];
   readonly store:
     | {
         readonly blocks: readonly {
@@ -36,8 +51,15 @@ interface Element extends HTMLElement {
     readonly query: number;
     readonly key: number;
   };
-  add(source: { readonly name: string; readonly src: string }): Promise<void>;
+  add(source: Given): Promise<void>;
   pick(): void;
+}
+
+/** A source as the element takes it. */
+interface Given {
+  readonly name: string;
+  readonly src: string;
+  readonly model?: object;
 }
 
 const found = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -90,13 +112,47 @@ async function read(text: string): Promise<string> {
   try {
     const answer = await fetch(`/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`);
     if (!answer.ok) return `The server answered ${answer.status} ${answer.statusText}.`;
-    const made: { name?: string; path?: string; error?: string } = await answer.json();
+    const made: Made | { path?: undefined; error: string } = await answer.json();
     if (made.path === undefined) return `The model could not read it: ${made.error}`;
-    await view.add({ name: made.name ?? text, src: withToken(made.path) });
+    await view.add(sourceOf(made));
     return "";
   } catch (error) {
     return `It could not be read: ${(error as Error).message}`;
   }
+}
+
+/** A file as the element takes it: the server runs its model again where the element asks for it. */
+function sourceOf({ name, path, model }: Made): Given {
+  const src = withToken(path);
+  if (model === undefined) return { name, src };
+  const ask = async (heads: readonly AblatedHead[], more: string): Promise<unknown> => {
+    const named = heads.map(
+      ({ layer, head, replace, position }) =>
+        `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`,
+    );
+    let answer: Response;
+    try {
+      answer = await fetch(`${withToken(model.path)}&heads=${named.join()}${more}`);
+    } catch {
+      throw new Error("The program that served this page has ended, so its model cannot be run.");
+    }
+    if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
+    const result = await answer.json();
+    if (typeof result.error === "string") throw new Error(`The model could not be run: ${result.error}`);
+    return result;
+  };
+  return {
+    name,
+    src,
+    model: {
+      name: model.name,
+      predicts: model.predicts,
+      ablate: ({ heads, position }: { heads: readonly AblatedHead[]; position: number | null }) =>
+        ask(heads, position === null ? "" : `&position=${position}`),
+      attention: async (heads: readonly AblatedHead[]) =>
+        sourceOf((await ask(heads, "&attention=1")) as Made),
+    },
+  };
 }
 
 /** One sentence that says what is seen. */
@@ -144,8 +200,7 @@ async function start(): Promise<void> {
   const session: Session = await response.json();
   await customElements.whenDefined("attention-view");
   if (session.welcome || session.model !== undefined) greet(session);
-  if (session.files.length > 0)
-    view.sources = session.files.map(({ name, path }) => ({ name, src: withToken(path) }));
+  if (session.files.length > 0) view.sources = session.files.map(sourceOf);
 }
 
 view.addEventListener("load", (event) => {

@@ -4,9 +4,9 @@
  * Leaves to others: how it is written in an address (url.ts), what a click makes of it (select.ts), and what only lasts
  * as long as the pointer stays (../app/session.ts).
  */
-import type { Camera, Edit, Filter, HeadName, State } from "../../src/view/element.ts";
+import type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "../../src/view/element.ts";
 
-export type { Camera, Edit, Filter, HeadName, State };
+export type { AblatedHead, Camera, Edit, Filter, HeadName, State };
 
 /** The steps from q·k to what reaches the output, in order. */
 export const STAGES = ["scores", "scaled", "masked", "weights", "contribution"] as const;
@@ -78,6 +78,8 @@ export const DEFAULT: State = {
   askBy: "weight",
   edits: [],
   temperature: 1,
+  ablated: [],
+  predict: null,
 };
 
 /** Whether two heads are one. */

@@ -93,6 +93,16 @@ const state: fc.Arbitrary<State> = fc.record({
   fuse: fc.constantFrom(...FUSES),
   discard: fc.double({ min: 0, max: 0.99, noNaN: true }),
   fromLayer: fc.option(index, { nil: null }),
+  ablated: fc.uniqueArray(
+    fc.record({
+      layer: index,
+      head: index,
+      replace: fc.constantFrom("zero" as const, "mean" as const),
+      position: fc.option(index, { nil: null }),
+    }),
+    { maxLength: 5, selector: ({ layer, head }) => `${layer}.${head}` },
+  ),
+  predict: fc.option(index, { nil: null }),
 });
 
 describe("the address", () => {

@@ -8,6 +8,7 @@
 
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import {
+  type AblatedHead,
   AGGREGATES,
   ASK_ORDERS,
   ASKS,
@@ -55,7 +56,7 @@ const share = (most: number): Codec<number> => ({
     return value !== undefined && value >= 0 && value <= most ? value : undefined;
   },
 });
-const layer: Codec<number | null> = {
+const indexOrNull: Codec<number | null> = {
   write: (value) => (value === null ? "" : String(value)),
   read: (text, block) => index.read(text, block),
 };
@@ -202,6 +203,34 @@ const edits: Codec<readonly Edit[]> = {
   },
 };
 
+/** The most heads an address may switch off. */
+const MAX_ABLATED = 1024;
+
+/** `4.7,4.8m,2.1.5`: layer 4, head 7 off; its mean; off at token 5 alone. */
+const ablated: Codec<readonly AblatedHead[]> = {
+  write: (value) =>
+    value
+      .map(
+        ({ layer, head, replace, position }) =>
+          `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`,
+      )
+      .join(),
+  read(text) {
+    const found = new Map<string, AblatedHead>();
+    for (const one of text.split(",")) {
+      const [, layer, head, mean, position] = /^(\d{1,15})\.(\d{1,15})(m?)(?:\.(\d{1,15}))?$/.exec(one) ?? [];
+      if (layer === undefined || found.size >= MAX_ABLATED) continue;
+      found.set(`${Number(layer)}.${Number(head)}`, {
+        layer: Number(layer),
+        head: Number(head),
+        replace: mean === "m" ? "mean" : "zero",
+        position: position === undefined ? null : Number(position),
+      });
+    }
+    return [...found.values()];
+  },
+};
+
 /** A part of the state that has a name in the address. */
 type Part = Exclude<keyof State, "view">;
 type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[P]>] }[Part];
@@ -255,7 +284,9 @@ const PARTS: readonly Entry[] = [
   ["ra", "alpha", share(1)],
   ["rf", "fuse", choice(FUSES)],
   ["rd", "discard", share(0.99)],
-  ["rl", "fromLayer", layer],
+  ["rl", "fromLayer", indexOrNull],
+  ["off", "ablated", ablated],
+  ["pr", "predict", indexOrNull],
 ];
 
 /** The state as `#v1/…`. */

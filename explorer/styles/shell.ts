@@ -337,20 +337,6 @@ math { font-size: 14px; line-height: 1.5; math-style: normal; font-family: "STIX
 .stack { position: relative; display: block; block-size: 12px; min-inline-size: 120px; border-inline: 0; background: linear-gradient(var(--line), var(--line)) center / 1px 100% no-repeat; }
 .stack i { position: absolute; inset-block: 1px; background: var(--value); border-inline-end: 1px solid var(--paper); }
 .stack .p1 { opacity: .8; } .stack .p2 { opacity: .64; } .stack .p3 { opacity: .5; } .stack .p4 { opacity: .3; }
-.dialog > .closing { float: inline-end; margin-block: -2px 0; }
-.dialog .buttons { align-items: center; }
-.search { inline-size: 100%; min-block-size: 36px; font-size: 14px; padding: 0 12px; }
-.choices { margin-block: 8px; max-block-size: 400px; overflow: auto; }
-.choices li { display: flex; justify-content: space-between; gap: 12px; padding: 4px 12px; min-block-size: 28px; border-radius: 6px; cursor: pointer; }
-.choices li:hover { background: var(--hover); }
-.choices li.at { background: var(--ink); color: var(--paper); }
-.choices li.at kbd, .choices li.at .quiet { color: inherit; background: none; }
-.keylist { columns: 2 300px; column-gap: 32px; margin-block: 8px; }
-.keylist div { display: grid; grid-template-columns: 104px 1fr; gap: 16px; padding-block: 2px; break-inside: avoid; }
-.sentences { list-style: disc; padding-inline-start: 20px; display: grid; gap: 4px; overflow-wrap: anywhere; }
-figure.sheet { display: grid; place-items: center; padding: 16px; margin-block: 12px; background: var(--hover); overflow: auto; }
-figure.sheet svg { max-inline-size: 100%; block-size: auto; }
-.dialog > p { margin-block: 8px; }
 tr.current .link { font-weight: 700; }
 .link { padding: 0 4px; margin-inline-start: -4px; text-align: start; min-block-size: 24px; min-inline-size: 24px; }
 `;

@@ -8,6 +8,8 @@ import { Tensor } from "../core/tensor.ts";
 import {
   type AttentionChange,
   ablate,
+  ablateHeads,
+  type ForwardOptions,
   type LayerAttention,
   layerWeights,
   locateShipped,
@@ -127,6 +129,71 @@ describe("ablate", () => {
     const row = logits.toFloat64().subarray(position * V, (position + 1) * V);
     const total = row.reduce((sum, x) => sum + Math.exp(x), 0);
     expect(Math.exp(row[predicted[0].id]) / total).toBeCloseTo(probability, 5);
+  });
+
+  test("the position says which token an encoder masks, and after which a decoder predicts", async () => {
+    const encoder = await readModel(locateShipped("encoder"));
+    const given = ablate(encoder, "the old ship", { position: 2, layer: 0, head: 0 });
+    const written = ablate(encoder, "the [MASK] ship", { layer: 0, head: 0 });
+    expect(given).toEqual(written);
+    const early = ablate(decoder, "the president of the united", { position: 2, layer: 0, head: 0 });
+    const { ids } = decoder.tokenize("the president of the united");
+    const logits = decoder.model.forward(ids);
+    const V = logits.shape[1];
+    const row = logits.toFloat64().subarray(2 * V, 3 * V);
+    expect(early.predicted[0].id).toBe(row.indexOf(Math.max(...row)));
+    expect(() => ablate(decoder, "a ship", { position: 99 })).toThrow(/position must be 0 to/);
+    expect(() => ablate(encoder, "a ship", { position: -1 })).toThrow(OptionError);
+  });
+
+  test("several heads at once are compared with the run that has all, at every token or at one", async () => {
+    const text = "the president of the united";
+    const { ids } = decoder.tokenize(text);
+    const heads = [
+      { layer: 0, head: 1, replace: "mean" as const },
+      { layer: 1, head: 0, position: 2 },
+    ];
+    const run = ablateHeads(decoder, text, heads);
+    const states = (onAttention?: ForwardOptions["onAttention"]) =>
+      decoder.model.hidden(ids, { onAttention }).toFloat64();
+    const [before, after] = [
+      states(),
+      states((layer, seen) =>
+        layer === 0
+          ? withoutHead(seen, 1, "mean")
+          : layer === 1
+            ? withoutHead(seen, 0, "zero", 2)
+            : undefined,
+      ),
+    ];
+    const C = before.length / ids.length;
+    const norm = (x: Float64Array, n: number) => Math.hypot(...x.subarray(n * C, (n + 1) * C));
+    const difference = after.map((x, i) => x - before[i]);
+    run.moved.forEach((share, n) => {
+      expect(share).toBeCloseTo(norm(difference, n) / norm(before, n), 6);
+    });
+    expect(run.cosine).toBeLessThan(1);
+    expect(run.predicted?.position).toBe(ids.length - 1);
+    const all = ablate(decoder, text, { layer: 0, head: 0 }).predicted;
+    expect(run.predicted?.tokens.find(({ id }) => id === all[0].id)?.before).toBe(all[0].probability);
+    // A decoder's tokens before the one that is changed stay as they are.
+    const late = ablateHeads(decoder, text, [{ layer: 0, head: 0, position: 3 }]);
+    expect(late.moved.slice(0, 3)).toEqual([0, 0, 0]);
+    expect(late.moved[3]).toBeGreaterThan(0);
+    expect(ablateHeads(decoder, text, [])).toMatchObject({ cosine: expect.closeTo(1, 12) });
+    expect(() => ablateHeads(decoder, text, [{ layer: 9, head: 0 }])).toThrow(OptionError);
+    expect(() => ablateHeads(decoder, text, [{ layer: 0, head: 0, position: 99 }])).toThrow(OptionError);
+  });
+
+  test("a model without a head for tokens, and a text without a mask, are compared by their states", async () => {
+    const encoder = await readModel(locateShipped("encoder"));
+    const plain = ablateHeads(encoder, "the old ship", [{ layer: 0, head: 0 }]);
+    expect(plain.predicted).toBeNull();
+    expect(plain.moved).toHaveLength(5);
+    const masked = ablateHeads(encoder, "the old ship", [{ layer: 0, head: 0 }], { position: 2 });
+    expect(masked.predicted).toMatchObject({ position: 2, masked: true });
+    const pair = ablateHeads(encoder, "the old ship", [{ layer: 0, head: 0 }], { pair: "the sea" });
+    expect(pair.moved).toHaveLength(8);
   });
 
   test("what cannot be asked is refused", async () => {

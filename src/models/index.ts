@@ -3,9 +3,15 @@
  * @module
  */
 export {
+  type AblatedHead,
+  type AblatedRun,
+  type AblateHeadsOptions,
   type AblateOptions,
   type Ablation,
   ablate,
+  ablateHeads,
+  ablation,
+  type ComparedToken,
   type HeadEffect,
   type Predicted,
   type Replacement,

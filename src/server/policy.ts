@@ -45,12 +45,28 @@ export interface Refusal {
   readonly why: string;
 }
 
+/** A head that the model is to run without. */
+export interface AskedHead {
+  readonly layer: number;
+  readonly head: number;
+  readonly replace: "zero" | "mean";
+  readonly position: number | null;
+}
+
 /** Where a request leads: a path of the map of pages, a file of the user's by its id, or the model with a text. */
 export type Route =
   | { readonly kind: "page"; readonly path: string }
   | { readonly kind: "data"; readonly id: string }
   /** A text to run the model on. */
-  | { readonly kind: "text"; readonly text: string };
+  | { readonly kind: "text"; readonly text: string }
+  /** A file's model, to be run on its text without some heads; `attention`: what that run's attention is, as a file. */
+  | {
+      readonly kind: "ablate";
+      readonly id: string;
+      readonly heads: readonly AskedHead[];
+      readonly position: number | null;
+      readonly attention: boolean;
+    };
 
 /** The names under which a server on `port` is reached; `host` is a further one that was requested. */
 export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
@@ -60,6 +76,9 @@ export function authorities(port: number, hosts: readonly string[]): ReadonlySet
 
 const DATA = "/data/";
 const TEXT = "/text";
+const ABLATE = "/ablate/";
+/** Heads that a request may name. */
+const MAX_HEADS = 1024;
 /** Letters of a text that a page may send, escapes included: a request's head holds 16 KiB. */
 const TEXT_LETTERS = 12_000;
 
@@ -91,10 +110,11 @@ export function decide(
   const question = target.indexOf("?");
   const path = question < 0 ? target : target.slice(0, question);
   const site = headers["sec-fetch-site"];
-  if (path.startsWith(DATA) || path === TEXT) {
+  if (path.startsWith(DATA) || path === TEXT || path.startsWith(ABLATE)) {
     const same = site === undefined ? origin !== undefined : site.length === 1 && site[0] === "same-origin";
     if (!same) return { status: 403, why: "data is given to this server's own page only" };
     const search = question < 0 ? "" : target.slice(question + 1);
+    if (path.startsWith(ABLATE)) return ablation(path.slice(ABLATE.length), search, matches);
     const [, token, text] = /^token=([\w-]+)(?:&text=([^&]+))?$/.exec(search) ?? [];
     if (token === undefined || !matches(token) || (text !== undefined) !== (path === TEXT))
       return { status: 403, why: "the address lacks its token: open the one that heed printed" };
@@ -113,6 +133,40 @@ export function decide(
   if (site !== undefined && !followed && !(site.length === 1 && /^(same-origin|none)$/.test(site[0])))
     return { status: 403, why: "a page of another site may not ask" };
   return { kind: "page", path };
+}
+
+/** A run without heads: `token=…&heads=4.7,4.8m,2.1.5&position=3&attention=1`, of which the last two may be left out. */
+function ablation(id: string, search: string, matches: (token: string) => boolean): Route | Refusal {
+  const [, token, rest] = /^token=([\w-]+)(&.*)?$/.exec(search) ?? [];
+  if (token === undefined || !matches(token))
+    return { status: 403, why: "the address lacks its token: open the one that heed printed" };
+  const [, list, position, attention] =
+    /^&heads=([\d.,m]*)(?:&position=(\d{1,7}))?(&attention=1)?$/.exec(rest ?? "") ?? [];
+  const named = list === undefined ? [] : list.split(",").slice(0, MAX_HEADS + 1);
+  const heads = named.flatMap((one): AskedHead[] => {
+    const [, layer, head, mean, only] = /^(\d{1,5})\.(\d{1,5})(m?)(?:\.(\d{1,7}))?$/.exec(one) ?? [];
+    if (layer === undefined) return [];
+    return [
+      {
+        layer: Number(layer),
+        head: Number(head),
+        replace: mean === "m" ? "mean" : "zero",
+        position: only === undefined ? null : Number(only),
+      },
+    ];
+  });
+  if (heads.length === 0 || heads.length < named.length || heads.length > MAX_HEADS)
+    return {
+      status: 400,
+      why: "heads must be a list such as 4.7,4.8m,2.1.5: layer, head, m for the mean, token",
+    };
+  return {
+    kind: "ablate",
+    id,
+    heads,
+    position: position === undefined ? null : Number(position),
+    attention: attention !== undefined,
+  };
 }
 
 /** The bytes a Range header asks for (RFC 9110 §14.2): `[from, to)`, "unsatisfiable", or undefined: all of them. */

@@ -18,7 +18,15 @@ import type { AddressInfo, Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { OptionError } from "../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../io/source.ts";
-import { authorities, decide, HEADERS, type Refusal, rangeOf, WASM_HEADERS } from "./policy.ts";
+import {
+  type AskedHead,
+  authorities,
+  decide,
+  HEADERS,
+  type Refusal,
+  rangeOf,
+  WASM_HEADERS,
+} from "./policy.ts";
 
 /** A page, script or style: its media type and its bytes. */
 export interface Page {
@@ -28,14 +36,35 @@ export interface Page {
   readonly wasm?: boolean;
 }
 
+/** A file that the server makes while it runs, by its name. */
+export interface MadeFile {
+  readonly name: string;
+  readonly source: SourceLike;
+  /** The model that made it. */
+  readonly model?: FileModel;
+}
+
+/** The model behind a file: it can be run on the file's text again, without some heads. */
+export interface FileModel {
+  readonly name: string;
+  /** What it predicts: the next token, masked tokens, or none. */
+  readonly predicts: "next" | "masked" | "none";
+  /** The prediction without these heads, as plain values. */
+  readonly ablate: (heads: readonly AskedHead[], position: number | null) => Promise<object>;
+  /** The attention of the text's run without these heads. */
+  readonly attention: (heads: readonly AskedHead[]) => Promise<MadeFile>;
+}
+
 /** What a server gives. */
 export interface ServerContent {
   /** By path: `/` and the files it needs. */
   readonly pages: ReadonlyMap<string, Page>;
   /** Files of the user's, by an id of letters, digits, `-` and `_`: asked for as `/data/ID?token=…`, whole or by byte range. */
   readonly data?: ReadonlyMap<string, SourceLike>;
+  /** Models behind files of `data`, by the same ids: asked for as `/ablate/ID?token=…&heads=…`. */
+  readonly models?: ReadonlyMap<string, FileModel>;
   /** What a model does with a text that the page sends: a file, by its name. Undefined: the page cannot send any. */
-  readonly text?: (text: string) => Promise<{ readonly name: string; readonly source: SourceLike }>;
+  readonly text?: (text: string) => Promise<MadeFile>;
 }
 
 /** Where a server listens, and its limits. */
@@ -96,27 +125,33 @@ export async function startServer(content: ServerContent, options: ServerOptions
     for (const source of data.values()) await source.close();
   };
 
-  /** One text after the other; the last ones stay there to be read. */
+  /** One run of a model after the other; the last files that runs gave can still be read. */
   let running: Promise<unknown> = Promise.resolve();
   const texts: string[] = [];
-  const run = (model: NonNullable<ServerContent["text"]>, text: string): Promise<object> => {
+  const models = new Map(content.models ?? []);
+  const afterOthers = (work: () => Promise<object>): Promise<object> => {
     const made = running.then(async () => {
       try {
-        const { name, source } = await model(text);
-        const id = `${randomBytes(9).toString("base64url")}/text`;
-        data.set(id, await openSource("startServer", source));
-        texts.push(id);
-        for (const old of texts.splice(0, Math.max(0, texts.length - TEXTS))) {
-          await data.get(old)?.close();
-          data.delete(old);
-        }
-        return { name, path: `/data/${id}` };
+        return await work();
       } catch (error) {
         return { error: error instanceof Error ? error.message : String(error) };
       }
     });
     running = made;
     return made;
+  };
+  /** Keeps a file that a model made, and says where it is. */
+  const keep = async ({ name, source, model }: MadeFile): Promise<object> => {
+    const id = `${randomBytes(9).toString("base64url")}/text`;
+    data.set(id, await openSource("startServer", source));
+    if (model) models.set(id, model);
+    texts.push(id);
+    for (const old of texts.splice(0, Math.max(0, texts.length - TEXTS))) {
+      await data.get(old)?.close();
+      data.delete(old);
+      models.delete(old);
+    }
+    return { name, path: `/data/${id}`, ...(model && { model: describeModel(model, id) }) };
   };
 
   const answer = (request: IncomingMessage, response: ServerResponse) => {
@@ -132,6 +167,11 @@ export async function startServer(content: ServerContent, options: ServerOptions
       if (response.writableFinished && sockets.delete(socket)) sockets.set(socket, connection);
     });
     const { method = "", url: target = "", headersDistinct: headers } = request;
+    const answerWith = (work: () => Promise<object>) =>
+      afterOthers(work).then(
+        (reported) => answerJson(response, reported, method === "HEAD"),
+        () => socket.destroy(),
+      );
     const route = decide({ method, target, headers }, own, matches);
     if ("status" in route) return refuse(response, route);
     if (route.kind !== "page") connection.trusted = true;
@@ -145,9 +185,16 @@ export async function startServer(content: ServerContent, options: ServerOptions
     }
     if (route.kind === "text") {
       if (content.text === undefined) return refuse(response, { status: 404, why: "there is no model here" });
-      run(content.text, route.text).then(
-        (reported) => answerJson(response, reported, method === "HEAD"),
-        () => socket.destroy(),
+      const { text: model } = content;
+      answerWith(async () => keep(await model(route.text)));
+      return;
+    }
+    if (route.kind === "ablate") {
+      const model = models.get(route.id);
+      if (model === undefined) return refuse(response, { status: 404, why: "there is no model behind this" });
+      const { heads, position, attention } = route;
+      answerWith(async () =>
+        attention ? keep(await model.attention(heads)) : model.ablate(heads, position),
       );
       return;
     }
@@ -219,6 +266,11 @@ export async function startServer(content: ServerContent, options: ServerOptions
       errno: code,
     });
   }
+}
+
+/** What a page is told of the model behind a file, and where it asks it. */
+export function describeModel({ name, predicts }: FileModel, id: string): object {
+  return { name, predicts, path: `/ablate/${id}` };
 }
 
 /** The names under which a server on `host` is reached: addresses only, since a name may be anybody's. */

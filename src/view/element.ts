@@ -6,17 +6,55 @@
 import type { StoreInput } from "../store/layout/input.ts";
 import type { HeadMeasures, HeadStore, LoadReport } from "../store/types.ts";
 import type { FigureOptions } from "./figure/options.ts";
-import type { HeadName, State } from "./state.ts";
+import type { AblatedHead, HeadName, State } from "./state.ts";
 
-export type { Camera, Edit, Filter, HeadName, State } from "./state.ts";
+export type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "./state.ts";
 
 /** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
 export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
 
-/** A file or text that the element can show: its name, and its address or what to open. */
-export type AttentionSource =
+/** A run of the model without some heads, as the explorer asks for it. */
+export interface AblationRequest {
+  readonly heads: readonly AblatedHead[];
+  /** The token that is predicted: masked (encoders), or the one after it (decoders); null: as the text says. */
+  readonly position: number | null;
+}
+
+/** What such a run gives, beside the run with all heads: `AblatedRun` of `heed/models`. */
+export interface AblationResult {
+  readonly predicted: {
+    readonly position: number;
+    /** The text's own token there was replaced by the mask, in both runs. */
+    readonly masked: boolean;
+    readonly tokens: readonly {
+      readonly id: number;
+      readonly token: string;
+      readonly before: number;
+      readonly after: number;
+    }[];
+  } | null;
+  /** How far the last state of each token moved, as a share of its length. */
+  readonly moved: readonly number[];
+  /** Cosine of the means of the last states. */
+  readonly cosine: number;
+}
+
+/** The model behind a source: the explorer can run it again without some of its heads. */
+export interface SourceModel {
+  readonly name: string;
+  /** What the model predicts: the next token, masked tokens, or none. */
+  readonly predicts: "next" | "masked" | "none";
+  /** Runs it without heads. Rejects with what went wrong, as a sentence. */
+  ablate(request: AblationRequest): Promise<AblationResult>;
+  /** The attention of the text's run without heads, as a source of its own. */
+  attention?(heads: AblationRequest["heads"]): Promise<AttentionSource>;
+}
+
+/** A file or text that the element can show: its name, its address or what to open, and the model that can be run on it again. */
+export type AttentionSource = { readonly model?: SourceModel } & (
   | { readonly name: string; readonly src: string }
-  | { readonly name: string; readonly data: Openable };
+  | { readonly name: string; readonly data: Openable }
+);
 
 /** What the element reports, by the name of the event; all of it in `detail`, plain values. Events bubble. */
 export interface AttentionViewEvents {

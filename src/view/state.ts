@@ -32,6 +32,14 @@ export type Edit =
   | { readonly what: "key"; readonly token: number; readonly index: number; readonly value: number }
   | { readonly what: "scale"; readonly value: number };
 
+/** A head that the model runs without: its output replaced by zeros, or by its mean over the text; at one token, or at all (null). */
+export interface AblatedHead {
+  readonly layer: number;
+  readonly head: number;
+  readonly replace: "zero" | "mean";
+  readonly position: number | null;
+}
+
 /**
  * What a page of the explorer shows: everything that changes the picture. One cursor (block, layer, head, query, key) is the
  * single selection that all views share; a pinned cell stays while the cursor previews others.
@@ -115,4 +123,8 @@ export interface State extends HeadName {
   readonly edits: readonly Edit[];
   /** The row's scale is divided by this: what if. */
   readonly temperature: number;
+  /** Heads that the model runs without, where the source has a model: each once. */
+  readonly ablated: readonly AblatedHead[];
+  /** The token that is predicted then: masked (encoders), or the one after it (decoders); null: as the text says. */
+  readonly predict: number | null;
 }

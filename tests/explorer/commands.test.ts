@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
 import { dispatch } from "../../src/cli/support/line/dispatch.ts";
 import { writeNpz } from "../../src/io/index.ts";
+import { ablateHeads, locateShipped, readModel } from "../../src/models/index.ts";
 import { writeBundle } from "../../src/store/formats/bundle.ts";
 import { openStore } from "../../src/store/formats/open.ts";
 import { renderFigure } from "../../src/view/figure/index.ts";
@@ -225,6 +226,57 @@ describe.skipIf(!built || !unix)("heed view", () => {
           "time flies like an arrow",
           "fruit flies",
         ]);
+      },
+    );
+    expect(code).toBe(0);
+  });
+
+  it("runs the model behind a text again without heads, for its own page alone", async () => {
+    const { code } = await view(
+      ["--model", "decoder", "--text", "the president of the united"],
+      async (url) => {
+        const port = Number(url.port);
+        const same = "Sec-Fetch-Site: same-origin";
+        const ask = (path: string, ...lines: string[]) => send(port, get(port, path, ...lines), 60_000);
+        const { files } = JSON.parse((await ask(`/data/session${url.search}`, same)).body);
+        const { model } = files[0];
+        expect(model).toMatchObject({ name: "decoder", predicts: "next" });
+        const path = `${model.path}${url.search}`;
+        const decoder = await readModel(locateShipped("decoder"));
+        const heads = [
+          { layer: 0, head: 1, replace: "mean" as const, position: null },
+          { layer: 1, head: 0, replace: "zero" as const, position: 2 },
+        ];
+        const wanted = ablateHeads(decoder, "the president of the united", heads, { position: 3 });
+        const run = await ask(`${path}&heads=0.1m,1.0.2&position=3`, same);
+        expect(JSON.parse(run.body)).toEqual(JSON.parse(JSON.stringify(wanted)));
+        // What the model refuses is said; what is no request is refused.
+        expect(JSON.parse((await ask(`${path}&heads=99.0`, same)).body).error).toMatch(/layer must be 0 to/);
+        for (const heads of ["", "1", "1.2.3.4", "1.2,", "-1.2", "1.2;3.4", `${"1.1,".repeat(1024)}1.1`])
+          expect([heads, (await ask(`${path}&heads=${heads}`, same)).status]).toEqual([heads, 400]);
+        expect((await ask(`/ablate/none${url.search}&heads=1.1`, same)).status).toBe(404);
+        expect((await ask(`${model.path}?token=guess&heads=1.1`, same)).status).toBe(403);
+        expect((await ask(`${model.path}?heads=1.1`, same)).status).toBe(403);
+        expect((await ask(`${path}&heads=1.1`, "Sec-Fetch-Site: cross-site")).status).toBe(403);
+        expect((await ask(`${path}&heads=1.1`)).status).toBe(403);
+        // The attention of that run: the layers after the ablated head are others, the first ones are the same.
+        const made = JSON.parse((await ask(`${path}&heads=0.1&attention=1`, same)).body);
+        expect(made.name).toBe("the president of the united, without L0 H1");
+        const stores = await Promise.all(
+          [made, files[0]].map(async (file) =>
+            openStore(Buffer.from((await ask(file.path + url.search, same)).body, "latin1")),
+          ),
+        );
+        const cells = async (layer: number) =>
+          Promise.all(
+            stores.map(async (store) => {
+              await store.load({ block: 0, layer, head: 0 });
+              return Array.from(store.row({ block: 0, layer, head: 0 }, 3, "weights"));
+            }),
+          );
+        const [[a, b], [c, d]] = [await cells(0), await cells(1)];
+        expect(a).toEqual(b);
+        expect(c).not.toEqual(d);
       },
     );
     expect(code).toBe(0);

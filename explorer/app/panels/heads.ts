@@ -13,6 +13,7 @@ export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
   return html`<h2>Layers × heads</h2>
     ${blocks(ui)}${sorting(ui)}
     ${atlas}
+    ${ui.ablation()}
     ${askPanel(ui)}
     ${pins(ui)}`;
 }

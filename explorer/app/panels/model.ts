@@ -45,6 +45,7 @@ export function modelSide(ui: Ui): TemplateResult {
     )}</details>`
     }
     <p><button type="button" class="bordered" @click=${() => session.set({ view: "head", block: name.block, layer: name.layer, head: name.head })}>Open this head</button></p>
+    ${ui.ablation()}
     ${askPanel(ui)}
     ${pins(ui)}`;
 }

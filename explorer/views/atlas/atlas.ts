@@ -10,6 +10,7 @@ import { fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { listen, type Point } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
+import { ablatedHead } from "../../state/ablation.ts";
 import { answersOf } from "../../state/ask.ts";
 import { type Arrangement, arrange, type Placed } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
@@ -147,6 +148,7 @@ export class Atlas {
       ramp,
       pool,
       state.ask,
+      session.model !== undefined && state.ablated,
       answers !== undefined && [state.pinned, state.query, state.key],
       this.#large && state.modelCamera,
       session.hoverHead,
@@ -197,6 +199,8 @@ export class Atlas {
     context.clip();
     context.imageSmoothingEnabled = false;
     for (const head of placed) this.#thumbnail(context, head, ratio);
+    for (const head of session.model ? placed : [])
+      if (ablatedHead(state, head)) this.#crossOut(context, head);
     for (const head of placed) this.#outline(context, head);
     if (state.sort !== "" && state.sortHow === "list")
       for (const head of placed) this.#caption(context, head);
@@ -257,6 +261,25 @@ export class Atlas {
       context.fillRect(left, top, round(width), round(height));
     } else if (picture) context.drawImage(picture, left, top, round(width), round(height));
     context.globalAlpha = 1;
+  }
+
+  /** A cross over a head that the model runs without. */
+  #crossOut(context: CanvasRenderingContext2D, head: Placed): void {
+    const { x, y, side } = this.#box(head);
+    const { paper, ink } = this.#paints!;
+    for (const [width, color] of [
+      [4, paper],
+      [2, ink],
+    ] as const) {
+      context.lineWidth = width;
+      context.strokeStyle = color;
+      context.beginPath();
+      context.moveTo(x + 1, y + 1);
+      context.lineTo(x + side - 1, y + side - 1);
+      context.moveTo(x + side - 1, y + 1);
+      context.lineTo(x + 1, y + side - 1);
+      context.stroke();
+    }
   }
 
   /** Which head a thumbnail is, where the edges do not say it. */
@@ -428,7 +451,7 @@ export class Atlas {
       column: here.column,
       selected: session.state.pins.some((pin) => sameHead(pin, here)),
       key: `${rowNames.join()} ${columnNames.join()}`,
-      version: "",
+      version: session.model === undefined ? "" : JSON.stringify(session.state.ablated),
       corner: "layer",
       rowName: (row) => `layer ${rowNames[row]}`,
       columnName: (column) => `head ${columnNames[column]}`,

@@ -15,6 +15,7 @@ export const command: Command = {
     layer: { type: "string" },
     head: { type: "string" },
     replace: { type: "string" },
+    position: { type: "string" },
     top: { type: "string" },
     ...ENGINE_OPTIONS,
     json: { type: "boolean" },
@@ -23,13 +24,15 @@ export const command: Command = {
     layer: "N  only this layer, from 0",
     head: "N  only this head of each layer, from 0",
     replace: "WAY  what takes the place of a head's output: zero (default) or mean (over the text)",
+    position:
+      "N  the token, from 0, that an encoder masks and predicts, or after which a decoder predicts the next (default: the first [MASK], or the last token)",
     top: "N  heads that are printed, the largest change first (default 10)",
     ...ENGINE_HELP,
     json: "print every head as JSON",
   },
   notes: `${MODEL_HELP}
 The text may be - for standard input.
-A decoder predicts the token after the text, an encoder the first [MASK] in it. The model runs once for every head.`,
+A decoder predicts the token after the text, an encoder the first [MASK] in it, or the token that --position masks. The model runs once for every head.`,
   examples: [
     'heed ablate decoder "the president of the united"',
     'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
@@ -42,9 +45,15 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it. 
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);
     const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];
+    const asked = count("position", 0);
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
     const model = await pickTextModel(name, io);
-    const { predicted, effects, position } = ablate(model, text, { layer, head, replace });
+    const { predicted, effects, position } = ablate(model, text, {
+      layer,
+      head,
+      replace,
+      ...(asked !== undefined && { position: asked }),
+    });
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
       return EXIT.ok;

@@ -13,7 +13,7 @@ import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/pa
 import { renderText } from "../../view/terminal/text.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
-import { bundleOfTexts, fileOfText, inputOfTexts } from "../support/input/model-bundle.ts";
+import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickModel } from "../support/input/pick-model.ts";
 import { expandTexts, stdinText } from "../support/input/stdin.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
@@ -161,7 +161,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     if (!values.view) return broken ? EXIT.failed : EXIT.ok;
     // The page opens at the link that was just explained.
     const link = await tellingLink(store, { block: 0, ...chosen });
-    const files = await Promise.all(attended.map((text) => fileOfText(model, text)));
+    const files = await Promise.all(attended.map((text) => fileOfRun(model, text)));
     const hash = link && addressOf("self", link);
     const reader = pageModel(values.model as string | undefined, io);
     return explore(

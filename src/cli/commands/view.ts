@@ -2,7 +2,7 @@
  * `heed view`: the explorer on a file of attention, or on what a model does with one's own words, served on loopback until
  * Ctrl-C. Nothing leaves the machine.
  */
-import type { AttentionModel } from "../../models/text-model.ts";
+import type { TextModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
@@ -62,8 +62,10 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       throw new UsageError(`--${option} goes with a file`);
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
+  const modelName = values.model as string | undefined;
+  const load = modelLoader(modelName, io);
   try {
-    for (const file of texts === undefined ? [] : await textFiles(texts, values, io)) {
+    for (const file of texts === undefined ? [] : await textFiles(texts, values, load, io)) {
       files.push(file);
       stores.push(await openStore(file.source, { name: file.name }));
     }
@@ -90,7 +92,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     const reported = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
-    const model = pageModel(values.model as string | undefined, io);
+    const model = pageRuns(modelName, load);
     return await explore(files, { ...options, hash, model, welcome: nothing }, io, reported);
   } finally {
     for (const store of stores) store.dispose();
@@ -110,34 +112,44 @@ async function greeting(store: HeadStore, text: string, io: Io): Promise<string>
 
 /** The model that reads what is typed into the page: loaded when the first text comes. */
 export function pageModel(name: string | undefined, io: Pick<Io, "stderr">): ServeOptions["model"] {
-  let picked: Promise<AttentionModel> | undefined;
+  return pageRuns(name, modelLoader(name, io));
+}
+
+/** Loads a model once; after a failure it is tried again. */
+function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): () => Promise<TextModel> {
+  let picked: Promise<TextModel> | undefined;
+  return () => {
+    picked ??= import("../support/input/pick-model.ts")
+      .then(({ pickModel }) => pickModel(name, io))
+      .then(({ model }) => model);
+    picked.catch(() => {
+      picked = undefined;
+    });
+    return picked;
+  };
+}
+
+function pageRuns(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
   return {
     name: name ?? "the small model that comes with heed",
     run: async (text) => {
-      const [{ pickModel }, { fileOfText }] = await Promise.all([
-        import("../support/input/pick-model.ts"),
-        import("../support/input/model-bundle.ts"),
-      ]);
-      picked ??= pickModel(name, io).then(({ model }) => model);
-      picked.catch(() => {
-        picked = undefined;
-      });
-      const model = await picked;
-      return fileOfText(model, model.attention(text));
+      const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
+      return fileOfRun(model, model.attention(text));
     },
   };
 }
 
 /** Runs a model on texts, or on a pair; a file for each. */
-async function textFiles(texts: readonly string[], values: Values, io: Io): Promise<ServedFile[]> {
+async function textFiles(
+  texts: readonly string[],
+  values: Values,
+  load: () => Promise<TextModel>,
+  io: Io,
+): Promise<ServedFile[]> {
   const pair = values.pair as string | undefined;
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError("--pair is the second text to one --text");
-  const [{ pickModel }, { fileOfText }] = await Promise.all([
-    import("../support/input/pick-model.ts"),
-    import("../support/input/model-bundle.ts"),
-  ]);
-  const { model } = await pickModel(values.model as string | undefined, io);
+  const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
   const files: ServedFile[] = [];
   for (const text of texts) {
     const seen = model.attention(text, pair);
@@ -145,7 +157,7 @@ async function textFiles(texts: readonly string[], values: Values, io: Io): Prom
       io.stderr.write(
         `warning: ${model.name} reads ${model.maxTokens} tokens at most; ${seen.leftOut} are left out\n`,
       );
-    files.push(await fileOfText(model, seen));
+    files.push(await fileOfRun(model, seen));
   }
   return files;
 }

@@ -7,17 +7,21 @@ import { setFlagsFromString } from "node:v8";
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { SourceLike } from "../../../io/source.ts";
 import { explorerPages, labPages } from "../../../server/assets.ts";
-import { type LocalServer, type Page, startServer } from "../../../server/server.ts";
+import {
+  describeModel,
+  type FileModel,
+  type LocalServer,
+  type MadeFile,
+  type Page,
+  startServer,
+} from "../../../server/server.ts";
 import type { HeadRef } from "../../../store/types.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
 
-/** A file for the page: what it is called there, and its bytes or its path. */
-export interface ServedFile {
-  readonly name: string;
-  readonly source: SourceLike;
-}
+/** A file for the page: what it is called there, its bytes or its path, and the model that made it. */
+export interface ServedFile extends MadeFile {}
 
 /** How the explorer is served. */
 export interface ServeOptions {
@@ -50,17 +54,19 @@ async function startExplorer(
 ): Promise<LocalServer> {
   const { pages, lab } = pagesWithLab();
   const data = new Map<string, SourceLike>();
-  const listed = files.map(({ name, source }) => {
+  const models = new Map<string, FileModel>();
+  const listed = files.map(({ name, source, model: own }) => {
     // The name is for people; the id before it is the part that cannot be guessed.
     const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
     data.set(id, source);
-    return { name, path: `/data/${id}` };
+    if (own) models.set(id, own);
+    return { name, path: `/data/${id}`, ...(own && { model: describeModel(own, id) }) };
   });
   data.set(
     "session",
     new TextEncoder().encode(JSON.stringify({ files: listed, welcome, model: model?.name, lab })),
   );
-  const server = await startServer({ pages, data, text: model?.run }, { port, host });
+  const server = await startServer({ pages, data, models, text: model?.run }, { port, host });
   return { ...server, url: server.url + hash };
 }
 

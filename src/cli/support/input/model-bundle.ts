@@ -1,5 +1,7 @@
 /** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
-import type { AttentionModel, TextAttention } from "../../../models/text-model.ts";
+import { type AblatedHead, ablateHeads, ablation } from "../../../models/ablate.ts";
+import type { AttentionModel, TextAttention, TextModel } from "../../../models/text-model.ts";
+import type { FileModel } from "../../../server/server.ts";
 import { writeBundle } from "../../../store/formats/bundle.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
@@ -14,6 +16,33 @@ export async function fileOfText(model: AttentionModel, seen: TextAttention): Pr
   const text = seen.texts.join(" · ");
   const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
   return { name: name.replaceAll("/", "∕"), source: await bundleOfText(model, seen) };
+}
+
+/** The same with its model behind it: the explorer can run it again without some heads. */
+export async function fileOfRun(model: TextModel, seen: TextAttention): Promise<ServedFile> {
+  return { ...(await fileOfText(model, seen)), model: modelBehind(model, seen) };
+}
+
+/** A model that runs on one text (or pair) again, without some heads. */
+function modelBehind(model: TextModel, { texts: [text, pair] }: TextAttention): FileModel {
+  return {
+    name: model.name,
+    predicts: !model.model.hasHead ? "none" : model.architecture === "decoder" ? "next" : "masked",
+    ablate: async (heads, position) =>
+      ablateHeads(model, text, heads, { pair, ...(position !== null && { position }) }),
+    attention: async (heads) => {
+      const tokens = model.tokenize(text, pair);
+      const layers = model.attentionOf(tokens.ids, tokens.typeIds, { onAttention: ablation(model, heads) });
+      const file = await fileOfText(model, { ...tokens, layers });
+      return { ...file, name: `${file.name}, without ${heads.map(nameOfHead).join(" ")}` };
+    },
+  };
+}
+
+/** "L4 H7", with what is put in the place of its output where that is not zeros at every token. */
+function nameOfHead({ layer, head, replace, position }: AblatedHead): string {
+  const only = position == null ? "" : ` at token ${position}`;
+  return `L${layer} H${head}${replace === "mean" ? " (mean)" : ""}${only}`;
 }
 
 /** What a model did with a text, as a bundle of one block, `self`. */

@@ -1,0 +1,43 @@
+/**
+ * What the model gives without the heads that are switched off. The model behind the source computes it (src/view/element.ts,
+ * `SourceModel`); its answer is kept until the heads, the token or the text change.
+ */
+import type { AblationResult } from "../../src/view/element.ts";
+import type { Session } from "../app/session.ts";
+
+/** What a run without heads gave; undefined while it is under way. */
+export type Answer =
+  | { readonly result: AblationResult; readonly error?: undefined }
+  | { readonly result?: undefined; readonly error: string };
+
+interface Asked {
+  readonly key: string;
+  answer: Answer | undefined;
+}
+
+const asked = new WeakMap<Session, Asked>();
+
+/** What the run without the ablated heads gives; undefined where none is ablated, or while the model runs. */
+export function ablationOf(session: Session): Answer | undefined {
+  const { model, state } = session;
+  if (model === undefined || state.ablated.length === 0) {
+    asked.delete(session);
+    return undefined;
+  }
+  const request = { heads: state.ablated, position: model.predicts === "none" ? null : state.predict };
+  const key = `${session.opened} ${JSON.stringify(request)}`;
+  const known = asked.get(session);
+  if (known?.key === key) return known.answer;
+  const now: Asked = { key, answer: undefined };
+  asked.set(session, now);
+  const answered = (answer: Answer) => {
+    if (asked.get(session) !== now) return;
+    now.answer = answer;
+    session.changed();
+  };
+  model.ablate(request).then(
+    (result) => answered({ result }),
+    (error) => answered({ error: error instanceof Error ? error.message : String(error) }),
+  );
+  return undefined;
+}

@@ -1,0 +1,31 @@
+/** Styles of what is loaded after the first picture: dialogs, and the panel that switches a head. */
+import { css } from "lit";
+
+export const later = css`
+.ablation { margin-block-start: 20px; }
+.ablated { display: grid; gap: 2px; margin-block: 8px; }
+.ablated li { display: flex; align-items: center; gap: 8px; min-block-size: 26px; }
+.ablated li > :last-child { margin-inline-start: auto; }
+.ablation table { margin-block: 8px; }
+.ablation caption { text-align: start; padding-block-end: 4px; }
+.ablation td.wide .track { display: block; margin-block: 1px; }
+.ablation th[scope="row"] { max-inline-size: 88px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.ablation .before { color: var(--query); }
+.ablation .after { color: var(--weight); }
+.predict { display: flex; flex-wrap: wrap; gap: 4px; margin-block: 8px; }
+.predict button, .ablation .quiet button { block-size: auto; padding-block: 4px; text-align: start; }
+.dialog > .closing { float: inline-end; margin-block: -2px 0; }
+.dialog .buttons { align-items: center; }
+.search { inline-size: 100%; min-block-size: 36px; font-size: 14px; padding: 0 12px; }
+.choices { margin-block: 8px; max-block-size: 400px; overflow: auto; }
+.choices li { display: flex; justify-content: space-between; gap: 12px; padding: 4px 12px; min-block-size: 28px; border-radius: 6px; cursor: pointer; }
+.choices li:hover { background: var(--hover); }
+.choices li.at { background: var(--ink); color: var(--paper); }
+.choices li.at kbd, .choices li.at .quiet { color: inherit; background: none; }
+.keylist { columns: 2 300px; column-gap: 32px; margin-block: 8px; }
+.keylist div { display: grid; grid-template-columns: 104px 1fr; gap: 16px; padding-block: 2px; break-inside: avoid; }
+.sentences { list-style: disc; padding-inline-start: 20px; display: grid; gap: 4px; overflow-wrap: anywhere; }
+figure.sheet { display: grid; place-items: center; padding: 16px; margin-block: 12px; background: var(--hover); overflow: auto; }
+figure.sheet svg { max-inline-size: 100%; block-size: auto; }
+.dialog > p { margin-block: 8px; }
+`;

@@ -1,0 +1,186 @@
+// @ts-check
+/**
+ * Switching heads in what `heed view` serves: the model runs again on this machine, the numbers on the page are those of `ablateHeads`,
+ * the state is in the address, and what goes wrong is said on the page. Needs dist/ (npm run build).
+ */
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@playwright/test";
+import { ablateHeads, locateShipped, readModel } from "heed/models";
+
+/** @typedef {import("@playwright/test").Browser} Browser */
+/** @typedef {import("@playwright/test").Page} Page */
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+/** @type {import("node:child_process").ChildProcess[]} */
+const children = [];
+test.afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** Starts `heed view` and gives the address it prints. @param {string[]} args */
+async function view(...args) {
+  const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open", ...args]);
+  children.push(child);
+  const closed = new Promise((resolve) => child.on("close", resolve));
+  let [out, err] = ["", ""];
+  child.stderr.on("data", (text) => (err += text));
+  const url = await new Promise((resolve, reject) => {
+    child.stdout.on("data", (text) => {
+      out += text;
+      const found = /http:\/\/\S+/.exec(out);
+      if (found && out.endsWith("\n")) resolve(found[0]);
+    });
+    void closed.then(() => reject(new Error(`heed view ended: ${err}`)));
+  });
+  return {
+    url: /** @type {string} */ (url),
+    end: async () => {
+      child.kill("SIGINT");
+      await closed;
+    },
+  };
+}
+
+/** A page at an address, and what it reports that it should not. @param {Browser} browser @param {string} url */
+async function pageAt(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const reported = [];
+  page.on("console", (message) => message.type() !== "log" && reported.push(message.text()));
+  page.on("pageerror", (error) => reported.push(`${error.stack}`));
+  await page.goto(url);
+  return { page, reported, close: () => context.close() };
+}
+
+const panel = (/** @type {Page} */ page) => page.locator("attention-view .ablation");
+/** The values of a table of the panel, row by row. @param {Page} page @param {string} kind */
+const values = async (page, kind) => {
+  const rows = page.locator(`attention-view .ablation .${kind} tbody tr`);
+  await expect(rows.first()).toBeVisible({ timeout: 60_000 });
+  return rows.evaluateAll((all) =>
+    all.map((row) => [
+      row.querySelector("th")?.textContent?.trim(),
+      ...[...row.querySelectorAll("data")].map((one) => Number(one.getAttribute("value"))),
+    ]),
+  );
+};
+
+test("a decoder's head is switched off: the change of the next token, in the address, marked in the atlas", async ({
+  browser,
+}) => {
+  const text = "the president of the united";
+  const { url, end } = await view("--model", "decoder", "--text", text);
+  const { page, reported, close } = await pageAt(browser, url.replace(/#.*/, "#v1/head?l=1&h=2"));
+  await panel(page).getByRole("button", { name: "off", exact: true }).click();
+  const shown = await values(page, "compared-tokens");
+  const model = await readModel(locateShipped("decoder"));
+  const off = { layer: 1, head: 2, replace: /** @type {const} */ ("zero"), position: null };
+  const run = ablateHeads(model, text, [off]);
+  const tokens = run.predicted?.tokens ?? [];
+  expect(shown.map(([, ...numbers]) => numbers)).toEqual(tokens.map(({ before, after }) => [before, after]));
+  expect(tokens.some(({ before, after }) => before !== after)).toBe(true);
+  const moved = await values(page, "moved");
+  expect(moved[0][1]).toBe(Math.max(...run.moved));
+  await expect(page).toHaveURL(/[?&]off=1\.2(&|$)/);
+  await expect(
+    page.locator("attention-view .atlas [role=gridcell]").filter({ hasText: "switched off" }),
+  ).toHaveCount(1);
+
+  // A second head, by its mean; the table is that of both.
+  await page.keyboard.press("]");
+  await panel(page).getByRole("button", { name: "mean", exact: true }).click();
+  await expect(page).toHaveURL(/[?&]off=1\.2,1\.3m(&|$)/);
+  const both = ablateHeads(model, text, [off, { layer: 1, head: 3, replace: "mean", position: null }]);
+  await expect
+    .poll(async () => (await values(page, "moved"))[0][1], { timeout: 30_000 })
+    .toBe(Math.max(...both.moved));
+
+  // The address opens the same again, with the token that is predicted.
+  await panel(page)
+    .getByRole("button", { name: /^Predict after/ })
+    .click();
+  const { query } = await page.evaluate(
+    () => /** @type {any} */ (document.querySelector("attention-view")).state,
+  );
+  await expect(page).toHaveURL(new RegExp(`[?&]pr=${query}(&|$)`));
+  await page.reload();
+  const again = await values(page, "compared-tokens");
+  const there = ablateHeads(model, text, [off, { layer: 1, head: 3, replace: "mean", position: null }], {
+    position: query,
+  });
+  expect(again.map(([, ...numbers]) => numbers)).toEqual(
+    (there.predicted?.tokens ?? []).map(({ before, after }) => [before, after]),
+  );
+
+  // The run without the heads opens beside the first one.
+  await panel(page)
+    .getByRole("button", { name: /^Open the attention without/ })
+    .click();
+  await expect(page.locator("attention-view .sources button")).toHaveText([
+    text,
+    `${text}, without L1 H2 L1 H3 (mean)`,
+  ]);
+  await expect(panel(page)).toHaveCount(0);
+  await page.locator("attention-view .sources button").first().click();
+  await panel(page).getByRole("button", { name: "Restore all" }).click();
+  await expect(page.locator("attention-view .compared-tokens")).toHaveCount(0);
+  expect(reported).toEqual([]);
+
+  // Without the program there is no model: the page says so, and what it shows stays.
+  await end();
+  await panel(page).getByRole("button", { name: "off", exact: true }).click();
+  await expect(panel(page).getByRole("alert")).toContainText("The program that served this page has ended");
+  await close();
+});
+
+test("an encoder masks the word that is chosen and predicts it; the key K switches the head", async ({
+  browser,
+}) => {
+  const { url, end } = await view("--text", "the old ship sailed to the sea");
+  const { page, reported, close } = await pageAt(browser, url.replace(/#.*/, "#v1/head?l=0&h=1&i=3&j=1"));
+  await expect(panel(page)).toBeVisible({ timeout: 60_000 });
+  await page.locator("attention-view .pane [role=gridcell][tabindex='0']").first().focus();
+  await page.keyboard.press("k");
+  await values(page, "moved");
+  await expect(page.locator("attention-view .compared-tokens")).toHaveCount(0);
+  await panel(page)
+    .getByRole("button", { name: /^Mask and predict ‹\s*ship\s*›$/ })
+    .click();
+  const shown = await values(page, "compared-tokens");
+  const model = await readModel(locateShipped("encoder"));
+  const heads = [{ layer: 0, head: 1, replace: /** @type {const} */ ("zero"), position: null }];
+  const { predicted } = ablateHeads(model, "the old ship sailed to the sea", heads, { position: 3 });
+  expect(predicted?.masked).toBe(true);
+  expect(shown.map(([, ...numbers]) => numbers)).toEqual(
+    (predicted?.tokens ?? []).map(({ before, after }) => [before, after]),
+  );
+  // At one token alone: another run.
+  await panel(page)
+    .getByRole("button", { name: /^off at/ })
+    .click();
+  await expect(page).toHaveURL(/[?&]off=0\.1\.3(&|$)/);
+  await page.locator("attention-view .pane [role=gridcell][tabindex='0']").first().focus();
+  await page.keyboard.press("k");
+  await expect(page).not.toHaveURL(/[?&]off=/);
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
+
+test("a captured sentence has no switch; what is typed into the page has one", async ({ browser }) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
+  await expect(panel(page)).toHaveCount(0);
+  await page.locator("#words").fill("the ship and the sea");
+  await page.locator("#own button").click();
+  await expect(panel(page)).toBeVisible({ timeout: 60_000 });
+  await panel(page).getByRole("button", { name: "off", exact: true }).click();
+  await values(page, "moved");
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
