@@ -207,7 +207,10 @@ export class Surface {
       owns: this.#host.ownsPage(),
       act: (name) => this.#act(name),
       say: (text) => this.say(text),
-      ablation: () => this.#more?.ablationPanel(ui) ?? nothing,
+      headPanels: () => {
+        const { ablationPanel, askPanel } = this.#more ?? {};
+        return ablationPanel && askPanel ? html`${ablationPanel(ui)}${askPanel(ui)}` : nothing;
+      },
       open: this.#host.open,
     };
     return ui;

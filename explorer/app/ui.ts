@@ -18,8 +18,8 @@ export interface Ui {
   readonly act: (name: string) => void;
   /** Reads aloud, once the page is quiet. */
   readonly say: (text: string) => void;
-  /** The panel that switches the cursor's head; nothing where the source has no model, or until it has been loaded. */
-  readonly ablation: () => TemplateResult | typeof nothing;
+  /** The panels under the overview of all heads that switch the cursor's head and ask all of them; nothing until they have been loaded. */
+  readonly headPanels: () => TemplateResult | typeof nothing;
   /** Adds a source, and shows it. */
   readonly open: (source: AttentionSource) => Promise<void>;
 }

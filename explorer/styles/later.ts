@@ -1,7 +1,13 @@
-/** Styles of what is loaded after the first picture: dialogs, and the panel that switches a head. */
+/** Styles of what is loaded after the first picture: dialogs, and the panels that switch a head and ask all of them. */
 import { css } from "lit";
 
 export const later = css`
+.ask { text-align: start; block-size: auto; padding-block: 4px; }
+.asking { display: flex; justify-content: space-between; gap: 8px; align-items: center; }
+.answers { margin-block: 4px 8px; }
+.answers li { display: grid; grid-template-columns: 62px 1fr auto 44px; gap: 0 8px; align-items: center; min-block-size: 26px; }
+.answers li.current .link { font-weight: 700; }
+.answers .found { grid-column: 2 / -1; color: var(--second); }
 .ablation { margin-block-start: 20px; }
 .ablated { display: grid; gap: 2px; margin-block: 8px; }
 .ablated li { display: flex; align-items: center; gap: 8px; min-block-size: 26px; }

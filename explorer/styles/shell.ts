@@ -53,12 +53,6 @@ export const shell = css`
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
 .line i { display: block; block-size: 100%; background: var(--query); inline-size: 0; }
-.ask { text-align: start; block-size: auto; padding-block: 4px; }
-.asking { display: flex; justify-content: space-between; gap: 8px; align-items: center; }
-.answers { margin-block: 4px 8px; }
-.answers li { display: grid; grid-template-columns: 62px 1fr auto 44px; gap: 0 8px; align-items: center; min-block-size: 26px; }
-.answers li.current .link { font-weight: 700; }
-.answers .found { grid-column: 2 / -1; color: var(--second); }
 .left .choice, .side .choice { flex-wrap: wrap; max-inline-size: 100%; }
 .pins li { display: grid; grid-template-columns: 18px 72px 1fr 68px 28px; gap: 8px; align-items: center; min-block-size: 28px; }
 .pins .num { text-align: end; }

@@ -7,14 +7,12 @@ import { shortName } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { PIN_LETTERS } from "../../views/atlas/letters.ts";
 import { bar, choice, figure, select, type Ui } from "../ui.ts";
-import { askPanel } from "./ask.ts";
 
 export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
   return html`<h2>Layers × heads</h2>
     ${blocks(ui)}${sorting(ui)}
     ${atlas}
-    ${ui.ablation()}
-    ${askPanel(ui)}
+    ${ui.headPanels()}
     ${pins(ui)}`;
 }
 

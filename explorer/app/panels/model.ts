@@ -5,7 +5,6 @@ import type { HeadMeasures } from "../../../src/store/types.ts";
 import { METRICS, metricValue } from "../../state/metrics.ts";
 import { headName } from "../../state/words.ts";
 import { check, figure, type Ui } from "../ui.ts";
-import { askPanel } from "./ask.ts";
 import { blocks, pins, sorting } from "./heads.ts";
 
 /** The measures that are seen at once. */
@@ -45,7 +44,6 @@ export function modelSide(ui: Ui): TemplateResult {
     )}</details>`
     }
     <p><button type="button" class="bordered" @click=${() => session.set({ view: "head", block: name.block, layer: name.layer, head: name.head })}>Open this head</button></p>
-    ${ui.ablation()}
-    ${askPanel(ui)}
+    ${ui.headPanels()}
     ${pins(ui)}`;
 }
