@@ -3,6 +3,7 @@
  * word. Both from heed: the weights, and a second call in which the word's value is 0, or its key is masked.
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { softmaxOf } from "../frame/softmax.ts";
 import { headOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
 
@@ -26,6 +27,10 @@ export interface ExplanationNumbers {
   /** The word that looks: the one asked for, or the last. */
   readonly row: number;
   readonly weights: readonly number[];
+  /** Its scores, rounded as the listings have them, the weights that these have, and the numbers of a query. */
+  readonly scores: readonly number[];
+  readonly listed: readonly number[];
+  readonly dk: number;
   /** Weight times length of the value. */
   readonly weighted: readonly number[];
   /** How far the output moves without each word, as a share of the output's length. */
@@ -66,11 +71,15 @@ export async function compute({ data, row: asked, how, own }: Explanation): Prom
     (_, j) => Math.hypot(...outputOf(j).map((x, e) => x - whole[e])) / size,
   );
   const lengths = Array.from({ length: n }, (_, j) => Math.hypot(...values.subarray(j * dv, (j + 1) * dv)));
+  const scores = weights.map((weight) => Number((Math.log(weight) + plain.lse.at(row)).toPrecision(5)));
   const weighted = weights.map((weight, j) => weight * lengths[j]);
   return {
     words: tokens,
     row,
     weights,
+    scores,
+    listed: softmaxOf(scores),
+    dk,
     weighted,
     effects,
     correlation: spearman(weights, effects),

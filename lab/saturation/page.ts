@@ -115,7 +115,7 @@ function bars({ state, numbers: n, wide }: Seen): string {
         label(
           x + at.bar / 2,
           Math.min(floor - 5, floor - Math.max(share, n.plain[i]) * at.shares - 5),
-          percent(share),
+          wide || share >= 0.005 ? percent(share) : "≈ 0",
           {
             class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}`,
           },
@@ -312,10 +312,10 @@ export const page: Page<Saturation, SaturationNumbers> = {
   },
   control: ({
     state,
-    used,
   }) => html`<label>× <input type="range" min="0" max="120" step="1" value="${Math.round(positionOf(state.times))}" data-act="times" aria-label="Multiply by" aria-valuetext="times ${number(state.times)}"><output>${number(state.times)}</output></label>
-<span class="choice roomy">${[1, 10, 100].map((times) => html`<button type="button" data-act="at:${times}" aria-pressed="${String(state.times === times)}">× ${times}</button>`)}</span>
-${used && html`<label>keys <select data-act="keys" aria-label="Keys of each row">${[10, 16, 64].map((keys) => html`<option value="${keys}"${state.keys === keys ? html` selected` : ""}>${keys}</option>`)}</select></label><label><input type="checkbox" data-act="half"${state.half ? html` checked` : ""}> float16</label>`}`,
+<span class="choice wide-only">${[1, 10, 100].map((times) => html`<button type="button" data-act="at:${times}" aria-pressed="${String(state.times === times)}">× ${times}</button>`)}</span>`,
+  more: ({ state }) =>
+    html`<label>keys <select data-act="keys" aria-label="Keys of each row">${[10, 16, 64].map((keys) => html`<option value="${keys}"${state.keys === keys ? html` selected` : ""}>${keys}</option>`)}</select></label><label><input type="checkbox" data-act="half"${state.half ? html` checked` : ""}> float16</label>`,
   actions: {
     times: (_, __, value) => ({ times: timesAt(Number(value)) }),
     at: (_, times) => ({ times: Number(times) }),
@@ -399,7 +399,10 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
         gradient.map((x) => x.toFixed(4)).join(" "),
         Math.log10(Math.max(...gradient.map(Math.abs)) + 1e-300).toFixed(2),
       ].join("\n"),
-    lit: ({ state: { show } }) => (show === "bars" ? "scale: times" : undefined),
+    lit: ({ state: { show } }) =>
+      show === "bars"
+        ? ["scale: times", "softmax(numbers * times)"]
+        : ["dMask } = attentionBackward(", "gradient = shares"],
     names: { numbers: "numbers", keys: "numbers", shares: "shares", gradient: "gradient", dMask: "gradient" },
   },
   table: ({ state, numbers: n }) => ({

@@ -51,6 +51,10 @@ function cellsAt(n: StepsNumbers, stage: number): readonly (readonly number[])[]
   return [n.dots, n.scaled, n.masked, n.shifted, n.exps, n.exps, n.shares, n.shares][stage];
 }
 
+/** A share in a cell: a narrow cell has no space for the sign. */
+const shareText = (share: number, wide: boolean) =>
+  wide ? percent(share) : percent(share).replace(/\s*%$/u, "");
+
 function matrix(
   name: "q" | "k" | "v",
   view: Seen,
@@ -158,9 +162,14 @@ function picture(view: Seen): string {
             (off
               ? mark("path", { d: `M${x + 4} ${y + h - 4}L${x + w - 4} ${y + 4}`, class: "hatched" })
               : "") +
-            label(x + w / 2, y + h / 2 + 4, isShare && !Number.isNaN(value) ? percent(value) : short(value), {
-              class: `mid mono ${quiet} ${isShare && value > 0 ? textClass(value) : ""} ${chosen ? "bold" : ""}`,
-            }) +
+            label(
+              x + w / 2,
+              y + h / 2 + 4,
+              isShare && !Number.isNaN(value) ? shareText(value, wide) : short(value),
+              {
+                class: `mid mono ${quiet} ${isShare && value > 0 ? textClass(value) : ""} ${chosen ? "bold" : ""}`,
+              },
+            ) +
             (chosen
               ? mark("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
               : ""),
@@ -179,8 +188,8 @@ function picture(view: Seen): string {
         state.unsafe ? "not shifted" : "minus the row’s maximum",
         "e to the power of that",
         "row sums on the right",
-        "shares: each row adds up to 100 %",
-        "shares",
+        wide ? "shares: each row adds up to 100 %" : "shares in %",
+        wide ? "shares" : "shares in %",
       ][stage],
       { class: "mid second s12" },
     ),
@@ -280,6 +289,10 @@ function written({ numbers: n, state }: Seen): string {
   );
 }
 
+/** The products that add up to the chosen score. */
+const products = ({ q, k, row, column }: Steps) =>
+  Array.from({ length: D }, (_, d) => `${whole(q[row * D + d])} × ${whole(k[column * D + d])}`).join(" + ");
+
 function caption({ numbers: n, state }: Seen): Markup {
   const words = fourWords(state.own);
   const { row: i, column: j, stage } = state;
@@ -287,7 +300,7 @@ function caption({ numbers: n, state }: Seen): Markup {
   const share = n.shares[i][j];
   switch (stage) {
     case 0:
-      return html`The query of ${a} and the key of ${b}, number by number: the score is ${short(n.dots[i][j])}.`;
+      return html`The query of ${a} times the key of ${b}, number by number: ${products(state)} = <b>${short(n.dots[i][j])}</b>, their score.`;
     case 1:
       return html`Each score is divided by √2, because a list has two numbers: ${short(n.dots[i][j])} becomes ${short(n.scaled[i][j])}.`;
     case 2:
@@ -348,6 +361,9 @@ const inRange = (numbers: readonly number[], like: readonly number[]) =>
     : like;
 
 const list = (numbers: readonly number[], from: number, to: number) => numbers.slice(from, to).join(", ");
+/** Rows of two numbers, as an array is written. */
+const pairs = (numbers: readonly number[]) =>
+  Array.from({ length: N }, (_, i) => `[${list(numbers, i * D, i * D + D)}]`).join(", ");
 
 export const page: Page<Steps, StepsNumbers> = {
   name: "steps",
@@ -419,11 +435,10 @@ export const page: Page<Steps, StepsNumbers> = {
   label: (view) =>
     `Matrices of four words at the stop “${STAGES[view.state.stage]}”. ${fourWords(view.state.own)[view.state.row]} and ${fourWords(view.state.own)[view.state.column]}: ${short(cellsAt(view.numbers, view.state.stage)[view.state.row][view.state.column])}.`,
   caption,
-  control: ({
-    state,
-    used,
-  }) => html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>
-${used && html`<label><input type="checkbox" data-act="causal"${state.causal ? html` checked` : ""}> mask</label><label class="roomy"><input type="checkbox" data-act="big"${state.big ? html` checked` : ""}> + 1000</label><label class="roomy"><input type="checkbox" data-act="safe"${state.unsafe ? "" : html` checked`}> − max</label>`}`,
+  control: ({ state }) =>
+    html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>`,
+  more: ({ state }) =>
+    html`<label><input type="checkbox" data-act="causal"${state.causal ? html` checked` : ""}> mask</label><label class="roomy"><input type="checkbox" data-act="big"${state.big ? html` checked` : ""}> + 1000</label><label class="roomy"><input type="checkbox" data-act="safe"${state.unsafe ? "" : html` checked`}> − max</label>`,
   actions: {
     stage: (_, __, value) => ({ stage: Number(value) }),
     cell: (_, at) => {
@@ -439,43 +454,46 @@ ${used && html`<label><input type="checkbox" data-act="causal"${state.causal ? h
   sentence: (own) => ({ own }),
   carry: ({ own }) => ({ own }),
   code: {
-    typescript: ({
-      state: { q, k, v, causal, big, unsafe },
-    }) => `import { ${causal && !unsafe ? "causal, " : ""}tensor,
-  scaledDotProductAttention } from "heed";
-${unsafe ? 'import { withoutMaximum } from "heed/reference";\n' : ""}
-const q = Float64Array.of(${list(q, 0, 8)});
-const k = Float64Array.of(${list(k, 0, 8)});
-const v = Float64Array.of(${list(v, 0, 8)});
-${
-  unsafe
-    ? `
-const sizes = { Nq: 4, Nk: 4, dk: 2, dv: 2 };
-const { weights, output } = withoutMaximum(
-  q, k, v, sizes, {
-    allowed: (i, j) => ${causal ? "j <= i" : "true"},
-    score: (s) => s + ${big ? 1000 : 0} });`
-    : `
-const add = tensor(
-  new Float64Array(16).fill(${big ? 1000 : 0}), [4, 4]);
-const result = scaledDotProductAttention(
-  tensor(q, [4, 2]), tensor(k, [4, 2]),
-  tensor(v, [4, 2]),
-  { attnMask: [add${causal ? ", causal()" : ""}],
-    returnWeights: true });
-const weights = result.weights.toFloat64();
-const output = result.output.toFloat64();`
-}
+    typescript: ({ state: { q, k, v, causal, big, unsafe } }) => {
+      const sums = unsafe
+        ? `const e = exp(${causal ? "masked" : "scores"});`
+        : `const top = max(${causal ? "masked" : "scores"}, 1, keep);
+const e = exp(sub(${causal ? "masked" : "scores"}, top));`;
+      const names = ["divide", "exp", "matmul", ...(unsafe ? [] : ["max", "sub"]), "sum"];
+      const more = causal ? ["tril", "where"] : [];
+      return `import { ${causal ? "ones, " : ""}tensor${big ? "" : ",\n  scaledDotProductAttention"} } from "heed";
+import { ${[...(big ? ["add"] : []), ...names].join(", ")}${more.length > 0 ? `,\n  ${more.join(", ")}` : ""} }
+  from "heed/nn";
 
+const q = tensor([${pairs(q)}],
+  "float64");
+const k = tensor([${pairs(k)}],
+  "float64");
+const v = tensor([${pairs(v)}],
+  "float64");
+const keep = { keepAxis: true };
+
+const dots = matmul(q, k.transpose());
+${big ? "const divided = divide(dots, Math.sqrt(2));\nconst scores = add(divided, 1000);" : "const scores = divide(dots, Math.sqrt(2));"}
+${causal ? "const seen = tril(ones([4, 4]));\nconst masked = where(seen, scores, -Infinity);\n" : ""}${sums}
+const sums = sum(e, 1, keep);
+const shares = divide(e, sums);
+const output = matmul(shares, v);
+${
+  big
+    ? ""
+    : `
+// The same in one call.
+const once = scaledDotProductAttention(
+  q, k, v${causal ? ", { isCausal: true }" : ""});
+`
+}
 const text =
   (x) => (x !== x ? "nan" : x.toFixed(3));
-const show = (rows, n) => {
-  for (let i = 0; i < 4; i++)
-    console.log([...rows.slice(i * n, i * n + n)]
-      .map(text).join(" "));
-};
-show(weights, 4);
-show(output, 2);`,
+for (const t of [shares, ${big ? "output" : "once.output"}])
+  for (const row of t.toArray())
+    console.log(row.map(text).join(" "));`;
+    },
     python: ({ state: { q, k, v, causal, big, unsafe } }) => `import numpy as np
 
 Q = np.array(
@@ -505,14 +523,15 @@ for row in [*shares, *output]:
         .join("\n"),
     lit: ({ state: { stage, causal, unsafe } }) =>
       [
-        "Q @ K.T",
-        "np.sqrt(2)",
-        causal ? "np.where" : undefined,
-        unsafe ? undefined : "scores.max",
-        "np.exp",
-        "e.sum",
-        "e / sums",
-        "shares @ V",
+        ["matmul(q, k", "Q @ K.T"],
+        ["Math.sqrt(2)", "np.sqrt(2)"],
+        // A step that is left out has no line: the one that it would change is marked.
+        causal ? ["where(", "np.where"] : ["Math.sqrt(2)", "np.sqrt(2)"],
+        unsafe ? ["exp("] : ["max(", "scores.max"],
+        ["exp("],
+        ["sum(e", "e.sum"],
+        ["divide(e", "e / sums"],
+        ["matmul(shares", "shares @ V"],
       ][stage],
     names: {
       Q: "q",
@@ -527,6 +546,9 @@ for row in [*shares, *output]:
       shares: "shares",
       weights: "shares",
       output: "output",
+      dots: "scores",
+      masked: "scores",
+      once: "output",
     },
   },
   table: ({ numbers: n, state }) => {

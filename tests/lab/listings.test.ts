@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { listings } from "../golden/lab/listings.ts";
+import { renderCode } from "../../lab/frame/render.ts";
+import { PAGES } from "../../lab/pages.ts";
+import { listings, viewOf } from "../golden/lab/listings.ts";
 
 const expected: readonly { name: string; python: string; printed: string }[] = JSON.parse(
   readFileSync(new URL("../golden/lab/expected.json", import.meta.url), "utf8"),
@@ -48,6 +50,22 @@ test("what the pages show as printed is what the TypeScript listings print", () 
   const blocks = stdout.split(/listing \d+\n/).slice(1);
   for (const [i, { name, printed }] of all.entries())
     expect(blocks[i].trimEnd(), name).toBe(printed.trimEnd());
+});
+
+test("at each stop a line is marked in both languages, and one that computes", async () => {
+  for (const entry of PAGES) {
+    const page = await entry.load();
+    for (const [i, step] of page.steps.entries()) {
+      const markup = renderCode(page, await viewOf(page, { ...step.state, ...step.predict?.show })).text;
+      const [typescript, python] = markup.split('class="code py"');
+      for (const [language, text] of Object.entries({ typescript, python })) {
+        const marked = [...text.matchAll(/<mark>(.*?)<\/mark>/gs)].map(([, line]) => line);
+        expect(marked.length, `${page.name}, stop ${i + 1}: ${language}`).toBeGreaterThan(0);
+        for (const line of marked)
+          expect(line, `${page.name}, stop ${i + 1}: ${language}`).not.toMatch(/^(?:import|from) /);
+      }
+    }
+  }
 });
 
 test("no line of a listing is longer than its column", () => {
