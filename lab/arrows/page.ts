@@ -244,11 +244,14 @@ export const page: Page<Arrows, ArrowsNumbers> = {
   },
   control: ({
     state,
-    used,
-  }) => html`<span>Drag the <b class="q">query</b>, or use the arrow keys on it.</span>
+    numbers: n,
+  }) => html`<span class="wide-only">Drag the <b class="q">query</b>, or use the arrow keys on it.</span>
 ${
-  used &&
-  html`<span class="choice">${[
+  state.mode === "same"
+    ? html`<span class="narrow-only">Press a word to let it ask.</span>`
+    : html`<label class="narrow-only">turn <input type="range" min="-180" max="180" step="1" value="${Math.round(direction(n.query))}" data-act="turn" aria-label="Direction of the query in degrees"><output>${Math.round(direction(n.query))}°</output></label>`
+}`,
+  more: ({ state }) => html`<span class="choice">${[
     ["free", "any query"],
     ["same", "Q = K = X"],
     ["turned", "Q = X·W"],
@@ -256,9 +259,12 @@ ${
     ([mode, said]) =>
       html`<button type="button" data-act="mode:${mode}" aria-pressed="${String(state.mode === mode)}">${said}</button>`,
   )}</span>
-<label class="roomy"><input type="checkbox" data-act="output"${state.output ? html` checked` : ""}> output</label>`
-}`,
+<label><input type="checkbox" data-act="output"${state.output ? html` checked` : ""}> output</label>`,
   actions: {
+    turn: ({ state, numbers: n }, _, value) => {
+      const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(...n.query)];
+      return moved(state, n, [length * Math.cos(angle), length * Math.sin(angle)]);
+    },
     mode: (_, mode) => ({ mode }),
     word: (_, j) => ({ word: Number(j) }),
     output: (_, __, value) => ({ output: value === "true" }),
@@ -316,7 +322,10 @@ for row in weights, output:
     print(" ".join(f"{x:.4f}" for x in row))`,
     printed: ({ numbers: n }) =>
       [n.shares, n.output].map((row) => row.map((x) => x.toFixed(4)).join(" ")).join("\n"),
-    lit: () => "scores = keys",
+    lit: ({ state }) =>
+      state.output
+        ? ["output, weights }", "output = weights"]
+        : ["scaledDotProductAttention(", "scores = keys"],
     names: { query: "query", keys: "keys", scores: "scores", weights: "shares", output: "output" },
   },
   table: ({ numbers: n }) => ({
@@ -360,6 +369,9 @@ for row in weights, output:
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
   },
 };
+
+/** Direction of an arrow in degrees, −180 to 180, 0 to the right. */
+const direction = ([x, y]: readonly [number, number]) => (Math.atan2(y, x) * 180) / Math.PI;
 
 const at = ({ x, y }: Point, wide: boolean): readonly [number, number] => {
   const { cx, cy, unit } = plane(wide);

@@ -27,7 +27,9 @@ function alignment(view: Seen): string {
   const [x, y, cell] = wide ? [96, 76, 54] : [52, 50, 36];
   const parts: string[] = [
     label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
-    label(x - (wide ? 84 : 48), y + 18, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
+    label(wide ? x - 84 : 8, wide ? y + 18 : y - 10, wide ? "it writes ↓" : "writes", {
+      class: "tq bold s12",
+    }),
   ];
   const cells: string[] = [];
   for (let j = 0; j < N; j++)
@@ -212,7 +214,10 @@ export const page: Page<Before, BeforeNumbers> = {
   control: ({ state, numbers: n }) =>
     state.steps === 0
       ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
-      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label><label class="roomy">word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"></label>`,
+      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+  more: ({ state }) =>
+    state.steps > 0 &&
+    html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"></label>`,
   actions: {
     train: () => ({ steps: STEPS, at: STEPS }),
     at: (_, __, value) => ({ at: Number(value) }),
@@ -249,7 +254,7 @@ e = np.exp(scores - scores.max())
 weights = e / e.sum()
 print(" ".join(f"{x:.2f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(2)).join(" "),
-    lit: () => "scores.max",
+    lit: () => ["scaledDotProductAttention(", "e / e.sum"],
     names: { scores: "weights", key: "weights", weights: "weights" },
   },
   table: (view) => {

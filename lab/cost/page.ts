@@ -341,29 +341,28 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       return html`One new word after ${wordsOf(n.now.n)}: ${count(n.now.one)} operations, and a cache of <b>${byteCount(n.cache)}</b> in ${LAYERS} layers.`;
     return html`${wordsOf(n.now.n)} words: attention takes ${count(n.now.attention)} operations, the projections ${count(n.now.projections)}. All weights at once would be <b>${byteCount(n.weights)}</b>${n.weights > 2 ** 31 ? html`, ${number(n.weights / 2 ** 31)} frames` : ""}.`;
   },
-  control: ({ state, numbers: n, used }) => {
+  control: ({ state, numbers: n }) => {
     if (state.show === "time")
       return html`${took(n, LARGE) === undefined && html`<button type="button" data-act="run:${n.measured.length >= 5 ? 2 : 1}">${n.measured.length >= 5 ? "Run 4,096" : "Measure"}</button>`}
 ${n.measured.length > 0 && html`<button type="button" class="quiet" data-act="again">Measure again</button>`}<button type="button" class="quiet" data-act="show:work">Work</button>`;
-    return html`<label>words <input type="range" min="4" max="20" step="0.125" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
+    return html`<label><span class="wide-only">words</span> <input type="range" min="4" max="20" step="0.125" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
 <span class="choice narrow-only">${[
       ["work", "work"],
       ["memory", "memory"],
     ].map(
       ([show, said]) =>
         html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
-    )}</span>
-${
-  used &&
-  html`<span class="choice roomy">${[
-    ["all", "all words at once"],
-    ["one", "one at a time"],
-  ].map(
-    ([name, said]) =>
-      html`<button type="button" data-act="one:${name}" aria-pressed="${String(state.one === (name === "one"))}">${said}</button>`,
-  )}</span><button type="button" class="roomy" data-act="show:time">Time it here</button>`
-}`;
+    )}</span>`;
   },
+  more: ({ state }) =>
+    state.show !== "time" &&
+    html`<span class="choice">${[
+      ["all", "all words at once"],
+      ["one", "one at a time"],
+    ].map(
+      ([name, said]) =>
+        html`<button type="button" data-act="one:${name}" aria-pressed="${String(state.one === (name === "one"))}">${said}</button>`,
+    )}</span><button type="button" data-act="show:time">Time it here</button>`,
   actions: {
     power: (_, __, value) => ({ power: Number(value) }),
     show: (_, show) => ({ show }),

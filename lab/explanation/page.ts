@@ -23,7 +23,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
   const [byWeight, byEffect] = [order(n.weights), order(n.effects)];
   const g = wide
     ? { left: 100, right: 560, top: 86, row: 36, bar: 150, name: "" }
-    : { left: 62, right: 226, top: 40, row: 21, bar: 66, name: "s11" };
+    : { left: 60, right: 266, top: 40, row: 21, bar: 56, name: "s11" };
   // More words than the common sentence has are closer together.
   g.row = Math.min(g.row, (g.row * 12.5) / n.words.length);
   const y = (place: number) => g.top + place * g.row;
@@ -80,16 +80,15 @@ function picture({ numbers: n, state, wide }: Seen): string {
         class: `mono s11 ${off ? "bold" : ""}`,
       }),
     );
-    if (wide)
-      lines.push(
-        line(
-          g.left + g.bar + 46,
-          y(place),
-          g.right - 62,
-          y(other),
-          off ? "lb" : Math.abs(place - other) >= 4 ? "lk" : "lline",
-        ),
-      );
+    lines.push(
+      line(
+        g.left + g.bar + (wide ? 46 : 38),
+        y(place),
+        g.right - 62,
+        y(other),
+        off ? "lb" : Math.abs(place - other) >= 4 ? "lk" : "lline",
+      ),
+    );
   }
   parts.push(
     named("lines", lines.join("")),
@@ -174,21 +173,16 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     state.out < 0 || state.out >= n.words.length
       ? html`Row of “${n.words[n.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
       : html`With “${n.words[state.out]}” ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[state.out])} of the weight, the output moves by <b>${percent(n.effects[state.out])}</b> of its length.`,
-  control: ({
-    state,
-    numbers: n,
-    used,
-  }) => html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>
-${
-  used &&
-  html`<span class="choice roomy">${[
-    ["silent", "silence it"],
-    ["hidden", "hide it"],
-  ].map(
-    ([how, said]) =>
-      html`<button type="button" data-act="how:${how}" aria-pressed="${String(state.how === how)}">${said}</button>`,
-  )}</span><label class="roomy"><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> value of the first set to 0</label>`
-}`,
+  control: ({ numbers: n }) =>
+    html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>`,
+  more: ({ state }) =>
+    html`<span class="choice">${[
+      ["silent", "silence it"],
+      ["hidden", "hide it"],
+    ].map(
+      ([how, said]) =>
+        html`<button type="button" data-act="how:${how}" aria-pressed="${String(state.how === how)}">${said}</button>`,
+    )}</span><label><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> value of the first set to 0</label>`,
   actions: {
     out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
     row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
@@ -197,12 +191,22 @@ ${
   },
   drags: {},
   code: {
-    typescript: ({ numbers: n }) => `// Shares of a row, and how far the output moved
-// without each word.
-const weights = [
-${fours(n.weights)}];
+    typescript: ({ numbers: n }) => `import { scaledDotProductAttention, tensor }
+  from "heed";
+
+// Scores of a row, q·k/√${n.dk}, and how far the output
+// moved without each word.
+const scores = Float64Array.of(
+${fours(n.scores)});
 const effects = [
 ${fours(n.effects)}];
+
+const n = scores.length;
+const key = tensor(scores, [n, 1]);
+const one = tensor(Float64Array.of(1), [1, 1]);
+const result = scaledDotProductAttention(
+  one, key, key, { scale: 1, returnWeights: true });
+const weights = [...result.weights.toFloat64()];
 
 const ranks = (list) => {
   const order = list.map((_, i) => i)
@@ -210,29 +214,45 @@ const ranks = (list) => {
   return list.map((_, i) => order.indexOf(i));
 };
 const [a, b] = [ranks(weights), ranks(effects)];
-const n = a.length;
 const squares = a.reduce(
   (sum, rank, i) => sum + (rank - b[i]) ** 2, 0);
 const correlation =
   1 - (6 * squares) / (n * (n * n - 1));
+for (let i = 0; i < n; i += 6)
+  console.log(weights.slice(i, i + 6)
+    .map((x) => x.toFixed(3)).join(" "));
 console.log(correlation.toFixed(4));`,
     python: ({ numbers: n }) => `import numpy as np
 
-# Shares of a row, and how far the output moved
-# without each word.
-weights = np.array([
-${fours(n.weights)}])
+# Scores of a row, q @ k / sqrt(${n.dk}), and how far the
+# output moved without each word.
+scores = np.array([
+${fours(n.scores)}])
 effects = np.array([
 ${fours(n.effects)}])
+
+e = np.exp(scores - scores.max())
+weights = e / e.sum()
 
 def ranks(x):
     return x.argsort().argsort()
 
 a, b = ranks(weights), ranks(effects)
 correlation = np.corrcoef(a, b)[0, 1]
+for i in range(0, len(weights), 6):
+    print(*(f"{x:.3f}" for x in weights[i:i + 6]))
 print(f"{correlation:.4f}")`,
-    printed: ({ numbers: n }) => n.correlation.toFixed(4),
-    lit: () => "corr",
+    printed: ({ numbers: n }) =>
+      [
+        ...Array.from({ length: Math.ceil(n.listed.length / 6) }, (_, i) =>
+          n.listed
+            .slice(6 * i, 6 * i + 6)
+            .map((x) => x.toFixed(3))
+            .join(" "),
+        ),
+        n.correlation.toFixed(4),
+      ].join("\n"),
+    lit: () => ["const correlation", "correlation = "],
     names: { weights: "weights", effects: "effects", correlation: "lines" },
   },
   table: ({ numbers: n }) => ({

@@ -7,7 +7,7 @@ import { decodeState, encodeState } from "./address.ts";
 import type { Markup } from "./markup.ts";
 import type { Answer } from "./messages.ts";
 import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
-import { renderCode, renderPicture, renderStep, renderTable, renderTasks } from "./render.ts";
+import { renderCode, renderControl, renderPicture, renderStep, renderTable, renderTasks } from "./render.ts";
 import { svgFile, tableCsv } from "./save.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 
@@ -59,7 +59,7 @@ export function mount<S extends State, N>(
   const parts = new Map<string, Element>();
   for (const part of root.querySelectorAll("[data-part]")) parts.set(part.getAttribute("data-part")!, part);
   const problem = root.querySelector<HTMLElement>(".problem")!;
-  const saying = root.querySelector<HTMLElement>(".saying")!;
+  const sayings = root.querySelectorAll<HTMLElement>(".saying");
 
   const wide = () => root.clientWidth >= NARROW_BELOW;
   const view = (): View<S, N> => ({ ...shown!, wide: wide(), used });
@@ -95,7 +95,9 @@ export function mount<S extends State, N>(
       worker?.terminate();
       worker = undefined;
       fail(
-        `The computation ended unexpectedly${event.message ? `: ${event.message}` : ""}. Change something to start it again.`,
+        shown === undefined && !event.message
+          ? "The script that computes this page could not be loaded. Check the connection, then change something to try again."
+          : `The computation ended unexpectedly${event.message ? `: ${event.message}` : ""}. Change something to start it again.`,
       );
     });
     return made;
@@ -162,7 +164,7 @@ export function mount<S extends State, N>(
     const now = view();
     put("picture", renderPicture(page, now));
     put("caption", page.caption(now));
-    put("control", page.control(now));
+    put("control", renderControl(page, now));
     for (const name of BELOW)
       if (inView.has(parts.get(name)!)) put(name, below[name]());
       else late.add(name);
@@ -196,7 +198,7 @@ export function mount<S extends State, N>(
   const act = (name: string, argument: string, value: string) => {
     if (shown === undefined && name !== "reset") {
       waiting = () => act(name, argument, value);
-      if (sent === 0) request();
+      if (sent === answered) request();
       return;
     }
     if (name === "reset") {
@@ -227,8 +229,10 @@ export function mount<S extends State, N>(
   /** The newest state with the newest numbers there are: changes start from what the reader has asked for last. */
   const live = (): View<S, N> => ({ ...view(), state });
   const say = (text: string) => {
-    saying.textContent = text;
-    setTimeout(() => (saying.textContent = ""), 4000);
+    for (const saying of sayings) saying.textContent = text;
+    setTimeout(() => {
+      for (const saying of sayings) saying.textContent = "";
+    }, 4000);
   };
   const copyLink = async () => {
     const link = new URL(encodeState(state, initial) || "#", location.href).href;

@@ -15,7 +15,7 @@ export interface View<S extends State = State, N = unknown> {
   readonly numbers: N;
   /** True where there is space for 860 × 560; otherwise the picture has 375 × 300. */
   readonly wide: boolean;
-  /** True once the reader has changed something: a second control appears. */
+  /** True once the reader has changed something: the page's `more` controls appear. */
   readonly used: boolean;
 }
 
@@ -104,7 +104,10 @@ export interface Page<S extends State = State, N = unknown> {
   label(view: View<S, N>): string;
   /** One or two sentences from the numbers. */
   caption(view: View<S, N>): Markup;
+  /** The one control of the page's first state: the mark in the picture, or what does the same by a thumb. */
   control(view: View<S, N>): Markup;
+  /** What appears beside it once the reader has changed something; `false` for nothing. */
+  more?(view: View<S, N>): Markup | false;
   /** Changes by name, from buttons and inputs with `data-act="name:argument"`. */
   readonly actions: Readonly<
     Record<string, (view: View<S, N>, argument: string, value: string) => Partial<S> | undefined>

@@ -40,20 +40,28 @@ function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>
 <button type="button" data-act="predict:${at}">Show</button></p></div>`;
 }
 
+const TOOLS = html`<div class="tools">
+<button type="button" class="quiet" data-act="reset">Reset</button>
+<button type="button" class="quiet" data-act="link">Copy link</button>
+<button type="button" class="quiet" data-act="svg">Save SVG</button>
+<button type="button" class="quiet" data-act="csv">Save CSV</button>
+<span class="saying" role="status"></span>
+</div>`;
+
 /** The picture with its caption, and the control under it. */
 export function renderStage<S extends State, N>(page: Page<S, N>, view: View<S, N>): Markup {
   return html`<div class="stage">
 <figure><div class="picture" data-part="picture">${renderPicture(page, { ...view, wide: true })}${renderPicture(page, { ...view, wide: false })}</div>
 <figcaption data-part="caption">${page.caption(view)}</figcaption></figure>
 <p class="problem" role="alert" hidden></p>
-<div class="control" data-part="control">${page.control(view)}</div>
-<div class="tools">
-<button type="button" class="quiet" data-act="reset">Reset</button>
-<button type="button" class="quiet" data-act="link">Copy link</button>
-<button type="button" class="quiet" data-act="svg">Save SVG</button>
-<button type="button" class="quiet" data-act="csv">Save CSV</button>
-<span class="saying" role="status"></span>
-</div></div>`;
+<div class="control" data-part="control">${renderControl(page, view)}</div>
+${TOOLS}</div>`;
+}
+
+/** The control, and, once the reader has used it, the others. */
+export function renderControl<S extends State, N>(page: Page<S, N>, view: View<S, N>): Markup {
+  const more = view.used && page.more?.(view);
+  return html`<div class="first">${page.control(view)}</div>${more && html`<div class="more">${more}<button type="button" class="quiet narrow-only" data-act="reset">Reset</button></div>`}`;
 }
 
 /** Code in two languages, the line that the picture is about now marked, and what it prints. */
@@ -130,7 +138,8 @@ ${page.steps.map(
 <section><h2>Try</h2><div data-part="tasks">${renderTasks(page, [])}</div></section>
 <section><h2>Can you answer without looking?</h2>
 ${page.recall.map(([question, answer]) => html`<details class="recall"><summary>${question}</summary><p>${answer}</p></details>`)}</section>
-<section><details><summary>The picture as a table</summary><div data-part="table">${renderTable(page, first)}</div></details></section>
+<section><details><summary>The picture as a table</summary><div data-part="table">${renderTable(page, first)}</div></details>
+<div class="narrow-only">${TOOLS}</div></section>
 <section><h2>What this does not show</h2><p>${page.limits}</p>
 <p><a class="trained" href="${around.explorer}${page.trained.address}">${page.trained.text}</a></p>
 ${page.trained.more && html`<ul class="more">${page.trained.more.map(({ text, address }) => html`<li><a href="${around.explorer}${address}">${text}</a></li>`)}</ul>`}

@@ -7,12 +7,19 @@ const root = document.querySelector<HTMLElement>(".lab[data-page]");
 const name = root?.getAttribute("data-page") ?? "";
 const entry = PAGES.find((page) => page.name === name);
 if (root !== null && entry !== undefined) {
-  const page = await entry.load();
-  mount(page, root, {
-    worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),
-    address: true,
-  });
-  root.setAttribute("data-ready", "");
+  try {
+    const page = await entry.load();
+    mount(page, root, {
+      worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),
+      address: true,
+    });
+    root.setAttribute("data-ready", "");
+  } catch (error) {
+    // The static page stays as it is: text and first picture are complete.
+    const problem = root.querySelector<HTMLElement>(".problem")!;
+    problem.textContent = `This page could not be started, so nothing on it can be changed. Reload it to try again. (${(error as Error).message})`;
+    problem.hidden = false;
+  }
 }
 
 const field = document.querySelector<HTMLInputElement>("#sentence");

@@ -48,7 +48,7 @@ h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 h2{font:600 20px/28px var(--serif);margin-block-end:8px}
 .text p{margin-block-end:14px}
 .text em{font-style:italic}
-sub,sup{line-height:0}
+sub,sup{line-height:0;font-size:.72em}
 .small{font:13px/20px var(--sans);color:var(--second)}
 .q{color:var(--query)}.k{color:var(--key)}.v{color:color-mix(in oklab,var(--value) 88%,var(--ink))}.w{color:var(--weight)}
 math{font-size:1.05em}
@@ -58,11 +58,12 @@ math{font-size:1.05em}
 .picture .narrow{display:none}
 figcaption{font:15px/23px var(--serif);color:var(--ink);padding:8px 0 0;min-block-size:54px;max-inline-size:760px}
 .still{display:none}
-.control{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:center;min-block-size:48px;padding-block:6px;border-block-start:1px solid var(--line);margin-block-start:6px}
+.control,.first,.more{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:center}
+.control{min-block-size:48px;padding-block:6px;border-block-start:1px solid var(--line);margin-block-start:6px}
 .control label{display:inline-flex;align-items:center;gap:10px}
 .control input[type=range]{inline-size:min(420px,52vw);min-block-size:28px;accent-color:var(--query);margin:0}
 .control output{min-inline-size:56px;font:600 15px/24px var(--mono)}
-.control .narrow-only{display:none}
+.narrow-only{display:none!important}
 code{font:.86em/1 var(--mono)}
 button{min-block-size:32px;padding:0 12px;border:1px solid var(--line);border-radius:6px;background:var(--raised);cursor:pointer}
 button:hover{background:var(--hover)}
@@ -111,7 +112,7 @@ thead th{color:var(--second);border-block-end:1px solid var(--line)}
 .next{border-block-start:1px solid var(--line);padding-block-start:14px;margin-block-start:24px}
 .next span{display:block;font-size:15px;line-height:23px;color:var(--second)}
 svg{font-size:13px}svg text{font-family:var(--sans);fill:var(--ink)}
-svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}svg .s36{font-size:36px}svg .s40{font-size:40px}
+svg .s10{font-size:10px}svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}svg .s36{font-size:36px}svg .s40{font-size:40px}
 svg text.serif{font-family:var(--serif)}svg text.mono{font-family:var(--mono)}svg .bold{font-weight:600}
 svg text.second{fill:var(--second)}svg text.third{fill:var(--third)}
 svg .mid{text-anchor:middle}svg .end{text-anchor:end}
@@ -154,20 +155,24 @@ ${root === ":root" ? "@media" : "@container"} (max-width:899px){
 .columns{display:flex;flex-direction:column;align-items:stretch;padding:0}
 .stage{order:-1;background:var(--paper);padding:0;z-index:2;border-block-end:1px solid var(--line);overflow:visible;max-block-size:none}
 .picture .wide{display:none}.picture .narrow{display:block;max-block-size:38svh;margin:0 auto}
-figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:44px}
+figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:65px}
+.stage .problem{margin:0 16px 6px}
 .control{${root === ":root" ? "position:fixed;inset:auto 0 0 0;z-index:3;" : ""}background:var(--paper);margin:0;padding:6px 16px calc(6px + env(safe-area-inset-bottom));min-block-size:56px;gap:4px 12px}
-.control input[type=range]{inline-size:auto;flex:1;min-inline-size:120px}
-.control label{flex:1}
-.tools,.control .roomy,.control .recipe{display:none}
-.control .narrow-only{display:inline-flex}
+.control input[type=range]{inline-size:auto;flex:1;min-inline-size:80px}
+.control{display:block}.first{gap:6px 12px}
+.first label{flex:1 1 150px}
+.more{flex-wrap:nowrap;gap:12px;overflow-x:auto;scrollbar-width:none;white-space:nowrap;margin:6px -16px 0;padding-inline:16px}.more>*{flex:none}.more .recipe{flex-wrap:nowrap}
+.control button,.control select{min-block-size:40px}.control input[type=range]{min-block-size:40px}
+.stage .tools,.wide-only{display:none}
+.narrow-only.narrow-only{display:inline-flex!important;align-items:center}.first .choice button{padding:0 9px}
 .step{scroll-margin-block-start:48svh}
 .text{padding:20px 16px 50vh}
 h1{font-size:28px;line-height:34px}
 .text section{margin-block-end:48px}
 .step{min-block-size:40vh}
 }
-@media (max-width:899px){.top{padding:4px 16px}.top form{flex-basis:100%;margin:0 0 4px}.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr}.map .meta{grid-column:2;text-align:start}}
-@media (scripting:none){.stage,.predict .row,.hint,.top form{display:none}.still{display:block;margin-block:12px}.still figcaption{min-block-size:0}.columns{grid-template-columns:minmax(0,640px)}.step{min-block-size:0}.still svg{inline-size:100%;block-size:auto}.text{padding-block-end:64px}.languages .py{display:block!important}.languages>label{display:none}}
+@media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr}.map .meta{grid-column:2;text-align:start}}
+@media (scripting:none){.stage,.predict .row,.hint,.top form,.text .tools{display:none}.still{display:block;margin-block:12px}.still figcaption{min-block-size:0}.columns{grid-template-columns:minmax(0,640px)}.step{min-block-size:0}.still svg{inline-size:100%;block-size:auto}.text{padding-block-end:64px}.languages .py{display:block!important}.languages>label{display:none}}
 @media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}
 @media (forced-colors:active){svg{forced-color-adjust:none}}
 `;

@@ -27,11 +27,13 @@ function picture({ numbers: n, state, wide }: Seen): string {
         ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
             class: `mid s12 ${word === "it" ? "tq bold" : ""}`,
           })
-        : label(g.x + (j + 0.5) * g.w, g.y - 6, word.slice(0, 3), { class: "mid s11" }),
+        : label(g.x + (j + 0.5) * g.w, g.y - 6, word.length > 5 ? `${word.slice(0, 3)}…` : word, {
+            class: `mid s10 ${word === "it" ? "tq bold" : ""}`,
+          }),
     );
   parts.push(
     label(
-      wide ? g.x - 8 : 2,
+      wide ? g.x - 8 : 8,
       wide ? g.y - 34 : 10,
       wide ? "“it” looks: each row is a head, press it to mute it" : "“it” looks; rows are heads",
       { class: `second s12 ${wide ? "" : ""}` },
@@ -225,11 +227,10 @@ export const page: Page<Heads, HeadsNumbers> = {
     if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
     return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[top(n.average)]}”, ${percent(n.average[CAT])} to “cat”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
   },
-  control: ({
-    state,
-    used,
-  }) => html`<button type="button" data-act="solo">Head 11 alone</button><button type="button" data-act="all">All</button>
-${used && html`<span class="choice roomy">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${groups} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`}`,
+  control: () =>
+    html`<button type="button" data-act="solo">Head 11 alone</button><button type="button" data-act="all">All</button>`,
+  more: ({ state }) =>
+    html`<span class="choice">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${groups} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`,
   actions: {
     head: ({ state }, h) => ({
       hide: false,
@@ -274,7 +275,7 @@ ${rows(state.on.map(String), "    ")}]) == 1
 average = cat[on].mean() if on.any() else 0
 print(f"{average:.3f}")`,
     printed: ({ numbers: n }) => n.listed.toFixed(3),
-    lit: () => "mean()",
+    lit: () => ["{ output } = scaled", "mean()"],
     names: { cat: "weights", average: "average", output: "average" },
   },
   table: ({ numbers: n, state }) => ({

@@ -312,16 +312,15 @@ export const page: Page<Learned, LearnedNumbers> = {
     const word = n.words[rowOf(view)];
     return html`Step ${steps(state.step)}: “${word}” gives most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[best(n.says)]}” with ${percent(Math.max(...n.says))}${best(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
   },
-  control: ({ state, used }) => {
+  control: ({ state }) => {
     const list = STEPS[state.run];
     const at = Math.max(0, list.indexOf(state.step));
-    return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>
-${
-  used &&
-  html`<span class="choice roomy">${RUNS.map(([run, said]) => html`<button type="button" data-act="run:${run}" aria-pressed="${String(state.run === run)}">${said}</button>`)}</span>
-<span class="choice roomy">${["cat", "dog"].map((name) => html`<button type="button" data-act="sentence:${name}" aria-pressed="${String(state.sentence === name)}">${name}</button>`)}</span>`
-}`;
+    return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>`;
   },
+  more: ({
+    state,
+  }) => html`<span class="choice">${RUNS.map(([run, said]) => html`<button type="button" data-act="run:${run}" aria-pressed="${String(state.run === run)}">${said}</button>`)}</span>
+<span class="choice">${["cat", "dog"].map((name) => html`<button type="button" data-act="sentence:${name}" aria-pressed="${String(state.sentence === name)}">${name}</button>`)}</span>`,
   actions: {
     at: ({ state }, _, value) => ({ step: STEPS[state.run][Number(value)] }),
     run: (_, run) => ({ run }),
@@ -380,7 +379,7 @@ for scores in before, after:
     weights = softmax(scores)
     print(" ".join(f"{x:.2f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((row) => row.map((x) => x.toFixed(2)).join(" ")).join("\n"),
-    lit: () => "after = ",
+    lit: () => ["{ weights } = scaled", "weights = softmax("],
     names: { weights: "weights", after: "weights" },
   },
   table: (view) => {

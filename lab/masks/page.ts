@@ -326,7 +326,7 @@ export const page: Page<Masks, MasksNumbers> = {
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline on the right).</p>
+      }) => html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
 <p>But a model that writes has not written “mat” yet when it is at “on”. So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
 <p>The share of a hidden word is not small. It is 0. And the others have grown: shares add up to 100 %, so what “mat” had went to the words before “on”.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
@@ -418,7 +418,7 @@ ${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n
     const moved = n.changed.filter(Boolean).length;
     return html`“${word}” gives most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
   },
-  control: ({ state, used }) => html`<button type="button" data-act="wipe">Wipe out the row</button>
+  control: ({ state }) => html`<button type="button" data-act="wipe">Wipe out the row</button>
 <span class="choice narrow-only">${[
     ["grid", "mask"],
     ["row", "row"],
@@ -426,17 +426,16 @@ ${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n
   ].map(
     ([show, said]) =>
       html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
-  )}</span>
-${
-  used &&
-  html`<span class="choice roomy">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
-<span class="roomy recipe">${choose("first", state.first, recipeNames, "First mask")} ${choose(
+  )}</span>`,
+  more: ({
+    state,
+  }) => html`<span class="choice">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
+<span class="recipe">${choose("first", state.first, recipeNames, "First mask")} ${choose(
     "join",
     state.join,
     JOINS.map((join) => [join, join] as const),
     "Joined by",
-  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second) || "no mask" : "painted by hand"}</code></span>`
-}`,
+  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second) || "no mask" : "painted by hand"}</code></span>`,
   actions: {
     row: (_, i) => ({ row: Number(i), hide: false }),
     wipe: ({ state }) => ({
@@ -541,7 +540,12 @@ for row in formula, finite, heed:
     print(" ".join(f"{x:.2f}" for x in row))`,
     printed: ({ numbers: { listing } }) =>
       listing.map((row) => row.map((x) => (Number.isNaN(x) ? "nan" : x.toFixed(2))).join(" ")).join("\n"),
-    lit: (view) => (isEmpty(view, view.state.row) || view.state.low ? "finite" : "attnMask"),
+    lit: (view) =>
+      isEmpty(view, view.state.row) || view.state.low
+        ? ["const finite", "finite = divide"]
+        : view.state.show === "polarity"
+          ? ["const see", "see = np.array"]
+          : ["attnMask: mask", "heed[see] = divide"],
     names: { see: "mask", mask: "mask", formula: "formula", finite: "finite", heed: "heed" },
   },
   table: ({ numbers: n, state }) => ({

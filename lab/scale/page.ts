@@ -52,7 +52,10 @@ function histogram(view: Seen, x0: number, x1: number, y0: number, y1: number): 
       label(x(value), y1 + 16, String(value).replace("-", "−"), { class: "mid third s11" }),
     ),
     line(x(-Math.min(98, spread)), y1 - 6, x(Math.min(98, spread)), y1 - 6, "lb"),
-    label(x(Math.min(60, spread)) + 6, y1 - 10, `spread ± ${number(spread)}`, { class: "tb bold s12 halo" }),
+    // Beside the bars, or over them where they are everywhere.
+    label(x(Math.min(60, 2.6 * spread)) + 6, y1 - 10, `spread ± ${number(spread)}`, {
+      class: "tb bold s12 halo",
+    }),
   ].join("");
 }
 
@@ -105,7 +108,8 @@ function plot(view: Seen, x0: number, x1: number, y0: number, y1: number): strin
     line(x(1), y(1), x(1024), y(1), "lline"),
     label(x(1024) - 4, y(1) - 6, "variance = 1", { class: "third s11 end" }),
     ...[1, 16, 256].map((dk) => label(x(dk), y1 + 15, String(dk), { class: "mid third s11" })),
-    label(x(1024), y1 + 15, "dₖ 1024", { class: "end third s11" }),
+    label(x(1024), y1 + 15, "1024", { class: "end third s11" }),
+    label(x(1024), y1 + 31, "dₖ", { class: "end second s12" }),
     ...[1 / 256, 1, 256].map((v) =>
       label(x0 - 6, y(v) + 4, v === 1 / 256 ? "1/256" : String(v), { class: "end third s11" }),
     ),
@@ -185,7 +189,7 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is ${number(n.divided)} for every d<sub>k</sub>. Press ÷ √dₖ on and off.</p>
+      }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is ${number(n.divided)} for every d<sub>k</sub>. <button type="button" data-act="root">${state.divisor === "√dk" ? "Leave the division out" : "Divide by √dₖ"}</button></p>
 <p class="formula"><math><mtext>Var</mtext><mo>(</mo><mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mo>=</mo><mfrac><msub><mi>d</mi><mi>k</mi></msub><msub><mi>d</mi><mi>k</mi></msub></mfrac><mo>=</mo><mn>1</mn></math></p>
 <p>The mean entropy of ten shares is ${number(n.entropy)} nats now${state.divisor === "√dk" ? "; equal shares would have 2.30" : ""}.</p>`,
     },
@@ -216,12 +220,12 @@ export const page: Page<Scale, ScaleNumbers> = {
     const { numbers: n, state } = view;
     return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(byOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. Of ten, the largest share is ${percent(n.largest)} on average.`;
   },
-  control: ({
+  control: ({ state }) =>
+    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
+  more: ({
     state,
-    used,
-  }) => html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>
-<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
-${used && html`<span class="choice roomy">${DIVISORS.filter((one) => one !== "√dk").map((one) => html`<button type="button" data-act="divisor:${one}" aria-pressed="${String(state.divisor === one)}">÷ ${one === "1" ? "1" : NAMES[one]}</button>`)}</span>`}`,
+  }) => html`<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
+<span class="choice">${DIVISORS.filter((one) => one !== "√dk").map((one) => html`<button type="button" data-act="divisor:${one}" aria-pressed="${String(state.divisor === one)}">÷ ${one === "1" ? "1" : NAMES[one]}</button>`)}</span>`,
   actions: {
     power: ({ state }, _, value) => ({
       power: Number(value),
@@ -261,7 +265,7 @@ e = np.exp(scores - scores.max())
 weights = e / e.sum()
 print(" ".join(f"{x:.3f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(3)).join(" "),
-    lit: ({ state }) => (state.divisor === "1" ? "divisor =" : "products / divisor"),
+    lit: ({ state }) => (state.divisor === "1" ? "divisor =" : ["scale: 1 / divisor", "products / divisor"]),
     names: { products: "products", key: "products", scores: "products", weights: "shares" },
   },
   table: (view) => ({

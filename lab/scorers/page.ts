@@ -74,7 +74,7 @@ function picture(view: Seen): string {
     }
   }
   // Entropy against d on a fixed axis.
-  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 330, 156, 272];
+  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 304, 156, 272];
   const x = (power: number) => x0 + ((power - 4) / 6) * (x1 - x0);
   const y = (entropy: number) => y1 - (entropy / 4.4) * (y1 - y0);
   parts.push(
@@ -175,7 +175,8 @@ export const page: Page<Scorers, ScorersNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>On paper all three grow like n²·d. A clock tells them apart. Press <b>Race</b>: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
+      }) => html`<p>On paper all three grow like n²·d. A clock tells them apart: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
+<p><button type="button" data-act="race">Race</button></p>
 ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms / Math.max(1e-3, n.all[1].ms), 2)} times</b> as long as scaled.</p>`}
 <p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed computes it again instead.</p>`,
     },
@@ -191,12 +192,10 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
     `Three columns at d = ${2 ** state.power}: ${n.all.map((one, s) => `${NAMES[s]}, largest of eight shares ${percent(Math.max(...one.shares))}`).join("; ")}.`,
   caption: ({ numbers: n, state }) =>
     html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? "" : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
-  control: ({
-    state,
-    used,
-  }) => html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>
-<button type="button" data-act="race">Race</button>
-${used && html`<span class="choice roomy">${[64, 256, 512].map((size) => html`<button type="button" data-act="n:${size}" aria-pressed="${String(state.n === size)}">n = ${size}</button>`)}</span>`}`,
+  control: ({ state }) =>
+    html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
+  more: ({ state }) =>
+    html`<button type="button" data-act="race">Race</button><span class="choice">${[64, 256, 512].map((size) => html`<button type="button" data-act="n:${size}" aria-pressed="${String(state.n === size)}">n = ${size}</button>`)}</span>`,
   actions: {
     power: (_, __, value) => ({ power: Number(value), race: 0 }),
     race: ({ state }) => ({ race: state.race + 1 }),
@@ -234,7 +233,7 @@ shares = e / e.sum(1, keepdims=True)
 for row in shares:
     print(" ".join(f"{x:.3f}" for x in row))`,
     printed: ({ numbers: n }) => n.all.map((one) => one.shares.map((x) => x.toFixed(3)).join(" ")).join("\n"),
-    lit: () => "e / e.sum",
+    lit: () => ["scaledDotProductAttention(", "e / e.sum"],
     names: { shares: "scaled", weights: "scaled" },
   },
   table: ({ numbers: n, state }) => ({

@@ -658,23 +658,21 @@ export const page: Page<Shapes, ShapesNumbers> = {
       return html`V is turned over and nothing failed, because m and d<sub>v</sub> are both <b>${state.m}</b>. Every output is wrong.`;
     return html`${numberOf(state.b, "sentence")}${state.h > 1 ? html` × ${state.h} heads` : ""}: S has ${state.n} × ${state.m} cells on each card, <b>${cells(n.weights).toLocaleString("en-US")}</b> weights in all. The output has ${n.output.slice(-2).join(" × ")} on each.`;
   },
-  control: ({ state, used }) => {
+  control: ({ state }) => {
     const size = state.self || state.view === "layer" ? "words" : "query words";
-    return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>
-${
-  used &&
-  state.view === "call" &&
-  html`<span class="choice roomy">${[
-    ["", "fits"],
-    ["key", "keys too short"],
-    ["value", "V turned over"],
-    ["axes", "axes swapped"],
-  ].map(
-    ([name, said]) =>
-      html`<button type="button" data-act="wrong:${name}" aria-pressed="${String(state.wrong === name)}">${said}</button>`,
-  )}</span><label class="roomy"><input type="checkbox" data-act="self"${state.self ? html` checked` : ""}> words look at themselves</label>`
-}`;
+    return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>`;
   },
+  more: ({ state }) =>
+    state.view === "call" &&
+    html`<span class="choice">${[
+      ["", "fits"],
+      ["key", "keys too short"],
+      ["value", "V turned over"],
+      ["axes", "axes swapped"],
+    ].map(
+      ([name, said]) =>
+        html`<button type="button" data-act="wrong:${name}" aria-pressed="${String(state.wrong === name)}">${said}</button>`,
+    )}</span><label><input type="checkbox" data-act="self"${state.self ? html` checked` : ""}> words look at themselves</label>`,
   actions: {
     n: ({ state }, _, value) => changed(state, "n", Number(value)),
     wrong: ({ state }, name) => ({

@@ -483,20 +483,19 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
     const [first, second] = ranking(view);
     return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is nearer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
   },
-  control: ({ state, used }) => {
+  control: ({ state }) => {
     if (state.show === "tiles")
       return html`<button type="button" data-act="tile:${state.tile >= TILES ? 0 : state.tile + 1}">${state.tile >= TILES ? "from the start" : "next tile"}</button>
 <label>tile <input type="range" min="0" max="${TILES}" step="1" value="${state.tile}" data-act="tile" aria-label="Tiles that Flash has done"><output>${state.tile}</output></label>`;
     if (state.show === "cost")
       return html`<button type="button" data-act="race">Race</button>
 <span class="choice">${SIZES.map((n) => html`<button type="button" data-act="n:${n}" aria-pressed="${String(state.n === n)}">${n.toLocaleString("en-US")}</button>`)}</span>`;
-    return html`<span class="choice">${KIND_NAMES.map((name, kind) => html`<button type="button" data-act="data:${kind}" aria-pressed="${String(KINDS[kind] === state.data)}">${name.replace("one ", "").replace("trained ", "")}</button>`)}</span>
-${
-  used &&
-  html`<label class="roomy">scores × <select data-act="spread" aria-label="Scores times">${SPREADS.map((spread) => html`<option value="${spread}"${spread === state.spread ? html` selected` : ""}>${spreadText(spread)}</option>`)}</select></label>
-<label class="roomy">window and features <select data-act="budget" aria-label="Window and features">${["small", "medium", "large"].map((name, budget) => html`<option value="${budget}"${budget === state.budget ? html` selected` : ""}>${name}</option>`)}</select></label>`
-}`;
+    return html`<span class="choice">${KIND_NAMES.map((name, kind) => html`<button type="button" data-act="data:${kind}" aria-pressed="${String(KINDS[kind] === state.data)}">${name.replace("one ", "").replace("trained ", "")}</button>`)}</span>`;
   },
+  more: ({ state }) =>
+    state.show === "errors" &&
+    html`<label>scores × <select data-act="spread" aria-label="Scores times">${SPREADS.map((spread) => html`<option value="${spread}"${spread === state.spread ? html` selected` : ""}>${spreadText(spread)}</option>`)}</select></label>
+<label>window and features <select data-act="budget" aria-label="Window and features">${["small", "medium", "large"].map((name, budget) => html`<option value="${budget}"${budget === state.budget ? html` selected` : ""}>${name}</option>`)}</select></label>`,
   actions: {
     data: ({ state }, kind) => seeing(state, Number(kind)),
     spread: (_, __, value) => ({ spread: Number(value) }),
@@ -532,12 +531,12 @@ ${
             .join("\n")}`,
     lit: (view) =>
       showsTiles(view.state)
-        ? "mergeStates(["
+        ? ["mergeStates([", "l, o = l * rescale"]
         : view.state.data === "local"
-          ? "longformer("
+          ? ["longformer(near", "sees = (abs"]
           : view.state.data === "sink"
-            ? "performerAttention("
-            : undefined,
+            ? ["random = performer", "random = a @"]
+            : ["const wrong =", "def wrong("],
     names: {
       longformer: "Longformer",
       near: "Longformer",

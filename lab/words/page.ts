@@ -52,16 +52,20 @@ function sentence(
   const { state, wide } = view;
   const width = wide ? 860 : 375;
   const boxes = layLine(line.tokens, line.marks, size, width - (wide ? 0 : 16), wide ? 0 : 8, align);
+  const rows = boxes[boxes.length - 1].row + 1;
+  // Beads of a large share need space below their row: more rows than three leave none on a narrow picture.
+  const piles = at >= 0 && rows <= (wide ? 2 : 3);
   const q = Math.min(state.query, line.tokens.length - 1);
   const parts: string[] = [];
-  const gap = size * 2.5;
+  const gap = !piles ? size * 2.5 : wide ? 190 : rows < 3 ? 104 : 84;
   const top = (box: Box) => y + box.row * gap;
   // Arcs first, under the words.
   if (!state.hide)
     for (const [j, box] of boxes.entries()) {
       const share = line.shares[j];
-      if (j === q || share < (wide ? 0.02 : 0.08)) continue;
       const [a, b] = [boxes[q], box];
+      // Between two rows an arc would cross the words of the upper one; their color says the same.
+      if (j === q || share < 0.02 || a.row !== b.row) continue;
       const [x1, x2] = [a.x + a.width / 2, b.x + b.width / 2];
       const [y1, y2] = [top(a) - size * 1.05, top(b) - size * 1.05];
       const rise = Math.min(wide ? 120 : 34, 14 + Math.abs(x2 - x1) * 0.28);
@@ -75,10 +79,29 @@ function sentence(
     }
   const words: string[] = [];
   const beads: string[] = [];
+  // Percentages under the words, the largest first: one that would cover another is left out.
+  const said: string[] = [];
+  const taken: { row: number; from: number; to: number }[] = [];
+  if (!state.hide)
+    for (const j of ranked(line)) {
+      const [share, box] = [line.shares[j], boxes[j]];
+      if (share < (wide ? 0.005 : 0.03)) break;
+      const half = percent(share).length * (wide ? 3.9 : 3.6);
+      const middle = Math.min(width - half, Math.max(half, box.x + box.width / 2));
+      const place = { row: box.row, from: middle - half, to: middle + half };
+      if (taken.some(({ row, from, to }) => row === place.row && from < place.to && place.from < to))
+        continue;
+      taken.push(place);
+      said.push(
+        label(middle, top(box) + size * 0.6 + (wide ? 10 : 6), percent(share), {
+          class: `mid mono halo ${wide ? "s12" : "s11"} ${share > 0.1 ? "bold" : "second"}`,
+        }),
+      );
+    }
   for (const [j, box] of boxes.entries()) {
     const share = state.hide ? 0 : line.shares[j];
     const isMark = line.marks[j];
-    const said = state.hide
+    const spoken = state.hide
       ? `${line.tokens[j]}: pour ${PORTION} beads, ${state.beads[j] ?? 0} so far`
       : j === q
         ? `${line.tokens[j]}, the word that looks; ${percent(share)} on itself`
@@ -93,7 +116,7 @@ function sentence(
           tabindex: "0",
           role: "button",
           class: "press",
-          "aria-label": said,
+          "aria-label": spoken,
           "aria-pressed": String(j === q && !state.hide),
         },
         mark("rect", {
@@ -128,42 +151,38 @@ function sentence(
           ),
       ),
     );
-    if (!state.hide && share >= (wide ? 0.005 : 0.03))
-      words.push(
-        label(box.x + box.width / 2, top(box) + size * 0.6 + (wide ? 10 : 6), percent(share), {
-          class: `mid mono halo ${wide ? "s12" : "s11"} ${share > 0.1 ? "bold" : "second"}`,
-        }),
-      );
-    if (wide && at >= 0)
+    if (piles)
       beads.push(
         pile(
           box,
-          top(box) + size * 0.8 + 18,
+          top(box) + size * 0.8 + (wide ? 18 : 12),
+          wide ? [5, 8] : [7, 3.8],
           state.hide ? 0 : Math.round(line.shares[j] * BEADS),
           state.beads[j] ?? 0,
         ),
       );
-    if (!wide && state.hide && (state.beads[j] ?? 0) > 0)
-      words.push(
-        label(box.x + box.width / 2, top(box) + size * 0.6 + 6, String(state.beads[j]), {
-          class: "mid mono s11 tq bold",
-        }),
-      );
   }
-  parts.push(named("words", words.join("")), beads.length > 0 ? named("shares", beads.join("")) : "");
+  parts.push(
+    named("words", words.join("") + said.join("")),
+    beads.length > 0 ? named("shares", beads.join("")) : "",
+  );
   return parts.join("");
 }
 
 /** Beads under a word: filled ones are the head's, outlines the reader's guess. */
-function pile(box: Box, y: number, filled: number, outlined: number): string {
-  const across = 5;
-  const step = 8;
+function pile(
+  box: Box,
+  y: number,
+  [across, step]: readonly [number, number],
+  filled: number,
+  outlined: number,
+): string {
   const x0 = box.x + box.width / 2 - ((across - 1) * step) / 2;
   return Array.from({ length: Math.max(filled, outlined) }, (_, n) => {
     const [x, dy] = [x0 + (n % across) * step, Math.floor(n / across) * step];
     return (
-      (n < filled ? mark("circle", { cx: x, cy: y + dy, r: 3, class: "fw" }) : "") +
-      (n < outlined ? mark("circle", { cx: x, cy: y + dy, r: 3.6, class: "none lq thin" }) : "")
+      (n < filled ? mark("circle", { cx: x, cy: y + dy, r: step * 0.38, class: "fw" }) : "") +
+      (n < outlined ? mark("circle", { cx: x, cy: y + dy, r: step * 0.45, class: "none lq thin" }) : "")
     );
   }).join("");
 }
@@ -173,6 +192,23 @@ function sizeThatFits(line: Line, width: number, most: number): number {
   const at = (size: number) => layLine(line.tokens, line.marks, size, Number.POSITIVE_INFINITY, 0);
   const last = at(1).at(-1)!;
   return Math.min(most, (width - 8) / (last.x + last.width + last.pad));
+}
+
+/** Size and first line of a sentence on a wide picture: one row, or more where the words of one would be too small to read. */
+function wideRows(line: Line): readonly [size: number, start: number] {
+  const one = sizeThatFits(line, 860, 40);
+  if (one >= 22) return [one, 240];
+  const rows = layLine(line.tokens, line.marks, 24, 860, 0).at(-1)!.row + 1;
+  return rows <= 2 ? [24, 130] : [24, Math.max(70, 270 - rows * 30)];
+}
+
+/** The largest size at which a sentence fits on a narrow picture, in as many rows as it needs. */
+function sizeOfRows(line: Line): number {
+  const fits = (size: number) => {
+    const rows = layLine(line.tokens, line.marks, size, 359, 8).at(-1)!.row + 1;
+    return rows <= 2 || (rows === 3 && size <= 21) || 66 + (rows - 1) * size * 2.5 < 280;
+  };
+  return [25, 21, 18].find(fits) ?? 15;
 }
 
 function picture(view: Seen): string {
@@ -192,8 +228,7 @@ function picture(view: Seen): string {
       sentence(view, second, size, wide ? 400 : 214, wide ? left + most - lead(second) : undefined, -1)
     );
   }
-  const size = wide ? sizeThatFits(first, 860, 40) : first.tokens.length > 14 ? 21 : 25;
-  const start = wide ? 240 : 62;
+  const [size, start] = wide ? wideRows(first) : [sizeOfRows(first), 66];
   return (
     sentence(view, first, size, start, undefined, 0) +
     (state.hide
@@ -305,14 +340,22 @@ ${state.line === "own" && html`<p>This model is small. It cuts rare words into p
       )
       .join(". "),
   caption: ({ numbers: { lines }, state }) =>
-    state.hide
-      ? html`Where will “it” look? Press words to pour beads, then press Show.`
-      : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}`,
-  control: ({ state, numbers: { lines }, used }) =>
+    lines.length > 1
+      ? html`${lines.map((line, i) => {
+          const q = at(line, state);
+          const [most] = ranked(line);
+          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]}, ${name(line, q)} gives most, ${percent(line.shares[most])}, to ${most === q ? "itself" : name(line, most)}.`;
+        })}`
+      : state.hide
+        ? html`Where will “it” look? Press words to pour beads, then press Show.`
+        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}`,
+  control: ({ state, numbers: { lines } }) =>
     state.hide
       ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`
-      : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[Math.min(state.query, lines[0].tokens.length - 1)]}</b> looks</span>
-${used && html`<span class="choice">${LINES.filter((line) => line !== "own" || state.own !== "").map((line) => html`<button type="button" data-act="line:${line}" aria-pressed="${String(state.line === line)}">${line}</button>`)}</span>`}`,
+      : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[Math.min(state.query, lines[0].tokens.length - 1)]}</b> looks</span>`,
+  more: ({ state }) =>
+    !state.hide &&
+    html`<span class="choice">${LINES.filter((line) => line !== "own" || state.own !== "").map((line) => html`<button type="button" data-act="line:${line}" aria-pressed="${String(state.line === line)}">${line}</button>`)}</span>`,
   actions: {
     look: (_, i) => ({ query: Number(i) }),
     press: ({ state, numbers }, i) => {
@@ -387,7 +430,7 @@ for word, share in zip(words, shares):
       rounded
         .map((weight, j) => `${lines[0].tokens[j].padEnd(9)}${(100 * weight).toFixed(1).padStart(5)}`)
         .join("\n"),
-    lit: () => "scaledDotProductAttention(",
+    lit: () => ["scaledDotProductAttention(", "shares = softmax("],
     names: { words: "words", scores: "words", shares: "shares" },
   },
   table: ({ numbers: { lines }, state }) => ({
