@@ -1,0 +1,127 @@
+// @ts-check
+/**
+ * The Lab looked at: at every stop of every page no label is cut off or on top of another, on a desk and on a phone, and what is
+ * said when something fails. Needs dist/.
+ */
+import { expect } from "@playwright/test";
+import { names, quiet, test } from "./visit.mjs";
+
+// What is seen at each stop of the text, on a desk and on a phone.
+for (const name of names)
+  for (const width of [1280, 375])
+    test(`${name}: ${width}: at every stop no label is cut off or on top of another`, ({ visit }) =>
+      visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
+        const stops = await page.locator(".step").count();
+        /** @type {string[]} */
+        const found = [];
+        const look = async (/** @type {string} */ at) => {
+          for (const what of await page.evaluate(misplaced)) found.push(`${at}: ${what}`);
+        };
+        await look("first");
+        for (let i = 0; i < stops; i++) {
+          await page
+            .locator(".step")
+            .nth(i)
+            .evaluate((step, width) => {
+              const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
+              scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
+            }, width);
+          await page.waitForTimeout(150);
+          await quiet(page);
+          await look(`stop ${i + 1}`);
+          const show = page.locator(`[data-act="predict:${i}"]`);
+          if ((await show.count()) === 0) continue;
+          await show.click();
+          await page.waitForTimeout(150);
+          await quiet(page);
+          await look(`stop ${i + 1}, answered`);
+        }
+        expect(found).toEqual([]);
+      }));
+test("a phone has the second controls once the first was used, and Reset, link and files at the end", ({
+  visit,
+}) =>
+  visit("variants.html", { viewport: { width: 375, height: 812 }, hasTouch: true }, async (page) => {
+    expect(await page.locator(".more").count()).toBe(0);
+    await page.locator('.control [data-act="data:1"]').tap();
+    await page.waitForSelector(".more");
+    // The strip is under the thumb, and scrolls to its end.
+    const strip =
+      /** @type {NonNullable<Awaited<ReturnType<import("@playwright/test").Locator["boundingBox"]>>>} */ (
+        await page.locator(".more").boundingBox()
+      );
+    expect(strip.y).toBeGreaterThan(812 * 0.8);
+    await page.locator('.control [data-act="data:0"]').tap();
+    await page.selectOption('.more [data-act="spread"]', "0.25");
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    await page.locator('.more [data-act="reset"]').scrollIntoViewIfNeeded();
+    await page.locator('.more [data-act="reset"]').tap();
+    await page.waitForFunction(() => !/spread/.test(location.hash));
+    for (const act of ["reset", "link", "svg", "csv"])
+      await expect(page.locator(`.text .tools [data-act="${act}"]`)).toBeVisible();
+  }));
+test("scripts that cannot be loaded are said, and the page stays readable", async ({ browser, origin }) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.route("**/parts/saturation-page.js", (route) => route.abort());
+  await page.goto(`${origin}/saturation.html`);
+  await expect(page.locator(".problem")).toContainText("This page could not be started");
+  await expect(page.locator(".stage figcaption")).toContainText("takes 100");
+  await page.unroute("**/parts/saturation-page.js");
+  await page.route("**/lab-worker.js", (route) => route.abort());
+  await page.reload();
+  await expect(page.locator(".problem")).toContainText("could not be loaded. Check the connection");
+  await page.unroute("**/lab-worker.js");
+  // A change starts it again.
+  await page.locator('.control [data-act="times"]').fill("20");
+  await expect(page.locator(".stage figcaption")).toContainText("takes 28");
+  await expect(page.locator(".problem")).toBeHidden();
+  await context.close();
+});
+for (const width of [1280, 375])
+  test(`words: ${width}: a sentence of many pieces is large enough to read, and its percentages are apart`, ({
+    visit,
+  }) =>
+    visit("words.html", { viewport: { width, height: 812 } }, async (page) => {
+      await page.fill("#sentence", `@@@@ "<script> ${"a".repeat(60)} 1 2 3`);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => /own/.test(document.querySelector(".control")?.textContent ?? ""));
+      await quiet(page);
+      expect(await page.evaluate(misplaced)).toEqual([]);
+      const smallest = await page.evaluate(() => {
+        const words = [...document.querySelectorAll(".picture svg .press text")];
+        const sizes = words.map((word) => word.getBoundingClientRect().height).filter((height) => height > 0);
+        return Math.min(...sizes);
+      });
+      expect(smallest).toBeGreaterThan(9);
+    }));
+
+/** Labels of the picture that leave it or cover another, and a page wider than the window. In the page. */
+function misplaced() {
+  const svg = /** @type {SVGElement} */ (
+    [...document.querySelectorAll(".picture svg")].find((one) => one.getBoundingClientRect().width > 0)
+  );
+  const frame = svg.getBoundingClientRect();
+  const labels = [...svg.querySelectorAll("text")]
+    .filter((text) => (text.textContent ?? "").trim() !== "")
+    .map((text) => ({ said: text.textContent, box: text.getBoundingClientRect() }));
+  const found = [];
+  if (document.documentElement.scrollWidth > innerWidth + 1) found.push("the page is wider than the window");
+  for (const [i, { said, box }] of labels.entries()) {
+    if (
+      box.left < frame.left - 1 ||
+      box.right > frame.right + 1 ||
+      box.top < frame.top - 1 ||
+      box.bottom > frame.bottom + 1
+    )
+      found.push(`“${said}” is cut off`);
+    for (const other of labels.slice(i + 1)) {
+      const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+      const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+      // Boxes of letters hold the space of lines above and below, too.
+      if (across > 2 && down > 0.35 * Math.min(box.height, other.box.height))
+        found.push(`“${said}” covers “${other.said}”`);
+    }
+  }
+  return found;
+}
