@@ -50,10 +50,14 @@ const CHANGES = [
 /** The views, and how each is read. @type {readonly (readonly [string, object, (page: Page) => Promise<Cell[]>])[]} */
 const VIEWS = [
   ["matrix", { view: "head", mode: "matrix", table: false }, matrix],
+  ["lines", { view: "head", mode: "lines", table: false, keep: "top", top: 3 }, lines],
   ["text", { view: "head", mode: "text", table: false }, text],
   ["table", { view: "head", mode: "matrix", table: true }, table],
-  ["model", { view: "model", table: false }, model],
+  ["model", { view: "model", table: false }, (page) => thumbnails(page, ".atlas.large")],
+  ["atlas", { view: "head", mode: "text", table: false }, (page) => thumbnails(page, ".atlas:not(.large)")],
   ["row", { view: "row", table: false }, row],
+  ["compare", { view: "compare", table: false }, compare],
+  ["flow", { view: "flow", table: false }, flow],
 ];
 
 for (const [view, state, read] of VIEWS)
@@ -128,13 +132,14 @@ async function soon(page, read) {
   return problem;
 }
 
-/** The head's numbers, as the store has them. @param {Page} page */
-const numbers = (page) =>
-  page.evaluate(async () => {
+/** The numbers of the cursor's head, or of one so many further on, as the store has them. @param {Page} page @param {number} [further] */
+const numbers = (page, further = 0) =>
+  page.evaluate(async (by) => {
     const { view } = /** @type {any} */ (globalThis);
     const { state, store } = view;
-    const { stage, layer, head } = state;
-    const ref = { block: 0, layer, head };
+    const { stage, layer } = state;
+    const ref = { block: 0, layer, head: (state.head + by) % store.blocks[0].heads };
+    await store.load(ref);
     const { Nq, Nk } = store.blocks[0];
     const [low, high] = await store.range(ref, stage);
     return {
@@ -147,7 +152,7 @@ const numbers = (page) =>
       weights: Array.from({ length: Nq }, (_, i) => [...store.row(ref, i, "weights")]),
       visible: Array.from({ length: Nq }, (_, i) => [...store.visible(ref, i)]),
     };
-  });
+  }, further);
 
 /** The color a cell must have; undefined where it has none. @param {Awaited<ReturnType<typeof numbers>>} head @param {number} i @param {number} j */
 function colorOf(head, i, j) {
@@ -175,25 +180,223 @@ function colorOf(head, i, j) {
 /** @param {Page} page @returns {Promise<Cell[]>} */
 async function matrix(page) {
   const head = await numbers(page);
-  const drawn = await page.evaluate(
-    async ([Nq, Nk]) => {
+  const drawn = await cellColors(page, head.Nq, head.Nk);
+  return cellsOf(head, (i, j) => drawn[i][j].join());
+}
+
+/**
+ * The colors of a matrix at a place in each cell.
+ * @param {Page} page @param {number} Nq @param {number} Nk @param {number} [which] of several matrices
+ * @param {number} [at] across the cell, and down: 0 to 1
+ * @returns {Promise<number[][][]>}
+ */
+const cellColors = (page, Nq, Nk, which = 0, at = 0.5) =>
+  page.evaluate(
+    ([rows, columns, n, within]) => {
       const { view } = /** @type {any} */ (globalThis);
-      const canvas = view.shadowRoot.querySelector(".matrix canvas.cells");
-      const area = view.shadowRoot.querySelector(".matrix .area");
-      const [a, b] = [area.getBoundingClientRect(), canvas.getBoundingClientRect()];
+      const matrix = view.shadowRoot.querySelectorAll(".pane .matrix")[n];
+      const canvas = matrix.querySelector("canvas.cells");
+      const [a, b] = [matrix.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
       const ratio = canvas.width / b.width;
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      return Array.from({ length: Nq }, (_, i) =>
-        Array.from({ length: Nk }, (_, j) => {
-          const x = Math.floor((a.left - b.left + ((j + 0.5) * a.width) / Nk) * ratio);
-          const y = Math.floor((a.top - b.top + ((i + 0.5) * a.height) / Nq) * ratio);
+      return Array.from({ length: rows }, (_, i) =>
+        Array.from({ length: columns }, (_, j) => {
+          const x = Math.floor((a.left - b.left + ((j + within) * a.width) / columns) * ratio);
+          const y = Math.floor((a.top - b.top + ((i + within) * a.height) / rows) * ratio);
           return [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)];
         }),
       );
     },
-    [head.Nq, head.Nk],
+    [Nq, Nk, which, at],
   );
-  return cellsOf(head, (i, j) => drawn[i][j].join());
+
+/** Both heads, and each cell of their difference. @param {Page} page @returns {Promise<Cell[]>} */
+async function compare(page) {
+  const [a, b] = [await numbers(page), await numbers(page, 1)];
+  const { state, Nq, Nk, dark } = a;
+  /** @type {number[][][][]} */
+  const colors = [];
+  for (const which of [0, 1, 2]) colors.push(await cellColors(page, Nq, Nk, which));
+  const cells = [a, b].flatMap((head, which) =>
+    cellsOf(head, (i, j) => colors[which][i][j].join()).map((cell) => ({
+      ...cell,
+      name: `${"AB"[which]}: ${cell.name}`,
+    })),
+  );
+  const early = state.stage === "scores" || state.stage === "scaled";
+  const hides = state.hide === "first" && !early;
+  /** @param {typeof a} head @param {number} i @param {number} j */
+  const shown = ({ rows, weights }, i, j) =>
+    rows[i][j] / (state.stage === "weights" && hides && state.renormalize ? 1 - weights[i][0] : 1);
+  /** @type {{ i: number, j: number, value: number }[]} */
+  const differences = [];
+  for (let i = 0; i < Nq; i++)
+    for (let j = 0; j < Nk; j++)
+      if (early || (a.visible[i][j] && b.visible[i][j] && !(hides && j === 0)))
+        differences.push({ i, j, value: shown(a, i, j) - shown(b, i, j) });
+  const most = Math.max(...differences.map(({ value }) => Math.abs(value)));
+  const table = colorTable(dark ? "signed-dark" : "signed");
+  for (const { i, j, value } of differences)
+    cells.push({
+      name: `difference of query ${i}, key ${j}`,
+      shown: colors[2][i][j].join(),
+      want: table[signedCodeOf(value, most)].join(),
+    });
+  return cells;
+}
+
+/** Each cell of the product of all layers, and the shares listed beside it. @param {Page} page @returns {Promise<Cell[]>} */
+async function flow(page) {
+  const head = await numbers(page);
+  const { Nq: N, Nk, state } = head;
+  if (N !== Nk) {
+    const said = await page.evaluate(
+      () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said").textContent,
+    );
+    return [{ name: "why there is none", shown: String(/queries and \d+ keys/.test(said)), want: "true" }];
+  }
+  const product = await page.evaluate(async () => {
+    const { store } = /** @type {any} */ (globalThis).view;
+    const { Nq: n, heads, layers } = store.blocks[0];
+    let product = Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => Number(i === j)));
+    for (const layer of layers) {
+      const joined = product.map((row) => row.map(() => 0));
+      for (let one = 0; one < heads; one++) {
+        const ref = { block: 0, layer, head: one };
+        await store.load(ref);
+        for (let i = 0; i < n; i++)
+          store.row(ref, i, "weights").forEach((/** @type {number} */ weight, /** @type {number} */ j) => {
+            joined[i][j] += weight / heads;
+          });
+      }
+      const before = product;
+      product = joined.map((row, i) => {
+        const mixed = row.map((weight, j) => 0.5 * weight + (i === j ? 0.5 : 0));
+        const sum = mixed.reduce((x, y) => x + y, 0);
+        return mixed.map((_, j) =>
+          mixed.reduce((total, share, k) => total + (share / sum) * before[k][j], 0),
+        );
+      });
+    }
+    return product;
+  });
+  const listed = await page.evaluate(() =>
+    [
+      .../** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(".side table.keys")
+        .querySelectorAll("td.num data"),
+    ].map((data) => Number(data.value).toPrecision(9)),
+  );
+  const best = [...product[state.query]].sort((x, y) => y - x).slice(0, 8);
+  const drawn = await cellColors(page, N, N, 0, 0.14);
+  const all = {
+    ...head,
+    state: { ...state, stage: "weights", hide: "none" },
+    rows: product,
+    weights: product,
+    visible: product.map((row) => row.map(() => 1)),
+  };
+  return [
+    {
+      name: "the shares that are listed",
+      shown: listed.join(),
+      want: best.map((share) => share.toPrecision(9)).join(),
+    },
+    ...cellsOf(all, (i, j) => drawn[i][j].join()),
+  ];
+}
+
+/**
+ * All lines: the canvas has the pixels of a plain loop over the strongest keys of each row, drawn as curves whose width and
+ * opacity are the place of the weight on the scale.
+ * @param {Page} page @returns {Promise<Cell[]>}
+ */
+async function lines(page) {
+  const head = await numbers(page);
+  const { state, Nq, Nk } = head;
+  const values = state.stage === "contribution" ? head.rows : head.weights;
+  const hides = state.hide === "first";
+  const shown = values.map((row) => {
+    const left = hides && state.renormalize ? 1 - row[0] / row.reduce((x, y) => x + y, 0) : 1;
+    return row.map((value, j) => (hides && j === 0 ? 0 : value / left));
+  });
+  const kept = shown.flatMap((row, i) =>
+    row
+      .map((weight, j) => ({ i, j, weight }))
+      .filter(({ weight }) => weight > 0)
+      .sort((x, y) => y.weight - x.weight || x.j - y.j)
+      .slice(0, 3),
+  );
+  const most = state.stage !== "contribution" && state.domain === "absolute" ? 1 : Math.max(...shown.flat());
+  const share = (/** @type {number} */ i, /** @type {number} */ weight) =>
+    codeOf(weight, state.transfer, state.domain === "row" ? Math.max(...shown[i]) : most) / 255;
+  const found = await page.evaluate(
+    ({ links, gaps, Nq, Nk }) => {
+      const root = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".pane .lines");
+      const canvas = root.querySelector("canvas");
+      const [a, b] = [root.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+      const ratio = canvas.width / b.width;
+      const [left, top, width, height] = [a.left - b.left, a.top - b.top, a.width, a.height];
+      const pitch = Math.min(40, height / Math.max(Nq, Nk));
+      const y = (/** @type {number} */ place, /** @type {number} */ count) => {
+        const over = count - height / pitch;
+        return top + (place + 0.5 - (over <= 1e-6 ? (count - Math.max(Nq, Nk)) / 2 : 0)) * pitch;
+      };
+      const probe = root.appendChild(document.createElement("i"));
+      const colorOf = (/** @type {string} */ name) => {
+        probe.style.setProperty("color", `var(--${name})`);
+        return getComputedStyle(probe).color;
+      };
+      const own = document.createElement("canvas");
+      [own.width, own.height] = [canvas.width, canvas.height];
+      const context = /** @type {any} */ (own.getContext("2d"));
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      context.beginPath();
+      context.rect(left - 4, top, width + 8, height);
+      context.clip();
+      context.strokeStyle = colorOf("weight");
+      const widest = Math.max(1, Math.min(5, pitch / 2));
+      for (const { i, j, share } of links) {
+        const [from, to, handle] = [y(i, Nq), y(j, Nk), 0.42 * width];
+        context.globalAlpha = Math.max(0.1, share);
+        context.lineWidth = Math.max(0.6, widest * share);
+        context.beginPath();
+        context.moveTo(left, from);
+        context.bezierCurveTo(left + handle, from, left + width - handle, to, left + width, to);
+        context.stroke();
+      }
+      context.fillStyle = colorOf("hatch");
+      for (const { i, share } of gaps) {
+        const thick = Math.max(0.6, widest * share);
+        context.globalAlpha = Math.max(0.4, Math.max(0.1, share));
+        context.fillRect(left, y(i, Nq) - thick / 2, 12, thick);
+      }
+      probe.remove();
+      const [one, other] = [canvas, own].map(
+        (each) => each.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data,
+      );
+      let [ink, wrong] = [0, 0];
+      for (let at = 3; at < one.length; at += 4) {
+        if (other[at] > 0) ink++;
+        // Sums of the same numbers in another order may differ in the last bit, and so may an edge.
+        if (Math.abs(one[at] - other[at]) > 3) wrong++;
+        else if (one[at] > 40 && [1, 2, 3].some((c) => Math.abs(one[at - c] - other[at - c]) > 12)) wrong++;
+      }
+      return { ink, wrong };
+    },
+    {
+      Nq,
+      Nk,
+      links: kept
+        .sort((x, y) => x.weight - y.weight)
+        .map(({ i, j, weight }) => ({ i, j, share: share(i, weight) })),
+      gaps: hides && !state.renormalize ? values.map((row, i) => ({ i, share: share(i, row[0]) })) : [],
+    },
+  );
+  return [
+    { name: "pixels that differ", shown: String(found.wrong), want: "0" },
+    { name: "there are lines", shown: String(found.ink > 200), want: "true" },
+  ];
 }
 
 /** @param {Awaited<ReturnType<typeof numbers>>} head @param {(i: number, j: number) => string} drawn @returns {Cell[]} */
@@ -269,50 +472,72 @@ async function text(page) {
   return cells;
 }
 
-/** Every pixel's place on the scale in the large thumbnails. @param {Page} page @returns {Promise<Cell[]>} */
-async function model(page) {
-  const found = await page.evaluate(async () => {
+/** Each cell of each head's thumbnail, at its place. @param {Page} page @param {string} selector @returns {Promise<Cell[]>} */
+async function thumbnails(page, selector) {
+  const { boxes, state, dark } = await page.evaluate(async (which) => {
     const { view } = /** @type {any} */ (globalThis);
     const { store, state } = view;
     const [{ Nq, Nk, layers, heads }] = store.blocks;
-    const canvas = view.shadowRoot.querySelector(".atlas.large canvas");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    /** @type {Set<string>} */
-    const colors = new Set();
-    for (let at = 0; at < data.length; at += 4)
-      if (data[at + 3] === 255) colors.add(`${data[at]},${data[at + 1]},${data[at + 2]}`);
-    const weights = [];
+    const atlas = view.shadowRoot.querySelector(which);
+    const canvas = atlas?.querySelector("canvas");
+    /** @type {{ name: string, rows: { weight: number, visible: boolean, color: string }[][] }[]} */
+    const boxes = [];
+    const found = { state: { ...state }, dark: matchMedia("(prefers-color-scheme: dark)").matches };
+    // On a phone the heads are folded away.
+    if (!(canvas?.getBoundingClientRect().width > 0)) return { ...found, boxes };
     for (const layer of layers)
       for (let head = 0; head < heads; head++) {
         const ref = { block: 0, layer, head };
         await store.load(ref);
-        for (let i = 0; i < Nq; i++) weights.push([...store.row(ref, i, "weights")]);
+        view.state = { layer, head };
+        await view.updateComplete;
+        for (let frame = 0; frame < 3; frame++)
+          await new Promise((resolve) => requestAnimationFrame(resolve));
+        const cell = atlas.querySelector("[role=gridcell][tabindex='0']");
+        const [a, b] = [cell, canvas].map((one) => one.getBoundingClientRect());
+        const ratio = canvas.width / b.width;
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const [width, height] = [Math.min(1, Nk / Nq), Math.min(1, Nq / Nk)].map(
+          (part) => a.width * Math.max(0.3, part),
+        );
+        const rows = [];
+        for (let i = 0; i < Nq; i++) {
+          const weights = [...store.row(ref, i, "weights")];
+          const visible = store.visible(ref, i);
+          rows.push(
+            weights.map((weight, j) => {
+              const x = Math.floor((a.left - b.left + ((j + 0.5) * width) / Nk) * ratio);
+              const y = Math.floor((a.top - b.top + ((i + 0.5) * height) / Nq) * ratio);
+              const at = 4 * (y * canvas.width + x);
+              return { weight, visible: visible[j] === 1, color: [...data.slice(at, at + 3)].join() };
+            }),
+          );
+        }
+        boxes.push({ name: `L${layer} H${head}`, rows });
       }
-    return {
-      colors: [...colors],
-      weights,
-      state,
-      dark: matchMedia("(prefers-color-scheme: dark)").matches,
-      Nk,
-    };
-  });
-  // Thumbnails keep the largest weight of what a pixel merges: of 12 tokens none is merged, each weight has its color.
-  const table = colorTable(/** @type {any} */ (`${found.state.ramp}${found.dark ? "-dark" : ""}`));
-  const seen = new Set(found.colors);
-  /** @type {Cell[]} */
-  const cells = [];
-  for (const [n, row] of found.weights.entries())
-    for (const [j, weight] of row.entries())
-      if (weight > 0.02) {
-        // Thumbnails hold 255·√w, and take the chosen scale from there.
-        const quantized = (Math.round(255 * Math.sqrt(weight)) / 255) ** 2;
-        const near = [-1, 0, 1].some((by) => {
-          const code = codeOf(quantized, found.state.transfer, 1) + by;
-          return code >= 0 && code < 256 && seen.has(table[code].join());
-        });
-        cells.push({ name: `row ${n}, key ${j} (${weight})`, shown: String(near), want: "true" });
-      }
-  return cells;
+    view.state = { layer: found.state.layer, head: found.state.head };
+    await view.updateComplete;
+    return { ...found, boxes };
+  }, selector);
+  if (boxes.length === 0) return [{ name: "folded away", shown: "", want: "" }];
+  const table = colorTable(/** @type {any} */ (`${state.ramp}${dark ? "-dark" : ""}`));
+  // Thumbnails hold 255·√w, and take the chosen scale from there.
+  const quantized = (/** @type {number} */ weight) => (Math.round(255 * Math.sqrt(weight)) / 255) ** 2;
+  return boxes.flatMap(({ name, rows }) =>
+    rows.flatMap((row, i) =>
+      row.flatMap(({ weight, visible, color }, j) =>
+        visible
+          ? [
+              {
+                name: `${name}, query ${i}, key ${j} (${weight})`,
+                shown: color,
+                want: table[codeOf(quantized(weight), state.transfer, 1)].join(),
+              },
+            ]
+          : [],
+      ),
+    ),
+  );
 }
 
 /** Each number of the row view's ledger and list of keys. @param {Page} page @returns {Promise<Cell[]>} */

@@ -3,6 +3,7 @@
  * cursor and the pointer are linked: what is pointed at in one is marked on the same tokens in the others.
  */
 import { html, render, type TemplateResult } from "lit";
+import { UnsupportedError } from "../../../src/core/errors.ts";
 import { type Cell, type Exports, Session } from "../../app/session.ts";
 import { figure, quoted, select } from "../../app/ui.ts";
 import type { State } from "../../state/state.ts";
@@ -39,6 +40,8 @@ export class ComparePane implements Pane {
   #axes: Axes = { rows: [], columns: [] };
   #opening = -1;
   #opened = -1;
+  /** The store of the first head that the second and the difference belong to. */
+  #first: unknown;
   #linking = false;
   #due = 0;
   #exports: Exports | undefined;
@@ -87,7 +90,10 @@ export class ComparePane implements Pane {
       this.#difference.subscribe(() => this.#link(this.#difference)),
     );
     for (const matrix of this.#matrices) matrix.connect();
-    this.#exports = exportsOf(() => this.#compared);
+    this.#exports = exportsOf(() => {
+      if (!this.#paired) throw new UnsupportedError("compare", "the second head is not loaded yet");
+      return this.#compared;
+    });
     session.exports = this.#exports;
     this.#link(session);
   }
@@ -226,6 +232,20 @@ export class ComparePane implements Pane {
     this.#link(session);
   }
 
+  /** Another text is shown: the store of the one before may be disposed of at any time, so nothing refers to it any more. */
+  #release(): void {
+    const { store } = this.#context.session;
+    if (store === this.#first) return;
+    this.#first = store;
+    this.#key = "";
+    this.#opening = -1;
+    this.#opened = -1;
+    this.#axes = { rows: [], columns: [] };
+    this.#linking = true;
+    for (const session of [this.#second, this.#difference]) session.open(undefined);
+    this.#linking = false;
+  }
+
   /** Opens the text of the second head. */
   #open(text: number): void {
     if (this.#opening === text) return;
@@ -247,6 +267,7 @@ export class ComparePane implements Pane {
 
   /** Moves the cursor and the pointer of the other heads to the same tokens. */
   #link(from: Session): void {
+    this.#release();
     this.schedule();
     if (this.#linking) return;
     const which = [this.#context.session, this.#second, this.#difference].indexOf(from);

@@ -119,9 +119,10 @@ export class FlowPane implements Pane {
     this.#matrix.connect();
     this.#exports = exportsOf(() => {
       const { done, problem } = rolledOf(session);
-      if (done === undefined || this.#bands === undefined)
+      if (done === undefined)
         throw new UnsupportedError("rollout", problem ?? "the rollout is not computed yet");
-      return { session, product: this.#product, rollout: done, bands: this.#bands };
+      const bands = bandsOf(done, Math.min(session.state.query, done.tokens - 1));
+      return { session, product: this.#product, rollout: done, bands };
     });
     session.exports = this.#exports;
     this.#link(session, this.#product);
@@ -179,9 +180,11 @@ export class FlowPane implements Pane {
     if (block === undefined) return;
     const { done, problem, version } = rolledOf(session);
     this.root.classList.toggle("without", done === undefined);
-    // A matrix without a rollout would wait for numbers that never come.
-    if (done === undefined) this.#matrix.root.remove();
-    else if (!this.#matrix.root.isConnected) this.#frame.append(this.#matrix.root);
+    if (done !== undefined && !this.#tabled && !this.#matrix.root.isConnected)
+      this.#frame.append(this.#matrix.root);
+    this.#swap();
+    // A matrix without a rollout, or with the table in its place, would wait for a drawing that never happens.
+    if (done === undefined || this.#tabled) this.#matrix.root.remove();
     const key = `${version} ${session.opened}`;
     if (done !== undefined && key !== this.#shown) {
       this.#shown = key;
@@ -191,8 +194,8 @@ export class FlowPane implements Pane {
     render(this.#words(problem), this.#said);
     render(this.#titles()[0], this.#heading);
     render(this.#titles()[1], this.#under);
-    this.#swap();
     if (done === undefined || this.#tabled) return;
+    this.#matrix.schedule();
     this.#paints ??= paintsOf(this.root, this.#probe);
     const [width, height] = [this.#stage.clientWidth, this.#stage.clientHeight];
     const ratio = devicePixelRatio;
@@ -237,7 +240,6 @@ export class FlowPane implements Pane {
       style.setProperty("width", `${named}px`);
       style.setProperty("height", `${place.height}px`);
     }
-    this.#matrix.schedule();
     this.root.dispatchEvent(new CustomEvent("painted", { detail: { bands: this.#bands.bands.length } }));
   }
 

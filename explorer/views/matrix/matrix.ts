@@ -52,6 +52,8 @@ export class Matrix {
   readonly #marks = new Marks();
   readonly #probe = document.createElement("i");
   readonly #grid: Grid;
+  /** Which of the session's stores was drawn last. */
+  #drawn = -1;
   readonly #tiles: Tiles;
   readonly #minimap: Minimap;
   readonly #stop = new AbortController();
@@ -186,6 +188,7 @@ export class Matrix {
     if (block === undefined || store === undefined || width < 40 || height < 40 || !session.ready) return;
     const names = session.labels(block);
     this.#axes = axesOf(block, state);
+    this.#drawn = session.opened;
     const { rows, columns } = this.#axes;
     this.#frame = frameOf(width, height, rows, columns, names, state);
     this.#paints ??= paintsOf(this.root, this.#probe);
@@ -391,7 +394,8 @@ export class Matrix {
     const { session, describe } = this.#host;
     const { block, state } = session;
     const frame = this.#frame;
-    if (block === undefined || frame === undefined) return undefined;
+    // Before the first drawing of a file its rows and columns are not known.
+    if (block === undefined || frame === undefined || this.#drawn !== session.opened) return undefined;
     const { rows, columns } = this.#axes;
     const names = session.labels(block);
     const box = boxOf(frame, this.#axes, state.query, state.key);
