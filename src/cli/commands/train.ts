@@ -150,15 +150,18 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
 
   const start = performance.now();
   const tokenizer = await tokenizerOf(texts, settings, kept, values, io);
-  const corpus = new Corpus(texts, tokenizer, settings);
+  const { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed } = settings;
+  const data = { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed };
+  const corpus = new Corpus(texts, tokenizer, data);
   if (kept && corpus.fingerprint !== kept.data)
     throw new OptionError(
       "resume",
       `the texts are not those that the run in ${folder} began with: ${corpus.ids.length} tokens, ${kept.tokens} then`,
       { tokens: corpus.ids.length, expected: kept.tokens },
     );
-  const model = languageModel(settings.kind, {
-    ...settings,
+  const { layers, heads, width, inner, dropout } = settings;
+  const model = languageModel(kind, {
+    ...{ context, layers, heads, width, inner, dropout, seed },
     vocabulary: tokenizer.size,
     ids: specialIds(settings.kind, tokenizer),
   });
@@ -190,13 +193,14 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
         tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
       };
   if (found) say(`resuming at step ${found.step} of ${settings.steps}`);
+  const { lr, decay, warmup, steps, floor } = settings;
   const report = new Report(io, say, settings, found?.step ?? 0);
   const result = await answers(() =>
     train({
       model,
       data: (step) => corpus.batches(step),
-      steps: settings.steps,
-      schedule: schedule(settings),
+      steps,
+      schedule: schedule({ lr, decay, warmup, steps, floor }),
       adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
       maxNorm: settings.clip,
       seed: settings.seed,
