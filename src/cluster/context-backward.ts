@@ -15,6 +15,7 @@ import { arrayFor } from "../core/dtype.ts";
 import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
+import { giveBuffer, takeBuffer } from "./buffers.ts";
 import {
   aroundRing,
   type ContextCall,
@@ -245,7 +246,7 @@ async function ring(call: BackwardCall): Promise<Parts> {
   const extras: LocalGradients[] = [];
   let home: Tensor[] = [];
   /** Sums that arrive for the shard of the next step. */
-  let arriving: { readonly ended: Promise<void>; readonly message: Uint8Array } | undefined;
+  let arriving: (Record<"sent" | "message", Uint8Array<ArrayBuffer>> & { ended: Promise<void> }) | undefined;
   const [next, previous] = [(rank + 1) % size, (rank - 1 + size) % size];
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
     const theirs = { ranges: plan.ranges(owner), positions: plan.positions(owner) };
@@ -255,8 +256,10 @@ async function ring(call: BackwardCall): Promise<Parts> {
     extras.push(extra);
     // The sum of the ranks that had this shard before, then this rank's part: the order of the ring on every run.
     const sums = [found.dKey, found.dValue];
+    const last = arriving;
     if (arriving) {
       await arriving.ended;
+      giveBuffer(comm, arriving.sent);
       const before = unpack(arriving.message, forms, plan.size(owner));
       before.forEach((sum, n) => {
         addInto(sum, sums[n]);
@@ -264,13 +267,17 @@ async function ring(call: BackwardCall): Promise<Parts> {
       home = before;
     } else home = sums;
     // On to the rank that has the shard next; after the last step that is its owner.
-    const message = new Uint8Array(messageBytes(forms, plan.size((owner - 1 + size) % size)));
-    const ended = comm.exchange(next, pack(home), previous, message);
+    const message = takeBuffer(comm, messageBytes(forms, plan.size((owner - 1 + size) % size)));
+    const sent = pack(comm, home);
+    // The sums are in the message that is sent now.
+    if (last) giveBuffer(comm, last.message);
+    const ended = comm.exchange(next, sent, previous, message);
     ended.catch(() => undefined);
-    arriving = { ended, message };
+    arriving = { ended, message, sent };
   }
   if (arriving) {
     await arriving.ended;
+    giveBuffer(comm, arriving.sent);
     home = unpack(arriving.message, forms, plan.size(rank));
   }
   return { dQuery, dKey: home[0], dValue: home[1], extras };

@@ -23,6 +23,7 @@ import { mergeStates, type State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { BoolExpression, ScoreMod, substitute, VARS } from "../masks/expression/expr.ts";
 import { agree, type Terms, termOf, termOfNumbers } from "./agree.ts";
+import { giveBuffer, takeBuffer } from "./buffers.ts";
 import type { Communicator } from "./communicator.ts";
 import { formOf, gatherRows, messageBytes, pack, scatterRows, unpack } from "./messages.ts";
 import { type PositionRange, ShardPlan, takeRanges } from "./shard.ts";
@@ -156,12 +157,12 @@ export async function* aroundRing(
 ): AsyncGenerator<{ readonly owner: number; readonly step: number; readonly tensors: readonly Tensor[] }> {
   const { rank, size } = comm;
   const forms = own.map(formOf);
-  let message = size > 1 ? pack(own) : new Uint8Array(0);
+  let message = size > 1 ? pack(comm, own) : new Uint8Array(0);
   let tensors: readonly Tensor[] = own;
   for (let step = 0; step < size; step++) {
     const owner = (rank - step + size) % size;
     const next = (owner - 1 + size) % size;
-    const incoming = new Uint8Array(step < size - 1 ? messageBytes(forms, plan.size(next)) : 0);
+    const incoming = takeBuffer(comm, step < size - 1 ? messageBytes(forms, plan.size(next)) : 0);
     const moving =
       step < size - 1
         ? comm.exchange((rank + 1) % size, message, (rank - 1 + size) % size, incoming)
@@ -169,8 +170,10 @@ export async function* aroundRing(
     // A failure is thrown where it is awaited; until then it must not count as unhandled.
     moving?.catch(() => undefined);
     yield { owner, step, tensors };
-    if (!moving) return;
     await moving;
+    // The caller has computed with this shard, and the next rank has it.
+    giveBuffer(comm, message);
+    if (!moving) return;
     message = incoming;
     tensors = unpack(incoming, forms, plan.size(next));
   }
@@ -195,9 +198,10 @@ async function resident(call: ContextCall): Promise<State> {
 async function gatherWhole(comm: Communicator, tensors: readonly Tensor[]): Promise<Tensor[][]> {
   const forms = tensors.map(formOf);
   const rows = tensors[0].shape[tensors[0].shape.length - 2];
-  const message = pack(tensors);
+  const message = pack(comm, tensors);
   const all = new Uint8Array(message.length * comm.size);
   await comm.allGather(message, all);
+  giveBuffer(comm, message);
   return Array.from({ length: comm.size }, (_, r) =>
     unpack(all.slice(r * message.length, (r + 1) * message.length), forms, rows),
   );

@@ -162,7 +162,7 @@ class LocalRank implements Communicator {
     const starts = parts.map((_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
     const part = (r: number) => target.subarray(starts[r], starts[r] + parts[r]);
     part(this.rank).set(bytesOf(mine));
-    // A ring: each step passes on what formatValue in the step before.
+    // A ring: each step passes on what arrived in the step before.
     const { rank, size } = this;
     for (let step = 0; step < size - 1; step++)
       await this.exchange(

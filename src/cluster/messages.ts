@@ -1,6 +1,7 @@
 /** Tensors as messages: several in one, gathered from all ranks, or sent to the ranks that their rows belong to. */
 import { arrayFor, BYTES, type DType, readerOf } from "../core/dtype.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
+import { giveBuffer, takeBuffer } from "./buffers.ts";
 import { bytesOf, type Communicator } from "./communicator.ts";
 import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
 
@@ -35,23 +36,32 @@ function order(forms: readonly Form[]): number[] {
   return forms.map((_, n) => n).sort((a, b) => BYTES[forms[b].dtype] - BYTES[forms[a].dtype] || a - b);
 }
 
-/** Tensors of equal numbers of rows as one message. */
-export function pack(tensors: readonly Tensor[]): Uint8Array {
+/** Tensors of equal numbers of rows as one message, in a buffer of the communicator's; with `ranges`, these rows of each. */
+export function pack(
+  comm: Communicator,
+  tensors: readonly Tensor[],
+  ranges: readonly PositionRange[] = [[0, tensors[0].shape[tensors[0].shape.length - 2]]],
+): Uint8Array<ArrayBuffer> {
   const forms = tensors.map(formOf);
-  const rows = tensors[0].shape[tensors[0].shape.length - 2];
-  const message = new Uint8Array(messageBytes(forms, rows));
+  const message = takeBuffer(comm, messageBytes(forms, rowsOf(ranges)));
   let at = 0;
   for (const n of order(forms)) {
-    const dense = tensors[n].dense();
-    const bytes = bytesOf(dense.data).subarray(
-      dense.offset * BYTES[dense.dtype],
-      (dense.offset + dense.size) * BYTES[dense.dtype],
-    );
-    message.set(bytes, at);
-    at += bytes.length;
+    const { data, offset, shape, dtype } = tensors[n].dense();
+    const { lead, width } = forms[n];
+    const rowBytes = width * BYTES[dtype];
+    const bytes = bytesOf(data).subarray(offset * BYTES[dtype]);
+    const N = shape[shape.length - 2];
+    for (let h = 0; h < sizeOf(lead); h++)
+      for (const [from, to] of ranges) {
+        message.set(bytes.subarray((h * N + from) * rowBytes, (h * N + to) * rowBytes), at);
+        at += (to - from) * rowBytes;
+      }
   }
   return message;
 }
+
+const rowsOf = (ranges: readonly PositionRange[]): number =>
+  ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 
 /** The tensors of a message, without a copy. */
 export function unpack(message: Uint8Array, forms: readonly Form[], rows: number): Tensor[] {
@@ -121,8 +131,13 @@ export async function gatherRows(
 ): Promise<Tensor[]> {
   const forms = tensors.map(formOf);
   const bytes = Array.from({ length: comm.size }, (_, r) => messageBytes(forms, plan.size(r)));
-  const all = new Uint8Array(bytes.reduce((sum, n) => sum + n, 0));
-  await comm.allGather(pack(tensors), all, bytes);
+  const all = takeBuffer(
+    comm,
+    bytes.reduce((sum, n) => sum + n, 0),
+  );
+  const mine = pack(comm, tensors);
+  await comm.allGather(mine, all, bytes);
+  giveBuffer(comm, mine);
   const whole = forms.map(({ lead, width, dtype, like }) => {
     const shape = [...lead, plan.length, width];
     return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
@@ -130,12 +145,15 @@ export async function gatherRows(
   let at = 0;
   for (let r = 0; r < comm.size; r++) {
     // A part may begin anywhere; a copy begins where its numbers may be read.
-    const part = unpack(all.slice(at, at + bytes[r]), forms, plan.size(r));
+    const isAligned = forms.every(({ dtype }) => at % BYTES[dtype] === 0);
+    const message = isAligned ? all.subarray(at, at + bytes[r]) : all.slice(at, at + bytes[r]);
+    const part = unpack(message, forms, plan.size(r));
     part.forEach((shard, n) => {
       placeRows(whole[n], shard, plan.ranges(r));
     });
     at += bytes[r];
   }
+  giveBuffer(comm, all);
   return whole;
 }
 
@@ -150,13 +168,14 @@ export async function scatterRows(
 ): Promise<Tensor[][]> {
   const { rank, size } = comm;
   const forms = tensors.map(formOf);
-  const mine = (r: number) => tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(r)));
   const parts: Tensor[][] = [];
-  parts[rank] = mine(rank);
+  parts[rank] = tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(rank)));
   for (let step = 1; step < size; step++) {
     const [to, from] = [(rank + step) % size, (rank - step + size) % size];
     const into = new Uint8Array(messageBytes(forms, plan.size(rank)));
-    await comm.exchange(to, pack(mine(to)), from, into);
+    const message = pack(comm, tensors, plan.ranges(to));
+    await comm.exchange(to, message, from, into);
+    giveBuffer(comm, message);
     parts[from] = unpack(into, forms, plan.size(rank));
   }
   return parts;
