@@ -4,7 +4,7 @@
  * wait asleep), with the unbalanced plan as a control; how much of an exchange computing hides; and training steps.
  *
  *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
- *   BEGAN=$(date +%s%3N) mpirun -n 4 --oversubscribe --bind-to none node bench/cluster.ts --start
+ *   node bench/cluster.ts --start [--turns 7]      the start of 4 ranks, of the built package (cluster-start.ts)
  *
  * Prints the share of the ideal, T(1) / (P · T(P)), as a median over turns with its spread, and the tile imbalance: of the
  * time on the clock, and of the processor time of the computing threads (the largest of the ranks), which other programs on
@@ -21,6 +21,7 @@ import {
 } from "../src/cluster/index.ts";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../src/index.ts";
 import { languageModel, nextTokenBatch, train } from "../src/train/index.ts";
+import { measureStart } from "./cluster-start.ts";
 
 const { values } = parseArgs({
   options: {
@@ -32,19 +33,13 @@ const { values } = parseArgs({
 });
 const [N, H, turns] = [values.length, values.heads, values.turns].map(Number);
 const d = 64;
+if (values.start) {
+  measureStart(turns);
+  process.exit();
+}
 const comm = await joinCluster();
 const { rank, size } = comm;
 const lead = rank === 0;
-if (values.start) {
-  await comm.barrier();
-  if (lead)
-    process.stdout.write(
-      `${size} ranks have joined ${Date.now() - Number(process.env.BEGAN)} ms after the launcher was started (BEGAN)\n`,
-    );
-  await comm.close();
-  process.exit();
-}
-
 const noise = (seed: number) => {
   let x = seed;
   const data = Float32Array.from({ length: H * N * d }, () => {
