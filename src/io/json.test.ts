@@ -93,3 +93,29 @@ describe("the JSON scanner", () => {
     ]);
   });
 });
+
+describe("an escape in a string", () => {
+  const value = (text: string) => scan(`{"a":"${text}"}`).get("a");
+
+  test("is the character that it names, in one to four bytes of UTF-8", () => {
+    for (const [written, character] of [
+      ["\\u0041", "A"],
+      ["\\u00e9", "\u00e9"],
+      ["\\u20AC", "\u20ac"],
+      ["\\ud83d\\ude00", "\u{1f600}"],
+      ["x\\u0000y", "x\0y"],
+    ])
+      expect(value(written), written).toBe(character);
+  });
+
+  test("of half a surrogate pair, of three digits, or unknown to JSON is refused at its byte", () => {
+    for (const [written, words] of [
+      ["\\ud83d", "half of a surrogate pair in a string"],
+      ["\\ude00\\ud83d", "half of a surrogate pair in a string"],
+      ["\\ud83dxxxxxx", "half of a surrogate pair in a string"],
+      ["\\u12g4", "an escape that JSON does not know"],
+      ["\\q", "an escape that JSON does not know"],
+    ])
+      expect(() => value(written), written).toThrow(`${words} (byte 6)`);
+  });
+});

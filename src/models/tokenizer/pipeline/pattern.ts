@@ -141,7 +141,7 @@ class Parser {
     if (this.#next("^")) return { kind: "anchor", source: "(?<![^\\n])" };
     if (this.#next("$")) return { kind: "anchor", source: "(?![^\\n])" };
     if (this.#next("\\")) {
-      const anchors: Record<string, string> = { A: "(?<![^])", z: "(?![^])", Z: "(?!\\n?[^])" };
+      const anchors: Record<string, string> = { A: "(?<![^])", z: "(?![^])", Z: "(?=\\n?(?![^]))" };
       const letter = this.#characters[this.#at];
       if (Object.hasOwn(anchors, letter)) {
         this.#at++;
@@ -247,8 +247,8 @@ class Parser {
     if (!this.#ignoreCase) return this.#plain(character);
     const both = new Set([character, character.toLowerCase(), character.toUpperCase()]);
     // Long s and the Kelvin sign are s and k to those who ignore case.
-    if (both.has("s")) both.add("ſ");
-    if (both.has("k")) both.add("K");
+    if (both.has("s")) both.add("\u017f");
+    if (both.has("k")) both.add("\u212a");
     return [...both]
       .filter((one) => [...one].length === 1)
       .map((one) => this.#plain(one))

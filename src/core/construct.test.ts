@@ -1,0 +1,95 @@
+/** What is refused when a tensor is made, in words that say which entry, and what to write. */
+import { describe, expect, it } from "vitest";
+import { cast, full, Generator, linspace, randn, tensor, zeros } from "../index.ts";
+import { multiply, sum } from "../nn/index.ts";
+import { tidy } from "../tidy.ts";
+import { Tape } from "../train/index.ts";
+
+// Without types: a program in JavaScript has none.
+const make = tensor as unknown as (...given: unknown[]) => unknown;
+
+describe("tensor", () => {
+  it.each([
+    [[[[1, 2], [3, 4]], 5], "tensor: expected a shape or a dtype, got 5"], // biome-ignore format: a row a mistake
+    [[new Float32Array(4)], "tensor: Float32Array of 4 needs a shape: tensor(data, [rows, columns])"],
+    [[new Float32Array(4), "float32"], "needs a shape: tensor(data, [rows, columns])"],
+    [
+      [
+        [
+          [1, [2]],
+          [3, 4],
+        ],
+      ],
+      "tensor: rows must have one length; [0][1] is an array, others are not",
+    ],
+    [[[1, true]], "tensor: entries must be of one kind; the first is a number, [1] is true"],
+    [[[1, 2], "float8"], 'tensor: unknown dtype "float8"; heed knows float32'],
+    [[[0.5], "int32"], "tensor: int32 holds integers, got 0.5"],
+    [[[2 ** 31], "int32"], "tensor: 2147483648 does not fit int32"],
+  ] as const)("%j is refused: %s", (given, words) => {
+    expect(() => make(...given)).toThrow(words);
+  });
+
+  it("of an integer that its dtype does not hold is refused", () => {
+    expect(() => tensor([2n ** 63n], "int64")).toThrow("does not fit int64");
+  });
+
+  it("of an empty list has no element, and of -2^31 is an int32", () => {
+    expect(tensor([]).shape).toEqual([0]);
+    expect(tensor([-(2 ** 31)], "int32").toArray()).toEqual([-(2 ** 31)]);
+  });
+
+  it("larger than any array is an error that names its shape", () => {
+    expect(() => zeros([2 ** 26, 2 ** 26])).toThrow(/^zeros: cannot allocate \[67108864, 67108864\]/);
+  });
+});
+
+describe("numbers", () => {
+  it("that are not finite are refused by name", () => {
+    expect(() => linspace(0, Infinity, 3)).toThrow("linspace: end must be a finite number, got Infinity");
+    expect(() => full([2], "1" as never)).toThrow('full: value must be a number, got "1"');
+    expect(() => new Generator(0.5)).toThrow("seed must be an integer below 2^53, got 0.5");
+  });
+
+  it("below a number that does not divide 2^32 are drawn again where the range would favor some", () => {
+    // 3·2^30 leaves a quarter of the 32-bit numbers over: more are drawn than given out.
+    const generator = new Generator(1);
+    const n = 3 * 2 ** 30;
+    const drawn = Array.from({ length: 200 }, () => generator.below(n));
+    expect(generator.position).toBeGreaterThan(220);
+    expect(Math.max(...drawn)).toBeLessThan(n);
+    expect(drawn.filter((x) => x < n / 2).length).toBeGreaterThan(70);
+  });
+});
+
+it("numbers of very different sizes are printed with exponents, zero as 0", () => {
+  expect(tensor([1e-9, 0, 12345]).toString({ precision: 2 })).toContain("1.00e-9,");
+  expect(tensor([1e-9, 0, 12345]).toString({ precision: 2 })).toMatch(/ 0,/);
+  expect(() => tensor([1]).toString({ threshold: -1 })).toThrow(
+    /^Tensor\.toString: threshold must be an integer ≥ 0, got -1$/,
+  );
+});
+
+it("a cast passes the gradient on in the dtype it came from", () => {
+  const x = randn([3], { seed: 1 });
+  const tape = new Tape();
+  const loss = tape.run(() => {
+    const wide = cast(x, "float64");
+    return sum(multiply(wide, wide));
+  });
+  const gradient = tape.gradients(loss, [x]).get(x)!;
+  expect(gradient.dtype).toBe("float32");
+  expect(gradient.toArray()).toEqual(Array.from(x.toFloat64(), (v) => Math.fround(2 * v)));
+});
+
+it("leading axes that do not broadcast are named, and without heads it is said what grouped heads need", async () => {
+  const { scaledDotProductAttention } = await import("../index.ts");
+  const [a, b] = [randn([2, 3, 4], { seed: 1 }), randn([5, 3, 4], { seed: 2 })];
+  expect(() => scaledDotProductAttention(a, b, b)).toThrow("leading axes 2, 5, 5 do not broadcast");
+});
+
+it("tidy leaves a tensor that was made outside alone", () => {
+  const x = zeros([2]);
+  expect(tidy(() => x)).toBe(x);
+  expect(x.toArray()).toEqual([0, 0]);
+});

@@ -1,0 +1,130 @@
+/** What the server answers to a text, and where it cannot listen: the token, the length, the model's own error. */
+import { afterEach, describe, expect, it } from "vitest";
+import { labPages } from "./assets.ts";
+import { authorities, decide } from "./policy.ts";
+import { type LocalServer, type ServerContent, startServer } from "./server.ts";
+
+let server: LocalServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+const content = (more: Partial<ServerContent> = {}): ServerContent => ({
+  pages: new Map([["/", { type: "text/html", body: new TextEncoder().encode("<p>page</p>") }]]),
+  ...more,
+});
+const ask = async (path: string, init: RequestInit = {}) => {
+  const { port } = server!;
+  const headers = { "Sec-Fetch-Site": "same-origin", ...(init.headers as Record<string, string>) };
+  return fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers });
+};
+const textPath = (text: string) => `/text?token=${server!.token}&text=${encodeURIComponent(text)}`;
+
+describe("a text that the page sends", () => {
+  it("is run by the model, and its file is served by its id", async () => {
+    server = await startServer(
+      content({ text: async (text) => ({ name: text, source: new Blob([text.toUpperCase()]) }) }),
+    );
+    const reply = (await (await ask(textPath("the ünd"))).json()) as { name: string; path: string };
+    expect(reply.name).toBe("the ünd");
+    const file = await ask(`${reply.path}?token=${server.token}`);
+    expect(await file.text()).toBe("THE ÜND");
+    const head = await ask(textPath("a"), { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  it("on which the model fails is answered with the error, whatever was thrown", async () => {
+    server = await startServer(
+      content({
+        text: async (text) => {
+          throw text === "odd" ? "no error object" : new Error("there is no token to read");
+        },
+      }),
+    );
+    expect(await (await ask(textPath("x"))).json()).toEqual({ error: "there is no token to read" });
+    expect(await (await ask(textPath("odd"))).json()).toEqual({ error: "no error object" });
+  });
+
+  it("is refused where there is no model, where it is too long, and where it is not UTF-8", async () => {
+    server = await startServer(content());
+    const none = await ask(textPath("x"));
+    expect([none.status, await none.text()]).toEqual([404, "404 there is no model here\n"]);
+    const long = await ask(textPath("x".repeat(12_001)));
+    expect([long.status, await long.text()]).toEqual([413, "413 the text is too long\n"]);
+    const broken = await ask(`/text?token=${server.token}&text=%ff`);
+    expect([broken.status, await broken.text()]).toEqual([400, "400 the text is no UTF-8\n"]);
+    const bare = await ask(`/text?token=${server.token}`);
+    expect(bare.status).toBe(403);
+  });
+
+  it("of the last 64 is kept, and no earlier one", async () => {
+    server = await startServer(content({ text: async (text) => ({ name: text, source: new Blob([text]) }) }));
+    const paths: string[] = [];
+    for (let n = 0; n < 65; n++)
+      paths.push(((await (await ask(textPath(`${n}`))).json()) as { path: string }).path);
+    const status = async (path: string) => (await ask(`${path}?token=${server!.token}`)).status;
+    expect([await status(paths[0]), await status(paths[1]), await status(paths[64])]).toEqual([
+      404, 200, 200,
+    ]);
+  });
+});
+
+describe("an address", () => {
+  it("that is taken is an error that says so, and one that is no address of this machine too", async () => {
+    server = await startServer(content());
+    await expect(startServer(content(), { port: server.port })).rejects.toThrow(
+      `cannot listen on 127.0.0.1 port ${server.port}: another program listens there`,
+    );
+    await expect(startServer(content(), { host: "203.0.113.1" })).rejects.toThrow(
+      /^cannot listen on 203\.0\.113\.1 port of its own: .*EADDRNOTAVAIL/,
+    );
+  });
+
+  it("of the port that browsers leave out is known without it", () => {
+    const own = authorities(80, ["127.0.0.1", "::1"]);
+    expect([...own]).toEqual(["127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80"]);
+    const request = (host: string) =>
+      decide({ method: "GET", target: "/", headers: { host: [host] } }, own, () => false);
+    expect(request("127.0.0.1")).toEqual({ kind: "page", path: "/" });
+    expect(request("localhost")).toMatchObject({ status: 403 });
+  });
+
+  it("in brackets is printed for IPv6, and answers under it alone", async (context) => {
+    try {
+      server = await startServer(content(), { host: "::1" });
+    } catch {
+      return context.skip("this machine has no IPv6");
+    }
+    expect(server.url).toBe(`http://[::1]:${server.port}/?token=${server.token}`);
+    expect((await fetch(server.url)).status).toBe(200);
+  });
+
+  it("of every network is reached by this machine's addresses", async () => {
+    server = await startServer(content(), { host: "0.0.0.0" });
+    expect((await ask("/")).status).toBe(200);
+    expect(server.url).toMatch(/^http:\/\/\d+\.\d+\.\d+\.\d+:/);
+  });
+
+  it("a file that cannot be opened stops the server before it listens, with the file's own error", async () => {
+    await expect(startServer(content({ data: new Map([["a", "/nowhere/x"]]) }))).rejects.toThrow(
+      "startServer: cannot open /nowhere/x: no such file or directory",
+    );
+  });
+});
+
+it("the Lab's pages are served with their media types, WebAssembly allowed for the Lab's own alone", () => {
+  let pages: ReturnType<typeof labPages>;
+  try {
+    pages = labPages();
+  } catch (error) {
+    // Before the first build.
+    expect((error as Error).message).toMatch(/is not built .* npm run build$/);
+    return;
+  }
+  expect(pages.get("/")).toMatchObject({ type: "text/html; charset=utf-8", wasm: true });
+  expect(pages.get("/model/config.json")).toMatchObject({ type: "application/json" });
+  expect(pages.get("/model/model.safetensors")?.type).toBe("application/octet-stream");
+  expect(pages.get("/explorer/index.html")?.wasm).toBeUndefined();
+  expect(pages.get("/explorer/index.html")?.body).toEqual(pages.get("/explorer/tired-cat.html")?.body);
+});
