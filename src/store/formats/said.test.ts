@@ -1,0 +1,137 @@
+/** What files of attention say of themselves, right and wrong: each broken entry is one problem that names it, and the picture is there without it. */
+import { FormatError, randn } from "heed";
+import { readSafetensors, writeNpz, writeSafetensors } from "heed/io";
+import { describe, expect, it } from "vitest";
+import { writeBundle } from "./bundle.ts";
+import { openStore } from "./open.ts";
+
+const [q, k] = [randn([2, 3, 4], { seed: 1 }), randn([2, 3, 4], { seed: 2 })];
+const bundle = await writeBundle({
+  blocks: [{ tokens: ["a", "b", "c"], recipe: { mask: "causal" }, layers: [{ query: q, key: k }] }],
+});
+
+/** The store of a bundle whose metadata is changed. */
+async function opened(change: Record<string, string>) {
+  const { tensors, metadata } = readSafetensors(bundle);
+  return openStore(writeSafetensors(tensors, { metadata: { ...Object.fromEntries(metadata), ...change } }));
+}
+const json = (value: unknown) =>
+  openStore(new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value)));
+
+describe("metadata of a bundle", () => {
+  it.each([
+    [{ kind: "both" }, '`blocks.self`: kind: expected "self" or "cross", got "both"'],
+    [{ queryTokens: 3 }, "queryTokens: expected the name of a token list, got 3"],
+    [{ queryOffset: 0.5 }, "queryOffset: expected an integer, got 0.5"],
+    [{ segments: [{ name: 1 }] }, "segments: name: expected a text, got 1"],
+    [
+      { segments: [{ name: "A", query: [2, 1] }] },
+      "segments: query: expected [from, to) with 0 ≤ from ≤ to, got [2, 1]",
+    ],
+    [{ segments: [{ name: "A", key: "all" }] }, 'segments: key: expected a list, got "all"'],
+    [{ segments: ["A"] }, 'segments: expected an object, got "A"'],
+    [{ special: { query: [-1] } }, "special: expected positions, got [-1]"],
+    [{ special: [0] }, "special: expected an object, got [0]"],
+    [
+      { color: "red" },
+      'expected a field out of kind, queryTokens, keyTokens, queryOffset, segments, headNames, special, got "color"',
+    ],
+    [7, "`blocks.self`: expected an object, got 7"],
+  ] as [unknown, string][])("that is broken is left out, and said: %#", async (about, words) => {
+    const store = await opened({ blocks: JSON.stringify({ self: about }) });
+    const texts = store.report.problems.map(({ text }) => text);
+    expect(
+      texts.some((text) => text.includes(words) && text.endsWith("; it is left out")),
+      texts.join("\n"),
+    ).toBe(true);
+    expect(store.blocks[0]).toMatchObject({ heads: 2, Nq: 3, Nk: 3 });
+    store.dispose();
+  });
+
+  it("of a newer version is refused before anything is read", async () => {
+    await expect(opened({ heed: "2" })).rejects.toThrow(
+      'openStore: a bundle of version "2"; this reader knows version "1", so open it with a newer heed',
+    );
+  });
+});
+
+describe("JSON of attention", () => {
+  const weights = [[[[1, 0], [0.5, 0.5]]]]; // biome-ignore format: rows
+
+  it("with a byte order mark, spaces and an empty object inside is read", async () => {
+    const store = await json(
+      `\ufeff { "attention" : ${JSON.stringify(weights)} , "tokens": ["a", "b"], "more": {} }`,
+    );
+    expect(store.blocks[0]).toMatchObject({ heads: 1, Nq: 2, Nk: 2 });
+    store.dispose();
+  });
+
+  it("of packed layers, a list or one for all heads, is read", async () => {
+    const values = btoa(String.fromCharCode(...new Uint8Array(Float32Array.of(1, 0, 0.5, 0.5).buffer)));
+    const one = { values, shape: [1, 2, 2] };
+    for (const given of [[one, one], { attention: [one, one], tokens: ["a", "b"] }]) {
+      const store = await json(given);
+      expect(store.blocks[0].layers).toEqual([0, 1]);
+      store.dispose();
+    }
+    await expect(json([one, { values, shape: [2, 1, 2] }])).rejects.toThrow(
+      "entry 1 is [2, 1, 2], the first [1, 2, 2]; all must be alike",
+    );
+    await expect(json([{ values, shape: [1, -2, 2] }])).rejects.toThrow("a shape [1, -2, 2]");
+    await expect(json([{ values: "%%", shape: [1, 2, 2] }])).rejects.toThrow("values that are not base64");
+  });
+
+  it("whose sentence B begins outside the tokens has no segments, and says so", async () => {
+    const store = await json({ attention: weights, tokens: ["a", "b"], sentence_b_start: 3 });
+    expect(store.report.problems.map(({ text }) => text)).toContain(
+      "sentence_b_start must be an integer from 0 to 2, got 3; there are no segments",
+    );
+    expect(store.blocks[0].segments).toEqual([]);
+    store.dispose();
+  });
+
+  it.each([
+    ["[]", "got a list of 0"],
+    ["{}", "got an object with"],
+    ['"text"', "no safetensors, npz, npy or JSON file"],
+    ['{"scores": [1], "more": 2}', 'got an object with "scores", "more"'],
+    ["[[1], 2]", "a number where a list should be"],
+    ["[[1], [[2]]]", "a list where a number should be"],
+    ["[01]", "not a JSON number"],
+    ["[1.]", "not a JSON number"],
+    ["[1e]", "not a JSON number"],
+    [`[${"1".repeat(401)}]`, "a number of more than 400 characters"],
+    ['{"a": 1, "a": 2}', 'the key "a" comes twice'],
+    ["[1] 2", "expected the end of the file"],
+  ] as const)("%# is refused in its words", async (text, words) => {
+    await expect(json(text)).rejects.toThrow(FormatError);
+    await expect(json(text)).rejects.toThrow(words);
+  });
+
+  it("reads Infinity and NaN as Python writes them, and long numbers to the last bit", async () => {
+    const store = await json("[[[[Infinity, -Infinity], [NaN, 0.1000000000000000055511151231257827]]]]");
+    const row = async (n: number) => {
+      await store.load({ block: 0, layer: 0, head: 0 });
+      return [...store.row({ block: 0, layer: 0, head: 0 }, n, "weights")];
+    };
+    expect(await row(0)).toEqual([Infinity, -Infinity]);
+    expect(await row(1)).toEqual([Number.NaN, expect.closeTo(0.1, 7)]);
+    store.dispose();
+  });
+});
+
+describe("arrays by the names that people give them", () => {
+  it("that nobody knows are noted, and known ones opened", async () => {
+    const store = await openStore(await writeNpz({ q, k, speed: randn([3], { seed: 3 }) }));
+    expect(store.report.problems.map(({ text }) => text).join()).toMatch(
+      /`speed` is not recognized and is left out; expected q and k, or attn/,
+    );
+    store.dispose();
+    await expect(openStore(await writeNpz({ speed: q }))).rejects.toThrow(
+      /nothing in it can be shown: `speed` is not recognized/,
+    );
+    await expect(openStore(await writeNpz({ q: randn([3], { seed: 1 }), k }))).rejects.toThrow(
+      "openStore: `q` is [3]; expected [layers, heads, queries, keys or numbers], with or without its first axes",
+    );
+  });
+});
