@@ -33,7 +33,13 @@ const TESTS = [
   "tests/corpus.test.ts",
   "tests/explorer/server.test.ts",
   "tests/golden/tokenizer",
-  "tests/mistakes.test.ts",
+  ...["dispatch", "matmul", "mistakes", "rowwise", "tidy"].map((name) => `src/${name}.test.ts`),
+  "src/nn/ops/",
+  "src/wasm/ops/",
+  "tests/conformance/opaque.test.ts",
+  "tests/conformance/reference.test.ts",
+  "tests/explorer/server-fuzz.test.ts",
+  "tests/option-names.test.ts",
 ];
 
 install();
