@@ -1,12 +1,13 @@
 /** Native Float16Arrays (Node 24) beside the bits in a Uint16Array: read, written, copied, merged, without a conversion to other arrays. */
 import { describe, expect, it } from "vitest";
-import { mergeStates, scaledDotProductAttention, tensor } from "../index.ts";
+import { mergeStates, type State, scaledDotProductAttention, tensor } from "../index.ts";
 import { readSafetensors, writeNpy, writeSafetensors } from "../io/index.ts";
 import { cast } from "./cast.ts";
 import { narrow, readerOf, writerOf } from "./dtype.ts";
 import { asTensor } from "./tensor.ts";
 
-const Half = (globalThis as { Float16Array?: new (values: number[] | number) => Float32Array }).Float16Array;
+const Half = (globalThis as unknown as { Float16Array?: new (values: number[] | number) => Float32Array })
+  .Float16Array;
 const VALUES = [1, -2.5, 0.333251953125, 65504, 6e-8, 0];
 
 describe.skipIf(Half === undefined)("a native Float16Array", () => {
@@ -36,7 +37,7 @@ describe.skipIf(Half === undefined)("a native Float16Array", () => {
 
   it("of two partial results merges to one of its class", () => {
     const half = { data: native(), shape: [2, 3] } as never;
-    const part = scaledDotProductAttention(half, half, half);
+    const part = scaledDotProductAttention(half, half, half) as State;
     expect(part.output.data.constructor.name).toBe("Float16Array");
     const { output } = mergeStates([part, part]);
     expect(output.data.constructor.name).toBe("Float16Array");

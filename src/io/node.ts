@@ -16,13 +16,16 @@ export function fileSystem(what: string): typeof import("node:fs/promises") {
   throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
 }
 
-/**
- * An error of the file system as a typed one that keeps the system's code. Node's "ENOENT: no such file or directory, open 'q.npy'"
- * loses what is said already.
- */
+/** What the system said, without its code, the call and the path: "no such file or directory". */
+export const systemText = (error: Error): string =>
+  error.message.replace(/^E[A-Z]+: ([^,]*), \w+(?: '.*')?$/s, "$1");
+
+/** An error of the file system as a typed one that keeps the system's code. */
 export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
   if (error instanceof HeedError) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  const plain = message.replace(/^E[A-Z]+: ([^,]*), \w+(?: '.*')?$/s, "$1");
-  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${plain}`, { path, errno: code });
+  const { code } = error as NodeJS.ErrnoException;
+  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${systemText(error as Error)}`, {
+    path,
+    errno: code,
+  });
 }

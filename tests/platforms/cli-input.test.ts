@@ -79,6 +79,8 @@ describe("values", () => {
     const rows = output.toString().split("\n").slice(1).join("\n");
     expect(plain.out).toContain(`\noutput [3, 2] float32\n${rows}\n`);
     expect(plain.out).not.toContain("lse");
+    // So little work takes the time that its kernel takes to compile.
+    expect(plain.out).toMatch(/\ntime {4}[\d.]+ m?s \(strict, 1 thread\)\n/);
     const all = await heed(["run", "s.npz", "--causal", "--values"]);
     expect(all.out).toContain(`\nlse [3] float32\n${lse.toString().split("\n")[1]}`);
     const json = JSON.parse((await heed(["run", "s.npz", "--causal", "--values", "--json"])).out);
@@ -193,6 +195,15 @@ describe("messages", () => {
     for (const [args, line] of [
       [["figure", "nope.npz", "-o", "x.svg"], "heed figure: cannot open nope.npz: no such file or directory"],
       [["view", "nope.npz"], "heed view: cannot open nope.npz: no such file or directory"],
+      [["train", "nope.txt", "-o", "m"], "heed train: cannot read nope.txt: no such file or directory"],
+      [
+        ["embed", "encoder", "nope.txt", "-o", "e.npy"],
+        "heed embed: cannot read nope.txt: no such file or directory",
+      ],
+      [
+        ["capture", "encoder", "nope.jsonl", "-o", "m"],
+        "heed capture: cannot read nope.jsonl: no such file or directory",
+      ],
       [
         ["figure", "--text", "a b", "--layer", "9", "-o", "x.svg"],
         "heed figure: layer must be one of block self's layers, 0 to 3, got 9",

@@ -1,7 +1,9 @@
 /** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as sentence-transformers pools. */
+
 import { readFile } from "node:fs/promises";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/index.ts";
+import { systemText } from "../../io/node.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
 import { STDIN, stdinLines } from "../support/input/stdin.ts";
@@ -69,7 +71,7 @@ a model without one gives the mean of an encoder's states, and a decoder's last 
 /** The lines of a file that are not empty. */
 async function readLines(path: string): Promise<string[]> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+    throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
   });
   let text: string;
   try {

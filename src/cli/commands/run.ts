@@ -143,9 +143,9 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const threads = `${plan.threads} ${plan.threads === 1 ? "thread" : "threads"}`;
     const lines = [line("query", query), line("key", key), line("value", value), line("output", done.output)];
     if (done.weights) lines.push(line("weights", done.weights));
-    lines.push(
-      `time    ${secondsText(done.seconds)}, ${gflops.toPrecision(3)} GFLOP/s (${plan.simd}, ${threads})`,
-    );
+    // Below a millisecond of work the time is that of compiling the kernel: a rate would say nothing.
+    const rate = flopsOf(problem) >= 5e7 ? `, ${gflops.toPrecision(3)} GFLOP/s` : "";
+    lines.push(`time    ${secondsText(done.seconds)}${rate} (${plan.simd}, ${threads})`);
     if (values.verbose) lines.push(printPlan(plan), `pieces  ${done.pieces}`);
     if (check) {
       const { b, h, row, column } = check.at;

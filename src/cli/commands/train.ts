@@ -3,11 +3,13 @@
  * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and reports progress;
  * the work is in train/.
  */
+
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/lock.ts";
+import { systemText } from "../../io/node.ts";
 import {
   modelToFiles,
   readTokenizer,
@@ -314,7 +316,7 @@ async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuf
 /** The text of a file. Throws typed errors for what is missing, empty or not UTF-8. */
 async function readText(path: string): Promise<string> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+    throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
   });
   let text: string;
   try {
@@ -337,7 +339,7 @@ async function tokenizerOf(
   const path = values.tokenizer as string | undefined;
   if (path !== undefined) {
     const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-      throw new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code });
+      throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
     });
     return naming(path, () => readTokenizer(bytes));
   }

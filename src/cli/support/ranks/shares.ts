@@ -5,11 +5,13 @@
  * A share is `I/N`, I from 0 to N − 1. Where the option does not say it, it comes from what started the process: Open MPI,
  * MPICH and Slurm name rank and size, a Slurm array its task, a Kubernetes Indexed Job its index (of which --shard gives N).
  */
+
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { launchOf } from "../../../cluster/index.ts";
 import { FormatError, formatValue, OptionError } from "../../../core/errors.ts";
+import { systemText } from "../../../io/node.ts";
 import { UsageError } from "../line/command.ts";
 
 /** Share `index` of `count`: the documents n with n mod count = index. */
@@ -87,7 +89,9 @@ export async function* documentsOf(path: string, { index, count }: Share): Async
   const stream = createReadStream(path);
   const failed = new Promise<never>((_, reject) => {
     stream.on("error", (error: NodeJS.ErrnoException) =>
-      reject(new OptionError("file", `cannot read ${path}: ${error.message}`, { path, errno: error.code })),
+      reject(
+        new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code }),
+      ),
     );
   });
   failed.catch(() => undefined);
