@@ -307,10 +307,10 @@ describe("a figure", () => {
     }
     expect(digest).toMatchInlineSnapshot(`
       {
-        "atlas": "65b62dae63493ee9",
+        "atlas": "cf541bd197a72c4e",
         "lines": "1e69bb898e31bf02",
         "matrix": "2a08558087bc2733",
-        "row": "7223bee038890bf3",
+        "row": "d9f72da59b5d5424",
         "text": "4dabd4566742db8f",
       }
     `);
@@ -347,6 +347,18 @@ describe("a figure", () => {
     expect(svg).toMatch(/>key: what is attended to<\/text>/);
     expect(svg).toMatch(/<g transform="scale\((4[0-9]|[5-9]\d)/);
     expect(svg).toContain('fill="#ffffff"');
+  });
+
+  it("the atlas names its axes on the axes, and lines fill their sheet", async () => {
+    const store = madeStore({ Nq: 8, Nk: 8 });
+    const { svg } = await renderFigure(store, { view: "atlas" });
+    expect(svg).toMatch(/text-anchor="middle">head<\/text>/);
+    expect(svg).toMatch(/transform="rotate\(-90 [^"]+">layer<\/text>/);
+    expect(svg).not.toContain("rows: layers");
+    // 170 mm are 482 points: the curves reach from the names at the left to those at the right.
+    const lines = (await renderFigure(store, { view: "lines", width: 170 })).svg;
+    const ends = [...lines.matchAll(/C[\d. ]+ ([\d.]+) [\d.]+"/g)].map(([, x]) => Number(x));
+    expect(Math.max(...ends)).toBeGreaterThan(400);
   });
 
   it("is included by LaTeX: a PDF by its name, an SVG by the package svg", async () => {
@@ -458,7 +470,7 @@ describe("tables and pictures", () => {
     );
   });
 
-  it("a long head is joined to 600 pixels an inch, so that its diagonal is there at any size", async () => {
+  it("a long head is joined to 150 pixels an inch, so that its diagonal is there at any size", async () => {
     const n = 3000;
     const weights = new Float32Array(n * n);
     for (let i = 0; i < n; i++) weights[i * n + i] = 1;
@@ -467,11 +479,11 @@ describe("tables and pictures", () => {
       blocks: [{ tokens, layers: [{ weights: { data: weights, shape: [1, n, n] } }] }],
     });
     const { svg, caption } = await renderFigure(store, { width: 85 });
-    expect(caption).toContain("each pixel the largest of 2 × 2 cells");
+    expect(caption).toContain("each pixel the largest of 6 × 6 cells");
     const [pixels] = picturesOf(svg);
-    expect(pixels.length).toBe(1500);
+    expect(pixels.length).toBe(500);
     const dark = hex(colorTable("plum")[255]);
-    for (let i = 0; i < 1500; i += 7) expect(pixels[i][i]).toBe(dark);
+    for (let i = 0; i < 500; i += 7) expect(pixels[i][i]).toBe(dark);
     // A viewer that draws it smaller must average, not take every n-th pixel.
     expect(svg).not.toContain("pixelated");
     // Ticks at round numbers.

@@ -64,7 +64,7 @@ export const command: Command = {
     json: { type: "boolean" },
   },
   help: {
-    output: "FIGURE  a file that ends in .svg, .png, .csv or .json",
+    output: "FIGURE  a file that ends in .pdf, .svg, .png, .csv or .json",
     view: `VIEW  ${FIGURE_VIEWS.join(", ")} (default matrix)`,
     block: "NAME  the block of heads (default: the first)",
     layer: "N  the layer, by its number in the file (default: the first)",
@@ -86,7 +86,7 @@ export const command: Command = {
     aggregate: "HOW  text: several joined by mean (default), sum or max",
     values: "print the numbers in cells that are large enough",
     "every-cell":
-      "a pixel a cell for long heads (default: joined to 600 pixels an inch by the largest value)",
+      "a pixel a cell for long heads (default: joined to 150 pixels an inch by the largest value)",
     width: "MM  millimeters: 85 one column (default), 170 two",
     theme: "THEME  light (default) or dark",
     transparent: "leave the paper out",

@@ -9,11 +9,11 @@ import type { HeadRef, Overview } from "../../store/types.ts";
 import { base64 } from "./base64.ts";
 import { type CellColors, cellColors, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
-import { element, type Part, type Theme, text } from "./sheet.ts";
+import { coordinate, element, type Part, type Theme, text } from "./sheet.ts";
 import { MARK } from "./shown.ts";
 
 const FONT = 6.5;
-const LEFT = 18;
+const LEFT = 26;
 const GAP = 3;
 /** Pixels of a thumbnail's side, at most. */
 export const THUMBNAIL = 64;
@@ -30,7 +30,7 @@ export async function drawAtlas(
   const side = Math.min(60, (width - LEFT - (heads - 1) * GAP) / Math.max(1, heads));
   const most = Math.max(1, Nq, Nk);
   const [wide, high] = [(side * Nk) / most, (side * Nq) / most];
-  const top = FONT + 4;
+  const top = 2 * FONT + 8;
   const lines: string[] = [];
   const places: { x: number; y: number; width: number; height: number }[] = [];
   const font = { "font-size": FONT, fill: theme.second };
@@ -39,7 +39,7 @@ export async function drawAtlas(
   for (let head = 0; head < heads; head++) {
     const label = side < 9 && head % 2 === 1 ? "" : String(head);
     lines.push(
-      text(LEFT + head * (side + GAP) + wide / 2, FONT, label, { ...font, "text-anchor": "middle" }),
+      text(LEFT + head * (side + GAP) + wide / 2, top - 4, label, { ...font, "text-anchor": "middle" }),
     );
   }
   for (const [row, layer] of layers.entries()) {
@@ -60,9 +60,20 @@ export async function drawAtlas(
     }
   }
   const bottom = top + layers.length * (high + GAP) + FONT;
-  const names = block.headNames?.map((name, head) => `${head} ${name}`).join(" · ");
-  const axes = `rows: layers · columns: heads${names ? ` (${names})` : ""}`;
-  const notes = wrap(axes, Math.floor((width - LEFT) / (FONT * 0.5)));
+  const middle = [
+    LEFT + (heads * (side + GAP) - GAP) / 2,
+    top + (layers.length * (high + GAP) - GAP) / 2,
+  ].map(coordinate);
+  const title = { ...font, fill: theme.third, "text-anchor": "middle" };
+  lines.push(text(Number(middle[0]), FONT, "head", title));
+  lines.push(
+    text(FONT, Number(middle[1]), "layer", {
+      ...title,
+      transform: `rotate(-90 ${coordinate(FONT)} ${middle[1]})`,
+    }),
+  );
+  const names = block.headNames?.map((name, head) => `${head} ${name}`).join(" · ") ?? "";
+  const notes = names === "" ? [] : wrap(names, Math.floor((width - LEFT) / (FONT * 0.5)));
   for (const [n, line] of notes.entries())
     lines.push(text(LEFT, bottom + n * (FONT + 2), line, { "font-size": FONT, fill: theme.third }));
   // What is masked shows the hatch below it.
@@ -70,7 +81,10 @@ export async function drawAtlas(
   const under = seen.has(MARK.masked)
     ? [hatch.defs, ...places.map((place) => element("rect", { ...place, fill: hatch.fill }))]
     : [];
-  return { svg: [...under, ...lines].join("\n"), height: bottom + 4 + (notes.length - 1) * (FONT + 2) };
+  return {
+    svg: [...under, ...lines].join("\n"),
+    height: bottom + (notes.length === 0 ? -FONT : 4 + (notes.length - 1) * (FONT + 2)),
+  };
 }
 
 /** The code of a weight on the figure's scale, from its code in an overview, which is 255·√w. */

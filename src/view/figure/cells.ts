@@ -1,6 +1,6 @@
 /**
  * The cells of a matrix: every one as itself up to 128 × 128, in paths of one color each; beyond, one lossless PNG with a
- * pixel a cell, masked ones transparent over a hatch. Where that is finer than 600 pixels an inch, neighbors are joined
+ * pixel a cell, masked ones transparent over a hatch. Where that is finer than 150 pixels an inch, neighbors are joined
  * by the value farthest from 0.
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
@@ -19,8 +19,11 @@ const TITLED = 32;
 /** Points: the smallest cell that shows its number. */
 const VALUED = 13;
 
-/** Pixels in an inch of the printed width, above which cells are joined: more than a printer shows. */
-const DOTS = 600;
+/**
+ * Pixels in an inch of the printed width, above which cells are joined. Finer ones are averaged away on screens, and a line
+ * of single tokens disappears: at 1,024 tokens and 600 an inch a head of previous tokens looked empty.
+ */
+const DOTS = 150;
 
 /** How many queries and keys one pixel of a picture joins. Without `figure`, as few as a picture can hold. */
 export function joined(

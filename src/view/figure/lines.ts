@@ -58,7 +58,7 @@ export function drawLines(
       which.reduce((most, i) => Math.max(most, textWidth(names[i], FONT)), 0),
     ) + 5;
   const [left, right] = [space(shown.queryLabels, shown.queries), space(shown.keyLabels, shown.keys)];
-  const span = Math.min(width - left - right, 260);
+  const span = width - left - right;
   const most = Math.floor(LABEL / (MONO_EM * FONT));
   const full = shown.domain ?? edges.reduce((most, { weight }) => Math.max(most, weight), 0);
   const at = (n: number) => FONT + 6 + (n + 0.5) * PITCH;

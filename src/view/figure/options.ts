@@ -51,7 +51,7 @@ export interface FigureOptions {
   /** `matrix`: numbers in cells that are large enough. */
   readonly values?: boolean;
   /**
-   * `matrix`: a long head is one picture. By default its cells are joined, each pixel the largest of them, to at most 600
+   * `matrix`: a long head is one picture. By default its cells are joined, each pixel the largest of them, to at most 150
    * pixels an inch of the printed width; true keeps a pixel a cell up to 4,096 a side.
    */
   readonly everyCell?: boolean;

@@ -71,17 +71,19 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
   const sizes = Float64Array.from(products, Math.abs);
   const bySize = largest(sizes, sizes.length);
   const order = terms === "size" ? bySize : [...products.keys()];
-  const full = sizes[bySize[0]] || 1;
   const whole = sizes.reduce((sum, x) => sum + x, 0);
   const few = Math.min(3, bySize.length);
   const carried = bySize.slice(0, few).reduce((sum, c) => sum + sizes[c], 0);
   const share = whole > 0 ? formatNumber(carried / whole, { style: "percent" }) : "0";
   const lines = [heading(`The ${products.length} products qᵢ·kᵢ`, theme, top)];
-  const middle = top + 8 + STRIP / 2;
+  // Room above and below the axis by what is there.
+  const [above, below] = products.reduce(([up, down], x) => [Math.max(up, x), Math.max(down, -x)], [0, 0]);
+  const scale = STRIP / (above + below || 1);
+  const middle = top + 8 + above * scale;
   const step = width / Math.max(1, order.length);
   const bar = Math.max(0.2, Math.min(step * 0.8, 8));
   order.forEach((c, n) => {
-    const tall = (Math.abs(products[c]) / full) * (STRIP / 2);
+    const tall = Math.abs(products[c]) * scale;
     const fill = products[c] < 0 ? theme.key : theme.query;
     const y = products[c] < 0 ? middle : middle - tall;
     lines.push(element("rect", { x: n * step, y, width: bar, height: Math.max(tall, 0.1), fill }));

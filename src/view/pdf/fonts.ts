@@ -1,6 +1,6 @@
 /**
- * Text in the fonts every PDF reader has: Helvetica, Helvetica-Bold and Courier in WinAnsi encoding, and Symbol for √, Σ,
- * arrows and the minus sign. Widths are Adobe's metrics, in thousandths of the font size. What none of them has (most
+ * Text in the fonts every PDF reader has: Helvetica, Helvetica-Bold and Courier in WinAnsi encoding, and Symbol for √, Σ
+ * and arrows. Widths are Adobe's metrics, in thousandths of the font size. What none of them has (most
  * scripts but Latin) cannot be written and is reported.
  */
 
@@ -24,6 +24,30 @@ const HELVETICA = [
   278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
+/** Helvetica-Bold's widths from U+0020 to U+007E. */
+const BOLD = [
+  278, 333, 474, 556, 556, 889, 722, 238, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556,
+  556, 556, 556, 556, 556, 333, 333, 584, 584, 584, 611, 975, 722, 722, 722, 722, 667, 611, 778, 722, 278,
+  556, 722, 611, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 333, 278, 333, 584,
+  556, 333, 556, 611, 556, 611, 556, 333, 611, 611, 278, 278, 556, 278, 889, 611, 611, 611, 611, 389, 556,
+  333, 611, 556, 778, 556, 556, 500, 389, 280, 389, 584,
+];
+
+/** Helvetica's widths from U+00A1 to U+00FF. */
+const LATIN = [
+  333, 556, 556, 556, 556, 260, 556, 333, 737, 370, 556, 584, 333, 737, 333, 400, 584, 333, 333, 333, 556,
+  537, 278, 333, 333, 365, 556, 834, 834, 834, 611, 667, 667, 667, 667, 667, 667, 1000, 722, 667, 667, 667,
+  667, 278, 278, 278, 278, 722, 722, 778, 778, 778, 778, 778, 584, 778, 722, 722, 722, 722, 667, 667, 611,
+  556, 556, 556, 556, 556, 556, 889, 500, 556, 556, 556, 556, 278, 278, 278, 278, 556, 556, 556, 556, 556,
+  556, 556, 584, 611, 556, 556, 556, 556, 500, 556, 500,
+];
+
+/** Helvetica's widths of what WinAnsi has from 0x80 to 0x9F. */
+const SPECIAL: Readonly<Record<number, number>> = {
+  130: 222, 132: 333, 133: 1000, 137: 1000, 138: 667, 139: 333, 140: 1000, 142: 611, 145: 222, 146: 222,
+  147: 333, 148: 333, 149: 350, 151: 1000, 153: 1000, 154: 500, 155: 333, 156: 944, 158: 500, 159: 667,
+}; // biome-ignore format: a table
+
 /** WinAnsi's codes from 0x80 to 0x9F that are not Latin-1's. */
 const WIN_ANSI: Readonly<Record<string, number>> = {
   "€": 0x80, "‚": 0x82, ƒ: 0x83, "„": 0x84, "…": 0x85, "†": 0x86, "‡": 0x87, "‰": 0x89, Š: 0x8a, "‹": 0x8b, Œ: 0x8c,
@@ -33,7 +57,6 @@ const WIN_ANSI: Readonly<Record<string, number>> = {
 
 /** Symbol's codes and widths. */
 const SYMBOL: Readonly<Record<string, readonly [code: number, width: number]>> = {
-  "−": [0x2d, 549],
   "√": [0xd6, 549],
   Σ: [0x53, 592],
   "∞": [0xa5, 713],
@@ -51,13 +74,15 @@ const SYMBOL: Readonly<Record<string, readonly [code: number, width: number]>> =
 const SMALL = new Map<string, readonly [letter: string, raised: boolean]>([
   ...[..."₀₁₂₃₄₅₆₇₈₉"].map((c, n) => [c, [String(n), false]] as const),
   ...[..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((c, n) => [c, [String(n), true]] as const),
-  ["⁻", ["−", true]],
+  ["⁻", ["–", true]],
   ["ᵢ", ["i", false]],
   ["ᵀ", ["T", true]],
 ]);
 
 /** Characters that are written as others. */
 const REPLACED: Readonly<Record<string, string>> = {
+  // Of the fonts' own dashes the one that is as wide as a sign of theirs.
+  "−": "–",
   "\u202f": " ",
   "\u00a0": " ",
   "‖": "||",
@@ -112,7 +137,6 @@ export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set
 
 function widthOf(code: number, font: FontName): number {
   if (font === "F3") return 600;
-  const width = HELVETICA[code - 0x20] ?? 556;
-  // Bold letters are a little wider.
-  return font === "F2" ? Math.round(width * 1.06) : width;
+  if (code < 0x7f) return (font === "F2" ? BOLD : HELVETICA)[code - 0x20];
+  return (code > 0xa0 ? LATIN[code - 0xa1] : SPECIAL[code]) ?? 556;
 }
