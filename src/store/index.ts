@@ -31,8 +31,21 @@ export {
   type HeadQuestion,
   sortAnswers,
 } from "./measures/ask-heads.ts";
+export {
+  ATTENTION_FLOW_WARNING,
+  type AttentionFlow,
+  attentionFlow,
+  type PairFlow,
+  pairFlow,
+} from "./measures/attention-flow.ts";
 export { rescaledLedger, topShare } from "./measures/ledger.ts";
-export { ROLLOUT_WARNING, type Rollout, type RolloutOptions, rollout } from "./measures/rollout.ts";
+export {
+  type LayerMatrices,
+  ROLLOUT_WARNING,
+  type Rollout,
+  type RolloutOptions,
+  rollout,
+} from "./measures/rollout.ts";
 export { describeHead, sentenceOf } from "./measures/sentence.ts";
 export { type TellingLink, type TellingOptions, tellingLink } from "./measures/telling.ts";
 export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";

@@ -31,13 +31,17 @@ export interface RolloutOptions {
   readonly from?: number;
 }
 
-/** A rollout. Matrices are [N, N], row-major: row = position after the layer, column = position before it. */
-export interface Rollout {
+/** What each layer does to positions. Matrices are [N, N], row-major: row = position after the layer, column = before it. */
+export interface LayerMatrices {
   readonly tokens: number;
   /** Layer numbers, the first layer first. */
   readonly layers: readonly number[];
   /** Ã of each layer. */
   readonly steps: readonly Float64Array[];
+}
+
+/** A rollout. Matrices are as those of the layers. */
+export interface Rollout extends LayerMatrices {
   /** The product up to and including each layer; column = input token. The last one is the rollout. */
   readonly products: readonly Float64Array[];
   /** `[N]`: row sums of the last product; 1 up to rounding. */
@@ -62,6 +66,30 @@ export async function rollout(
   options: RolloutOptions = {},
   asking: Asking = {},
 ): Promise<Rollout> {
+  // Reading the heads, and multiplying the layers: half of the work each.
+  const reading = { ...asking, onProgress: (done: number) => asking.onProgress?.(done / 2) };
+  const { tokens: N, layers, steps } = await layerMatrices(store, options, reading);
+  const products: Float64Array[] = [];
+  let worst = 0;
+  let rowSums: Float64Array = new Float64Array(N).fill(1);
+  const slices = new Slices(asking.signal);
+  for (const [at, step] of steps.entries()) {
+    const product = at === 0 ? step : await multiply(step, products[at - 1], N, slices);
+    products.push(product);
+    asking.onProgress?.((1 + (at + 1) / steps.length) / 2);
+    rowSums = sumsOf(product, N);
+    for (const sums of [sumsOf(step, N), rowSums])
+      for (const sum of sums) worst = Math.max(worst, Math.abs(sum - 1));
+  }
+  return { tokens: N, layers, steps, products, rowSums, worst, warning: ROLLOUT_WARNING };
+}
+
+/** Checks the options, and computes each layer's matrix: its heads joined, with the residual connection. */
+export async function layerMatrices(
+  store: HeadStore,
+  options: RolloutOptions,
+  asking: Asking,
+): Promise<LayerMatrices> {
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
   const block = store.blocks[index];
   if (!block) fail("block", `must be an integer from 0 to ${store.blocks.length - 1}`, index);
@@ -86,37 +114,32 @@ export async function rollout(
   const layers = block.layers.filter((layer) => layer >= from);
 
   const steps: Float64Array[] = [];
-  const products: Float64Array[] = [];
-  let worst = 0;
-  let rowSums: Float64Array = new Float64Array(N).fill(1);
+  const slices = new Slices(asking.signal);
   for (const [at, layer] of layers.entries()) {
     asking.signal?.throwIfAborted();
     const fused = new Float64Array(N * N).fill(fuse === "min" ? Infinity : 0);
     for (let head = 0; head < heads; head++) {
       const ref: HeadRef = { block: index, layer, head };
       const weights = await store.weights(ref, { signal: asking.signal });
-      if (!weights.every(Number.isFinite))
-        throw new OptionError(
-          "numbers",
-          `rollout: layer ${layer}, head ${head} has weights that are not numbers`,
-          { layer, head },
-        );
-      if (discard > 0)
-        for (let i = 0; i < N; i++) discardSmallest(weights.subarray(i * N, (i + 1) * N), discard);
-      for (let n = 0; n < fused.length; n++)
-        if (fuse === "mean") fused[n] += weights[n] / heads;
-        else fused[n] = fuse === "max" ? Math.max(fused[n], weights[n]) : Math.min(fused[n], weights[n]);
+      for (let i = 0; i < N; i++) {
+        if (slices.over) await slices.rest();
+        const row = weights.subarray(i * N, (i + 1) * N);
+        if (!row.every(Number.isFinite))
+          throw new OptionError(
+            "numbers",
+            `rollout: layer ${layer}, head ${head} has weights that are not numbers`,
+            { layer, head },
+          );
+        if (discard > 0) discardSmallest(row, discard);
+        for (let j = 0, at = i * N; j < N; j++, at++)
+          if (fuse === "mean") fused[at] += row[j] / heads;
+          else fused[at] = fuse === "max" ? Math.max(fused[at], row[j]) : Math.min(fused[at], row[j]);
+      }
       asking.onProgress?.((at * heads + head + 1) / (layers.length * heads));
     }
-    const step = withResidual(fused, N, alpha);
-    const product = at === 0 ? step : await multiply(step, products[at - 1], N, asking.signal);
-    steps.push(step);
-    products.push(product);
-    rowSums = sumsOf(product, N);
-    for (const sums of [sumsOf(step, N), rowSums])
-      for (const sum of sums) worst = Math.max(worst, Math.abs(sum - 1));
+    steps.push(withResidual(fused, N, alpha));
   }
-  return { tokens: N, layers, steps, products, rowSums, worst, warning: ROLLOUT_WARNING };
+  return { tokens: N, layers, steps };
 }
 
 /** Sets the smallest entries of a row to 0 as long as their sum stays at or below `share` of the row. */
@@ -143,27 +166,51 @@ function withResidual(fused: Float64Array, N: number, alpha: number): Float64Arr
   return fused;
 }
 
-/** Multiplications after which other work of the thread may run: some 10 ms. */
-const SLICE = 2 ** 23;
+/** Milliseconds after which other work of the thread may run: a page stays responsive. */
+const SLICE = 10;
 
-/** a·b of two [N, N] matrices. A page stays responsive: between slices of rows other work may run. */
-async function multiply(
-  a: Float64Array,
-  b: Float64Array,
-  N: number,
-  signal: AbortSignal | undefined,
-): Promise<Float64Array> {
+/** Work in slices: `rest` waits once a slice is over, and throws where the work has been given up. */
+export class Slices {
+  readonly #signal: AbortSignal | undefined;
+  #end = Date.now() + SLICE;
+
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Whether a slice is over; asked where waiting for `rest` each time would cost more than the work. */
+  get over(): boolean {
+    return Date.now() > this.#end;
+  }
+
+  async rest(): Promise<void> {
+    if (!this.over) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    this.#signal?.throwIfAborted();
+    this.#end = Date.now() + SLICE;
+  }
+}
+
+/** a·b of two [N, N] matrices, four rows of `a` at a time: each row of `b` is read once for all of them. */
+async function multiply(a: Float64Array, b: Float64Array, N: number, slices: Slices): Promise<Float64Array> {
   const out = new Float64Array(N * N);
-  const rows = Math.max(1, Math.floor(SLICE / (N * N)));
-  for (let i = 0; i < N; i++) {
-    if (i > 0 && i % rows === 0) {
-      await new Promise((resolve) => setTimeout(resolve));
-      signal?.throwIfAborted();
-    }
+  for (let i = 0; i < N; i += 4) {
+    if (slices.over) await slices.rest();
+    const rows = [0, 1, 2, 3].map((n) => Math.min(i + n, N - 1) * N);
+    const [p, q, r, s] = rows;
+    const [o, t, u, v] = [0, 1, 2, 3].map((n) =>
+      i + n < N ? out.subarray(rows[n], rows[n] + N) : new Float64Array(N),
+    );
     for (let k = 0; k < N; k++) {
-      const x = a[i * N + k];
-      if (x === 0) continue;
-      for (let j = 0, to = i * N, from = k * N; j < N; j++) out[to + j] += x * b[from + j];
+      const [w, x, y, z] = [a[p + k], a[q + k], a[r + k], a[s + k]];
+      if (w === 0 && x === 0 && y === 0 && z === 0) continue;
+      for (let j = 0, from = k * N; j < N; j++, from++) {
+        const value = b[from];
+        o[j] += w * value;
+        t[j] += x * value;
+        u[j] += y * value;
+        v[j] += z * value;
+      }
     }
   }
   return out;
