@@ -14,9 +14,15 @@ import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
 import { activeRecording, recordAttention, recordWithoutDerivative } from "./core/record.ts";
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
-import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, viewOf } from "./core/tensor.ts";
+import {
+  asTensor,
+  type FloatDTypeOf,
+  sameDevice,
+  type Tensor,
+  type TensorLike,
+  viewOf,
+} from "./core/tensor.ts";
 import { forwardBackend, weightsBackend } from "./dispatch/forward.ts";
-import { sameDevice } from "./dispatch/rule.ts";
 
 /** What attention gives back. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {

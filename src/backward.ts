@@ -11,9 +11,8 @@ import { checkLse, checkOutputLike } from "./backend/results.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { activeRecording, recordWithoutDerivative } from "./core/record.ts";
-import type { FloatDTypeOf, Tensor, TensorLike } from "./core/tensor.ts";
+import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "./core/tensor.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
-import { sameDevice } from "./dispatch/rule.ts";
 
 export type { Extra } from "./backend/contract.ts";
 

@@ -46,10 +46,11 @@ export {
 export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
 export { Generator, type Seed, withSeed } from "./core/generator.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
-export { mergeStates, type State } from "./core/state.ts";
+export type { State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
 export { empty, prepare } from "./dispatch/engine.ts";
 export type { PrintablePlan } from "./dispatch/plans.ts";
 export { explain, explainMatmul } from "./explain.ts";
 export * from "./masks/index.ts";
 export type { MatmulOptions } from "./matmul.ts";
+export { mergeStates } from "./merge.ts";

@@ -224,7 +224,7 @@ const REFUSED: Row[] = [
   ["Luong dot sizes", "OptionError", "score", 'LuongAttention: the score "dot" needs dq = dk, got 3 and 4', () => new hist.LuongAttention(3, 4, { score: "dot" })],
   ["a folder with pytorch_model.bin alone", "FormatError", "model-files", "pytorch_model.bin is a pickle, which can run code; convert it in Python", () => M.readModel(folderOf("bin", ["config.json", "tokenizer.json", "pytorch_model.bin"]))],
   ["a folder with vocab.txt alone", "FormatError", "model-files", "the tokenizer is of the old kind; convert it in Python", () => M.readModel(folderOf("vocab", ["config.json", "vocab.txt", "model.safetensors"]))],
-  ["a tensor of a scope that is over", "HeedError", "disposed", "this tensor was disposed when its tidy() scope ended; return it from the scope, keep(tensor) it", () => { let inner: any; h.configure({}); tr.tidy(() => { inner = nn.add(sq, sq); }); return nn.add(inner, sq); }],
+  ["a tensor of a scope that is over", "HeedError", "disposed", "this tensor was disposed when its tidy() scope ended, or by dispose(); return it from the scope, keep(tensor) it", () => { let inner: any; h.configure({}); tr.tidy(() => { inner = nn.add(sq, sq); }); return nn.add(inner, sq); }],
 ];
 
 describe("refused in words that help", () => {

@@ -23,6 +23,7 @@ const PROGRAMS = {
   "heed/nn: one layer": 'import { Linear } from "heed/nn"; globalThis.x = Linear;',
   "heed/nn/history": 'import * as heed from "heed/nn/history"; globalThis.x = heed;',
   "heed/nn": 'import * as heed from "heed/nn"; globalThis.x = heed;',
+  "heed/backend": 'import * as heed from "heed/backend"; globalThis.x = heed;',
   "heed/models: tokenizer.json": 'import { readTokenizer } from "heed/models"; globalThis.x = readTokenizer;',
   "heed/models": 'import * as heed from "heed/models"; globalThis.x = heed;',
   "heed/view": 'import * as heed from "heed/view"; globalThis.x = heed;',
@@ -32,28 +33,29 @@ const PROGRAMS = {
 
 /** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
 export const LIMITS = {
-  "one call": 48_000,
-  "one call and one mask": 48_000,
+  "one call": 48_300,
+  "one call and one mask": 48_300,
   heed: 77_000,
-  "heed/reference": 18_700,
-  "heed/io: npy": 8_700,
+  "heed/reference": 19_100,
+  "heed/io: npy": 8_900,
   "heed/io": 20_500,
-  "heed/nn: one layer": 25_500,
-  "heed/nn/history": 70_000,
-  "heed/nn": 88_000,
+  "heed/nn: one layer": 25_800,
+  "heed/nn/history": 70_500,
+  "heed/nn": 89_000,
+  "heed/backend": 5_000,
   "heed/models: tokenizer.json": 18_000,
   "heed/models": 128_000,
   "heed/view": 94_000,
-  "heed/train": 110_000,
-  "heed/cluster": 80_000,
+  "heed/train": 112_000,
+  "heed/cluster": 81_000,
   "the explorer's page: to the first paint": 30_000,
-  "attention-view: the element, lit and its worker": 46_500,
+  "attention-view: the element, lit and its worker": 46_800,
   "attention-view: to the first picture of a bundle": 111_500,
   "attention-view: everything, in one file": 200_000,
 };
 
 /** The same of each page of the Lab: up to its first picture, and with the worker and all that it computes its first state with. */
-const LAB_LIMITS = { first: 45_000, all: 120_000 };
+const LAB_LIMITS = { first: 45_000, all: 123_500 };
 
 /** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
 const ELEMENT = {

@@ -8,6 +8,7 @@ import type { Operand } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
+import type { ArrayOperation } from "./array.ts";
 import type { Plan } from "./plan.ts";
 import type { Problem } from "./problem.ts";
 import type { Product } from "./product.ts";
@@ -29,7 +30,8 @@ export interface MatmulOperation {
 export type Operation =
   | AttentionOperation
   | MatmulOperation
-  | { readonly kind: "rowwise"; readonly operation: RowwiseOperation };
+  | { readonly kind: "rowwise"; readonly operation: RowwiseOperation }
+  | { readonly kind: "array"; readonly operation: ArrayOperation };
 
 /** Heads and rows whose weights are wanted. */
 export interface Selection {
@@ -83,6 +85,8 @@ export interface Backend {
   matmul(product: Product): Tensor;
   /** A row-wise operation, which fills the storage named in it. */
   rowwise(operation: RowwiseOperation): void;
+  /** An array operation, which fills the result named in it. */
+  array(operation: ArrayOperation): void;
 }
 
 /**

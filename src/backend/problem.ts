@@ -2,6 +2,7 @@
  * A call resolved: shapes, masks, score mods and numbers, all checked, none of the caller's options left.
  * Both backends and `explain` start from here.
  */
+import { placed } from "../core/device.ts";
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
@@ -91,7 +92,12 @@ export interface Problem {
   /** The score after all changes, as an expression of `score`. In its variables, k is the number of a key. */
   readonly score?: NumberExpression;
   readonly tensors: readonly MaskTensor[];
+  /** [Hq], where they are in host memory: always on the CPU, and lists of numbers on any device. */
   readonly sinks?: Float64Array;
+  /** [Hq], where the caller gave a tensor and the call or the tensor is on another device. */
+  readonly deviceSinks?: Tensor;
+  /** Tables of the mask and the score whose numbers are on another device; those of all others go with the expressions. */
+  readonly deviceTables: readonly Table[];
   readonly dropoutP: number;
   readonly seed: number;
   /** Heads and rows whose weights are asked for. */
@@ -144,7 +150,7 @@ export function resolve(
   const positions = resolvePositions(what, shape, options);
   const masks: BoolExpression[] = positions.isCausal ? [CAUSAL] : [];
   const tensors: MaskTensor[] = [];
-  for (const member of maskMembers(what, options.attnMask).members)
+  for (const member of maskMembers(what, options.attnMask, query.device).members)
     if (member instanceof BoolExpression) masks.push(member);
     else tensors.push(maskTensor(what, member, shape, query.dtype as FloatDType));
   let mask: BoolExpression | undefined = masks.length > 1 ? masks[0].and(...masks.slice(1)) : masks[0];
@@ -162,7 +168,9 @@ export function resolve(
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
-  for (const expr of [mask, score]) if (expr) checkTables(what, expr, shape, positions, options);
+  const deviceTables: Table[] = [];
+  for (const expr of [mask, score])
+    if (expr) deviceTables.push(...checkTables(what, expr, shape, positions, options));
   const byRows = toRows(positions);
 
   return {
@@ -175,20 +183,22 @@ export function resolve(
     mask: mask && byRows(mask),
     score: score && byRows(score),
     tensors,
-    sinks: sinksOf(what, options.sinks, shape),
+    ...sinksOf(what, options.sinks, shape, query.device),
+    deviceTables,
     dropoutP,
     seed,
     weights: weightsAsked(what, options.returnWeights, shape),
   };
 }
 
-/** The members of `attnMask`, nested arrays as tensors; `isList` where the caller gave several. */
+/** The members of `attnMask`, nested arrays as tensors of `device`; `isList` where the caller gave several. */
 export function maskMembers(
   what: string,
   attnMask: AttentionOptions["attnMask"],
+  device = "cpu",
 ): { members: readonly (Tensor | BoolExpression)[]; isList: boolean } {
   const isList = Array.isArray(attnMask) && !isNested(attnMask);
-  return { members: maskList(attnMask).map((member) => maskMember(what, member)), isList };
+  return { members: maskList(attnMask).map((member) => maskMember(what, member, device)), isList };
 }
 
 /** `attnMask` as a list, as the caller wrote its members: what a layer adds its own masks to. */
@@ -199,12 +209,13 @@ export function maskList(attnMask: AttentionOptions["attnMask"]): readonly MaskL
     : [attnMask as MaskLike];
 }
 
-function maskMember(what: string, member: unknown): Tensor | BoolExpression {
+function maskMember(what: string, member: unknown, device: string): Tensor | BoolExpression {
   if (member instanceof BoolExpression) return member;
   const name = `${what}: attnMask`;
   if (isNested(member)) {
     const { data, shape, dtype } = fromNested(name, member);
-    return new Tensor(data, shape, dtype);
+    // Arrays have no device of their own: they go where the call runs.
+    return placed(what, new Tensor(data, shape, dtype), device);
   }
   const refuse = (text: string): never => {
     throw new OptionError("mask", `${name} ${text}`, { got: member });
@@ -332,20 +343,26 @@ function holdsZerosAndOnes(t: Tensor): boolean {
   return ones > 0 && !isOther;
 }
 
-function sinksOf(what: string, sinks: AttentionOptions["sinks"], shape: Shape): Float64Array | undefined {
-  if (sinks === undefined || sinks === null) return undefined;
+function sinksOf(
+  what: string,
+  sinks: AttentionOptions["sinks"],
+  shape: Shape,
+  device: string,
+): Pick<Problem, "sinks" | "deviceSinks"> {
+  if (sinks === undefined || sinks === null) return {};
   const isList = Array.isArray(sinks) || ArrayBuffer.isView(sinks);
   if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
     throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${formatValue(sinks)}`, { sinks });
   const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
-  const values = t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>);
-  if (values.length !== shape.Hq || (t && t.shape.length !== 1))
+  const length = t ? t.size : (sinks as ArrayLike<number>).length;
+  if (length !== shape.Hq || (t && t.shape.length !== 1))
     throw new ShapeError(
       "sinks",
       `${what}: sinks must be [Hq = ${shape.Hq}], got ${t ? formatTensor("sinks", t) : formatValue(sinks)}`,
       { got: sinks },
     );
-  return values;
+  if (t && (t.device !== "cpu" || device !== "cpu")) return { deviceSinks: t };
+  return { sinks: t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>) };
 }
 
 function weightsAsked(
@@ -405,15 +422,15 @@ export function selectionOf(
   return { heads, rows, all: asked.heads === undefined && asked.rows === undefined };
 }
 
-/** A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no entries beyond. */
+/** A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no entries beyond. Returns those of other devices. */
 function checkTables(
   what: string,
   expr: Expression,
   shape: Shape,
   positions: Positions,
   options: AttentionOptions,
-): void {
-  if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return;
+): Table[] {
+  if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return [];
   const box = {
     b0: 0,
     b1: shape.B - 1,
@@ -442,6 +459,7 @@ function checkTables(
   };
   visit(expr);
   for (const [t, indices] of uses) checkTable(what, t, indices, shape, isPlaced);
+  return [...uses.keys()].filter(({ source }) => source.device !== "cpu");
 }
 
 const INDEX_NAMES: Readonly<Record<string, string>> = {

@@ -28,7 +28,7 @@ export interface MapBackwardOperation {
 }
 
 /** Rows of C numbers: layer norm where `centered`, else RMS norm. */
-interface NormShape {
+export interface NormShape {
   readonly C: number;
   readonly centered: boolean;
   readonly eps: number;

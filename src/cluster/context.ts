@@ -19,9 +19,10 @@ import {
 } from "../backend/problem.ts";
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { mergeStates, type State } from "../core/state.ts";
+import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { BoolExpression, ScoreMod, substitute, VARS } from "../masks/expression/expr.ts";
+import { mergeStates } from "../merge.ts";
 import { agree, type Terms, termOf, termOfNumbers } from "./agree.ts";
 import { giveBuffer, takeBuffer } from "./buffers.ts";
 import type { Communicator } from "./communicator.ts";

@@ -28,8 +28,12 @@ export interface ArenaPosition {
   readonly used: number;
 }
 
+/** Name of the method by which a tensor of a device gives up its share of a storage; users do not see it. */
+export const RELEASE: unique symbol = /* @__PURE__ */ Symbol("release");
+
 interface Tracked {
   readonly storage: object;
+  [RELEASE]?(): void;
 }
 
 interface Scope {
@@ -92,7 +96,7 @@ export function withArena<T>(
         // The array of the outer scope's arena lives as long as that scope.
         if (outer && !own.kept.has(tensor)) outer.tensors.push(tensor);
         else moveOut(tensor, own.arena, moved);
-      } else dispose(tensor);
+      } else disposeTensor(tensor);
     if (!outer) arena?.reset();
   }
 }
@@ -112,7 +116,7 @@ export function reclaimer(): <T extends Tracked>(survivor: T) => T {
     const moved = new Map<ArrayBufferView, ArrayBufferView>();
     for (const tensor of own.tensors.splice(first))
       if (own.kept.has(tensor)) moveOut(tensor, arena, moved);
-      else if (tensor !== survivor) dispose(tensor);
+      else if (tensor !== survivor) disposeTensor(tensor);
     const { storage } = survivor;
     if (own.kept.has(survivor) || !ArrayBuffer.isView(storage)) return survivor;
     own.tensors.push(survivor);
@@ -137,7 +141,9 @@ function moveOut(
 }
 
 /** Makes every later reading of the elements an error. On the CPU `storage` reads `data`. */
-function dispose(tensor: Tracked): void {
+export function disposeTensor(tensor: Tracked): void {
+  if (Object.getOwnPropertyDescriptor(tensor, "data")?.get === throwDisposed) return;
+  tensor[RELEASE]?.();
   const isOnDevice = !ArrayBuffer.isView(tensor.storage);
   Object.defineProperty(tensor, "data", { get: throwDisposed });
   if (isOnDevice) Object.defineProperty(tensor, "storage", { get: throwDisposed });
@@ -146,6 +152,6 @@ function dispose(tensor: Tracked): void {
 function throwDisposed(): never {
   throw new HeedError(
     "disposed",
-    "this tensor was disposed when its tidy() scope ended; return it from the scope, keep(tensor) it, or copy its values out, for example with toFloat64()",
+    "this tensor was disposed when its tidy() scope ended, or by dispose(); return it from the scope, keep(tensor) it, or copy its values",
   );
 }

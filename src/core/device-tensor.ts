@@ -1,8 +1,13 @@
 /** Tensors on devices other than the CPU: their elements are a handle, which only their device reads. */
+
+import { RELEASE } from "./arena.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
 import type { DataOf, DType } from "./dtype.ts";
 import { UnsupportedError } from "./errors.ts";
 import { COPY, Tensor, VIEW } from "./tensor.ts";
+
+/** How many tensors that are not disposed read each storage: views share it. */
+const users = /* @__PURE__ */ new WeakMap<DeviceData, number>();
 
 /** The `data` of a tensor on another device, until it throws. */
 const NO_DATA = /* @__PURE__ */ new Float32Array(0);
@@ -20,6 +25,7 @@ export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
   ) {
     super(NO_DATA, shape, dtype, strides, offset);
     this.#storage = storage;
+    users.set(storage, (users.get(storage) ?? 0) + 1);
     Object.defineProperty(this, "data", { get: () => throwNotOnCpu(storage) });
   }
 
@@ -39,6 +45,12 @@ export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
     const { device } = this.#storage;
     const copied = device.copy(this.storage, this.shape, this.strides, this.offset);
     return new DeviceTensor(copied as DeviceData, this.shape, this.dtype);
+  }
+
+  [RELEASE](): void {
+    const left = (users.get(this.#storage) ?? 1) - 1;
+    users.set(this.#storage, left);
+    if (left === 0) this.#storage.device.dispose(this.#storage);
   }
 
   override async read(): Promise<DataOf<D>> {
@@ -67,9 +79,12 @@ export function tensorOver<D extends DType>(
 
 /** Makes a device known under its name, which `tensor.to` takes; a device of the same name is replaced. */
 export function registerDevice(device: Device): void {
-  setPlacement(device.name, (data, shape, dtype) => {
-    const storage = device.allocate(dtype, data.length);
-    device.write(storage, data);
-    return tensorOver(storage, shape, dtype);
+  setPlacement({
+    device,
+    place(data, shape, dtype) {
+      const storage = device.allocate(dtype, data.length);
+      device.write(storage, data);
+      return tensorOver(storage, shape, dtype);
+    },
   });
 }

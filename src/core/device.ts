@@ -5,7 +5,7 @@
  */
 import { zeroArray } from "./arena.ts";
 import { arrayFor, type DType, type TypedData } from "./dtype.ts";
-import { formatValue, OptionError } from "./errors.ts";
+import { formatValue, OptionError, UnsupportedError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Numbers on a device other than the CPU: a handle. */
@@ -19,10 +19,12 @@ export interface DeviceData {
 /** What a tensor's numbers are stored in: a typed array on the CPU, a handle elsewhere. */
 export type TensorStorage = TypedData | DeviceData;
 
-/** Storage of one device. All but `read` return at once; the device runs them in order. */
+/** Storage of one device. All but `prepare` and `read` return at once; the device runs them in order. */
 export interface Device {
-  /** `"cpu"`, or the name that `tensor.to(name)` takes. */
+  /** The name that `tensor.to(name)` takes. */
   readonly name: string;
+  /** Starts the device, once however often it is called: a GPU's adapter is awaited here. `prepare` and `Tensor.to` call it. */
+  prepare?(): Promise<void>;
   /** Zero-filled storage of `length` elements. */
   allocate(dtype: DType, length: number): TensorStorage;
   /** Copies numbers to the device. `values` may be changed afterwards. */
@@ -36,16 +38,22 @@ export interface Device {
     strides: readonly number[],
     offset: number,
   ): TensorStorage;
+  /** Releases storage that no tensor uses any more, once the work enqueued before has run. */
+  dispose(storage: TensorStorage): void;
 }
 
-/** Makes a tensor on a device, with a copy of row-major elements. */
-export type Placement = <D extends DType>(data: TypedData, shape: readonly number[], dtype: D) => Tensor<D>;
+/** How tensors get to a device. */
+export interface Placement {
+  readonly device: Device;
+  /** A tensor on the device, with a copy of row-major elements. */
+  place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D>;
+}
 
 const placements = new Map<string, Placement>();
 
 /** Registers how tensors are placed on a device; device-tensor.ts calls it. */
-export function setPlacement(name: string, placement: Placement): void {
-  placements.set(name, placement);
+export function setPlacement(placement: Placement): void {
+  placements.set(placement.device.name, placement);
 }
 
 /** How tensors are placed on the device of a name. */
@@ -58,6 +66,20 @@ export function placementOn(caller: string, name: string): Placement {
       { got: name },
     );
   return placement;
+}
+
+/** A tensor of the CPU, which the caller wrote as numbers or arrays, on the device where a call runs. */
+export const placed = <D extends DType>(caller: string, t: Tensor<D>, device: string): Tensor<D> =>
+  device === "cpu" ? t : placementOn(caller, device).place(t.data, t.shape, t.dtype);
+
+/** Throws unless a tensor is on the CPU: for what a call has to read before its work is enqueued. */
+export function checkOnCpu(caller: string, name: string, { device }: { readonly device: string }): void {
+  if (device !== "cpu")
+    throw new UnsupportedError(
+      "device",
+      `${caller}: ${name} must be on the CPU, this tensor is on "${device}"; move it: await tensor.to("cpu")`,
+      { device },
+    );
 }
 
 /** True for storage that JavaScript cannot read. */

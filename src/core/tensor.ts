@@ -5,7 +5,7 @@
  * devices.
  */
 
-import { resultArray, trackTensor } from "./arena.ts";
+import { disposeTensor, resultArray, trackTensor } from "./arena.ts";
 import { placementOn, type TensorStorage } from "./device.ts";
 import {
   arrayFor,
@@ -20,7 +20,7 @@ import {
   readerOf,
   type TypedData,
 } from "./dtype.ts";
-import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import { DTypeError, formatValue, OptionError, ShapeError, UnsupportedError } from "./errors.ts";
 import {
   type FormatOptions,
   type NestedValues,
@@ -236,9 +236,23 @@ export class Tensor<D extends DType = DType> {
    */
   async to(device: string): Promise<Tensor<D>> {
     if (device === this.device) return this;
-    const place = device === "cpu" ? undefined : placementOn("Tensor.to", device);
-    const data = await this.read();
-    return place ? place(data, this.shape, this.dtype) : new Tensor(data, this.shape, this.dtype);
+    if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
+    const target = placementOn("Tensor.to", device);
+    await target.device.prepare?.();
+    return target.place(await this.read(), this.shape, this.dtype);
+  }
+
+  /**
+   * Gives the elements up: reading them is an error afterwards, of this tensor and not of its views. A device frees the memory
+   * when all tensors over it are disposed; on the CPU the garbage collector does, with or without this call. Work that
+   * was enqueued before still runs. Disposing twice does nothing.
+   *
+   * @example
+   * const x = ones([2]);
+   * x.dispose();
+   */
+  dispose(): void {
+    disposeTensor(this);
   }
 }
 
@@ -354,6 +368,19 @@ function checkExtent(what: string, t: Tensor): void {
         : `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
       { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
     );
+}
+
+/** The one device of some tensors, or an error that names the conversion. */
+export function sameDevice(caller: string, tensors: readonly (readonly [string, string])[]): string {
+  const [[first, device]] = tensors;
+  for (const [name, other] of tensors)
+    if (other !== device)
+      throw new OptionError(
+        "device",
+        `${caller}: ${first} is on the device "${device}", but ${name} is on "${other}"; move one of them, e.g. await ${name}.to("${device}")`,
+        { devices: Object.fromEntries(tensors) },
+      );
+  return device;
 }
 
 /** A view of a tensor's elements under another shape, not recorded: for use inside an operation. */

@@ -1,8 +1,10 @@
 /** The CPU's engine for its users: tensors in its memory, its start, and the arena of a scope. */
 import { settings } from "../backend/settings.ts";
 import type { Arena } from "../core/arena.ts";
+import { placementOn } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { formatValue, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { empty as emptyWasm, prepare as prepareWasm, stepArena as stepArenaWasm } from "../wasm/backend.ts";
 
@@ -27,14 +29,21 @@ export function empty<D extends DType = "float32">(
 }
 
 /**
- * Starts worker threads and selects the SIMD level ahead of the first call, and resolves, without blocking, to the number of
- * threads that are ready. Calls work without it; the first ones then run on fewer threads.
+ * Starts what calls run on ahead of the first one, without blocking. On the CPU: worker threads and the SIMD level; it
+ * resolves to the number of threads that are ready. Calls work without it; the first ones then run on fewer threads. With
+ * `device` it starts that device (a GPU's adapter is awaited), as `tensor.to(device)` does; a device has no threads of ours: 0.
+ *
+ * @throws OptionError where no device has that name; what the device throws where it cannot start
  *
  * @example
  * await prepare(); // the threads run before the first call
  */
-export async function prepare(): Promise<number> {
-  return settings().backend === "reference" ? 1 : prepareWasm();
+export async function prepare(options: { readonly device?: string } = {}): Promise<number> {
+  checkOptionNames("prepare", options, ["device"]);
+  const { device = "cpu" } = options;
+  if (device === "cpu") return settings().backend === "reference" ? 1 : prepareWasm();
+  await placementOn("prepare", device).device.prepare?.();
+  return 0;
 }
 
 /** The arena for the results of a scope (core/arena.ts); undefined where no backend has one. */

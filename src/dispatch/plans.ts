@@ -1,10 +1,10 @@
 /** Plans: how a backend would run an operation. */
-import type { AttentionOperation, BackendPart, Operation } from "../backend/contract.ts";
+import type { AttentionOperation, BackendPart } from "../backend/contract.ts";
 import { type Plan, printPlan } from "../backend/plan.ts";
 import type { Product } from "../backend/product.ts";
 import { referencePlans } from "../reference/backend.ts";
 import { wasmAttentionPlans, wasmMatmulPlans } from "../wasm/backend.ts";
-import { backendFor } from "./rule.ts";
+import { backendFor, type Computation } from "./rule.ts";
 
 /** A plan that prints. */
 export type PrintablePlan = Plan & {
@@ -20,7 +20,7 @@ export const planOfAttention = (operation: AttentionOperation): PrintablePlan =>
 export const planOfProduct = (product: Product): PrintablePlan =>
   planOf({ kind: "matmul", product }, wasmMatmulPlans);
 
-function planOf(operation: Operation, kernels: BackendPart<"plan">): PrintablePlan {
+function planOf(operation: Computation, kernels: BackendPart<"plan">): PrintablePlan {
   const { backend, fallbackReason } = backendFor(operation, kernels, referencePlans);
   const plan = { ...backend.plan(operation), ...(fallbackReason === undefined ? {} : { fallbackReason }) };
   return Object.defineProperty(plan, "toString", { value: () => printPlan(plan), enumerable: false });

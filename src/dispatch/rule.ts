@@ -4,24 +4,15 @@
  * beside this one name the kernels of one kind of operation each, so that a program loads those that it calls.
  */
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
+import { registeredBackend } from "../backend/register.ts";
 import { storageOf } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
-import { type Device, isDeviceData } from "../core/device.ts";
-import { registerDevice } from "../core/device-tensor.ts";
-import { OptionError, UnsupportedError } from "../core/errors.ts";
+import { isDeviceData } from "../core/device.ts";
+import { UnsupportedError } from "../core/errors.ts";
+import { sameDevice } from "../core/tensor.ts";
 
-const backends = new Map<string, Backend>();
-
-/** Makes a backend and its device known: `tensor.to(device.name)` moves tensors there, and their operations run on the backend. */
-export function registerBackend(backend: Backend, device: Device): void {
-  if (backend.device !== device.name || device.name === "cpu")
-    throw new OptionError(
-      "device",
-      `registerBackend: backend ${backend.name} names the device "${backend.device}", the device is "${device.name}"; they must be equal and not "cpu"`,
-    );
-  registerDevice(device);
-  backends.set(device.name, backend);
-}
+/** An operation for which both backends of the CPU have a part. */
+export type Computation = Exclude<Operation, { kind: "array" }>;
 
 /** A backend for an operation, and why a faster one was not chosen. */
 export interface Choice<K extends keyof Backend> {
@@ -36,12 +27,12 @@ export interface Choice<K extends keyof Backend> {
  * that `configure({ backend })` names, does not support it
  */
 export function backendFor<K extends keyof Backend>(
-  operation: Operation,
+  operation: Computation,
   kernels: BackendPart<K>,
   loops: BackendPart<K>,
 ): Choice<K> {
   const device = deviceOf(operation);
-  if (device !== "cpu") return { backend: deviceBackend(device, operation) };
+  if (device !== "cpu") return { backend: deviceBackend(device, callerOf(operation), operation) };
   const { backend } = settings();
   if (backend === "reference") return { backend: loops, fallbackReason: 'backend: "reference" was chosen' };
   const fallbackReason = kernels.supports(operation);
@@ -58,22 +49,23 @@ export function backendFor<K extends keyof Backend>(
 /** The rule for one kind of operation: a function from the operation to its backend. */
 export const chooserOf =
   <K extends keyof Backend>(kernels: BackendPart<K>, loops: BackendPart<K>) =>
-  (operation: Operation): BackendPart<K> =>
+  (operation: Computation): BackendPart<K> =>
     backendFor(operation, kernels, loops).backend;
 
-function deviceBackend(device: string, operation: Operation): Backend {
-  const backend = backends.get(device);
+/** The backend of a device, where it supports an operation. */
+export function deviceBackend(device: string, caller: string, operation: Operation): Backend {
+  const backend = registeredBackend(device);
   const reason = backend ? backend.supports(operation) : "no backend is registered for it";
   if (backend && reason === undefined) return backend;
   throw new UnsupportedError(
     "device",
-    `${callerOf(operation)}: not available on the device "${device}": ${reason}; move the tensors to the CPU with await tensor.to("cpu")`,
+    `${caller}: not available on the device "${device}": ${reason}; move the tensors to the CPU with await tensor.to("cpu")`,
     { device, reason },
   );
 }
 
 /** The device that all tensors of an operation are on. */
-function deviceOf(operation: Operation): string {
+function deviceOf(operation: Computation): string {
   if (operation.kind === "rowwise") {
     const { operation: rowwise } = operation;
     // The common case, without a list of names: all of it is on the CPU.
@@ -88,32 +80,21 @@ function deviceOf(operation: Operation): string {
     const tensors = { a: a.tensor, b: b.tensor, bias: bias?.tensor, accumulate };
     return sameDevice(operation.product.caller, devicesOf(tensors));
   }
-  const { caller, shape, tensors } = operation.problem;
+  const { caller, shape, tensors, deviceSinks, deviceTables } = operation.problem;
   const [query, key, value] = [shape.query.tensor, shape.key.tensor, shape.value.tensor];
   const masks = tensors.map((t, n) => [`attnMask[${n}]`, t.tensor.device] as const);
-  return sameDevice(caller, [...devicesOf({ query, key, value }), ...masks]);
+  const tables = deviceTables.map(({ name, source }) => [name, source.device] as const);
+  return sameDevice(caller, [...devicesOf({ query, key, value, sinks: deviceSinks }), ...masks, ...tables]);
 }
 
 const isOnDevice = (field: unknown): boolean =>
   typeof field === "object" && !ArrayBuffer.isView(field) && field !== null && "device" in field;
 
-const devicesOf = (tensors: Record<string, { readonly device: string } | undefined>) =>
+/** The devices of named tensors. */
+export const devicesOf = (tensors: Record<string, { readonly device: string } | undefined>) =>
   Object.entries(tensors).flatMap(([name, t]) => (t ? [[name, t.device] as const] : []));
 
-/** The one device of some tensors, or an error that names the conversion. */
-export function sameDevice(caller: string, tensors: readonly (readonly [string, string])[]): string {
-  const [[first, device]] = tensors;
-  for (const [name, other] of tensors)
-    if (other !== device)
-      throw new OptionError(
-        "device",
-        `${caller}: ${first} is on the device "${device}", but ${name} is on "${other}"; move one of them, e.g. await ${name}.to("${device}")`,
-        { devices: Object.fromEntries(tensors) },
-      );
-  return device;
-}
-
-const callerOf = (operation: Operation): string =>
+const callerOf = (operation: Computation): string =>
   operation.kind === "rowwise"
     ? operation.operation.name
     : operation.kind === "matmul"

@@ -1,4 +1,5 @@
 /** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
+import { checkOnCpu } from "../core/device.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
@@ -34,6 +35,7 @@ export function blockSparse(
       "blocks",
       `blockSparse: expected blocks [query blocks, key blocks] or [Hq, query blocks, key blocks], got [${source.shape.join(", ")}]`,
     );
+  checkOnCpu("blockSparse", "blocks", source);
   const flags = Int32Array.from(source.toFloat64(), (x) => (x !== 0 ? 1 : 0));
   const blockTable = table(
     { data: flags, shape: source.shape },

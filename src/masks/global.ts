@@ -11,6 +11,12 @@ import { slidingWindow } from "./window.ts";
  * or(slidingWindow(64, 64), globalTokens([0, 511]));
  */
 export function globalTokens(indices: ArrayLike<number>): Mask {
+  if (typeof indices?.length !== "number")
+    throw new OptionError(
+      "global-tokens",
+      `globalTokens: expected a list of positions, got ${formatValue(indices)}`,
+      { got: indices },
+    );
   const list = Array.from(indices);
   for (const x of list)
     if (!(Number.isInteger(x) && x >= 0 && x < 2 ** 24))

@@ -4,9 +4,10 @@
  * `name.1.` … Fields carry the names that checkpoints have (`in_proj_weight`, `self_attn`), PyTorch's where there are
  * such, so that a state loads without a table of translations. What is no parameter is kept in a `#private` field.
  */
-import { readerOf } from "../core/dtype.ts";
+import { type DeviceData, isDeviceData } from "../core/device.ts";
+import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Names that did not meet when a state was loaded. */
 export interface LoadResult {
@@ -29,6 +30,31 @@ export interface LoadResult {
  * [...new Twice().parameters().keys()]; // → ["inner.weight", "inner.bias"]
  */
 export abstract class Module {
+  #device = "cpu";
+
+  /** Name of the device on which the layer computes: that of its parameters after `to`. Default "cpu". */
+  get device(): string {
+    return this.#device;
+  }
+
+  /**
+   * Moves every parameter to a device, and resolves to the module. The fields then hold new tensors, tied ones still one: take
+   * `parameters()` after it, and move an optimizer that exists with `optimizer.to(model.parameters())`. The tensors that were
+   * there before are not disposed.
+   *
+   * @throws OptionError where no device has that name; then nothing has changed
+   *
+   * @example
+   * const model = await new Linear(8, 3, { seed: 1 }).to("cpu");
+   */
+  async to(device: string): Promise<this> {
+    const own = new Set(named(this).map(([, t]) => t));
+    const moved = new Map(await Promise.all([...own].map(async (t) => [t, await t.to(device)] as const)));
+    replaceTensors(this, moved);
+    for (const module of modulesOf(this)) module.#device = device;
+    return this;
+  }
+
   /** Every parameter by its dotted name. A tensor with several names (tied weights) comes once, under the first. */
   parameters(): Map<string, Tensor> {
     const all = new Map<string, Tensor>();
@@ -47,7 +73,7 @@ export abstract class Module {
 
   /**
    * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`): of any float dtype, widened or
-   * rounded to the parameter's own. Either all of
+   * rounded to the parameter's own, from the CPU. Either all of
    * it fits and is taken, or nothing changes.
    *
    * @param options `strict: false` leaves out what does not meet by name, and says what; by default it is an error
@@ -103,18 +129,44 @@ function inside(value: unknown, name: string): [string, Tensor][] {
   return [];
 }
 
+/** A module and all modules in it. */
+function modulesOf(x: unknown): Module[] {
+  if (Array.isArray(x)) return x.flatMap(modulesOf);
+  return x instanceof Module ? [x, ...Object.values(x).flatMap(modulesOf)] : [];
+}
+
+/** Puts other tensors in the place of the parameters of a module, or of the tensors and modules of a list. */
+function replaceTensors(holder: object, tensors: ReadonlyMap<Tensor, Tensor>): void {
+  for (const [name, value] of Object.entries(holder))
+    if (value instanceof Tensor) Object.assign(holder, { [name]: tensors.get(value) });
+    else if (value instanceof Module || Array.isArray(value)) replaceTensors(value, tensors);
+}
+
 function copyOf(t: Tensor): Tensor {
+  if (t.device !== "cpu") return t[COPY]();
   const { data, offset, size } = t.dense();
   return new Tensor(data.slice(offset, offset + size), t.shape, t.dtype);
 }
 
 function copy(from: Tensor, to: Tensor): void {
+  const { storage } = to;
+  if (isDeviceData(storage)) {
+    copyToDevice(from, to, storage);
+    return;
+  }
   const read = readerOf(from.dtype, from.data);
   const data = to.data as Float32Array;
   let next = to.offset;
   eachRow(from.shape, from.strides, from.offset, (start, count, step) => {
     for (let n = 0; n < count; n++) data[next++] = read(start + n * step);
   });
+}
+
+/** Numbers of the CPU are converted there and written. */
+function copyToDevice(from: Tensor, to: Tensor, storage: DeviceData): void {
+  const converted = new Tensor(arrayFor(to.dtype, to.size), to.shape, to.dtype);
+  copy(from, converted);
+  storage.device.write(storage, converted.data);
 }
 
 const list = (names: readonly string[]): string =>

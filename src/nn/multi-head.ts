@@ -10,6 +10,7 @@
 import type { WeightsWanted } from "../attention.ts";
 import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from "../backend/problem.ts";
 import { tensor } from "../core/construct.ts";
+import { placed } from "../core/device.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
@@ -249,7 +250,9 @@ export function keysOnly(
   key: Tensor,
   heads = true,
 ): Tensor {
-  const mask = isNested(keyMask) ? tensor(keyMask as NestedBooleans) : asTensor(`${what}: keyMask`, keyMask);
+  const mask = isNested(keyMask)
+    ? placed(what, tensor(keyMask as NestedBooleans), key.device)
+    : asTensor(`${what}: keyMask`, keyMask);
   const lead = key.shape.slice(0, heads ? -3 : -2);
   const Nk = key.shape[key.shape.length - 2];
   if (mask.dtype !== "bool")

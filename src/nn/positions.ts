@@ -61,7 +61,12 @@ export class SinusoidalPositions extends Module {
 
   /** Waves of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
   forward(N: number, offset = 0): FloatTensor {
-    return sinusoidalPositions(N, this.size, { base: this.base, dtype: this.dtype, offset });
+    return sinusoidalPositions(N, this.size, {
+      base: this.base,
+      dtype: this.dtype,
+      device: this.device,
+      offset,
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan.ts";
 import { zeros } from "../core/construct.ts";
+import { arrayOperation } from "./array.ts";
 import { referenceMatmul } from "./matmul.ts";
 import { referenceBackward } from "./problem-backward.ts";
 import { referenceForward, referenceWeights } from "./problem-forward.ts";
@@ -32,11 +33,12 @@ export const reference: Backend = {
   backward: (problem, tensors, wanted) => referenceBackward.backward(problem, tensors, wanted),
   matmul: (product) => referenceMatmul.matmul(product),
   rowwise: (operation) => referenceRowwise.rowwise(operation),
+  array: arrayOperation,
 };
 
 function plan(operation: Operation): Plan {
   const common = { backend: "reference", threads: 1, rowTile: 1, splits: 1, stages: 1 };
-  if (operation.kind === "rowwise") {
+  if (operation.kind === "rowwise" || operation.kind === "array") {
     const { name } = operation.operation;
     return {
       ...common,

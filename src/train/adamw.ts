@@ -82,12 +82,7 @@ export class AdamW {
     this.#options = { lr, betas, eps, weightDecay };
     const decays = options.decays ?? ((_, parameter) => parameter.shape.length >= 2);
     for (const [name, parameter] of named(parameters)) {
-      if (!(parameter.dtype === "float32" || parameter.dtype === "float64") || !parameter.isContiguous())
-        throw new ShapeError(
-          "parameter",
-          `AdamW: ${name} must be a row-major float32 or float64 tensor, got [${parameter.shape.join(", ")}] ${parameter.dtype}`,
-          { name },
-        );
+      checkParameter("AdamW", name, parameter);
       const [m, v] = [zerosLike(parameter), zerosLike(parameter)];
       this.#groups.set(name, { parameter, decays: decays(name, parameter), m, v });
     }
@@ -119,12 +114,56 @@ export class AdamW {
     }
   }
 
+  /**
+   * Goes on with the parameters of the same names on another device: the moments move there. For a model that was moved
+   * after the optimizer was made.
+   *
+   * @example
+   * const layer = new Linear(8, 8, { seed: 1 });
+   * const optimizer = new AdamW(layer.parameters());
+   * await layer.to("cpu");
+   * await optimizer.to(layer.parameters());
+   *
+   * @throws OptionError where names are missing or new, ShapeError where a shape or dtype differs; then nothing has changed
+   */
+  async to(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[]): Promise<this> {
+    const given = new Map(named(parameters));
+    const groups = await Promise.all(
+      [...this.#groups].map(async ([name, group]) => {
+        const parameter = given.get(name);
+        if (!parameter || given.size !== this.#groups.size)
+          throw new OptionError(
+            "parameters",
+            `AdamW.to: expected the parameters of the optimizer, ${formatValue([...this.#groups.keys()])}, got ${formatValue([...given.keys()])}`,
+            { name },
+          );
+        checkParameter("AdamW.to", name, parameter, group.parameter);
+        const [m, v] = await Promise.all([group.m, group.v].map((t) => t.to(parameter.device)));
+        return [name, { parameter, decays: group.decays, m, v }] as const;
+      }),
+    );
+    for (const [name, group] of groups) this.#groups.set(name, group);
+    return this;
+  }
+
   /** The moments by name, `m.NAME` and `v.NAME`: what a checkpoint keeps beside `steps`. */
   moments(): Map<string, Tensor> {
     const tensors = new Map<string, Tensor>();
     for (const [name, { m, v }] of this.#groups) tensors.set(`m.${name}`, m).set(`v.${name}`, v);
     return tensors;
   }
+}
+
+/** Throws unless a tensor can be updated in place, and is of the shape and dtype of `before`. */
+function checkParameter(what: string, name: string, parameter: Tensor, before?: Tensor): void {
+  const { shape, dtype } = parameter;
+  const isUpdatable = (dtype === "float32" || dtype === "float64") && parameter.isContiguous();
+  if (!isUpdatable || (before && (before.shape.join() !== shape.join() || before.dtype !== dtype)))
+    throw new ShapeError(
+      "parameter",
+      `${what}: ${name} must be a row-major ${before ? `[${before.shape.join(", ")}] ${before.dtype}` : "float32 or float64"} tensor, got [${shape.join(", ")}] ${dtype}`,
+      { name },
+    );
 }
 
 function named(

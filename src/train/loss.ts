@@ -9,7 +9,8 @@
  * backend of the logits computes both (rowwise.ts); targets are on the CPU.
  */
 
-import { allocateLike } from "../core/device.ts";
+import { binary } from "../array.ts";
+import { allocateLike, checkOnCpu } from "../core/device.ts";
 import { tensorOver } from "../core/device-tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
@@ -31,7 +32,7 @@ export interface CrossEntropyOptions {
  * The mean cross-entropy, in nats: a tensor of shape [].
  *
  * @param logits  [..., V] float32 or float64
- * @param targets [...] int32: the right class of each row, or `ignoreIndex`
+ * @param targets [...] int32, on the CPU: the right class of each row, or `ignoreIndex`
  *
  * @example
  * crossEntropy(zeros([2, 4]), tensor([0, 3], "int32")).at().toFixed(4); // → "1.3863", ln 4
@@ -57,9 +58,14 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
       outputs: [loss],
       backward: ([dLoss]) => {
         if (dLoss === undefined) return [undefined];
-        // The gradient of the loss itself comes from Tape.gradients, as a number on the CPU.
+        const own = tensorOver(dLogits, logits.shape, dtype);
+        if (dLoss.device !== "cpu") {
+          const scaled = tensorOver(allocateLike(dLogits, dtype, rows * size), logits.shape, dtype);
+          binary({ name: "binary", function: "multiply", a: own, b: dLoss, y: scaled });
+          return [scaled];
+        }
         const factor = dLoss.toFloat64()[0];
-        if (factor === 1) return [tensorOver(dLogits, logits.shape, dtype)];
+        if (factor === 1) return [own];
         const scaled = allocateLike(dLogits, dtype, rows * size);
         rowwise({ name: "add", a: scaled, b: dLogits, scale: factor, y: scaled });
         return [tensorOver(scaled, logits.shape, dtype)];
@@ -90,6 +96,7 @@ function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {
       `crossEntropy: targets must be [${shape.join(", ")}] int32 for logits [${logits.shape.join(", ")}], got [${targets.shape.join(", ")}] ${targets.dtype}`,
       { shape: targets.shape, expected: shape },
     );
+  checkOnCpu("crossEntropy", "targets", targets);
   const rows = targets.size;
   const classes = targets.toFloat64();
   let count = 0;

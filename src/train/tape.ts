@@ -14,6 +14,7 @@
  * What an operation's own derivative is, stands beside the operation. Finding the first number that is no longer
  * finite: `trace.ts`.
  */
+import { placed } from "../core/device.ts";
 import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
 import { HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/record.ts";
@@ -177,7 +178,7 @@ export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
 function filled(loss: Tensor, value: number): Tensor {
   const data = arrayFor(loss.dtype, 1);
   writerOf(loss.dtype, data)(0, value);
-  return new Tensor(data, loss.shape, loss.dtype);
+  return placed("Tape.gradients", new Tensor(data, loss.shape, loss.dtype), loss.device);
 }
 
 function checkGradient(step: string, i: number, input: Tensor, gradient: Tensor): void {

@@ -11,6 +11,7 @@ import type {
   Operation,
 } from "../backend/contract.ts";
 import { settings } from "../backend/settings.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import { wasmBackward } from "./backward/backward.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
@@ -58,16 +59,21 @@ export const wasmMatmulPlans: BackendPart<"plan"> = {
   plan: (operation: MatmulOperation) => planMatmul(getEngine() as Engine, operation.product),
 };
 
+/** Why no array operation runs on this backend. */
+const NO_ARRAYS = "it has no kernels for array operations";
+
 /** The whole backend. */
 export const wasm: Backend = {
   name: "wasm",
   device: "cpu",
-  supports: (operation: Operation) => PARTS[operation.kind].supports(operation),
+  supports: (operation: Operation) =>
+    operation.kind === "array" ? NO_ARRAYS : PARTS[operation.kind].supports(operation),
   allocate: empty,
   plan(operation) {
     const engine = getEngine() as Engine;
     if (operation.kind === "matmul") return planMatmul(engine, operation.product);
     if (operation.kind === "rowwise") return planRowwise(engine, operation.operation);
+    if (operation.kind === "array") throw new UnsupportedError("backend", `wasm: ${NO_ARRAYS}`);
     return planAttention(engine, operation);
   },
   forward: (problem) => wasmForward.forward(problem),
@@ -75,6 +81,9 @@ export const wasm: Backend = {
   backward: (problem, tensors, wanted) => wasmBackward.backward(problem, tensors, wanted),
   matmul: (product) => wasmMatmul.matmul(product),
   rowwise: (operation) => wasmRowwise.rowwise(operation),
+  array() {
+    throw new UnsupportedError("backend", `wasm: ${NO_ARRAYS}`);
+  },
 };
 
 /** The arena for the results of a scope (core/arena.ts); undefined where there is no engine. */

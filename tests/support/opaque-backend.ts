@@ -3,16 +3,32 @@
  * `read` brings numbers back, asynchronously. It stands for a GPU: whatever passes with it needs nothing but the contract. It
  * computes with the reference backend, behind the queue.
  */
-import type { Backend } from "../../src/backend/contract.ts";
-import type { Problem } from "../../src/backend/problem.ts";
-import { type RowwiseOperation, storageOf } from "../../src/backend/rowwise.ts";
-import { type Device, type DeviceData, isDeviceData, type TensorStorage } from "../../src/core/device.ts";
-import { DeviceTensor } from "../../src/core/device-tensor.ts";
-import { arrayFor, type DType, type TypedData } from "../../src/core/dtype.ts";
-import { type Operand, outputShape, rowShape } from "../../src/core/shape.ts";
-import { rowMajor, sizeOf, Tensor } from "../../src/core/tensor.ts";
-import { registerBackend } from "../../src/dispatch/rule.ts";
-import { tablesOf } from "../../src/masks/expression/expr.ts";
+import { Tensor, UnsupportedError } from "heed";
+import {
+  type ArrayOperation,
+  arrayFor,
+  type Backend,
+  type Device,
+  type DeviceData,
+  type DType,
+  type Expression,
+  isDeviceData,
+  type Operand,
+  outputShape,
+  type Problem,
+  type RowwiseOperation,
+  registerBackend,
+  rowMajor,
+  rowShape,
+  sizeOf,
+  storageOf,
+  type Table,
+  type TensorStorage,
+  type TypedData,
+  tablesOf,
+  tensorOver,
+  viewOf,
+} from "heed/backend";
 import { reference } from "../../src/reference/backend.ts";
 
 /** A handle: no field of it leads to the numbers. */
@@ -27,7 +43,14 @@ class Handle implements DeviceData {
 }
 
 /** The memory of the device, which only queued work looks at. */
-const memory = new WeakMap<DeviceData, TypedData>();
+const memory = new Map<DeviceData, TypedData>();
+/** Number of storages that hold numbers, once the queue is empty. */
+export async function stored(): Promise<number> {
+  await queue;
+  return memory.size;
+}
+/** How often the device was started. */
+export let starts = 0;
 let queue: Promise<void> = Promise.resolve();
 /** Number of operations that were enqueued. */
 export let enqueued = 0;
@@ -42,7 +65,12 @@ const dataOf = (storage: TensorStorage): TypedData =>
 
 const device: Device = {
   name: "opaque",
+  async prepare() {
+    if (starts === 0) await Promise.resolve();
+    starts++;
+  },
   allocate(dtype, length) {
+    if (starts === 0) throw new UnsupportedError("device", "opaque: not started; await prepare() first");
     const handle = new Handle(dtype, length);
     enqueue(() => memory.set(handle, arrayFor(dtype, length)));
     return handle;
@@ -64,34 +92,63 @@ const device: Device = {
     });
     return target;
   },
+  dispose: (storage) => enqueue(() => memory.delete(storage as Handle)),
 };
 
 /** A tensor on the device with the strides and the offset of `t`, over a copy of all of its array. */
 export function onDevice<D extends DType>(t: Tensor<D>): Tensor<D> {
   const handle = device.allocate(t.dtype, t.data.length) as Handle;
   device.write(handle, t.data);
-  return new DeviceTensor(handle, t.shape, t.dtype, t.strides, t.offset);
+  return viewOf(tensorOver(handle, [t.data.length], t.dtype), t.shape, t.strides, t.offset);
 }
 
 /** A CPU tensor over the numbers of a device tensor: for use in queued work. */
 const onCpu = (t: Tensor): Tensor => new Tensor(dataOf(t.storage), t.shape, t.dtype, t.strides, t.offset);
 const operandOnCpu = (x: Operand): Operand => ({ ...x, tensor: onCpu(x.tensor) });
 
-function problemOnCpu(problem: Problem): Problem {
-  const { shape, tensors } = problem;
+/** An expression over tables whose numbers are on the CPU, each with the table that it stands for. */
+function expressionOnCpu<E extends Expression>(expr: E, originals: Map<Table, Table>): E {
+  const args = expr.args.map((x) => expressionOnCpu(x, originals));
+  let { value } = expr;
+  if (expr.op === "table" && (value as Table).source.device !== "cpu") {
+    const table = value as Table;
+    const source = onCpu(table.source);
+    const known = [...originals].find(([, original]) => original === table)?.[0];
+    const { type, shape, name, strict, dtype } = table;
+    value = known ?? { type, shape, name, strict, dtype, source, data: source.toFloat64() };
+    originals.set(value, table);
+  }
+  if (value === expr.value && args.every((x, n) => x === expr.args[n])) return expr;
+  return new (expr.constructor as new (...fields: unknown[]) => E)(expr.op, expr.type, args, value);
+}
+
+/** A problem over the numbers of the device; `originals` collects the tables that were replaced. */
+function problemOnCpu(problem: Problem, originals = new Map<Table, Table>()): Problem {
+  const { shape, tensors, mask, score, deviceSinks } = problem;
   const { query, key, value } = shape;
   return {
     ...problem,
+    ...(mask && { mask: expressionOnCpu(mask, originals) }),
+    ...(score && { score: expressionOnCpu(score, originals) }),
+    ...(deviceSinks && { sinks: onCpu(deviceSinks).toFloat64() }),
     shape: { ...shape, query: operandOnCpu(query), key: operandOnCpu(key), value: operandOnCpu(value) },
     tensors: tensors.map((t) => ({ ...t, tensor: onCpu(t.tensor) })),
   };
+}
+
+/** An operation whose tensors are views of the numbers of the device. */
+function tensorsOnCpu(x: unknown): unknown {
+  if (x instanceof Tensor) return onCpu(x);
+  if (Array.isArray(x)) return x.map(tensorsOnCpu);
+  if (typeof x !== "object" || x === null || ArrayBuffer.isView(x)) return x;
+  return Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tensorsOnCpu(value)]));
 }
 
 /** A new tensor of the device, and what fills it. */
 function promised(shape: readonly number[], dtype: DType): { tensor: Tensor; fill: (from: Tensor) => void } {
   const handle = new Handle(dtype, sizeOf(shape));
   return {
-    tensor: new DeviceTensor(handle, shape, dtype),
+    tensor: tensorOver(handle, shape, dtype),
     fill: (from) => memory.set(handle, from.contiguous().data),
   };
 }
@@ -104,7 +161,7 @@ export const opaque: Backend = {
     operation.kind === "weights" && operation.problem.dropoutP > 0
       ? "it has no dropout for weights"
       : undefined,
-  allocate: (shape, dtype) => new DeviceTensor(device.allocate(dtype, sizeOf(shape)) as Handle, shape, dtype),
+  allocate: (shape, dtype) => tensorOver(device.allocate(dtype, sizeOf(shape)), shape, dtype),
   plan: (operation) => ({ ...reference.plan(operation), backend: "opaque" }),
   forward(problem) {
     const dtype = problem.dtype === "float64" ? "float64" : "float32";
@@ -134,7 +191,7 @@ export const opaque: Backend = {
       wanted.includes("mask") && t.kind === "float" ? like(t.tensor) : undefined,
     );
     const sinks =
-      wanted.includes("sinks") && problem.sinks
+      wanted.includes("sinks") && (problem.sinks ?? problem.deviceSinks)
         ? promised([problem.shape.Hq], problem.dtype === "float64" ? "float64" : "float32")
         : undefined;
     const read = wanted.includes("tables") && problem.score ? tablesOf(problem.score) : [];
@@ -144,13 +201,15 @@ export const opaque: Backend = {
     enqueue(() => {
       const { dOutput, output, lse } = tensors;
       const cpu = { dOutput: onCpu(dOutput), output: onCpu(output), lse: onCpu(lse) };
-      const result = reference.backward(problemOnCpu(problem), cpu, wanted);
+      const originals = new Map<Table, Table>();
+      const result = reference.backward(problemOnCpu(problem, originals), cpu, wanted);
+      const gradients = new Map([...result.tables].map(([t, g]) => [originals.get(t) ?? t, g]));
       dQuery.fill(result.dQuery);
       dKey.fill(result.dKey);
       dValue.fill(result.dValue);
       masks.forEach((mask, n) => mask?.fill(result.masks[n] as Tensor));
       sinks?.fill(result.sinks as Tensor);
-      for (const [t, table] of tables) table.fill(result.tables.get(t) as Tensor);
+      for (const [t, table] of tables) table.fill(gradients.get(t) as Tensor);
     });
     return {
       dQuery: dQuery.tensor,
@@ -180,6 +239,9 @@ export const opaque: Backend = {
       for (const [name, s] of Object.entries(storage)) cpu[name] = dataOf(s);
       reference.rowwise(cpu as unknown as RowwiseOperation);
     });
+  },
+  array(operation) {
+    enqueue(() => reference.array(tensorsOnCpu(operation) as ArrayOperation));
   },
 };
 

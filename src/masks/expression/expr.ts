@@ -9,6 +9,7 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
+import { checkOnCpu } from "../../core/device.ts";
 import { type FloatDType, isFloat } from "../../core/dtype.ts";
 import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
@@ -26,6 +27,7 @@ export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
 
 /** Numbers an expression reads by index. An index outside a table reads its nearest edge, unless `strict`. */
 export interface Table {
+  /** Its numbers. Reading them throws where `source` is on another device: that device's backend reads `source`. */
   readonly data: Int32Array | Float64Array;
   readonly type: "int" | "float";
   readonly shape: readonly number[];
@@ -319,14 +321,17 @@ export function table(
   const source = isTensorLike(values)
     ? asTensor(name, values)
     : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));
-  const numbers = source.toFloat64();
   const type = isFloat(source.dtype) ? "float" : "int";
+  // Integers say which cells are visible and which entries are read: tiles are planned from them.
+  if (type === "int") checkOnCpu(name, "its integers", source);
+  const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
   if (type === "int")
-    for (const x of numbers)
+    for (const x of numbers as Float64Array)
       if (Math.abs(x) >= 2 ** 31)
         throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
+  const data = type === "int" ? Int32Array.from(numbers as Float64Array) : numbers;
   const stored: Table = {
-    data: type === "int" ? Int32Array.from(numbers) : numbers,
+    data: data as Int32Array | Float64Array,
     type,
     shape: source.shape,
     name,
@@ -336,6 +341,8 @@ export function table(
     dtype: source.dtype,
     source,
   };
+  // Reading the data of a tensor on another device throws.
+  if (!data) Object.defineProperty(stored, "data", { get: () => source.data });
   return {
     table: stored,
     at(...index) {

@@ -3,25 +3,21 @@
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
  * the sum over its repetitions.
  */
-
-import type { TensorStorage } from "../../core/device.ts";
+import * as arrays from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
-import { eachRow, reshaped, rowMajor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import { rowwise } from "../../rowwise.ts";
 import {
   allocateResult,
   axisOf,
+  constantLike,
   type FloatTensor,
-  type Numbers,
-  numbersOf,
   operand,
-  type Precision,
+  resultLike,
   storageOf,
   tensorFrom,
-  uninitialized,
-  uninitializedLike,
 } from "./operand.ts";
 
 /**
@@ -32,7 +28,7 @@ import {
  */
 export function add(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("add", x, y);
-  const z = tensorFrom(sumOf(a, b, shape), shape);
+  const z = sumOf(a, b, shape);
   record({
     name: "add",
     inputs: [a, b],
@@ -42,18 +38,24 @@ export function add(x: Operand, y: Operand): FloatTensor {
   return z;
 }
 
-/** a + b in row-major order. Operands of one size are added by their device. */
-function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): TensorStorage {
-  const size = sizeOf(shape);
-  if (a.size !== size || b.size !== size) {
-    const out = uninitialized(a.dtype, size);
-    const [p, q] = [spread(a, shape), spread(b, shape)];
-    for (let n = 0; n < size; n++) out[n] = p[n] + q[n];
-    return out;
-  }
-  const [p, q] = [storageOf(a), storageOf(b)];
-  const y = allocateResult(p, a.dtype, size);
-  rowwise({ name: "add", a: p, b: q, scale: 1, y });
+/** a + b. Operands of one size are added by the row-wise kernel. */
+function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatTensor {
+  const z = resultLike(a, shape);
+  if (a.size === z.size && b.size === z.size)
+    rowwise({ name: "add", a: storageOf(a), b: storageOf(b), scale: 1, y: z.storage });
+  else arrays.binary({ name: "binary", function: "add", a, b, y: z });
+  return z;
+}
+
+/** a ∘ b in a shape to which both broadcast. */
+function combined(
+  f: "sub" | "multiply" | "divide",
+  a: Tensor,
+  b: Tensor,
+  shape: readonly number[],
+): FloatTensor {
+  const y = resultLike(a as FloatTensor, shape);
+  arrays.binary({ name: "binary", function: f, a, b, y });
   return y;
 }
 
@@ -65,10 +67,7 @@ function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): Tensor
  */
 export function sub(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("sub", x, y);
-  const out = uninitialized(a.dtype, sizeOf(shape));
-  const [p, q] = [spread(a, shape), spread(b, shape)];
-  for (let n = 0; n < out.length; n++) out[n] = p[n] - q[n];
-  const z = tensorFrom(out, shape);
+  const z = combined("sub", a, b, shape);
   record({
     name: "sub",
     inputs: [a, b],
@@ -86,18 +85,16 @@ export function sub(x: Operand, y: Operand): FloatTensor {
  */
 export function multiply(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("multiply", x, y);
-  const [p, q] = [spread(a, shape), spread(b, shape)];
-  const z = tensorFrom(product(p, q), shape);
+  const z = combined("multiply", a, b, shape);
   record({
     name: "multiply",
     inputs: [a, b],
     outputs: [z],
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
-      const g = numbersOf(d);
       return [
-        wanted[0] ? gathered(tensorFrom(product(g, q), shape), a.shape) : undefined,
-        wanted[1] ? gathered(tensorFrom(product(g, p), shape), b.shape) : undefined,
+        wanted[0] ? gathered(combined("multiply", d, b, shape), a.shape) : undefined,
+        wanted[1] ? gathered(combined("multiply", d, a, shape), b.shape) : undefined,
       ];
     },
   });
@@ -112,25 +109,17 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
  */
 export function divide(x: Operand, y: Operand): FloatTensor {
   const [a, b, shape] = pair("divide", x, y);
-  const [p, q] = [spread(a, shape), spread(b, shape)];
-  const out = uninitialized(a.dtype, sizeOf(shape));
-  for (let n = 0; n < out.length; n++) out[n] = p[n] / q[n];
-  const z = tensorFrom(out, shape);
+  const z = combined("divide", a, b, shape);
   record({
     name: "divide",
     inputs: [a, b],
     outputs: [z],
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
-      const g = numbersOf(d);
-      const [da, db] = [uninitializedLike(g), uninitializedLike(g)];
-      for (let n = 0; n < g.length; n++) {
-        da[n] = g[n] / q[n];
-        db[n] = (-g[n] * out[n]) / q[n];
-      }
+      const db = () => combined("divide", combined("multiply", scaled(d, -1), z, shape), b, shape);
       return [
-        wanted[0] ? gathered(tensorFrom(da, shape), a.shape) : undefined,
-        wanted[1] ? gathered(tensorFrom(db, shape), b.shape) : undefined,
+        wanted[0] ? gathered(combined("divide", d, b, shape), a.shape) : undefined,
+        wanted[1] ? gathered(db(), b.shape) : undefined,
       ];
     },
   });
@@ -189,17 +178,16 @@ function reduce(
   // With the summed axes at length 1 the result broadcasts back over x, which is also its gradient.
   const kept = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
   const factor = isMean ? sizeOf(kept) / from.size : 1;
-  const total = numbersOf(gathered(from, kept));
   const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
-  const z = isMean ? scaled(tensorFrom(total, shape), factor) : tensorFrom(total, shape);
+  const total = reshaped(gathered(from, kept), shape);
+  const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
   record({
     name,
     inputs: [from],
     outputs: [z],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const each = scaled(tensorFrom(numbersOf(d), kept), factor);
-      return [tensorFrom(spread(each, from.shape), from.shape)];
+      return [repeated(scaled(reshaped(d, kept), factor), from.shape)];
     },
   });
   return z;
@@ -210,15 +198,14 @@ export type Operand = TensorLike | number;
 
 /** Two operands of one dtype. Numbers are tensors of shape [], to which no gradient is asked for. */
 export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
-  const constant = (value: number, dtype: Precision) =>
-    tensorFrom(dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value), []);
-  if (typeof x === "number" && typeof y === "number") return [constant(x, "float32"), constant(y, "float32")];
+  if (typeof x === "number" && typeof y === "number")
+    return [tensorFrom(Float32Array.of(x), []), tensorFrom(Float32Array.of(y), [])];
   if (typeof x === "number") {
     const b = operand(what, "y", y as TensorLike);
-    return [constant(x, b.dtype), b];
+    return [constantLike(b, x), b];
   }
   const a = operand(what, "x", x);
-  return [a, typeof y === "number" ? constant(y, a.dtype) : operand(what, "y", y, a)];
+  return [a, typeof y === "number" ? constantLike(a, y) : operand(what, "y", y, a)];
 }
 
 /** The two operands of one dtype, and the shape they broadcast to. */
@@ -247,34 +234,14 @@ export function broadcastShape(
   });
 }
 
-/** `t` repeated to `shape`, as numbers in row-major order. For reading only: the tensor's own where nothing repeats. */
-export function spread(t: FloatTensor, shape: readonly number[]): Numbers {
-  const size = sizeOf(shape);
-  const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
-  if (t.size === size) return numbersOf(t);
-  const out = uninitialized(t.dtype, size);
-  const from = t.data;
-  const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
-  if (isSuffix && t.size > 0) {
-    // A bias: the same row over and over. Each copy doubles what is there.
-    const row = numbersOf(t);
-    if (size > 0) out.set(row);
-    for (let n = row.length; n < size; n *= 2) out.copyWithin(n, 0, Math.min(n, size - n));
-    return out;
-  }
-  const strides = shape.map((_, i) => {
-    const axis = i - shape.length + t.shape.length;
-    return axis < 0 || t.shape[axis] === 1 ? 0 : t.strides[axis];
-  });
-  let next = 0;
-  eachRow(shape, strides, t.offset, (start, count, step) => {
-    for (let n = 0; n < count; n++) out[next + n] = from[start + n * step];
-    next += count;
-  });
-  return out;
+/** `t` repeated to `shape`. */
+export function repeated(t: FloatTensor, shape: readonly number[]): FloatTensor {
+  const y = resultLike(t, shape);
+  arrays.assign({ name: "assign", x: t, y });
+  return y;
 }
 
-/** The sum over what `spread` repeated: `t` brought to `shape`. The tensor itself where nothing was repeated. */
+/** The sum over what was repeated: `t` brought to `shape`. The tensor itself where nothing was repeated. */
 export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
   const from = t as FloatTensor;
   const size = sizeOf(shape);
@@ -288,30 +255,13 @@ export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
     rowwise({ name: "column-sums", x, sums });
     return tensorFrom(sums, shape);
   }
-  const total = new Float64Array(size);
-  const own = rowMajor(shape);
-  const strides = from.shape.map((_, i) => {
-    const axis = i - from.shape.length + shape.length;
-    return axis < 0 || shape[axis] === 1 ? 0 : own[axis];
-  });
-  const x = numbersOf(from);
-  let next = 0;
-  eachRow(from.shape, strides, 0, (start, count, step) => {
-    for (let n = 0; n < count; n++) total[start + n * step] += x[next + n];
-    next += count;
-  });
-  return tensorFrom(from.dtype === "float64" ? total : Float32Array.from(total), shape);
-}
-
-function product(x: Numbers, y: Numbers): Numbers {
-  const out = uninitializedLike(x);
-  for (let n = 0; n < out.length; n++) out[n] = x[n] * y[n];
-  return out;
+  const y = resultLike(from, shape);
+  arrays.sum({ name: "sum", x: from, y });
+  return y;
 }
 
 function scaled(x: Tensor, factor: number): FloatTensor {
-  const from = numbersOf(x);
-  const out = uninitialized((x as FloatTensor).dtype, from.length);
-  for (let n = 0; n < out.length; n++) out[n] = from[n] * factor;
-  return tensorFrom(out, x.shape);
+  const y = resultLike(x as FloatTensor, x.shape);
+  arrays.scale({ name: "scale", x, factor, y });
+  return y;
 }

@@ -6,20 +6,13 @@
  * Layers drop out inside `withDropout` only; elsewhere they compute as in use. There is no mode to switch: a training
  * step is `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
-
+import { dropout as drop } from "../../array.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { cellBits, dropoutThreshold, headKey, rowKey } from "../../core/random.ts";
+import { cellBits, headKey, rowKey } from "../../core/random.ts";
 import { record } from "../../core/record.ts";
-import type { TensorLike } from "../../core/tensor.ts";
-import {
-  type FloatTensor,
-  type Numbers,
-  numbersOf,
-  operand,
-  tensorFrom,
-  uninitializedLike,
-} from "./operand.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { type FloatTensor, operand, resultLike } from "./operand.ts";
 
 /**
  * Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens.
@@ -37,12 +30,12 @@ export function dropout(x: TensorLike, p: number, options: { seed?: number } = {
     });
   const from = operand("dropout", "x", x);
   if (p === 0) return from;
-  const y = tensorFrom(kept(numbersOf(from), p, seed), from.shape);
+  const y = kept(from, p, seed);
   record({
     name: "dropout",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d && tensorFrom(kept(numbersOf(d), p, seed), from.shape)],
+    backward: ([d]) => [d && kept(d, p, seed)],
   });
   return y;
 }
@@ -53,18 +46,10 @@ export function checkDropout(what: string, p: number): void {
     throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${formatValue(p)}`, { got: p });
 }
 
-function kept(x: Numbers, p: number, seed: number): Numbers {
-  const out = uninitializedLike(x);
-  const head = headKey(seed, 0, 0);
-  const threshold = dropoutThreshold(p);
-  const growth = 1 / (1 - p);
-  // A row of keys has 2^16 cells.
-  for (let first = 0; first < x.length; first += 65536) {
-    const row = rowKey(head, first / 65536);
-    const end = Math.min(first + 65536, x.length);
-    for (let n = first; n < end; n++) out[n] = cellBits(row, n - first) >= threshold ? x[n] * growth : 0;
-  }
-  return out;
+function kept(x: Tensor, p: number, seed: number): FloatTensor {
+  const y = resultLike(x as FloatTensor, x.shape);
+  drop({ name: "dropout", x, p, seed, y });
+  return y;
 }
 
 let current: { readonly seed: number; next: number } | undefined;

@@ -1,11 +1,13 @@
 /** Rows of a table by number: how tokens and positions become vectors. The gradient adds up at each row that was read. */
+import { embedding as lookup, embeddingBackward as lookupBackward } from "../../array.ts";
+import { checkOnCpu } from "../../core/device.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, numbers, numbersOf, operand, tensorFrom, uninitialized } from "./operand.ts";
+import { type FloatTensor, operand, resultLike } from "./operand.ts";
 
-/** Numbers of rows: a tensor of int32 or int64, or a flat list. */
+/** Numbers of rows: a tensor of int32 or int64 on the CPU, or a flat list. */
 export type Ids = TensorLike | Tensor | ArrayLike<number>;
 
 /**
@@ -25,21 +27,18 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   const [V, D] = rows.shape;
   const { list, shape } = idsOf("embedding", ids);
   checkIds(list, V);
-  const from = numbersOf(rows);
-  const out = uninitialized(rows.dtype, list.length * D);
-  for (let n = 0; n < list.length; n++) out.set(from.subarray(list[n] * D, (list[n] + 1) * D), n * D);
-  const y = tensorFrom(out, [...shape, D]);
+  const wanted = Int32Array.from(list);
+  const y = resultLike(rows, [...shape, D]);
+  lookup({ name: "embedding", table: rows, ids: wanted, y });
   record({
     name: "embedding",
     inputs: [rows],
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dy = numbersOf(d);
-      const total = numbers(rows.dtype, V * D);
-      for (let n = 0; n < list.length; n++)
-        for (let e = 0, to = list[n] * D, at = n * D; e < D; e++) total[to + e] += dy[at + e];
-      return [tensorFrom(total, rows.shape)];
+      const dTable = resultLike(rows, rows.shape);
+      lookupBackward({ name: "embedding-backward", dy: d, ids: wanted, dTable });
+      return [dTable];
     },
   });
   return y;
@@ -67,6 +66,7 @@ export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: read
     throw new DTypeError("ids", `${what}: ids must be int32 or int64, got ${formatTensor("ids", t)}`, {
       dtype: t.dtype,
     });
+  checkOnCpu(what, "ids", t);
   const read = readerOf(t.dtype, t.data);
   const list = new Float64Array(t.size);
   let next = 0;

@@ -4,20 +4,18 @@
  * 16-bit parameters (`Module.load`) widens them. Sums run in float64 and are rounded once when stored.
  */
 
-import { resultArray, zeroArray } from "../../core/arena.ts";
-import { isDeviceData, type TensorStorage } from "../../core/device.ts";
+import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device.ts";
 import { tensorOver } from "../../core/device-tensor.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
-import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { type Numbers, numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
-/** Dtypes that layers compute in. float64 is the oracle of float32. */
-export type Precision = "float32" | "float64";
-/** Arrays of numbers that layers compute with. */
-export type Numbers = Float32Array | Float64Array;
+export { type Numbers, numbers, numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+
 /** A tensor that layers compute with. */
 export type FloatTensor = Tensor<Precision>;
 
-/** `value` as a tensor of float32 or float64, of the dtype `like` has where that is given. A Tensor stays the same object. */
+/** `value` as a tensor of float32 or float64, of the dtype and on the device of `like` where that is given. A Tensor stays the same object. */
 export function operand(what: string, name: string, value: TensorLike, like?: Tensor): FloatTensor {
   const t = asTensor(`${what}: ${name}`, value);
   if (t.dtype !== "float32" && t.dtype !== "float64")
@@ -31,14 +29,12 @@ export function operand(what: string, name: string, value: TensorLike, like?: Te
       `${what}: all tensors must have one dtype; the first is ${like.dtype}, got ${formatTensor(name, t)}`,
       { name, dtype: t.dtype, expected: like.dtype },
     );
+  if (like && like.device !== t.device)
+    sameDevice(what, [
+      ["the first tensor", like.device],
+      [name, t.device],
+    ]);
   return t as FloatTensor;
-}
-
-/** Elements in row-major order, for reading only: the tensor's own array where they are stored so, else a copy. CPU tensors only. */
-export function numbersOf(t: Tensor): Numbers {
-  const dense = t.dense();
-  const { data, offset, size } = dense as FloatTensor;
-  return offset === 0 && data.length === size ? data : data.subarray(offset, offset + size);
 }
 
 /** What the elements are stored in, row-major, for reading only: the tensor's own storage where it is so, else a copy. */
@@ -51,16 +47,6 @@ export function storageOf(t: Tensor): TensorStorage {
     : storage.device.copy(storage, dense.shape, dense.strides, dense.offset);
 }
 
-/** A new array of `length` zeros in a dtype. */
-export function numbers(dtype: Precision, length: number): Numbers {
-  return dtype === "float64" ? new Float64Array(length) : zeroArray(length);
-}
-
-/** A new array in a dtype, uninitialized: the caller writes all of it. */
-export function uninitialized(dtype: Precision, length: number): Numbers {
-  return dtype === "float64" ? new Float64Array(length) : resultArray(length);
-}
-
 /** A new array of the kind of another, uninitialized. */
 export const uninitializedLike = (x: Numbers): Numbers =>
   uninitialized(x instanceof Float64Array ? "float64" : "float32", x.length);
@@ -68,6 +54,20 @@ export const uninitializedLike = (x: Numbers): Numbers =>
 /** New storage of a dtype on the device of `like`; the caller writes all of it. */
 export const allocateResult = (like: TensorStorage, dtype: Precision, length: number): TensorStorage =>
   isDeviceData(like) ? like.device.allocate(dtype, length) : uninitialized(dtype, length);
+
+/** A new tensor of a shape with the dtype and on the device of `like`, for an operation that writes all of it. */
+export const resultLike = (like: FloatTensor, shape: readonly number[]): FloatTensor =>
+  tensorFrom(allocateResult(like.storage, like.dtype, sizeOf(shape)), shape);
+
+/** Zeros of a shape with the dtype and on the device of `like`. */
+export const zerosLike = (like: FloatTensor, shape: readonly number[] = like.shape): FloatTensor =>
+  tensorFrom(allocateLike(like.storage, like.dtype, sizeOf(shape)), shape);
+
+/** A number as a tensor of shape [] with the dtype and on the device of `like`. */
+export function constantLike(like: FloatTensor, value: number): FloatTensor {
+  const number = like.dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value);
+  return placed("constant", tensorFrom(number, []), like.device);
+}
 
 /** A row-major tensor over new storage. */
 export function tensorFrom(storage: TensorStorage, shape: readonly number[]): FloatTensor {

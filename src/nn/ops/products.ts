@@ -8,8 +8,8 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
-import { broadcastShape, gathered, spread } from "./arithmetic.ts";
-import { checkShapeIs, type FloatTensor, numbersOf, operand, tensorFrom } from "./operand.ts";
+import { broadcastShape, gathered, repeated } from "./arithmetic.ts";
+import { checkShapeIs, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
 export interface ProductOptions {
@@ -83,7 +83,7 @@ function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTe
 /** A tensor repeated to a shape, recorded. The same tensor where it has it. */
 function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
   if (x.shape.join() === shape.join()) return x;
-  const y = tensorFrom(spread(x, shape), shape);
+  const y = repeated(x, shape);
   record({ name: "broadcast", inputs: [x], outputs: [y], backward: ([d]) => [d && gathered(d, x.shape)] });
   return y;
 }
@@ -134,5 +134,5 @@ export function asRows(x: Tensor, C: number): FloatTensor {
   const t = x as FloatTensor;
   if (t.shape.length === 2) return t;
   const shape = [sizeOf(t.shape.slice(0, -1)), C];
-  return t.isContiguous() ? reshaped(t, shape) : tensorFrom(numbersOf(t), shape);
+  return t.isContiguous() ? reshaped(t, shape) : tensorFrom(storageOf(t), shape);
 }

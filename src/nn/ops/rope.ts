@@ -12,19 +12,19 @@
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
-
+import { rope as rotate } from "../../array.ts";
+import { placed } from "../../core/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
-import { eachRow, sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   axisOf,
   type FloatTensor,
-  type Numbers,
   numbers,
-  numbersOf,
   operand,
   type Precision,
+  resultLike,
   tensorFrom,
 } from "./operand.ts";
 
@@ -100,14 +100,18 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
   const angles = rotations(N, rotaryDim, base, places ?? offset, options.frequencies);
   // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
   const repeat = sizeOf(from.shape.slice(at + 1, -1));
-  const turn = (source: Numbers, sign: number) =>
-    tensorFrom(rotated(source, D, N, repeat, rotaryDim, layout, angles, amplitude, sign), from.shape);
-  const y = turn(numbersOf(from), 1);
+  const turn = (source: Tensor, sign: 1 | -1) => {
+    const turned = resultLike(from, from.shape);
+    const pairs = { N, repeat, R: rotaryDim, layout, amplitude, sign };
+    rotate({ name: "rope", x: source, y: turned, ...angles, ...pairs });
+    return turned;
+  };
+  const y = turn(from, 1);
   record({
     name: "rope",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d && turn(numbersOf(d), -1)],
+    backward: ([d]) => [d && turn(d, -1)],
   });
   return y;
 }
@@ -184,37 +188,9 @@ function waves(C: number, base: number, what: string): Float64Array {
   return Float64Array.from({ length: C / 2 }, (_, i) => base ** ((-2 * i) / C));
 }
 
-function rotated(
-  x: Numbers,
-  D: number,
-  N: number,
-  repeat: number,
-  R: number,
-  layout: RopeLayout,
-  { cos, sin }: Rotations,
-  amplitude: number,
-  sign: number,
-): Numbers {
-  const out = x.slice();
-  const half = R / 2;
-  // Pair i is (first + i·step, the same + apart).
-  const [step, apart] = layout === "half" ? [1, half] : [2, 1];
-  const count = D === 0 ? 0 : x.length / D;
-  for (let row = 0; row < count; row++) {
-    const angle = (Math.floor(row / repeat) % N) * half;
-    for (let i = 0, a = row * D; i < half; i++, a += step) {
-      const [u, v] = [x[a], x[a + apart]];
-      const c = amplitude * cos[angle + i];
-      const s = sign * amplitude * sin[angle + i];
-      out[a] = u * c - v * s;
-      out[a + apart] = u * s + v * c;
-    }
-  }
-  return out;
-}
-
 /**
- * Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones.
+ * Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones. They are placed on `device`,
+ * the CPU by default.
  *
  * @example
  * sinusoidalPositions(4, 8).shape; // → [4, 8]
@@ -222,10 +198,10 @@ function rotated(
 export function sinusoidalPositions(
   N: number,
   C: number,
-  options: { base?: number; offset?: number; dtype?: Precision } = {},
+  options: { base?: number; offset?: number; dtype?: Precision; device?: string } = {},
 ): FloatTensor {
-  checkOptionNames("sinusoidalPositions", options, ["base", "offset", "dtype"]);
-  const { base = 10_000, offset = 0, dtype = "float32" } = options;
+  checkOptionNames("sinusoidalPositions", options, ["base", "offset", "dtype", "device"]);
+  const { base = 10_000, offset = 0, dtype = "float32", device = "cpu" } = options;
   if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))
     throw new ShapeError(
       "positions",
@@ -241,5 +217,5 @@ export function sinusoidalPositions(
       out[start + 2 * i + 1] = Math.cos(angle);
     }
   });
-  return tensorFrom(out, [N, C]);
+  return placed("sinusoidalPositions", tensorFrom(out, [N, C]), device);
 }

@@ -2,23 +2,16 @@
  * Choosing among elements: `where`, triangles, the largest of an axis, entries by position. Each gives its gradient to
  * the elements that it chose.
  */
-
+import * as arrays from "../../array.ts";
+import { allocateLike, placed } from "../../core/device.ts";
+import { tensorOver } from "../../core/device-tensor.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
-import { asTensor, eachRow, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { broadcastShape, gathered, type Operand, operands, spread } from "./arithmetic.ts";
-import {
-  axisOf,
-  type FloatTensor,
-  type Numbers,
-  numbers,
-  numbersOf,
-  operand,
-  tensorFrom,
-  uninitialized,
-} from "./operand.ts";
+import { asTensor, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
+import { broadcastShape, gathered, type Operand, operands } from "./arithmetic.ts";
+import { axisOf, constantLike, type FloatTensor, operand, resultLike, zerosLike } from "./operand.ts";
 import { concat, reshape } from "./shapes.ts";
 
 /**
@@ -34,32 +27,35 @@ export function where(condition: TensorLike | readonly unknown[], yes: Operand, 
   const c = isNested(condition)
     ? asTensor("where: condition", fromNested("where: condition", condition))
     : asTensor("where: condition", condition as TensorLike);
-  const [a, b] = operands("where", yes, no);
+  // Two numbers go to the device of the condition.
+  const isConstant = typeof yes === "number" && typeof no === "number";
+  const [a, b] = operands("where", yes, no).map(
+    (t) => (isConstant ? placed("where", t, c.device) : t) as FloatTensor,
+  );
   const shape = broadcastShape("where", { shape: broadcastShape("where", a, b), dtype: a.dtype }, c);
-  const flags = spreadFlags(c, shape);
-  const [p, q] = [spread(a, shape), spread(b, shape)];
-  const out = uninitialized(a.dtype, sizeOf(shape));
-  for (let n = 0; n < out.length; n++) out[n] = flags[n] ? p[n] : q[n];
-  const z = tensorFrom(out, shape);
-  const part = (d: Tensor, kept: 0 | 1, to: FloatTensor) => {
-    const g = numbersOf(d);
-    const own = numbers(a.dtype, g.length);
-    for (let n = 0; n < g.length; n++) if (flags[n] === kept) own[n] = g[n];
-    return gathered(tensorFrom(own, shape), to.shape);
-  };
+  const onDevice = isNested(condition) ? placed("where", c, a.device) : c;
+  const z = chosen(onDevice, a, b, shape);
   record({
     name: "where",
     inputs: [a, b],
     outputs: [z],
-    backward: ([d]) => [d && part(d, 1, a), d && part(d, 0, b)],
+    backward: ([d]) => {
+      if (!d) return [undefined, undefined];
+      const zero = constantLike(a, 0);
+      return [
+        gathered(chosen(onDevice, d, zero, shape), a.shape),
+        gathered(chosen(onDevice, zero, d, shape), b.shape),
+      ];
+    },
   });
   return z;
 }
 
-function spreadFlags(c: Tensor, shape: readonly number[]): Uint8Array {
-  const values = c.toFloat64();
-  const dense = tensorFrom(values, c.shape);
-  return Uint8Array.from(spread(dense, shape), (x) => (x === 0 ? 0 : 1));
+/** condition ? a : b, broadcast to a shape. */
+function chosen(condition: Tensor, a: Tensor, b: Tensor, shape: readonly number[]): FloatTensor {
+  const y = resultLike(a as FloatTensor, shape);
+  arrays.where({ name: "where", condition, a, b, y });
+  return y;
 }
 
 /**
@@ -96,12 +92,9 @@ function triangle(
     throw new OptionError("diagonal", `${what}: diagonal must be an integer, got ${formatValue(diagonal)}`, {
       got: diagonal,
     });
-  const cut = (t: Tensor) => {
-    const input = numbersOf(t);
-    const out = numbers(from.dtype, input.length);
-    for (let n = 0; n < input.length; n++) if (isKept(Math.floor(n / N) % M, n % N)) out[n] = input[n];
-    return tensorFrom(out, from.shape);
-  };
+  const flags = Uint8Array.from({ length: M * N }, (_, n) => (isKept(Math.floor(n / N), n % N) ? 1 : 0));
+  const kept = placed(what, new Tensor(flags, [M, N], "bool"), from.device);
+  const cut = (t: Tensor) => chosen(kept, t, constantLike(from, 0), from.shape);
   const y = cut(from);
   record({ name: what, inputs: [from], outputs: [y], backward: ([d]) => [d && cut(d)] });
   return y;
@@ -115,7 +108,7 @@ function triangle(
  * max(tensor([[1, 5], [7, 2]]), -1); // → [5, 7]
  */
 export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
-  return extreme("max", x, axis, options, (a, b) => a > b);
+  return extreme("max", x, axis, options);
 }
 
 /**
@@ -125,37 +118,32 @@ export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean 
  * min(tensor([[1, 5], [7, 2]]), -1); // → [1, 2]
  */
 export function min(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
-  return extreme("min", x, axis, options, (a, b) => a < b);
+  return extreme("min", x, axis, options);
 }
 
 function extreme(
-  what: string,
+  what: "max" | "min",
   x: TensorLike,
   axis: number | undefined,
   options: { keepAxis?: boolean },
-  isBetter: (a: number, b: number) => boolean,
 ): FloatTensor {
   checkOptionNames(what, options, ["keepAxis"]);
   const { keepAxis = false } = options;
   const from = operand(what, "x", x);
-  const { places, shape, kept } = bestPlaces(what, from, axis, isBetter);
-  const input = numbersOf(from);
-  const out = uninitialized(from.dtype, places.length);
-  for (let n = 0; n < places.length; n++) out[n] = input[places[n]];
-  const y = tensorFrom(out, keepAxis ? kept : shape);
+  const { rows, y, position, shape, kept } = bestOf(what, from, axis, what);
+  const best = viewOf(y, keepAxis ? kept : shape);
   record({
     name: what,
     inputs: [from],
-    outputs: [y],
+    outputs: [best],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = numbers(from.dtype, from.size);
-      const dy = numbersOf(d);
-      for (let n = 0; n < places.length; n++) dx[places[n]] += dy[n];
-      return [tensorFrom(dx, from.shape)];
+      const dx = resultLike(from, rows);
+      arrays.extremeBackward({ name: "extreme-backward", dy: d, position, dx });
+      return [viewOf(dx, from.shape)];
     },
   });
-  return y;
+  return best;
 }
 
 /**
@@ -166,45 +154,27 @@ function extreme(
  */
 export function argmax(x: TensorLike, axis?: number): Tensor<"int32"> {
   const from = operand("argmax", "x", x);
-  const { places, shape, length, inner } = bestPlaces("argmax", from, axis, (a, b) => a > b);
-  return new Tensor(
-    Int32Array.from(places, (place) => Math.floor(place / inner) % length),
-    shape,
-    "int32",
-  );
+  const { position, shape } = bestOf("argmax", from, axis, "max");
+  return viewOf(position, shape);
 }
 
-/** Positions (row-major) of the best element along an axis. */
-function bestPlaces(
-  what: string,
-  x: FloatTensor,
-  axis: number | undefined,
-  isBetter: (a: number, b: number) => boolean,
-) {
-  const input: Numbers = numbersOf(x);
+/** The best element along an axis, with its position; `rows` is the shape [outer, length, inner] of x around the axis. */
+function bestOf(what: string, x: FloatTensor, axis: number | undefined, f: "max" | "min") {
   const at = axis === undefined ? undefined : axisOf(what, axis, x.shape.length);
   const length = at === undefined ? x.size : x.shape[at];
+  const outer = at === undefined ? 1 : sizeOf(x.shape.slice(0, at));
   const inner = at === undefined ? 1 : sizeOf(x.shape.slice(at + 1));
-  const count =
-    length === 0 ? sizeOf(x.shape.map((n, i) => (i === at || at === undefined ? 1 : n))) : x.size / length;
-  if (length === 0 && count > 0)
+  if (length === 0 && outer * inner > 0)
     throw new ShapeError("empty", `${what}: there is no element to choose from; ${formatTensor("x", x)}`, {
       shape: x.shape,
       axis,
     });
-  const places = new Float64Array(count);
-  for (let n = 0; n < count; n++) {
-    const start = Math.floor(n / inner) * inner * length + (n % inner);
-    let best = start;
-    for (let i = 1; i < length; i++) {
-      const place = start + i * inner;
-      const value = input[place];
-      if (isBetter(value, input[best]) || (value !== value && input[best] === input[best])) best = place;
-    }
-    places[n] = best;
-  }
+  const rows = [outer, length, inner];
+  const y = resultLike(x, [outer, 1, inner]);
+  const position = tensorOver(allocateLike(x.storage, "int32", outer * inner), [outer, 1, inner], "int32");
+  arrays.extreme({ name: "extreme", function: f, x: reshaped(x, rows), y, position });
   const kept = x.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
-  return { places, length, inner, kept, shape: at === undefined ? [] : kept.filter((_, i) => i !== at) };
+  return { rows, y, position, kept, shape: at === undefined ? [] : kept.filter((_, i) => i !== at) };
 }
 
 /** What `pick` takes for an axis: one position (the axis goes), a range [start, end] or [start, end, step], or null for all. */
@@ -256,22 +226,17 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
     shape.push(Math.ceil((end - start) / step));
     strides.push(from.strides[axis] * step);
   }
-  const y = new Tensor(from.data, shape, from.dtype, strides, offset);
+  const y = viewOf(from, shape, strides, offset);
   record({
     name: "pick",
     inputs: [from],
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
-      const target = dx.data;
       // The same view of a row-major tensor: element i of the view is where the gradient of x goes.
-      const rows = numbersOf(d);
-      const place = viewOf(dx, indices);
-      let next = 0;
-      eachRow(shape, place.strides, place.offset, (start, count, step) => {
-        for (let n = 0; n < count; n++) target[start + n * step] = rows[next++];
-      });
+      const dx = zerosLike(from);
+      const place = pickedView(dx, indices);
+      arrays.assign({ name: "assign", x: d, y: viewOf(dx, shape, place.strides, place.offset) });
       return [dx];
     },
   });
@@ -279,7 +244,7 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
 }
 
 /** Strides and offset of the picked view over a row-major tensor; the indices were checked. */
-function viewOf(
+function pickedView(
   { shape, strides }: Tensor,
   indices: readonly Index[],
 ): { strides: number[]; offset: number } {

@@ -3,18 +3,11 @@
  * and join them. All but `concat` are views where strides allow it: nothing is copied, and a gradient goes back the way
  * the numbers came.
  */
+import { assign } from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
-import { reshaped, sizeOf, Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
-import {
-  axisOf,
-  type FloatTensor,
-  numbers,
-  numbersOf,
-  operand,
-  tensorFrom,
-  uninitialized,
-} from "./operand.ts";
+import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
+import { axisOf, type FloatTensor, operand, resultLike, zerosLike } from "./operand.ts";
 
 /**
  * The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it.
@@ -63,8 +56,8 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [undefined];
-      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
-      place(dx, at, first, d);
+      const dx = zerosLike(from);
+      assign({ name: "assign", x: d, y: part(dx, at, first, last - first) });
       return [dx];
     },
   });
@@ -95,10 +88,10 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
     outputs: parts,
     backward: (ds) => {
       if (ds.every((d) => d === undefined)) return [undefined];
-      const dx = tensorFrom(numbers(from.dtype, from.size), from.shape);
+      const dx = zerosLike(from);
       let next = 0;
       for (const [n, d] of ds.entries()) {
-        if (d) place(dx, at, next, d);
+        if (d) assign({ name: "assign", x: d, y: part(dx, at, next, sizes[n]) });
         next += sizes[n];
       }
       return [dx];
@@ -133,10 +126,10 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
         { shapes: all.map((t) => t.shape), axis },
       );
   const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));
-  const y = tensorFrom(uninitialized(first.dtype, sizeOf(shape)), shape);
+  const y = resultLike(first, shape);
   let next = 0;
   for (const x of all) {
-    place(y, at, next, x);
+    assign({ name: "assign", x, y: part(y, at, next, x.shape[at]) });
     next += x.shape[at];
   }
   record({
@@ -172,10 +165,9 @@ export function splitHeads(x: TensorLike, heads: number): FloatTensor {
     );
   const D = width / heads;
   const [row, column] = from.strides.slice(-2);
-  const y = new Tensor(
-    from.data,
+  const y = viewOf(
+    from,
     [...from.shape.slice(0, -2), heads, from.shape[rank - 2], D],
-    from.dtype,
     [...from.strides.slice(0, -2), D * column, row, column],
     from.offset,
   );
@@ -223,14 +215,4 @@ function joined(x: FloatTensor): FloatTensor {
 function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
   const shape = x.shape.map((n, i) => (i === axis ? count : n));
   return viewOf(x, shape, x.strides, x.offset + start * x.strides[axis]);
-}
-
-/** Writes `x` into the row-major `target` from position `start` of an axis on. */
-function place(target: FloatTensor, axis: number, start: number, x: Tensor): void {
-  const from = numbersOf(x);
-  const inner = sizeOf(target.shape.slice(axis + 1));
-  const [block, step] = [x.shape[axis] * inner, target.shape[axis] * inner];
-  const outer = sizeOf(target.shape.slice(0, axis));
-  for (let n = 0; n < outer; n++)
-    target.data.set(from.subarray(n * block, (n + 1) * block), n * step + start * inner);
 }

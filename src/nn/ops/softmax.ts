@@ -2,19 +2,11 @@
  * Softmax over one axis:  y = e^(x − max)/Σ e^(x − max); a row of −∞ gives zeros, as in attention. Its gradient is
  * dx = y·(dy − Σ dy·y).
  */
+import { softmax as compute, softmaxBackward } from "../../array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import {
-  axisOf,
-  type FloatTensor,
-  type Numbers,
-  numbers,
-  numbersOf,
-  operand,
-  tensorFrom,
-  uninitializedLike,
-} from "./operand.ts";
+import { axisOf, type FloatTensor, operand, resultLike } from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
 /**
@@ -28,35 +20,20 @@ export function softmax(x: TensorLike, axis = -1): FloatTensor {
   const rank = from.shape.length;
   const at = axisOf("softmax", axis, rank);
   if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1);
-  const C = from.shape[from.shape.length - 1];
-  const input = numbersOf(from);
-  const output = numbers(from.dtype, input.length);
-  for (let at = 0; at < input.length; at += C) {
-    let max = -Infinity;
-    for (let n = 0; n < C; n++) if (!(input[at + n] <= max)) max = input[at + n];
-    if (max === -Infinity) continue;
-    let total = 0;
-    for (let n = 0; n < C; n++) total += Math.exp(input[at + n] - max);
-    for (let n = 0; n < C; n++) output[at + n] = Math.exp(input[at + n] - max) / total;
-  }
-  const y = tensorFrom(output, from.shape);
+  const y = resultLike(from, from.shape);
+  compute({ name: "softmax", x: from, y });
   record({
     name: "softmax",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d && tensorFrom(softmaxGradient(output, numbersOf(d), C), from.shape)],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const dx = resultLike(from, from.shape);
+      softmaxBackward({ name: "softmax-backward", y, dy: d, dx });
+      return [dx];
+    },
   });
   return y;
-}
-
-function softmaxGradient(y: Numbers, dy: Numbers, C: number): Numbers {
-  const dx = uninitializedLike(y);
-  for (let at = 0; at < y.length; at += C) {
-    let dot = 0;
-    for (let n = 0; n < C; n++) dot += y[at + n] * dy[at + n];
-    for (let n = 0; n < C; n++) dx[at + n] = y[at + n] === 0 ? 0 : y[at + n] * (dy[at + n] - dot);
-  }
-  return dx;
 }
 
 /** An operand of at least one axis. */

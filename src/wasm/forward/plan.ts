@@ -187,6 +187,8 @@ const IN_KEY: Readonly<Record<keyof Problem, boolean>> = {
   score: true,
   tensors: true,
   sinks: false,
+  deviceSinks: false,
+  deviceTables: false,
   dropoutP: true,
   seed: false,
   weights: false,

@@ -1,10 +1,11 @@
 /** mergeStates: associative, commutative, with an identity; and what it refuses. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tensor, zeros } from "./construct.ts";
-import { OptionError, ShapeError } from "./errors.ts";
-import { mergeStates, type State } from "./state.ts";
-import { Tensor } from "./tensor.ts";
+import { tensor, zeros } from "./core/construct.ts";
+import { OptionError, ShapeError } from "./core/errors.ts";
+import type { State } from "./core/state.ts";
+import { Tensor } from "./core/tensor.ts";
+import { mergeStates } from "./merge.ts";
 
 /** A float64 state of `rows` rows and two columns; about one row in five has seen nothing. */
 const state = (rows: number) =>

@@ -1,0 +1,195 @@
+/**
+ * Array operations: what layers compute beside products, attention and the row-wise operations of training. Each reads
+ * tensors, which may be views with any strides, and writes a result that was allocated for it. Results are row-major and
+ * begin at the first element of their storage, except that of `assign`, which is a view. All tensors of an operation have
+ * one dtype, float32 or float64, unless it says otherwise. reference/array.ts is the definition of each.
+ */
+import { Tensor } from "../core/tensor.ts";
+
+/** y = a ∘ b; `a` and `b` broadcast to the shape of y, aligned at their last axes. */
+export interface BinaryOperation {
+  readonly name: "binary";
+  readonly function: "add" | "sub" | "multiply" | "divide";
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly y: Tensor;
+}
+
+/** y = condition ? a : b, all broadcast to the shape of y. The condition has any dtype; 0 is false. */
+export interface WhereOperation {
+  readonly name: "where";
+  readonly condition: Tensor;
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly y: Tensor;
+}
+
+/** y = factor·x. */
+export interface ScaleOperation {
+  readonly name: "scale";
+  readonly x: Tensor;
+  readonly factor: number;
+  readonly y: Tensor;
+}
+
+/** Functions of one number. */
+export type ElementFunction = "exp" | "log" | "sqrt" | "square" | "abs";
+
+/** y = f(x). */
+export interface ElementwiseOperation {
+  readonly name: "elementwise";
+  readonly function: ElementFunction;
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** dx = f′(x)·dy, and 0 where dy is 0. */
+export interface ElementwiseBackwardOperation {
+  readonly name: "elementwise-backward";
+  readonly function: ElementFunction;
+  readonly x: Tensor;
+  /** f(x) */
+  readonly y: Tensor;
+  readonly dy: Tensor;
+  readonly dx: Tensor;
+}
+
+/** y = Σ x over the axes along which y would be broadcast to the shape of x, in float64, rounded once. */
+export interface SumOperation {
+  readonly name: "sum";
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** Where the largest (`max`) or smallest (`min`) element of each row of x is, the first of equals; NaN wins. */
+export interface ExtremeOperation {
+  readonly name: "extreme";
+  readonly function: "max" | "min";
+  /** [outer, length, inner], length ≥ 1 */
+  readonly x: Tensor;
+  /** [outer, 1, inner]: the element. */
+  readonly y: Tensor;
+  /** int32 [outer, 1, inner]: its position, from 0 to length − 1. */
+  readonly position: Tensor;
+}
+
+/** dx = dy at the positions of an `extreme`, 0 elsewhere. */
+export interface ExtremeBackwardOperation {
+  readonly name: "extreme-backward";
+  readonly dy: Tensor;
+  readonly position: Tensor;
+  /** [outer, length, inner] */
+  readonly dx: Tensor;
+}
+
+/** y = softmax(x) over the last axis; a row of −∞ gives zeros. */
+export interface SoftmaxOperation {
+  readonly name: "softmax";
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** dx = y·(dy − Σ dy·y) over the last axis, and 0 where y is 0. */
+export interface SoftmaxBackwardOperation {
+  readonly name: "softmax-backward";
+  readonly y: Tensor;
+  readonly dy: Tensor;
+  readonly dx: Tensor;
+}
+
+/** Copies x, broadcast to the shape of y, into the view y. Elements of y's storage outside of the view stay as they are. */
+export interface AssignOperation {
+  readonly name: "assign";
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** y [n, D] = rows `ids` of the table [V, D]. */
+export interface EmbeddingOperation {
+  readonly name: "embedding";
+  readonly table: Tensor;
+  /** [n], each from 0 to V − 1. */
+  readonly ids: Int32Array;
+  readonly y: Tensor;
+}
+
+/** dTable [V, D]: row v is the sum of the rows n of dy with ids[n] = v, in order of n. */
+export interface EmbeddingBackwardOperation {
+  readonly name: "embedding-backward";
+  readonly dy: Tensor;
+  readonly ids: Int32Array;
+  readonly dTable: Tensor;
+}
+
+/**
+ * y = x with the first R columns of each row of D turned by pairs: (u, v) becomes (u·c − v·s, u·s + v·c), where c and s are
+ * `amplitude` times `cos` and `sin` of the row's position. Row r of x has position ⌊r / repeat⌋ mod N.
+ */
+export interface RopeOperation {
+  readonly name: "rope";
+  readonly x: Tensor;
+  readonly y: Tensor;
+  /** [N, R/2]; the same arrays in repeated calls, so that a device keeps its copies. */
+  readonly cos: Float64Array;
+  readonly sin: Float64Array;
+  readonly N: number;
+  readonly repeat: number;
+  readonly R: number;
+  /** Pair i is columns i and i + R/2 (`half`), or 2·i and 2·i + 1 (`interleaved`). */
+  readonly layout: "half" | "interleaved";
+  readonly amplitude: number;
+  /** −1 turns back: the gradient. */
+  readonly sign: 1 | -1;
+}
+
+/**
+ * y = x/(1 − p) where element n is kept, else 0. With core/random.ts it is kept where
+ * `cellBits(rowKey(headKey(seed, 0, 0), ⌊n/2¹⁶⌋), n mod 2¹⁶) ≥ dropoutThreshold(p)`.
+ */
+export interface DropoutOperation {
+  readonly name: "dropout";
+  readonly x: Tensor;
+  readonly p: number;
+  readonly seed: number;
+  readonly y: Tensor;
+}
+
+/** The state over the keys of all states (core/state.ts): lse = log Σ exp(lseᵢ), output = Σ exp(lseᵢ − lse)·outputᵢ. */
+export interface MergeStatesOperation {
+  readonly name: "mergeStates";
+  /** Outputs [rows, dv] of one float dtype, log-sum-exps [rows]. */
+  readonly states: readonly { readonly output: Tensor; readonly lse: Tensor }[];
+  readonly output: Tensor;
+  readonly lse: Tensor;
+}
+
+/** Any of them. */
+export type ArrayOperation =
+  | BinaryOperation
+  | WhereOperation
+  | ScaleOperation
+  | ElementwiseOperation
+  | ElementwiseBackwardOperation
+  | SumOperation
+  | ExtremeOperation
+  | ExtremeBackwardOperation
+  | SoftmaxOperation
+  | SoftmaxBackwardOperation
+  | AssignOperation
+  | EmbeddingOperation
+  | EmbeddingBackwardOperation
+  | RopeOperation
+  | DropoutOperation
+  | MergeStatesOperation;
+
+/** The tensors of an operation by the names of its fields, those of states as `states[0].output`. */
+export function tensorsOf(operation: ArrayOperation): Record<string, Tensor> {
+  const found = Object.entries(operation).filter(
+    (field): field is [string, Tensor] => field[1] instanceof Tensor,
+  );
+  if (operation.name === "mergeStates")
+    operation.states.forEach(({ output, lse }, n) => {
+      found.unshift([`states[${n}].output`, output], [`states[${n}].lse`, lse]);
+    });
+  return Object.fromEntries(found);
+}

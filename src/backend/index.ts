@@ -1,0 +1,77 @@
+/**
+ * What a backend for another device is written with: the contract, the operations that it runs, the storage of its tensors,
+ * and `registerBackend`. Programs that only compute need nothing from here.
+ * @module
+ */
+export {
+  type Device,
+  type DeviceData,
+  isDeviceData,
+  type TensorStorage,
+} from "../core/device.ts";
+export { tensorOver } from "../core/device-tensor.ts";
+export { arrayFor, type DataOf, type DType, type FloatDType, type TypedData } from "../core/dtype.ts";
+export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+export { type Layout, type Operand, outputShape, rowShape, type Shape } from "../core/shape.ts";
+export { rowMajor, sizeOf, viewOf } from "../core/tensor.ts";
+export {
+  type BinaryOp,
+  Expression,
+  type ExprType,
+  type Op,
+  type Table,
+  tablesOf,
+  type UnaryOp,
+  type VarName,
+} from "../masks/expression/expr.ts";
+export {
+  type ArrayOperation,
+  type AssignOperation,
+  type BinaryOperation,
+  type DropoutOperation,
+  type ElementFunction,
+  type ElementwiseBackwardOperation,
+  type ElementwiseOperation,
+  type EmbeddingBackwardOperation,
+  type EmbeddingOperation,
+  type ExtremeBackwardOperation,
+  type ExtremeOperation,
+  type MergeStatesOperation,
+  type RopeOperation,
+  type ScaleOperation,
+  type SoftmaxBackwardOperation,
+  type SoftmaxOperation,
+  type SumOperation,
+  tensorsOf,
+  type WhereOperation,
+} from "./array.ts";
+export type {
+  AttentionOperation,
+  Backend,
+  BackwardResult,
+  BackwardTensors,
+  Extra,
+  MatmulOperation,
+  Operation,
+  Selection,
+} from "./contract.ts";
+export type { Plan, SimdLevel } from "./plan.ts";
+export type { RowPositions } from "./positions.ts";
+export type { MaskTensor, Problem } from "./problem.ts";
+export type { Product } from "./product.ts";
+export { registerBackend } from "./register.ts";
+export {
+  type AdamWOperation,
+  type AdamWScalars,
+  type AddOperation,
+  type ColumnSumsOperation,
+  type CrossEntropyOperation,
+  type MapBackwardOperation,
+  type MapName,
+  type MapOperation,
+  type NormBackwardOperation,
+  type NormOperation,
+  type NormShape,
+  type RowwiseOperation,
+  storageOf,
+} from "./rowwise.ts";

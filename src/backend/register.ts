@@ -1,0 +1,26 @@
+/** The backends of devices other than the CPU, by the name of the device; dispatch/rule.ts looks them up. */
+import type { Device } from "../core/device.ts";
+import { registerDevice } from "../core/device-tensor.ts";
+import { OptionError } from "../core/errors.ts";
+import type { Backend } from "./contract.ts";
+
+const backends = new Map<string, Backend>();
+
+/**
+ * Makes a backend and its device known: `tensor.to(device.name)` moves tensors there, and their operations run on the
+ * backend. A backend of the same device is replaced.
+ *
+ * @throws OptionError where the two do not name the same device, or name the CPU
+ */
+export function registerBackend(backend: Backend, device: Device): void {
+  if (backend.device !== device.name || device.name === "cpu")
+    throw new OptionError(
+      "device",
+      `registerBackend: backend ${backend.name} names the device "${backend.device}", the device is "${device.name}"; they must be equal and not "cpu"`,
+    );
+  registerDevice(device);
+  backends.set(device.name, backend);
+}
+
+/** The backend of a device; undefined where none is registered. */
+export const registeredBackend = (device: string): Backend | undefined => backends.get(device);

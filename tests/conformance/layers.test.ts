@@ -1,0 +1,170 @@
+/**
+ * Every operation and layer of heed/nn on a device whose data JavaScript cannot reach (support/opaque-backend.ts), forward and
+ * backward: the same bits as on the CPU, and no read of a number on the host, which the device's tensors refuse.
+ */
+import { alibi, prepare, relativeBias, type Tensor, tensor } from "heed";
+import * as nn from "heed/nn";
+import { Tape } from "heed/train";
+import { expect, it } from "vitest";
+import { normal } from "../support/call.ts";
+import { use } from "../support/levels.ts";
+import { onDevice } from "../support/opaque-backend.ts";
+
+await prepare({ device: "opaque" });
+
+/** Results of a name of heed/nn, from tensors that `t` places and modules that `on` moves. */
+type Use = (
+  t: (...shape: number[]) => Tensor,
+  on: <M extends nn.Module>(module: M) => M,
+) => Tensor | Tensor[];
+
+const ids = tensor([[1, 4, 0], [2, 2, 5]] as number[][], "int32"); // biome-ignore format: a matrix
+const seed = { seed: 3 };
+
+/** Each export of heed/nn that computes, and how it is used. */
+const USES: Readonly<Record<string, Use>> = {
+  add: (t) => [nn.add(t(2, 3), t(3)), nn.add(t(2, 3), t(2, 3)), nn.add(t(2, 1, 4), t(3, 1)), nn.add(1, t(3))],
+  sub: (t) => [nn.sub(t(2, 3), t(3)), nn.sub(t(2, 3), 2)],
+  multiply: (t) => [nn.multiply(t(2, 3), t(2, 3)), nn.multiply(t(2, 1, 4), t(3, 1)), nn.multiply(t(2), 0.5)],
+  divide: (t) => nn.divide(t(2, 3), nn.add(nn.square(t(3)), 1)),
+  scale: (t) => nn.scale(t(2, 3).transpose(), 0.3),
+  sum: (t) => [nn.sum(t(2, 3, 4)), nn.sum(t(2, 3, 4), 1), nn.sum(t(2, 3, 4), 0, { keepAxis: true })],
+  mean: (t) => [nn.mean(t(2, 3, 4)), nn.mean(t(2, 3, 4), -1), nn.mean(t(2, 3), 1, { keepAxis: true })],
+  exp: (t) => nn.exp(t(2, 3)),
+  log: (t) => nn.log(nn.exp(t(2, 3))),
+  sqrt: (t) => nn.sqrt(nn.square(t(2, 3))),
+  square: (t) => nn.square(t(2, 3).transpose()),
+  abs: (t) => nn.abs(t(2, 3)),
+  relu: (t) => nn.relu(t(2, 3)),
+  silu: (t) => nn.silu(t(2, 3)),
+  sigmoid: (t) => nn.sigmoid(t(2, 3)),
+  tanh: (t) => nn.tanh(t(2, 3)),
+  elu1: (t) => nn.elu1(t(2, 3)),
+  gelu: (t) => [nn.gelu(t(2, 3)), nn.gelu(t(2, 3), { approximate: "tanh" })],
+  activate: (t) => nn.activate(t(2, 3), "gelu"),
+  softmax: (t) => [nn.softmax(t(2, 3)), nn.softmax(t(2, 3, 4), 1)],
+  layerNorm: (t) => nn.layerNorm(t(2, 8), t(8), t(8)),
+  rmsNorm: (t) => nn.rmsNorm(t(2, 8), t(8)),
+  linear: (t) => [nn.linear(t(2, 3, 4), t(5, 4), t(5)), nn.linear(t(2, 4, 3).transpose(), t(5, 4))],
+  matmul: (t) => [nn.matmul(t(2, 3, 4), t(4, 5)), nn.matmul(t(2, 1, 3, 4), t(3, 4, 5)), nn.matmul(t(4), t(4, 5))],
+  embedding: (t) => nn.embedding(ids, t(6, 4)),
+  reshape: (t) => nn.reshape(t(2, 3).transpose(), [6]),
+  transpose: (t) => nn.transpose(t(2, 3, 4), 0, 2),
+  slice: (t) => [nn.slice(t(2, 5), 1, 1, 4), nn.slice(t(5, 2), 0, 2)],
+  split: (t) => nn.split(t(2, 5), [2, 3]),
+  concat: (t) => [nn.concat([t(2, 3), t(2, 2)]), nn.concat([t(2, 3, 4), t(1, 3, 4)], 0)],
+  stack: (t) => [nn.stack([t(2, 3), t(2, 3)]), nn.stack([t(2, 3), t(2, 3)], -1)],
+  splitHeads: (t) => nn.splitHeads(t(2, 3, 8), 2),
+  mergeHeads: (t) => nn.mergeHeads(t(2, 2, 3, 4)),
+  pick: (t) => [nn.pick(t(3, 4), 1), nn.pick(t(3, 8), -1, [0, 8, 2]), nn.pick(t(3, 4), null, [1, 3])],
+  where: (t) => [
+    nn.where([[true, false, true]], t(2, 3), -1),
+    nn.where(nn.relu(t(2, 3)), 0, -Infinity),
+    nn.where(nn.relu(t(2, 3)), t(2, 3), t(3)),
+  ],
+  tril: (t) => nn.tril(t(2, 4, 4)),
+  triu: (t) => nn.triu(t(4, 3), 1),
+  max: (t) => [nn.max(t(2, 5)), nn.max(t(2, 5, 3), 1), nn.max(t(2, 5), -1, { keepAxis: true })],
+  min: (t) => [nn.min(t(2, 5)), nn.min(t(2, 5, 3), 0)],
+  argmax: (t) => [nn.argmax(t(2, 5), -1), nn.argmax(t(2, 5))],
+  rope: (t) => [nn.rope(t(2, 3, 8)), nn.rope(t(2, 3, 8), { layout: "interleaved", rotaryDim: 4, offset: 5 })],
+  dropout: (t) => nn.dropout(t(10, 10), 0.4, { seed: 5 }),
+  layerDropout: (t) => nn.withDropout(7, () => nn.layerDropout(t(10, 10), 0.4)),
+  attention: (t) => {
+    const sinks = t(2);
+    const options = { isCausal: true, attnMask: [t(5, 5), [[true]]], sinks, scoreMod: [alibi(t(2)), relativeBias(t(4, 2))] };
+    return nn.attention(t(1, 2, 5, 4), t(1, 2, 5, 4), t(1, 2, 5, 3), options as never).output;
+  }, // biome-ignore format: the options in a row
+  Linear: (t, on) => on(new nn.Linear(4, 3, seed)).forward(t(2, 4)),
+  Embedding: (_, on) => on(new nn.Embedding(6, 4, seed)).forward(ids),
+  LayerNorm: (t, on) => on(new nn.LayerNorm(8)).forward(t(2, 8)),
+  RMSNorm: (t, on) => on(new nn.RMSNorm(8)).forward(t(2, 8)),
+  MLP: (t, on) => on(new nn.MLP(8, seed)).forward(t(2, 3, 8)),
+  SwiGLU: (t, on) => on(new nn.SwiGLU(8, seed)).forward(t(2, 3, 8)),
+  SelfAttention: (t, on) => on(new nn.SelfAttention(8, seed)).forward(t(2, 3, 8)).output,
+  LearnedPositions: (t, on) => nn.add(t(2, 3, 8), on(new nn.LearnedPositions(6, 8, seed)).forward(3)),
+  SinusoidalPositions: (t, on) => nn.add(t(2, 3, 8), on(new nn.SinusoidalPositions(8)).forward(3)),
+  Rope: (t, on) => on(new nn.Rope()).forward(t(2, 3, 8), [4, 7, 9]),
+  MultiHeadAttention: (t, on) => {
+    const layer = on(new nn.MultiHeadAttention(8, 2, { ...seed, numKvHeads: 1, rope: new nn.Rope() }));
+    const first = layer.forward(t(2, 3, 8), undefined, undefined, { isCausal: true });
+    const cross = on(new nn.MultiHeadAttention(8, 2, { ...seed, kdim: 6, vdim: 6 }));
+    return [
+      first.output,
+      layer.forward(t(2, 1, 8), undefined, undefined, { past: first }).output,
+      cross.forward(t(2, 3, 8), t(2, 4, 6), undefined, { keyMask: [[true, true, false, true]] }).output,
+    ];
+  },
+  EncoderBlock: (t, on) => {
+    const block = on(new nn.EncoderBlock(8, 2, { ...seed, dropoutP: 0.2 }));
+    return nn.withDropout(9, () => block.forward(t(2, 3, 8)).output);
+  },
+  DecoderBlock: (t, on) => {
+    const block = on(new nn.DecoderBlock(8, 2, { ...seed, crossAttention: true, normFirst: true }));
+    return block.forward(t(2, 3, 8), t(2, 4, 8)).output;
+  },
+}; // biome-ignore format: a row an export
+
+/** Exports of heed/nn that compute nothing from tensors of a caller. */
+const OTHERS = [
+  "Generator", "withSeed", "Module", "parameter", "fill", "fillUniform", "fillNormal", "fillXavierUniform", "fillLinear",
+  "sinusoidalPositions", "dropoutSeed", "withDropout", "isRecording", "record", "withRecorder",
+]; // biome-ignore format: one list
+
+it("the table has every export of heed/nn", () => {
+  expect([...Object.keys(USES), ...OTHERS].sort()).toEqual(Object.keys(nn).sort());
+});
+
+/** Results on a device, and the gradients of the sum of their squares by all tensors and parameters. */
+async function computed(uses: Use, device: "cpu" | "opaque") {
+  const place = (t: Tensor) => (device === "cpu" ? t : onDevice(t));
+  // A first run on the CPU builds the modules, since a move is asynchronous; the run on the tape uses them in order.
+  const modules: nn.Module[] = [];
+  uses(
+    (...shape) => normal(1, shape),
+    (module) => {
+      modules.push(module);
+      return module;
+    },
+  );
+  await Promise.all(modules.map((module) => module.to(device)));
+  const tensors: Tensor[] = [];
+  const tape = new Tape();
+  let next = 0;
+  const outputs = [
+    tape.run(() =>
+      uses(
+        (...shape) => {
+          tensors.push(place(normal(tensors.length + 11, shape)));
+          return tensors[tensors.length - 1];
+        },
+        <M extends nn.Module>() => modules[next++] as M,
+      ),
+    ),
+  ].flat();
+  const floats = outputs.filter(({ dtype }) => dtype === "float32");
+  const all = [...tensors, ...modules.flatMap((module) => [...module.parameters().values()])];
+  if (floats.length === 0) return { outputs, gradients: [] };
+  const loss = tape.run(() => floats.map((y) => nn.sum(nn.square(y))).reduce((a, b) => nn.add(a, b)));
+  const gradients = tape.gradients(loss, all);
+  return { outputs, gradients: all.map((t) => gradients.get(t)) };
+}
+
+for (const [name, uses] of Object.entries(USES))
+  it(name, async () => {
+    use("reference", 1);
+    const there = await computed(uses, "opaque");
+    const here = await computed(uses, "cpu");
+    for (const part of ["outputs", "gradients"] as const)
+      for (const [n, want] of here[part].entries()) {
+        const got = there[part][n];
+        expect([n, got?.device, got?.shape, got?.dtype]).toEqual([
+          n,
+          want && "opaque",
+          want?.shape,
+          want?.dtype,
+        ]);
+        if (got && want) expect(await got.read(), `${part} ${n}`).toEqual(await want.read());
+      }
+    expect(here.gradients.filter(Boolean).length > 0).toBe(name !== "argmax");
+  });
