@@ -31,7 +31,10 @@ test("a page has at most six stops, two tasks, two questions and a sentence on i
   for (const page of pages) {
     expect(page.steps.length, page.name).toBeLessThanOrEqual(6);
     expect([page.name, page.tasks.length, page.recall.length]).toEqual([page.name, 2, 2]);
+    // One sentence: a full stop at the end and nowhere else.
+    expect(page.limits.match(/[.?!](?=\s|$)/g), page.name).toEqual(["."]);
     expect(page.limits.length).toBeGreaterThan(60);
+    expect(page.trained.address, page.name).toMatch(/\.html#v1\//);
     expect(page.steps.some(({ predict }) => predict !== undefined) || page.name === "words", page.name).toBe(
       true,
     );
@@ -54,6 +57,9 @@ test("pages are complete without a script: every stop has its picture, caption a
       page.steps.length,
     );
     expect(text).toContain("<table>");
+    // One control at first; the others appear once it was used.
+    expect(text.match(/class="first"/g)?.length, page.name).toBe(1);
+    expect(text, page.name).not.toContain('class="others"');
     expect(text).not.toMatch(/undefined|\[object|NaN(?!<| is|,|\.|&| to| —|$)/);
   }
 });

@@ -44,7 +44,7 @@ export const PAGES: readonly Listed[] = [
     name: "scale",
     title: "Why √dₖ",
     point:
-      "A product of long lists is a sum of many numbers, so it spreads. Softmax of numbers that far apart is a choice. One division undoes it.",
+      "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives all to one key. Dividing by √dₖ prevents that.",
     minutes: 6,
     needs: ["steps"],
     load: () => of(import("./scale/page.ts")),
@@ -89,7 +89,7 @@ export const PAGES: readonly Listed[] = [
     name: "cost",
     title: "Cost",
     point:
-      "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are made, used and forgotten.",
+      "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are computed, used and discarded, a tile at a time.",
     minutes: 7,
     needs: ["shapes"],
     load: () => of(import("./cost/page.ts")),
@@ -98,7 +98,7 @@ export const PAGES: readonly Listed[] = [
     name: "variants",
     title: "Variants",
     point:
-      "There are ways to save the n² of attention. One is exact, two guess at what will not matter, and which of the two is right depends on the data.",
+      "There are ways to save the n² of attention. One is exact, two are approximations, and which of the two is better depends on the data.",
     minutes: 9,
     needs: ["masks", "saturation"],
     load: () => of(import("./variants/page.ts")),
@@ -107,7 +107,7 @@ export const PAGES: readonly Listed[] = [
     name: "scorers",
     title: "Dot, scaled, additive",
     point:
-      "Three ways to score a query and a key. One saturates, one divides that away, and one is never in danger but costs a small network for every pair.",
+      "Three ways to score a query and a key. One saturates, one avoids that by a division, and one does not saturate at first but runs a small network for every pair.",
     minutes: 7,
     needs: ["saturation"],
     load: () => of(import("./scorers/page.ts")),

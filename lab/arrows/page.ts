@@ -186,8 +186,8 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>Real heads have lists of 32, 64 or 128 numbers. Here they have two, so that you can see them: each list is an arrow.</p>
-<p>The <b class="q">query</b> is the word that asks. The <b class="k">keys</b> are five words that can be found. From the tip of every key a dashed line falls on the query’s line. Where it lands, times the query’s length, is the <em>dot product</em>: the score.</p>
+      }) => html`<p>A query and a key are <em>vectors</em>: lists of numbers. In real heads they have 32, 64 or 128 numbers. Here they have two, so that each can be drawn as an arrow.</p>
+<p>The <b class="q">query</b> is the word that asks. The <b class="k">keys</b> are five words that can be found. From the tip of every key a dashed line falls on the query’s line. Where it lands, times the query’s length, is the <em>dot product</em>. Divided by √2 it is the score (a later page says why).</p>
 <p class="formula"><math><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><msub><mi>q</mi><mn>1</mn></msub><msub><mi>k</mi><mn>1</mn></msub><mo>+</mo><msub><mi>q</mi><mn>2</mn></msub><msub><mi>k</mi><mn>2</mn></msub></math></p>
 <p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query round.</b></p>`,
     },
@@ -223,7 +223,15 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         numbers: n,
         state,
       }) => html`<p>So a model learns a matrix, W<sup>q</sup>, that turns a word into its question. “it” is at the bottom. Turned by ${state.angle}°, its query points at “${n.words[ordered(n)[0]]}”, which now has <b>${percent(n.shares[ordered(n)[0]])}</b>.</p>
-<p>Drag the query: you are W<sup>q</sup>. A second matrix, W<sup>k</sup>, does the same for the labels. Training finds both. This is all that learning does to where a head looks.</p>
+<p>Drag the query: you change W<sup>q</sup>, which is now</p>
+<p class="formula"><math><msup><mi>W</mi><mi>q</mi></msup><mo>=</mo><mo>(</mo><mtable><mtr>${turned(
+        state.angle,
+      )
+        .slice(0, 2)
+        .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr><mtr>${turned(state.angle)
+        .slice(2)
+        .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr></mtable><mo>)</mo></math></p>
+<p>Two more matrices make the keys (W<sup>k</sup>) and the values (W<sup>v</sup>). Training finds all three. W<sup>q</sup> and W<sup>k</sup> decide where a head looks, W<sup>v</sup> what it gets there. Here W<sup>k</sup> and W<sup>v</sup> leave the words as they are.</p>
 <p class="formula"><math><mi>Q</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>q</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>K</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>k</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>V</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>v</mi></msup></math></p>`,
     },
     {
@@ -232,7 +240,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, each by its share. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
-<p>Values can have another length than queries and keys. Only queries and keys must fit together, because only they are multiplied.</p>`,
+<p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have the same number, because only they are multiplied.</p>`,
     },
   ],
   picture,
@@ -363,7 +371,7 @@ for row in weights, output:
     ],
   ],
   limits:
-    "Two numbers are not 64. In many dimensions almost all arrows are nearly at right angles to each other, so a head can have far more directions to ask in than this picture suggests.",
+    "Do not conclude from two dimensions to 64: there almost all vectors are nearly at right angles to each other, and a head can tell far more directions apart than this picture suggests.",
   trained: {
     text: "See a head that has turned its questions: “it” finds “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
@@ -372,6 +380,12 @@ for row in weights, output:
 
 /** Direction of an arrow in degrees, −180 to 180, 0 to the right. */
 const direction = ([x, y]: readonly [number, number]) => (Math.atan2(y, x) * 180) / Math.PI;
+
+/** The matrix that turns a row vector by an angle in degrees, row after row, as it is printed. */
+const turned = (angle: number) => {
+  const [c, s] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
+  return [c, s, -s, c].map((x) => (x + 0).toFixed(2).replace("-", "−"));
+};
 
 const at = ({ x, y }: Point, wide: boolean): readonly [number, number] => {
   const { cx, cy, unit } = plane(wide);

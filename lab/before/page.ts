@@ -163,7 +163,7 @@ export const page: Page<Before, BeforeNumbers> = {
       title: "Train it",
       state: {},
       text: () =>
-        html`<p>Training shows it 32 random words at a time, tells it how surprised it should have been, and moves every number a little. That is one step. 120 of them take a few seconds in this page.</p>`,
+        html`<p>Training shows it 32 random words at a time, computes the loss (how improbable the right letters were to it), and changes every number a little so that the loss falls. That is one step. 120 of them take a few seconds in this page.</p>`,
       predict: {
         ask: "After 120 steps, with how much does the first letter written look at the last letter read?",
         min: 0,
@@ -181,11 +181,11 @@ export const page: Page<Before, BeforeNumbers> = {
       },
     },
     {
-      title: "From fog to a diagonal",
+      title: "From even weights to a diagonal",
       state: { steps: STEPS, at: STEPS },
       text: (
         view,
-      ) => html`<p>Drag the slider back. At first all rows are gray. Then some columns darken, and at about the step where the loss falls fastest, the dark cells line up from the upper right to the lower left.</p>
+      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns darken, and at about the step where the loss falls fastest, the dark cells line up from the upper right to the lower left.</p>
 <p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss fall into place together, because they are one thing: it cannot write the right letter before it looks at it.</p>`,
     },
     {
@@ -193,12 +193,12 @@ export const page: Page<Before, BeforeNumbers> = {
       state: { steps: STEPS, at: STEPS, row: 2 },
       text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one a letter. The score is not a product yet but a small network of its own:</p>
 <p class="formula"><math><mi>s</mi><mo>(</mo><mi>q</mi><mo>,</mo><mi>k</mi><mo>)</mo><mo>=</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><msup><mi>W</mi><mi>q</mi></msup><mi>q</mi><mo>+</mo><msup><mi>W</mi><mi>k</mi></msup><mi>k</mi><mo>)</mo></math></p>
-<p>Then softmax, then an average, as ever. Press a letter on the left: its row, and the state that asked for it.</p>`,
+<p>Then softmax, then an average, as on the other pages. Press a letter on the left: its row, and the state that asked for it.</p>`,
     },
     {
       title: "The same, without the recurrence",
       state: { steps: STEPS, at: STEPS, row: 5 },
-      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows are computed at once, and what is left is attention: hence the title of that paper.</p>
+      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows are computed at once, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
 <p>Letters read by letters written, two different lists: this is <em>cross-attention</em>. Where both are the same sentence, as on the other pages, it is self-attention.</p>`,
     },
   ],
@@ -294,7 +294,7 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
     ],
   ],
   limits:
-    "Here the alignment is right because the task leaves no other way: each letter written is one letter read. In translation, alignments are blurred, and a network can be right while it looks elsewhere.",
+    "Here the alignment shows what the network uses because each letter written is one letter read; in translation a network can be right while it looks elsewhere.",
   trained: {
     text: "See attention of a model without recurrence, all rows at once",
     address: "tired-cat.html#v1/head?l=3&h=1",

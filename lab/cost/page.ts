@@ -243,7 +243,7 @@ export const page: Page<Cost, CostNumbers> = {
   name: "cost",
   title: "Cost",
   point:
-    "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are made, used and forgotten.",
+    "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are computed, used and discarded, a tile at a time.",
   initial,
   check: (state) => ({
     ...state,
@@ -313,7 +313,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       state: { one: true },
       text: ({
         numbers: n,
-      }) => html`<p>A model that writes adds one word at a time. Only the new word has a query; it meets the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations: a line with slope one.</p>
+      }) => html`<p>A model that writes adds one word at a time. Only the new word has a query; it meets the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations: its line climbs one step for each step to the right.</p>
 <p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16. That is the <em>cache</em>, and on long texts it is what fills a machine. Heads that share keys and values make it smaller.</p>`,
     },
   ],
@@ -482,9 +482,9 @@ print(heads * n * n * size)`,
     ],
   ],
   limits:
-    "Operations are not time: memory, threads and the chip decide how many are done in a second, and a layer has other parts, its two large matrices after attention first of all. What one page measured on one machine says nothing about another.",
+    "Operations are not time: memory, threads and the processor decide how many are done in a second, a layer has other costly parts, and a time measured here says nothing about another machine.",
   trained: {
-    text: "See a real row of weights, the thing that is made and forgotten",
+    text: "See a real row of weights, of the kind that is computed and discarded",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
   },
 };

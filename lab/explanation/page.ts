@@ -117,7 +117,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was silenced once, so that it hands over nothing, and the number says how far the output moved.</p>
+      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was <em>silenced</em> once, which means that its value is set to 0, and the number says how far the output moved.</p>
 <p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
@@ -134,7 +134,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
         unit: " %",
         show: { out: 0 },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word hands over is its weight times its value, and the value of this mark is short: length ${number(n.lengths[0], 2)}, where “cat” has ${number(n.lengths[2], 2)}. The head looks there and takes almost nothing home. That is what resting looks like.`,
+          html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value, and the value of this mark is short: length ${number(n.lengths[0], 2)}, where “cat” has ${number(n.lengths[2], 2)}. The head looks there and gets almost nothing. That is how a head rests.`,
       },
     },
     {
@@ -151,13 +151,13 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>Now a planted case. Queries and keys are those of the trained head, so every weight is as before. Only the value of “${n.words[n.planted]}” was set to 0.</p>
-<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for “${n.words[n.planted]}”. Silencing it moves the output by ${percent(n.effects[n.planted])}, because there was nothing to silence. Whoever reads weights alone cannot see the difference.</p>`,
+<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for “${n.words[n.planted]}”. Silencing it moves the output by ${percent(n.effects[n.planted])}, because its value was 0 already. The weights alone do not show the difference.</p>`,
     },
     {
       title: "What one may say",
       state: {},
-      text: () => html`<p>“This head gives 49 % of its attention to that word”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, sums that go round them, and layers above.</p>
-<p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it is better than a picture.</p>`,
+      text: () => html`<p>“This head gives 49 % of its attention to that word”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
+<p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it shows more than a picture of weights.</p>`,
     },
   ],
   picture,
@@ -282,7 +282,7 @@ print(f"{correlation:.4f}")`,
   recall: [
     [
       "A word has a large weight and, silenced, hardly any effect. How can that be?",
-      "What it hands over is weight times value. Its value is short, or points where other values cancel it.",
+      "It adds weight times value to the output. Its value is short, or points where other values cancel it.",
     ],
     [
       "How can a head have the same picture of weights and another output?",
@@ -290,7 +290,7 @@ print(f"{correlation:.4f}")`,
     ],
   ],
   limits:
-    "This measures one row of one head. A word that moves this output much may still not move the model’s answer, and one that moves it little may come in by another head.",
+    "This measures one row of one head: a word that moves this output much need not move the model’s answer, and one that moves it little may act through another head.",
   trained: {
     text: "See the row in the explorer, with its values",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",

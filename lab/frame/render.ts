@@ -61,7 +61,7 @@ ${TOOLS}</div>`;
 /** The control, and, once the reader has used it, the others. */
 export function renderControl<S extends State, N>(page: Page<S, N>, view: View<S, N>): Markup {
   const more = view.used && page.more?.(view);
-  return html`<div class="first">${page.control(view)}</div>${more && html`<div class="more">${more}<button type="button" class="quiet narrow-only" data-act="reset">Reset</button></div>`}`;
+  return html`<div class="first">${page.control(view)}</div>${more && html`<div class="others">${more}<button type="button" class="quiet narrow-only" data-act="reset">Reset</button></div>`}`;
 }
 
 /** Code in two languages, the line that the picture is about now marked, and what it prints. */
@@ -140,7 +140,7 @@ ${page.steps.map(
 ${page.recall.map(([question, answer]) => html`<details class="recall"><summary>${question}</summary><p>${answer}</p></details>`)}</section>
 <section><details><summary>The picture as a table</summary><div data-part="table">${renderTable(page, first)}</div></details>
 <div class="narrow-only">${TOOLS}</div></section>
-<section><h2>What this does not show</h2><p>${page.limits}</p>
+<section><h2>What you may not conclude</h2><p>${page.limits}</p>
 <p><a class="trained" href="${around.explorer}${page.trained.address}">${page.trained.text}</a></p>
 ${page.trained.more && html`<ul class="more">${page.trained.more.map(({ text, address }) => html`<li><a href="${around.explorer}${address}">${text}</a></li>`)}</ul>`}
 ${around.next && html`<p class="next"><a href="${around.next.name}.html">Next: ${around.next.title}</a> <span>${around.next.point}</span></p>`}</section>

@@ -39,7 +39,7 @@ button,input,select{font:inherit;color:inherit}
 .top label{color:var(--second);white-space:nowrap}
 .top input{flex:1;min-inline-size:0;min-block-size:32px;padding:0 8px;border:1px solid var(--line);border-radius:6px;background:var(--raised)}
 .lab{display:block}${root === ":root" ? "" : ":host{display:block;container-type:inline-size}"}
-.columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 28px;justify-content:center;align-items:start;padding:0 16px}
+.columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 20px;justify-content:center;align-items:start;padding:0 10px}
 .text{font:16px/26px var(--serif);padding:32px 0 40vh}
 h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 .point{font-size:18px;line-height:28px;color:var(--second);margin-block-end:24px}
@@ -58,7 +58,7 @@ math{font-size:1.05em}
 .picture .narrow{display:none}
 figcaption{font:15px/23px var(--serif);color:var(--ink);padding:8px 0 0;min-block-size:54px;max-inline-size:760px}
 .still{display:none}
-.control,.first,.more{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:center}
+.control,.first,.others{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:center}
 .control{min-block-size:48px;padding-block:6px;border-block-start:1px solid var(--line);margin-block-start:6px}
 .control label{display:inline-flex;align-items:center;gap:10px}
 .control input[type=range]{inline-size:min(420px,52vw);min-block-size:28px;accent-color:var(--query);margin:0}
@@ -161,7 +161,7 @@ figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:6
 .control input[type=range]{inline-size:auto;flex:1;min-inline-size:80px}
 .control{display:block}.first{gap:6px 12px}
 .first label{flex:1 1 150px}
-.more{flex-wrap:nowrap;gap:12px;overflow-x:auto;scrollbar-width:none;white-space:nowrap;margin:6px -16px 0;padding-inline:16px}.more>*{flex:none}.more .recipe{flex-wrap:nowrap}
+.others{flex-wrap:nowrap;gap:12px;overflow-x:auto;scrollbar-width:none;white-space:nowrap;margin:6px -16px 0;padding-inline:16px}.others>*{flex:none}.others .recipe{flex-wrap:nowrap}
 .control button,.control select{min-block-size:40px}.control input[type=range]{min-block-size:40px}
 .stage .tools,.wide-only{display:none}
 .narrow-only.narrow-only{display:inline-flex!important;align-items:center}.first .choice button{padding:0 9px}

@@ -198,7 +198,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         state,
       }) => html`<p>A layer does not average outputs either. It writes them one after another, 12 × 32 = 384 numbers, and a learned matrix W<sup>o</sup> mixes them: how much of which head goes where.</p>
 <p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
-<p>Twelve heads of 32 cost what one head of 384 costs: the same matrices, cut into pieces. What is bought is twelve rows of shares in place of one. ${heard(state.on).length === 1 ? html`Now you hear head ${heard(state.on)[0]} alone.` : ""}</p>`,
+<p>Twelve heads of 32 cost what one head of 384 costs: the same matrices, cut into pieces. What changes: twelve rows of shares in place of one. ${heard(state.on).length === 1 ? html`Now only head ${heard(state.on)[0]} is on.` : ""}</p>`,
     },
     {
       title: "Sharing keys and values",
@@ -207,7 +207,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         numbers: n,
         state,
       }) => html`<p>A model that writes keeps the keys and values of all words so far. With twelve heads that is ${(HEADS * 32 * 2 * 2).toLocaleString("en-US")} bytes a word and layer in float16. Newer models let several queries read the same keys: <em>grouped-query</em> attention. With ${state.groups} key ${state.groups === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
-<p>This model was not trained for it, so its heads now ask questions whose labels belong to another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
+<p>This model was not trained for it, so its queries now meet keys that were trained for another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
     },
   ],
   picture,
@@ -317,7 +317,7 @@ print(f"{average:.3f}")`,
     ],
   ],
   limits:
-    "A head that looks sharply at one word is easy to name and to admire. Whether the model needs it is another question: in many models most heads can be removed, one at a time, with little loss.",
+    "That a head looks sharply at one word does not show that the model needs it: in many models most heads can be removed, one at a time, with little loss.",
   trained: {
     text: "See these twelve heads in the explorer",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",

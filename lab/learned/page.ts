@@ -20,7 +20,7 @@ export const STEPS: Readonly<Record<string, readonly number[]>> = {
 };
 const RUNS = [
   ["learned", "as it should be"],
-  ["tossed", "last word tossed"],
+  ["tossed", "last word random"],
   ["fast", "steps 167 × as large"],
 ] as const;
 const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
@@ -246,8 +246,8 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 it was told its <em>surprise</em> at every next word, minus the logarithm of the probability that it had given it, and all of its numbers moved a little to make it smaller. That is one <em>step</em> of training.</p>
-<p>In its language the last word depends on the animal at the beginning: a cat is always tired, a dog is always hungry. So “was”, which has to announce the last word, should look back at the animal.</p>
+      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 its <em>loss</em> was computed: how surprised it was at every next word, minus the logarithm of the probability that it had given that word. Then all of its numbers were changed a little to make the surprise smaller. That is one <em>step</em> of training.</p>
+<p>In its language the last word depends on the animal at the beginning: a cat is always tired, a dog is always hungry. So “was”, the word before the last, should look back at the animal.</p>
 <p>Before the first step it gave “${animalOf(view)}” ${percent(first(view))}, about as much as any other word. Now, at step ${steps(view.state.step)}, it gives <b>${percent(share(view))}</b>. <b>Drag the line</b> through the steps.</p>`,
     },
     {
@@ -264,8 +264,8 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: { step: 450 },
       text: () => html`<p>How does a score know that it should grow? Call <i>g</i><sub>j</sub> how much the surprise would fall if word <i>j</i> had a larger share. Training moves each score by</p>
 <p class="formula"><math><mo>Δ</mo><msub><mi>s</mi><mi>j</mi></msub><mo>∝</mo><msub><mi>p</mi><mi>j</mi></msub><mo>(</mo><msub><mi>g</mi><mi>j</mi></msub><mo>−</mo><munder><mo>∑</mo><mi>i</mi></munder><msub><mi>p</mi><mi>i</mi></msub><msub><mi>g</mi><mi>i</mi></msub><mo>)</mo></math></p>
-<p>Words that help more than the average go up, the others go down. And the first factor is the word’s own share: a word that nobody looks at gets no message. So it is good to begin even.</p>
-<p>Scores are not stored anywhere. What moves are the matrices that make queries and keys, and they serve every sentence at once.</p>`,
+<p>Words that help more than the average go up, the others go down. And the first factor is the word’s own share: a word that has no share gets no gradient. So it is good to begin with equal shares.</p>
+<p>Scores are not stored anywhere. Training changes the matrices that make queries and keys, and these are the same for every sentence.</p>`,
     },
     {
       title: "Which animal?",
@@ -273,13 +273,13 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: (
         view,
       ) => html`<p>Two animals: “the <b>${view.numbers.words[2]}</b> slept near the old cat”. If the head had only learned to look for animals, both would get a part. It gives ${percent(view.numbers.weights[view.numbers.was][2])} to the first and ${percent(view.numbers.weights[view.numbers.was][7] ?? 0)} to the second.</p>
-<p>The second one never mattered in training: looking at it brought nothing. Go back to step 300 and see the difference begin.</p>`,
+<p>The second one never mattered in training: looking at it did not lower the loss. Go back to step 300 and see the difference begin.</p>`,
     },
     {
       title: "Nothing to learn",
       state: { run: "tossed", step: 0 },
       text: () =>
-        html`<p>The same model again: the same first numbers, the same sentences in the same order. But now the last word is tossed: a cat is tired, or cold, or afraid, by chance. 3,000 steps.</p>`,
+        html`<p>The same model again: the same first numbers, the same sentences in the same order. But now the last word is drawn at random: a cat is tired, or cold, or afraid. 3,000 steps.</p>`,
       predict: {
         ask: "How much of the attention of “was” does “cat” get at the end?",
         min: 0,
@@ -298,7 +298,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: (
         view,
       ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 && html`: it gives “cat” <b>${percent(share(view))}</b>`}.</p>
-<p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula above, a score with a share of 0 or 1 gets no message. It stays where the last large step has thrown it.</p>
+<p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula above, a score with a share of 0 or 1 gets no gradient. It stays where the last large step put it.</p>
 <p>And yet the model expects the right word with ${percent(view.numbers.says[view.numbers.right])}. It has seven other heads, and some of them do the work.</p>`,
     },
   ],
@@ -426,7 +426,7 @@ for scores in before, after:
     ],
   ],
   limits:
-    "A made-up language with one rule, and one head of eight: large models learn many things at once, and which head learns which is chance. That a model is right does not say that this head helped.",
+    "This is a made-up language with one rule and one head of eight: that a model is right does not show that this head helped, and in another run another head may learn the rule.",
   trained: {
     text: "See a head of a large model that has learned whom a verb belongs to: “sat” looks at “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11",

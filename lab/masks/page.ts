@@ -335,7 +335,7 @@ export const page: Page<Masks, MasksNumbers> = {
       title: "Padding",
       state: { mask: PRESETS.none, row: SAT, hide: true },
       text: () =>
-        html`<p>A computer likes sentences of one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>
+        html`<p>Sentences of a batch must have one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>
 <p>Masks are made from parts. A model that writes and reads padded text needs <code>and(causal(), keyLengths(8))</code>: what both allow. With <code>or</code>, what either allows. Once you have painted, the recipe is under the picture; choose other parts and see what they make together.</p>`,
       predict: {
         ask: "“sat” should ignore the two pads. How much of its attention do they get together?",
@@ -372,7 +372,7 @@ export const page: Page<Masks, MasksNumbers> = {
         unit: " %",
         show: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: false },
         say: (guess, view) =>
-          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and says <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed says <b>0</b>: nothing seen, nothing said.`,
+          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and says <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed says <b>0</b>: a word that sees nothing gets zeros.`,
       },
     },
     {
@@ -381,9 +381,9 @@ export const page: Page<Masks, MasksNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. Nothing fails when you mix them up. The causal mask just turns round.</p>
+      }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. No error appears when you mix them up. The causal mask is reversed.</p>
 <p><button type="button" data-act="invert">${state.inverted ? "Read it as “may look” again" : "Read the same bits the other way"}</button></p>
-${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss looks wonderful.</p>`}`,
+${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>`}`,
     },
     {
       title: "After softmax is too late",
@@ -580,7 +580,7 @@ for row in formula, finite, heed:
     ],
   ],
   limits:
-    "A mask decides what this layer may read, not what the model may know: what one layer hides can have come in through another. And a share of 0 in one head says nothing about the other heads.",
+    "A share of 0 says that this head in this layer did not read a word, not that the model does not know it: the word may come in through another head or layer.",
   trained: {
     text: "See this head in the explorer, unmasked: “on” looks ahead to “mat”",
     address: "tired-cat.html#v1/head?l=1&h=7&i=4&j=6&at=4.6",

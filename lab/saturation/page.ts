@@ -271,7 +271,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
         numbers: n,
         state,
       }) => html`<p>Training asks one question of every number: if you were a little larger, what would change? The answer is the <em>gradient</em>, the bars at the bottom.</p>
-<p>At × 1 there is an answer for each number. At × ${number(state.times)} the largest answer is ${small(Math.max(...n.gradient.map(Math.abs)))}${Math.max(...n.gradient.map(Math.abs)) < 1e-4 ? ". Whatever the model did wrong here, it receives no message about it" : ""}.</p>
+<p>At × 1 there is an answer for each number. At × ${number(state.times)} the largest answer is ${small(Math.max(...n.gradient.map(Math.abs)))}${Math.max(...n.gradient.map(Math.abs)) < 1e-4 ? ". No gradient means no learning: nothing tells the model how to change these scores" : ""}.</p>
 <p class="formula"><math><mfrac><mrow><mo>∂</mo><msub><mi>p</mi><mi>i</mi></msub></mrow><mrow><mo>∂</mo><msub><mi>s</mi><mi>j</mi></msub></mrow></mfrac><mo>=</mo><msub><mi>p</mi><mi>i</mi></msub><mo>(</mo><msub><mi>δ</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>−</mo><msub><mi>p</mi><mi>j</mi></msub><mo>)</mo></math></p>
 <p>With one share at 1 and the others at 0, every product of this form is 0.</p>`,
     },
@@ -286,17 +286,17 @@ export const page: Page<Saturation, SaturationNumbers> = {
 <p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way to the query it is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
     },
     {
-      title: "Half the bits, twice the trouble",
+      title: "In float16",
       state: { times: 20, show: "rows", half: true },
       text: ({ numbers: { rows: n }, state }) =>
-        html`<p>Models are often trained in float16, whose smallest number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. Not small: 0, exactly. What they multiply is gone.</p>`,
+        html`<p>Models are often trained in float16, whose smallest number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. Not small: exactly 0. The values that they multiply are lost.</p>`,
     },
     {
       title: "Where × 8 comes from",
       state: { times: 8 },
       text: ({
         numbers: { rows: n },
-      }) => html`<p>Who would multiply scores by 100? Nobody on purpose. But a dot product of 64 random pairs has a spread of √64 = 8. To forget the division by √<i>d</i><sub>k</sub> is to press × 8: the largest of ten keys then has ${percent(n.largest)} on average, and in ${percent(n.settled)} of the rows it has more than 99 %. At <i>d</i><sub>k</sub> = 1,024 it is × 32.</p>
+      }) => html`<p>Who would multiply scores by 100? Nobody on purpose. But a dot product of 64 random pairs has a spread of √64 = 8. Forgetting the division by √<i>d</i><sub>k</sub> is the same as × 8: the largest of ten keys then has ${percent(n.largest)} on average, and in ${percent(n.settled)} of the rows it has more than 99 %. At <i>d</i><sub>k</sub> = 1,024 it is × 32.</p>
 <p>That is the whole reason for the small “÷ √<i>d</i><sub>k</sub>” in the formula.</p>`,
     },
   ],
@@ -443,12 +443,12 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
       "Softmax depends on differences of scores. Adding the same number keeps every difference; multiplying makes every difference larger.",
     ],
     [
-      "At × 100 the mean gradient of the rows is not 0. Why is that no comfort?",
-      "The mean comes from a few rows with two keys almost level. Half of the rows have a gradient below 10⁻¹⁷, which no training step can use.",
+      "At × 100 the mean gradient of the rows is not 0. Does that mean that the rows still learn?",
+      "No. The mean comes from a few rows with two keys almost level. Half of the rows have a gradient below 10⁻¹⁷, which no training step can use.",
     ],
   ],
   limits:
-    "A saturated row is not a wrong row. Trained models have heads that give almost everything to one word, on purpose. What this page shows is that a model that starts saturated cannot learn its way out.",
+    "A saturated row is not a wrong row: trained heads often give almost everything to one word, and only a model that starts saturated cannot learn its way out.",
   trained: {
     text: "See it in the trained model: rows of a head that have decided",
     address: "tired-cat.html#v1/head?l=5&h=11",

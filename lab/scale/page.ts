@@ -143,7 +143,7 @@ export const page: Page<Scale, ScaleNumbers> = {
   name: "scale",
   title: "Why √dₖ",
   point:
-    "A product of long lists is a sum of many numbers, so it spreads. Softmax of numbers that far apart is a choice. One division undoes it.",
+    "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives all to one key. Dividing by √dₖ prevents that.",
   initial,
   check: (state) => ({
     ...state,
@@ -158,11 +158,11 @@ export const page: Page<Scale, ScaleNumbers> = {
   }),
   steps: [
     {
-      title: "Longer lists, larger products",
+      title: "Longer vectors, larger products",
       state: {},
       text: (
         view,
-      ) => html`<p>Take a query and a key at random: ${dkOf(view)} numbers each, every one around 0 with a spread of 1. Multiply number by number and add up. Do it 20,000 times. The products reach ± ${number(Math.sqrt(view.numbers.divided))} and more, though no single number was larger than about 4.</p>
+      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. Now the standard deviation (the spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than about 4.</p>
 <p>Below is softmax of the first ten. The largest has <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
 <p><b>Move d<sub>k</sub></b> and watch both. The axis stays where it is.</p>`,
     },
@@ -170,7 +170,7 @@ export const page: Page<Scale, ScaleNumbers> = {
       title: "How fast?",
       state: { power: 4, seen: [0, 2] },
       text: () =>
-        html`<p>A product of two such numbers has variance 1. A sum of independent things has the sum of their variances. So with d<sub>k</sub> terms …</p>`,
+        html`<p>The variance is the square of the spread. A product of two such numbers has variance 1, and the variance of a sum of independent numbers is the sum of their variances. So with d<sub>k</sub> terms …</p>`,
       predict: {
         ask: "The variance is 16 at dₖ = 16. What is it at dₖ = 256?",
         min: 16,
@@ -180,7 +180,7 @@ export const page: Page<Scale, ScaleNumbers> = {
         unit: "",
         show: { power: 8, seen: [0, 2, 4, 6] },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess}. Of 20,000 products it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is its root: 16.`,
+          html`You said ${guess}. Of 20,000 products it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is its square root: 16.`,
       },
     },
     {
@@ -198,8 +198,8 @@ export const page: Page<Scale, ScaleNumbers> = {
       state: { power: 8, divisor: "dk", seen: [0, 2, 4, 6, 10] },
       text: ({
         numbers: n,
-      }) => html`<p>A common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives everybody the same ten percent. Too much is as bad as too little: a head that cannot tell keys apart learns as slowly as one that has decided.</p>
-<p>And √d<sub>model</sub>, the root of the size of the whole layer? It is right for one head and wrong as soon as there are several, because each has only its part.</p>`,
+      }) => html`<p>A common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives every key the same ten percent. Dividing too much is as bad as too little: a head that cannot tell keys apart learns as slowly as one that is saturated.</p>
+<p>And √d<sub>model</sub>, the root of the size of the whole layer? It is right for one head. With several heads each has only a part of the numbers, d<sub>k</sub> = d<sub>model</sub> / heads, and the divisor is too large.</p>`,
     },
     {
       title: "A trained head",
@@ -207,7 +207,7 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>Now the queries and keys of a head that has been trained, 32 numbers each. After ÷ √32 the variance is not 1 but <b>${number(n.divided)}</b>.</p>
-<p>That is no contradiction. The argument was about random lists, as they are when training <em>begins</em>. It makes sure that a head starts with something to learn from. What it then learns is to be sure where it should be, and for that its scores must spread.</p>`,
+<p>That is no contradiction. The argument was about random lists, as they are when training <em>begins</em>. It makes sure that a head starts with something to learn from. What it then learns is to give some keys much more weight than others, and for that its scores must spread.</p>`,
     },
   ],
   picture: (view) =>
@@ -221,7 +221,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(byOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. Of ten, the largest share is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
-    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
+    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
   more: ({
     state,
   }) => html`<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
@@ -296,11 +296,11 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
     ],
     [
       "A trained head has a variance of 8 after the division. Was the division wrong?",
-      "No. It makes the beginning of training right. A trained head has learned larger scores where it is sure.",
+      "No. It makes the beginning of training right. A trained head has learned larger scores for the keys that it needs.",
     ],
   ],
   limits:
-    "The argument needs numbers that are independent, with mean 0 and spread 1. Real inputs are made to be roughly like that, by the first weights and by normalization, and stop being so while a model learns.",
+    "That scores have variance 1 holds for independent numbers with mean 0 and variance 1, as at the start of training, and not for a trained model.",
   trained: {
     text: "See scores of a trained head before and after the division",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",

@@ -126,7 +126,7 @@ export const page: Page<Scorers, ScorersNumbers> = {
   name: "scorers",
   title: "Dot, scaled, additive",
   point:
-    "Three ways to score a query and a key. One saturates, one divides that away, and one is never in danger but costs a small network for every pair.",
+    "Three ways to score a query and a key. One saturates, one avoids that by a division, and one does not saturate at first but runs a small network for every pair.",
   initial,
   check: (state) => ({
     ...state,
@@ -165,7 +165,7 @@ export const page: Page<Scorers, ScorersNumbers> = {
     {
       title: "Why additive needs no division",
       state: { power: 10 },
-      text: () => html`<p>A tanh is between −1 and 1, whatever goes in. So a score is at most the sum of the sizes of <i>w</i>, and with first values of the usual size that sum of random signs stays small. It cannot run away with d.</p>
+      text: () => html`<p>A tanh is between −1 and 1, whatever goes in. So a score is at most the sum of the sizes of <i>w</i>, and with first values of the usual size that sum of random signs stays small. It does not grow with d.</p>
 <p class="formula"><math><mo>|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo>|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo>|</mo><msub><mi>w</mi><mi>a</mi></msub><mo>|</mo></math></p>
 <p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
     },
@@ -274,7 +274,7 @@ for row in shares:
     ],
   ],
   limits:
-    "These are layers that have learned nothing. Training changes w, W and U, and an additive layer can learn scores as large as it likes. And a race in a browser is one machine and one size.",
+    "These layers are not trained: training changes w, W and U, an additive layer can learn large scores too, and a race in one browser is one machine and one size.",
   trained: { text: "See scaled scores of a trained head", address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2" },
 };
 

@@ -276,7 +276,7 @@ function call(view: Seen): string {
           ? label(
               Math.min(v.x + v.width / 2, 780),
               above + 15,
-              shape(turned ? "V, turned over" : "V", n.value),
+              shape(turned ? "V, transposed" : "V", n.value),
               { class: `mid tv bold halo ${small}` },
             )
           : label(v.x - 8, v.y + v.height / 2 + 4, "V", { class: `end tv bold ${small}` })),
@@ -572,7 +572,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
         numbers: n,
         state,
       }) => html`<p>A <em>shape</em> says how many numbers an array has along each edge. ${tuple(n.query)} is ${numberOf(state.b, "sentence")}, ${numberOf(state.n, "word")} in each, and ${numberOf(state.dk, "number")} for each word.</p>
-<p>Every box is drawn to scale, and each sentence is one card of the stack. <b class="q">Q</b> has a row for each word that looks. <b class="k">K</b> is turned over, Kᵀ, so that it has a column for each word that is looked at. Where a row meets a column is a cell of <b class="w">S</b>: ${state.dk} products, added up to one score.</p>
+<p>Every box is drawn to scale, and each sentence is one card of the stack. <b class="q">Q</b> has a row for each word that looks. <b class="k">K</b> is transposed, Kᵀ, so that it has a column for each word that is looked at. Where a row meets a column is a cell of <b class="w">S</b>: ${state.dk} products, added up to one score.</p>
 <p>Then each row of S becomes shares, and shares × <b class="v">V</b> give the output, a row for each row of Q.</p>
 <p>The letters: n words look, m words are looked at, a query and a key have d<sub>k</sub> numbers, a value d<sub>v</sub>. <b>Pull an edge</b> by its handle. Every box that shares it stretches.</p>`,
     },
@@ -598,7 +598,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
       state: { self: false, n: 4, m: 16, dv: 96 },
       text: ({
         state,
-      }) => html`<p>The words that look need not be the words that are looked at: a translator's ${state.n} words so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
+      }) => html`<p>The words that look need not be the words that are looked at: a translator’s ${state.n} words so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
 <p>Which edges must agree? Pull each and see what follows it:</p>
 <p class="formula"><math><munder><mi>Q</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>k</mi></msub></mrow></munder><mo>·</mo><munder><msup><mi>K</mi><mo>⊤</mo></msup><mrow><msub><mi>d</mi><mi>k</mi></msub><mo>×</mo><mi>m</mi></mrow></munder><mo>=</mo><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mspace width="1em"></mspace><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mo>·</mo><munder><mi>V</mi><mrow><mi>m</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder><mo>=</mo><munder><mi>O</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder></math></p>
 <p>In a product the two inner sizes must be equal, and they vanish. The outer ones stay: queries give the output its rows, values its columns.</p>`,
@@ -608,9 +608,9 @@ export const page: Page<Shapes, ShapesNumbers> = {
       state: { wrong: "key", kd: 48 },
       text: ({
         state,
-      }) => html`<p>Here keys have ${state.kd} numbers and queries ${state.dk}. A row and a column of different lengths cannot be multiplied, so Kᵀ does not dock, and nothing below it exists. The box at the bottom is what heed says: which arguments, which sizes, which rule.</p>
-<p><button type="button" data-act="wrong:value">Turn V over instead</button> <button type="button" data-act="wrong:key">Keys of another length</button></p>
-<p>Read such a message from its end. The shapes are there, in the order of the arguments. Find the edge that should be shared.</p>`,
+      }) => html`<p>Here keys have ${state.kd} numbers and queries ${state.dk}. A row and a column of different lengths cannot be multiplied, so nothing is computed. The box at the bottom is what heed says: which arguments, which sizes, which rule.</p>
+<p><button type="button" data-act="wrong:value">Transpose V instead</button> <button type="button" data-act="wrong:key">Keys of another length</button></p>
+<p>The end of the message lists the shapes, in the order of the arguments. Find the edge that should be shared.</p>`,
     },
     {
       title: "Worse: a product that fits",
@@ -626,7 +626,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
       title: "Heads cut, they do not add",
       state: { view: "layer", h: 8 },
       text: ({ state }) =>
-        html`<p>Where do Q, K and V come from? Each word's ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one a head. At the end the heads' outputs are put side by side again and mixed by W<sup>o</sup>.</p>`,
+        html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one a head. At the end the heads’ outputs are put side by side again and mixed by W<sup>o</sup>.</p>`,
       predict: {
         ask: "16 heads in place of 8, everything else the same: how many percent more parameters?",
         min: 0,
@@ -655,7 +655,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     if (state.wrong === "axes")
       return html`Nothing failed. But S is <b>${state.h} × ${state.h}</b>: heads look at heads, and no word sees another.`;
     if (state.wrong === "value")
-      return html`V is turned over and nothing failed, because m and d<sub>v</sub> are both <b>${state.m}</b>. Every output is wrong.`;
+      return html`V is transposed and nothing failed, because m and d<sub>v</sub> are both <b>${state.m}</b>. Every output is wrong.`;
     return html`${numberOf(state.b, "sentence")}${state.h > 1 ? html` × ${state.h} heads` : ""}: S has ${state.n} × ${state.m} cells on each card, <b>${cells(n.weights).toLocaleString("en-US")}</b> weights in all. The output has ${n.output.slice(-2).join(" × ")} on each.`;
   },
   control: ({ state }) => {
@@ -667,7 +667,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     html`<span class="choice">${[
       ["", "fits"],
       ["key", "keys too short"],
-      ["value", "V turned over"],
+      ["value", "V transposed"],
       ["axes", "axes swapped"],
     ].map(
       ([name, said]) =>
@@ -848,7 +848,7 @@ except ValueError:
         state.view === "call" && state.wrong === "" && n.weights.at(-2) === 3 && n.weights.at(-1) === 7,
     },
     {
-      text: "Turn V over, then pull edges until nothing is refused, though every output is wrong.",
+      text: "Transpose V, then pull edges until nothing is refused, though every output is wrong.",
       done: ({ state, numbers: n }) => state.view === "call" && state.wrong === "value" && n.error === "",
     },
   ],
@@ -863,7 +863,7 @@ except ValueError:
     ],
   ],
   limits:
-    "Shapes that fit are not a result that is right. Swapped axes, a V that happens to be square, words in another order: each passes every check of sizes, and only the numbers know.",
+    "Shapes that fit do not make a result right: swapped axes, a transposed V that is square, and words in another order all pass every check of sizes.",
   trained: {
     text: "See the same boxes filled by a trained model: one row of Q, K and V",
     address: "tired-cat.html#v1/row?l=5&h=11&i=8&j=2",

@@ -385,7 +385,7 @@ export const page: Page<Steps, StepsNumbers> = {
     {
       title: "A score for every pair",
       state: {},
-      text: () => html`<p>Four words. Each has a query of two numbers (a row of <b class="q">Q</b>) and a key of two numbers (a column of <b class="k">K<sup>T</sup></b>). Where the row of one word meets the column of another, there is their score: multiply number by number and add.</p>
+      text: () => html`<p>Four words. Each has a query, a vector of two numbers (a row of <b class="q">Q</b>) and a key of two numbers (a column of <b class="k">K<sup>T</sup></b>). Where the row of one word meets the column of another, there is their score: multiply number by number and add.</p>
 <p>All sixteen at once are one matrix product, Q·K<sup>T</sup>. Press any cell; its arithmetic is written below.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mi>V</mi></math></p>`,
     },
@@ -411,8 +411,8 @@ export const page: Page<Steps, StepsNumbers> = {
     {
       title: "An average of values",
       state: { stage: 7 },
-      text: () => html`<p>Each word has a third list, its value: a row of <b class="v">V</b>. The output of a word is the sum of all values, each times its share. Row of shares, column of values: the same kind of product as at the start.</p>
-<p>Change a number of V by dragging it up or down. Scores and shares stay as they are: values have no say in where a word looks.</p>`,
+      text: () => html`<p>Each word has a third list, its value: a row of <b class="v">V</b>. The output of a word is the sum of all values, each times its share. A row of shares times a column of values is the same kind of product as at the start.</p>
+<p>Change a number of V by dragging it up or down. Scores and shares stay as they are: values do not change where a word looks.</p>`,
     },
     {
       title: "With a mask",
@@ -426,7 +426,7 @@ export const page: Page<Steps, StepsNumbers> = {
       text: ({
         state,
         numbers: n,
-      }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for any computer number: it is ${Number.isFinite(n.exps[3][0]) ? short(n.exps[3][0]) : "∞"}, and ∞ ÷ ∞ is NaN. Move on to “share” and see a whole row die.</p>
+      }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for any computer number: it is ${Number.isFinite(n.exps[3][0]) ? short(n.exps[3][0]) : "∞"}, and ∞ ÷ ∞ is NaN. Move the slider to “share”: the whole row becomes NaN.</p>
 <p><button type="button" data-act="unsafe">${state.unsafe ? "Subtract the maximum" : "Leave the subtraction out"}</button></p>
 <p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, heed in every tile it computes.</p>`,
     },
@@ -592,7 +592,7 @@ for row in [*shares, *output]:
     ],
   ],
   limits:
-    "Two numbers a word are enough for the arithmetic and for nothing else. Where Q, K and V come from, the three matrices that are learned, is not on this page.",
+    "These twenty-four numbers were chosen by hand, so the page shows how attention computes, and nothing about what a trained model looks at.",
   trained: {
     text: "The same lines for one cell of a trained model",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",

@@ -379,7 +379,7 @@ export const page: Page<Variants, VariantsNumbers> = {
   name: "variants",
   title: "Variants",
   point:
-    "There are ways to save the n² of attention. One is exact, two guess at what will not matter, and which of the two is right depends on the data.",
+    "There are ways to save the n² of attention. One is exact, two are approximations, and which of the two is better depends on the data.",
   initial,
   check: (state) => {
     const data = KINDS.includes(state.data) ? state.data : initial.data;
@@ -419,7 +419,7 @@ export const page: Page<Variants, VariantsNumbers> = {
 <p>Press <b>next tile</b>. The memory it needs never grows. The result is the same: over all rows Flash and the whole matrix differ by at most ${number(view.numbers.ulps, 2)} units in the last place of a row’s largest number, which is rounding.</p>`,
     },
     {
-      title: "Longformer: trust the neighbors",
+      title: "Longformer: a window of neighbors",
       state: { data: "local" },
       text: (
         view,
@@ -427,7 +427,7 @@ export const page: Page<Variants, VariantsNumbers> = {
 <p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words, and the rest is missing.</p>`,
     },
     {
-      title: "Performer: trust the average",
+      title: "Performer: random features",
       state: { data: "sink" },
       text: (
         view,
@@ -439,7 +439,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       title: "Two heads of one layer",
       state: { data: "previous", seen: [0, 1, 2, 3] },
       text: (view) =>
-        html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. It is a head for the window: ${view.state.data === "previous" ? html`an error of ${wrong(view.numbers.ways[2].error)}, where Performer has ${wrong(view.numbers.ways[3].error)}` : "see its row"}.</p>`,
+        html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. A window suits it: ${view.state.data === "previous" ? html`an error of ${wrong(view.numbers.ways[2].error)}, where Performer has ${wrong(view.numbers.ways[3].error)}` : "see its row"}.</p>`,
       predict: {
         ask: "Head B of the same layer takes an average over the whole text. How wrong is the window there, in % of the output?",
         min: 0,
@@ -463,7 +463,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         view,
       ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
-<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${view.state.n / 2} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
 <p>So the exact way comes first. The others are for lengths at which even Flash is too slow, and for heads that are known.</p>`,
     },
   ],
@@ -590,7 +590,7 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
     ],
   ],
   limits:
-    "These are heads that were made or trained for the whole matrix. A model that is trained with a window or with random features from the start can learn to live with them, and an error in one head says little about the model’s answer.",
+    "These heads were made or trained with full attention, so the errors say little about a model that is trained with a window or with random features from the start.",
   trained: {
     text: "See heads of a large model: some look near by, some all over the sentence",
     address: "tired-cat.html#v1/model",

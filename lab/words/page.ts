@@ -277,9 +277,9 @@ export const page: Page<Words, WordsNumbers> = {
       text: ({
         numbers: { lines },
       }) => html`<p>Read the sentence once. You know who was tired: when you reached “it”, you looked back to “cat”.</p>
-<p>A trained language model does the same. Here is one of its 72 <em>heads</em>, small machines with one habit each. “it” is the word that looks. The darker another word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
-<p>The shares of one word always add up to 100 %. That is attention: a word’s way of taking an average of other words, some counting much and most almost nothing.</p>
-<p><b>Point at another word</b> and it becomes the one that looks.</p>`,
+<p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “it” is the word that looks. The darker another word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
+<p>The shares of one word always add up to 100 %. That is attention: each word takes an average of all words, in which a few count much and most count almost nothing. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
+<p><b>Point at another word</b>, or press it, and it becomes the one that looks.</p>`,
     },
     {
       title: "Now it was warm",
@@ -292,19 +292,19 @@ ${
   state.hide
     ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Press the words to pour them where “it” will look, ten at a time.</p><p><button type="button" data-act="show">Show</button></p></div>`
     : html`<div class="predict told"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Pour again</button></p></div>
-<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, which stands before every sentence and means nothing. Heads rest there when they have nothing to say: shares must go somewhere, because they add up to 100 %.</p>`
+<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, a token before every sentence that means nothing. When a head finds no word that matches, its share goes there. We say that the head <em>rests</em>. The share must go somewhere, because all shares add up to 100 %.</p>`
 }`;
       },
     },
     {
-      title: "The same word, two lives",
+      title: "The same word in two sentences",
       state: { line: "flies", query: 2 },
       fixed: true,
       text: ({
         numbers: { lines },
       }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” You read “flies” as something that happens in the first, and as animals in the second.</p>
-<p>The same head, on both. In the first, “flies” looks at “time” with <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second it looks at “fruit” with only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the one that happens, and it looks at “flies”.</p>
-<p>A word in a dictionary is one entry. In a sentence it is what its neighbors make it, and attention is how they do that.</p>`,
+<p>The same head, on both. In the first, “flies” looks at “time” with <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second it looks at “fruit” with only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the verb, and it looks at “flies”, its subject.</p>
+<p>In a dictionary, a word is one entry. In a sentence, its meaning depends on its neighbors. Attention is how a model reads them.</p>`,
     },
     {
       title: "Two banks",
@@ -313,7 +313,7 @@ ${
       text: ({
         numbers: { lines },
       }) => html`<p>This sentence has “bank” twice. The second one looks at “river” with <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first: it looks at “river” with ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
-<p>Nobody told the head about rivers. It was trained to fill in missing words, and this helped.</p>`,
+<p>Nobody programmed this. The model was trained to fill in missing words, and looking at “river” helped.</p>`,
     },
     {
       title: "Question, label, content",
@@ -469,7 +469,7 @@ for word, share in zip(words, shares):
     ],
   ],
   limits:
-    "One head that looks from “it” to “cat” does not prove that the model understands who was tired. It has 71 other heads, and what this head looked at may not have changed its answer. The last page measures that.",
+    "One head that looks from “it” to “cat” does not prove that the model understands who was tired: it has 71 other heads, and this one may not have changed its answer (the last page measures that).",
   trained: {
     text: "See this head in the explorer: layer 3, head 1",
     address: "tired-cat.html#v1/head?l=3&h=1&i=8&j=2&at=8.2",

@@ -150,7 +150,7 @@ test("shapes: an edge is pulled, boxes that do not fit show heed's message, both
     await page.locator('.wide [data-drag="dv:t"]').focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press("Shift+ArrowDown");
     for (let i = 0; i < 7; i++) await page.keyboard.press("ArrowDown");
-    await caption(/V is turned over and nothing failed/);
+    await caption(/V is transposed and nothing failed/);
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 2);
   }));
 test("shapes: a layer is cut into heads, and refuses a number that does not divide", ({ visit }) =>

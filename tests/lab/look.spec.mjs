@@ -42,20 +42,20 @@ test("a phone has the second controls once the first was used, and Reset, link a
   visit,
 }) =>
   visit("variants.html", { viewport: { width: 375, height: 812 }, hasTouch: true }, async (page) => {
-    expect(await page.locator(".more").count()).toBe(0);
+    expect(await page.locator(".others").count()).toBe(0);
     await page.locator('.control [data-act="data:1"]').tap();
-    await page.waitForSelector(".more");
+    await page.waitForSelector(".others");
     // The strip is under the thumb, and scrolls to its end.
     const strip =
       /** @type {NonNullable<Awaited<ReturnType<import("@playwright/test").Locator["boundingBox"]>>>} */ (
-        await page.locator(".more").boundingBox()
+        await page.locator(".others").boundingBox()
       );
     expect(strip.y).toBeGreaterThan(812 * 0.8);
     await page.locator('.control [data-act="data:0"]').tap();
-    await page.selectOption('.more [data-act="spread"]', "0.25");
+    await page.selectOption('.others [data-act="spread"]', "0.25");
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
-    await page.locator('.more [data-act="reset"]').scrollIntoViewIfNeeded();
-    await page.locator('.more [data-act="reset"]').tap();
+    await page.locator('.others [data-act="reset"]').scrollIntoViewIfNeeded();
+    await page.locator('.others [data-act="reset"]').tap();
     await page.waitForFunction(() => !/spread/.test(location.hash));
     for (const act of ["reset", "link", "svg", "csv"])
       await expect(page.locator(`.text .tools [data-act="${act}"]`)).toBeVisible();
