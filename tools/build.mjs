@@ -4,11 +4,31 @@
  * Leaves to others: deciding whether a build is due (setup.mjs).
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, rmSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { buildElement } from "./element.mjs";
 import { buildLab } from "./lab.mjs";
 import { buildPage } from "./page.mjs";
 import { at } from "./setup.mjs";
+
+/** Removes the declarations that no export of the package leads to: nobody can import them, and they are a twentieth of it. */
+function removeUnreachableTypes() {
+  /** @type {Record<string, { types?: string }>} */
+  const exported = JSON.parse(readFileSync(at("package.json"), "utf8")).exports;
+  const waiting = Object.values(exported).flatMap(({ types }) => (types ? [at(types)] : []));
+  const reached = new Set(waiting);
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop())
+    for (const [, path] of readFileSync(file, "utf8").matchAll(
+      /(?:\bfrom|\bimport\(?)\s*["'](\.[^"']+)["']/g,
+    )) {
+      const next = join(dirname(file), path.replace(/(?:\.d)?\.[jt]s$/, ".d.ts"));
+      if (reached.has(next)) continue;
+      reached.add(next);
+      waiting.push(next);
+    }
+  for (const name of readdirSync(at("dist"), { recursive: true, encoding: "utf8" }))
+    if (name.endsWith(".d.ts") && !reached.has(at(join("dist", name)))) rmSync(at(join("dist", name)));
+}
 
 const started = new Date();
 rmSync(at("dist"), { recursive: true, force: true });
@@ -23,6 +43,7 @@ if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 await buildElement();
 await buildPage();
 await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
+removeUnreachableTypes();
 
 const main = at("dist/cli/main.js");
 if (existsSync(main)) {
