@@ -115,6 +115,11 @@ export class Session {
       next = { ...next, edits: [] };
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
+    // What the pointer is on belongs to the picture that was there.
+    if (next.view !== before.view || next.mode !== before.mode || next.table !== before.table) {
+      this.hover = null;
+      this.hoverHead = null;
+    }
     this.state = next;
     this.changed(how, before);
   }

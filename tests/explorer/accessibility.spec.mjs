@@ -25,10 +25,65 @@ const STATES = [
   { name: "lines of several heads", hash: "#v1/head?m=lines&i=5&j=3&tg=1&pin=0.1,1.1" },
   { name: "flow", hash: "#v1/flow?i=5&j=3" },
   { name: "compare", hash: "#v1/compare?i=5&j=3" },
+  { name: "heads asked", hash: "#v1/head?i=5&j=3&a=pair" },
   { name: "table", hash: "#v1/head?t=1" },
+  { name: "table of all heads", hash: "#v1/model?t=1" },
+  { name: "table of a row", hash: "#v1/row?i=5&j=3&t=1" },
+  { name: "table of a comparison", hash: "#v1/compare?i=5&j=3&t=1" },
+  { name: "table of the flow", hash: "#v1/flow?i=5&j=3&t=1" },
   { name: "palette", hash: "#v1/head", act: "Control+k" },
   { name: "keys", hash: "#v1/head", act: "?" },
+  { name: "find", hash: "#v1/head", act: "/" },
   { name: "export", hash: "#v1/head", act: "e" },
+  { name: "export of a comparison", hash: "#v1/compare?i=5&j=3", act: "e" },
+];
+
+/**
+ * What goes wrong, each on the page as the one before left it: a file that cannot be opened, numbers that are no weights, a
+ * check that failed, a rollout that does not exist.
+ * @type {readonly { name: string, make: (page: import("@playwright/test").Page) => Promise<unknown> }[]}
+ */
+const FAULTS = [
+  {
+    name: "a file that cannot be opened",
+    make: (page) =>
+      page.evaluate(() => {
+        const data = new DataTransfer();
+        data.items.add(new File(["\u0001garbage"], "garbage.bin"));
+        /** @type {any} */ (globalThis).view.dispatchEvent(
+          new DragEvent("drop", { dataTransfer: data, bubbles: true }),
+        );
+      }),
+  },
+  {
+    name: "numbers that are no weights",
+    make: (page) =>
+      page.evaluate(() => {
+        const weights = { data: Float32Array.of(1.4, -0.4, Number.NaN, 1), shape: [1, 2, 2] };
+        return /** @type {any} */ (globalThis).view.open({
+          blocks: [{ tokens: ["a", "b"], layers: [{ weights }] }],
+        });
+      }),
+  },
+  {
+    name: "a check that failed",
+    make: (page) =>
+      page.evaluate(() => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        const input = made({ Nq: 6, layers: 1, heads: 1 });
+        input.blocks[0].layers[0].lse = { data: new Float32Array(6).fill(9), shape: [1, 6] };
+        return view.open(input);
+      }),
+  },
+  {
+    name: "a rollout that does not exist",
+    make: (page) =>
+      page.evaluate(async () => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        await view.open(made({ Nq: 6, Nk: 9 }));
+        view.state = { view: "flow" };
+      }),
+  },
 ];
 
 /** The first of each width is read by every rule, the others differ in colors alone. */
@@ -59,17 +114,31 @@ for (const { look, ...asked } of LOOKS)
           await page.keyboard.press(act);
           await page.waitForTimeout(name === "export" ? 400 : 50);
         }
-        // Each is told once, with the first view it was seen in.
+        // Each is listed once, with the first view it was found in.
         for (const one of await violations(page, look.startsWith("light") ? ELEMENT : CONTRAST))
           if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
         if (act) await page.keyboard.press("Escape");
+      }
+      for (const { name, make } of FAULTS) {
+        await make(page);
+        await page.waitForTimeout(300);
+        await settled(page);
+        for (const one of await violations(page, look.startsWith("light") ? ELEMENT : CONTRAST))
+          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
       }
       expect(found).toEqual([]);
     });
   });
 
-test("axe finds nothing with no file open", ({ visit }) =>
-  visit({}, async (page) => expect(await violations(page, ELEMENT)).toEqual([])));
+test("axe finds nothing with no file open, nor with one that cannot be opened", ({ visit }) =>
+  visit({}, async (page) => {
+    expect(await violations(page, ELEMENT)).toEqual([]);
+    await FAULTS[0].make(page);
+    await page.waitForFunction(() =>
+      /could not be opened/.test(/** @type {any} */ (globalThis).view.shadowRoot.textContent),
+    );
+    expect(await violations(page, ELEMENT)).toEqual([]);
+  }));
 
 test("the accessibility tree names a cell's tokens, weight and rank", ({ visit }) =>
   visit({ heads: HEADS, hash: "#v1/head?b=enc&i=5&j=3" }, tree));

@@ -33,6 +33,7 @@ export class ComparePane implements Pane {
   readonly #matrices: readonly [Matrix, Matrix, Matrix];
   readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
   readonly #said = document.createElement("p");
+  readonly #stages: HTMLElement[] = [];
   readonly #tabled = document.createElement("div");
   readonly #table: TablePane;
   readonly #stop: (() => void)[] = [];
@@ -69,6 +70,7 @@ export class ComparePane implements Pane {
       const stage = document.createElement("div");
       stage.className = "compare-stage";
       stage.append(root);
+      this.#stages.push(stage);
       part.append(this.#heads[n], stage);
       this.root.append(part);
     });
@@ -159,8 +161,12 @@ export class ComparePane implements Pane {
   /** Shows the table in place of the pictures where the state asks for it. */
   #swap(): void {
     const { table } = this.#context.session.state;
+    if (!table && !this.#matrices[0].root.isConnected)
+      for (const [n, stage] of this.#stages.entries()) stage.append(this.#matrices[n].root);
     this.root.classList.toggle("tabled", table);
     this.#table.place(this.#tabled, table, this);
+    // Matrices that are not seen would wait for a drawing that never happens.
+    if (table) for (const { root } of this.#matrices) root.remove();
   }
 
   /** The second head: what the state names, or the same head of the text most like this one, or the next head of the same text. */

@@ -1,0 +1,297 @@
+// @ts-check
+/**
+ * What a review found wrong on the page and no other file tests: numbers that are no weights, filters and sorted heads, texts
+ * that lie over each other, pictures that suggest what the numbers do not say.
+ */
+import { expect } from "@playwright/test";
+import { same, test } from "./fixtures.ts";
+import { cellAt, settled } from "./site.mjs";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+/** The text of a part of the element. @param {Page} page @param {string} selector @returns {Promise<string>} */
+const textOf = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(wanted)
+        ?.textContent.replace(/\s+/g, " ")
+        .trim() ?? "",
+    selector,
+  );
+
+/** Opens a matrix of weights as given. @param {Page} page @param {readonly (readonly number[])[]} rows */
+const openWeights = (page, rows) =>
+  page.evaluate(async (given) => {
+    const { view } = /** @type {any} */ (globalThis);
+    const n = given.length;
+    await view.open({
+      blocks: [
+        {
+          tokens: Array.from({ length: n }, (_, i) => `w${i}`),
+          layers: [{ weights: { data: Float32Array.from(given.flat()), shape: [1, n, n] } }],
+        },
+      ],
+    });
+    await view.updateComplete;
+  }, rows);
+
+const EVEN = [0.25, 0.25, 0.25, 0.25];
+
+test("weights below 0 are marked, have bars to the left, and the page says that they are no shares", ({
+  visit,
+}) =>
+  visit({ heads: { Nq: 4 } }, async (page) => {
+    await openWeights(page, [EVEN, [0.9, -0.4, 0.3, 0.2], EVEN, EVEN]);
+    await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 1, key: 1 }));
+    await settled(page);
+    expect(await textOf(page, ".notices")).toMatch(/1 given weight is negative \(the smallest is −0\.400\)/);
+    expect(await textOf(page, "[part=caption]")).toMatch(/not shares of attention: 1 is negative/);
+    expect(await textOf(page, ".legend")).toMatch(/not a weight/);
+    const { color } = await cellAt(page, 1, 1);
+    same(color.slice(0, 3), [224, 122, 0], "the mark of the cell");
+    const bars = await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".side table.keys tbody tr")].map(
+        (tr) => {
+          const [bar, track] = [".bar", ".track"].map((one) => tr.querySelector(one).getBoundingClientRect());
+          const value = Number(tr.querySelector("td data").value);
+          return { value, left: bar.right <= track.left + track.width / 2 + 1 };
+        },
+      ),
+    );
+    expect(bars.map(({ left }) => left)).toEqual(bars.map(({ value }) => value < 0));
+    expect(bars.some(({ value }) => value < 0)).toBe(true);
+  }));
+
+test("rows that sum to more than 1, and logarithms, are named as what they are", ({ visit }) =>
+  visit({ heads: { Nq: 4 } }, async (page) => {
+    await openWeights(page, [EVEN, EVEN.map((weight) => 7 * weight), EVEN, EVEN]);
+    await settled(page);
+    expect(await textOf(page, ".notices")).toMatch(
+      /the worst row checked sums to 7: are these scores \(logits\)/,
+    );
+    expect(await textOf(page, "[part=caption]")).toMatch(/not shares of attention: a row sums to 7/);
+    const log = EVEN.map(Math.log);
+    await openWeights(page, [log, log, log, log]);
+    await settled(page);
+    expect(await textOf(page, ".notices")).toMatch(/log/);
+    // The line stays until it is closed.
+    await page.waitForTimeout(500);
+    expect(await textOf(page, ".notices")).toMatch(/log/);
+  }));
+
+test("a link with a filter opens with its thumbs at its values", ({ visit }) =>
+  visit(
+    {
+      heads: { heads: 4, layers: 3, Nq: 10, recipe: { mask: "causal" } },
+      hash: "#v1/model?o=first&f=first:0.28:0.38",
+    },
+    async (page) => {
+      await page.waitForFunction(
+        () => /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".range input").length === 2,
+      );
+      await expect
+        .poll(() =>
+          page.evaluate(() =>
+            [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".range input")].map(
+              (input) => Number(input.value).toFixed(3),
+            ),
+          ),
+        )
+        .toEqual(["0.280", "0.380"]);
+      expect(await textOf(page, ".filters")).toMatch(/28.*38/);
+      // Both thumbs are on one track.
+      const tops = await page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".range input")].map((input) =>
+          Math.round(input.getBoundingClientRect().top),
+        ),
+      );
+      expect(tops[0]).toBe(tops[1]);
+    },
+  ));
+
+test("sorted thumbnails carry their names", ({ visit }) =>
+  visit({ heads: { heads: 4, layers: 2, Nq: 8 }, hash: "#v1/model?l=1&h=3" }, async (page) => {
+    /** The pixels of the cursor's thumbnail in a corner, 16 by 10. @param {"lower left" | "upper right"} corner @returns {Promise<number[]>} */
+    const pixels = (corner) =>
+      page.evaluate((which) => {
+        const atlas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".atlas.large");
+        const canvas = atlas.querySelector("canvas");
+        const cell = atlas.querySelector("[role=gridcell][tabindex='0']");
+        const [a, b] = [cell, canvas].map((one) => one.getBoundingClientRect());
+        const [x, y] = [Math.round(a.left - b.left), Math.round(a.top - b.top)];
+        const [left, top] = which === "lower left" ? [x + 2, y + a.height - 14] : [x + a.width - 22, y + 4];
+        return [...canvas.getContext("2d").getImageData(left, top, 16, 10).data];
+      }, corner);
+    await settled(page);
+    await page.waitForTimeout(600);
+    const before = [await pixels("lower left"), await pixels("upper right")];
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { sort: "entropy", sortHow: "list" };
+    });
+    await settled(page);
+    await page.waitForTimeout(600);
+    const differ = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
+      a.filter((value, at) => Math.abs(value - b[at]) > 24).length;
+    expect(differ(before[0], await pixels("lower left")), "a name over the picture").toBeGreaterThan(40);
+  }));
+
+for (const width of [1280, 1600])
+  test(`no text lies over another one, ${width} px wide`, ({ visit }) =>
+    visit(
+      {
+        heads: { Nq: 14, recipe: { mask: "causal" } },
+        hash: "#v1/head?i=12&j=3",
+        width,
+        height: 800,
+      },
+      async (page) => {
+        // Weights below 10⁻⁴ have exponents, the longest numbers there are.
+        await page.evaluate(async () => {
+          const { view, made } = /** @type {any} */ (globalThis);
+          const input = made({ Nq: 14, layers: 1, heads: 1, recipe: { mask: "causal" } });
+          for (const { layers } of input.blocks)
+            for (const { query } of layers) query.data = query.data.map((/** @type {number} */ x) => 6 * x);
+          await view.open(input);
+          view.state = { query: 12, key: 3 };
+        });
+        await settled(page);
+        const boxes = () =>
+          page.evaluate(() => {
+            const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+            const text = (/** @type {Element} */ element) => {
+              const range = document.createRange();
+              range.selectNodeContents(element);
+              return range.getBoundingClientRect();
+            };
+            /** @type {string[]} */
+            const wrong = [];
+            for (const tr of inside.querySelectorAll(
+              ".side table.keys tbody tr, .rowview table.keys tbody tr",
+            )) {
+              const number = text(tr.querySelector("td data"));
+              const track = tr.querySelector(".track")?.getBoundingClientRect();
+              if (track && number.right > track.left)
+                wrong.push(`${tr.textContent}: number to ${number.right}, bar from ${track.left}`);
+            }
+            // The marker of the current row is three pixels wide.
+            for (const tr of inside.querySelectorAll(".tablewrap tr.current")) {
+              const [row, first] = [tr.getBoundingClientRect(), text(tr.querySelector("th"))];
+              if (first.left < row.left + 3)
+                wrong.push(`the marker of ${tr.textContent}: ${first.left - row.left} px`);
+            }
+            const [hatch, ...ticks] = [
+              inside.querySelector(".legend .hatched"),
+              ...inside.querySelectorAll(".legend .tick"),
+            ].map((one) => one?.getBoundingClientRect());
+            if (hatch && ticks.some((tick) => tick.right > hatch.left))
+              wrong.push("a tick of the legend is at the hatch");
+            for (const one of inside.querySelectorAll(
+              ".scale input, .toolbar button, .toolbar select, .rowview input[type=text]",
+            ))
+              if (one.scrollWidth > one.clientWidth + 1)
+                wrong.push(`${one.ariaLabel ?? one.textContent} is cut off`);
+            return wrong;
+          });
+        expect(await boxes()).toEqual([]);
+        expect(await textOf(page, ".side table.keys")).toMatch(/10⁻/);
+        for (const patch of [
+          { table: true },
+          { table: false, view: "row" },
+          { table: true, view: "compare" },
+          { table: true, view: "flow" },
+        ]) {
+          await page.evaluate((to) => {
+            /** @type {any} */ (globalThis).view.state = to;
+          }, patch);
+          await page.waitForTimeout(400);
+          await settled(page);
+          expect(await boxes(), JSON.stringify(patch)).toEqual([]);
+        }
+        await page.evaluate(() => {
+          /** @type {any} */ (globalThis).view.state = { table: false, view: "head" };
+        });
+        await page.keyboard.press("?");
+        await page.waitForFunction(
+          () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector("dialog h2") !== null,
+        );
+        const [title, close] = await page.evaluate(() => {
+          const dialog = /** @type {any} */ (globalThis).view.shadowRoot.querySelector("dialog");
+          return [dialog.querySelector("h2"), dialog.querySelector("[aria-label^='Close']")].map((one) => {
+            const { top, bottom } = one.getBoundingClientRect();
+            return (top + bottom) / 2;
+          });
+        });
+        expect(Math.abs(title - close)).toBeLessThan(6);
+      },
+    ));
+
+test("w·v is drawn at its size beside v", ({ visit }) =>
+  visit({ heads: { Nq: 6 }, hash: "#v1/row?i=4&j=2" }, async (page) => {
+    await settled(page);
+    const { sizes, weight } = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const strips = [...view.shadowRoot.querySelectorAll("[aria-label=Output] svg.strip")].slice(0, 2);
+      const sizes = strips.map((strip) =>
+        Math.max(
+          ...[...strip.querySelectorAll("path.above, path.below")].flatMap((path) =>
+            [...path.getAttribute("d").matchAll(/h\.8v(-?[\d.]+(?:e-?\d+)?)/g)].map(([, size]) =>
+              Math.abs(Number(size)),
+            ),
+          ),
+        ),
+      );
+      return { sizes, weight: view.store.cell({ block: 0, layer: 0, head: 0 }, 4, 2, "weights") };
+    });
+    // A bar is at least half a pixel long.
+    expect(sizes[1]).toBeCloseTo(Math.max(0.5, sizes[0] * weight), 6);
+  }));
+
+test("what is pointed at ends with the picture, and lines offer no scores", ({ visit }) =>
+  visit({ heads: { Nq: 9 }, hash: "#v1/head?i=2&j=1" }, async (page) => {
+    const at = await cellAt(page, 2, 1);
+    const other = await page.evaluate(() => {
+      const area = /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(".matrix .area")
+        .getBoundingClientRect();
+      return [area.left + (6.5 / 9) * area.width, area.top + (7.5 / 9) * area.height];
+    });
+    expect(at.width).toBeGreaterThan(5);
+    await page.mouse.move(other[0], other[1]);
+    await expect.poll(() => textOf(page, ".side .readout")).toMatch(/query 7, key 6/);
+    await page.keyboard.press("x");
+    await settled(page);
+    const shown = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      return {
+        said: view.shadowRoot.querySelector(".side h2 .quoted, .side .readout").textContent,
+        state: view.state,
+      };
+    });
+    await expect
+      .poll(() => textOf(page, ".side .readout"))
+      .toMatch(new RegExp(`query ${shown.state.query}, key ${shown.state.key}`));
+    await page.keyboard.press("l");
+    await settled(page);
+    const disabled = await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll("[aria-label=Stage] button")].map(
+        (button) => button.disabled,
+      ),
+    );
+    same(disabled, [true, true, true, false, false], "stages that cannot be drawn as lines");
+  }));
+
+test("a mask is named only where there is one", ({ visit }) =>
+  visit({ heads: { Nq: 8 } }, async (page) => {
+    const said = async () => `${await textOf(page, ".legend")} ${await textOf(page, ".side .ledger")}`;
+    await settled(page);
+    expect(await said()).not.toMatch(/mask/);
+    await page.evaluate(async () => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      await view.open(made({ Nq: 8, recipe: { mask: "causal" } }));
+      view.state = { query: 6, key: 2 };
+    });
+    await settled(page);
+    expect(await textOf(page, ".legend")).toMatch(/masked/);
+    expect(await textOf(page, ".side .ledger")).toMatch(/mask/);
+  }));
