@@ -45,7 +45,7 @@ export const LIMITS = {
   "heed/backend": 5_000,
   "heed/models: tokenizer.json": 18_000,
   "heed/models": 128_000,
-  "heed/view": 94_000,
+  "heed/view": 96_000,
   "heed/train": 112_000,
   "heed/cluster": 81_000,
   "the explorer's page: to the first paint": 30_000,
