@@ -345,7 +345,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
     if (state.show === "time")
       return html`${took(n, LARGE) === undefined && html`<button type="button" data-act="run:${n.measured.length >= 5 ? 2 : 1}">${n.measured.length >= 5 ? "Run 4,096" : "Measure"}</button>`}
 ${n.measured.length > 0 && html`<button type="button" class="quiet" data-act="again">Measure again</button>`}<button type="button" class="quiet" data-act="show:work">Work</button>`;
-    return html`<label><span class="wide-only">words</span> <input type="range" min="4" max="20" step="0.125" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
+    return html`<label><span class="wide-only">words</span> <input type="range" min="4" max="20" step="0.0625" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
 <span class="choice narrow-only">${[
       ["work", "work"],
       ["memory", "memory"],

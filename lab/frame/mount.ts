@@ -316,7 +316,11 @@ export function mount<S extends State, N>(
       if (change === undefined) return;
       event.preventDefault();
       update(change);
-    } else if ((event.key === "Enter" || event.key === " ") && found[0].hasAttribute("data-act")) {
+    } else if (
+      (event.key === "Enter" || event.key === " ") &&
+      // What is dragged acts on Enter only where it says so.
+      (found[0].hasAttribute("data-act") || found[0].hasAttribute("data-enter"))
+    ) {
       event.preventDefault();
       act(found[1], found[2], "");
     }

@@ -91,6 +91,7 @@ function grid(view: Seen): string {
       {
         "data-drag": "paint:",
         "data-key": "paint:",
+        "data-enter": "",
         tabindex: "0",
         role: "application",
         class: "drag free",

@@ -570,10 +570,10 @@ for row in [*shares, *output]:
   },
   tasks: [
     {
-      text: "Change one number of Q or K so that the second word looks at the third one most.",
+      text: "Change one number of Q or K so that the second word looks at the fourth one most.",
       done: ({ numbers: n, state }) =>
         [...state.q, ...state.k].filter((value, i) => value !== [...initial.q, ...initial.k][i]).length ===
-          1 && n.shares[1][2] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][3]),
+          1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
     },
     {
       text: "Make the second word look at all four words equally, by its query alone.",

@@ -1,0 +1,139 @@
+// @ts-check
+/**
+ * What a learner does with the keyboard alone: the tasks of the pages, each ticked by its state. Tasks that a clock decides are
+ * in lab.spec.mjs, without the clock. Needs dist/.
+ */
+import { expect } from "@playwright/test";
+import { quiet, test } from "./visit.mjs";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+/** Focuses a mark or a control and presses keys on it. @param {Page} page @param {string} selector @param {string[]} keys */
+async function press(page, selector, ...keys) {
+  for (const key of keys) {
+    // A picture that is drawn again keeps the focus, a control that appears has none.
+    await page.locator(selector).first().focus();
+    await page.keyboard.press(key);
+    await page.waitForTimeout(60);
+    await quiet(page);
+  }
+}
+/** Presses a key until a task is ticked. @param {Page} page @param {number} count @param {string} selector @param {string} key @param {number} most */
+async function until(page, count, selector, key, most) {
+  for (let i = 0; i < most && (await ticked(page)) < count; i++) await press(page, selector, key);
+  expect(await ticked(page)).toBeGreaterThanOrEqual(count);
+}
+/** @param {Page} page */
+const ticked = (page) => page.locator(".tasks .done").count();
+/** @param {string} key @param {number} count */
+const times = (key, count) => Array.from({ length: count }, () => key);
+
+test("words: a word that rests, and the verb of the second line, by keys", ({ visit }) =>
+  visit("words.html", {}, async (page) => {
+    await until(page, 1, '.control [data-act="step:1"]', "Enter", 12);
+    await press(page, '.control [data-act="line:flies"]', "Enter");
+    await until(page, 2, '.control [data-act="step:1"]', "Enter", 6);
+  }));
+test("arrows: a query between two keys, and a matrix that turns, by keys", ({ visit }) =>
+  visit("arrows.html", {}, async (page) => {
+    const query = '.wide [data-drag="query:"]';
+    await press(page, query, ...times("Shift+ArrowRight", 2), ...times("ArrowRight", 4));
+    expect(await ticked(page)).toBe(1);
+    await press(page, '.control [data-act="mode:turned"]', "Enter");
+    await until(page, 2, query, "Shift+ArrowLeft", 36);
+  }));
+test("steps: one number changes where a word looks, and a query of zeros looks everywhere, by keys", ({
+  visit,
+}) =>
+  visit("steps.html", {}, async (page) => {
+    await press(page, '.wide [data-drag="q:3"]', ...times("ArrowDown", 2));
+    expect(await ticked(page)).toBe(1);
+    await press(page, '.wide [data-drag="q:3"]', "ArrowDown");
+    expect(await ticked(page)).toBe(2);
+  }));
+test("scale: every length is visited, and a variance of 1 without √dₖ, by keys", ({ visit }) =>
+  visit("scale.html", {}, async (page) => {
+    const slider = '.control [data-act="power"]';
+    await press(page, slider, "Home");
+    expect(await ticked(page)).toBe(1);
+    await press(page, slider, ...times("ArrowRight", 10));
+    await press(page, slider, "ArrowLeft");
+    expect(await ticked(page)).toBe(2);
+  }));
+test("masks: a row is wiped out and one cell painted, and a preset chosen, by keys", ({ visit }) =>
+  visit("masks.html", {}, async (page) => {
+    await press(page, '.wide [data-drag="paint:"]', "ArrowDown");
+    await press(page, '.control [data-act="wipe"]', "Enter");
+    await press(page, '.wide [data-drag="paint:"]', "Enter");
+    expect(await ticked(page)).toBe(1);
+    await press(page, '.control [data-act="preset:causal + padding"]', "Enter");
+    expect(await ticked(page)).toBe(2);
+  }));
+test("heads: heads are muted until “cat” leads, and a pair whose averages differ, by keys", ({ visit }) =>
+  visit("heads.html", {}, async (page) => {
+    for (const head of [0, 1, 2, 5, 6, 7, 8, 9, 10])
+      await press(page, `.wide [data-act="head:${head}"]`, "Enter");
+    expect(await ticked(page)).toBe(1);
+    // Each other head beside head 11.
+    for (const head of [3, 4]) await press(page, `.wide [data-act="head:${head}"]`, "Enter");
+    for (let head = 0; head < 11 && (await ticked(page)) < 2; head++)
+      await press(
+        page,
+        `.wide [data-act="head:${head}"]`,
+        ...((await ticked(page)) < 2 ? ["Enter", "Enter"] : []),
+      );
+    expect(await ticked(page)).toBe(2);
+  }));
+test("cost: half of the frame by the slider's keys", ({ visit }) =>
+  visit("cost.html", {}, async (page) => {
+    await until(page, 1, '.control [data-act="power"]', "ArrowLeft", 60);
+  }));
+test("scorers: additive's hidden layer beyond 500 MiB, by keys", ({ visit }) =>
+  visit("scorers.html", {}, async (page) => {
+    await press(page, '.control [data-act="power"]', "End");
+    await press(page, '.control [data-act="n:512"]', "Enter");
+    expect(await ticked(page)).toBe(1);
+  }));
+test("before transformers: the first right step, and a doubled letter, by keys", ({ visit }) =>
+  visit("before.html", {}, async (page) => {
+    await press(page, '.control [data-act="train"]', "Enter");
+    await page.waitForFunction(
+      () => /which is right/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+      undefined,
+      { timeout: 120_000 },
+    );
+    await quiet(page);
+    await until(page, 1, '.control [data-act="at"]', "ArrowLeft", 16);
+    await press(page, '.control [data-act="at"]', "End");
+    for (const word of ["abbcde", "hggfed", "cddeaf"]) {
+      if ((await ticked(page)) === 2) break;
+      await page.locator('.control [data-act="word"]').focus();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.type(word);
+      await page.waitForFunction(
+        (word) => document.querySelector(".stage figcaption")?.textContent?.includes(`reads “${word}”`),
+        word,
+        { timeout: 60_000 },
+      );
+      await quiet(page);
+    }
+    expect(await ticked(page)).toBe(2);
+  }));
+test("explanation: a large weight with a small effect, and a word whose absence moves more than the output, by keys", ({
+  visit,
+}) =>
+  visit("explanation.html", {}, async (page) => {
+    const words = await page.locator('.wide [data-act^="out:"]').count();
+    for (let row = 0; row < words && (await ticked(page)) < 1; row++) {
+      await press(page, '.control [data-act="row:1"]', "Enter");
+      // The first mark is the word of the largest weight.
+      await press(page, '.wide [data-act^="out:"]', "Enter");
+    }
+    expect(await ticked(page)).toBe(1);
+    await press(page, '.control [data-act="how:hidden"]', "Enter");
+    for (let row = 0; row < words && (await ticked(page)) < 2; row++) {
+      await press(page, '.control [data-act="row:1"]', "Enter");
+      await press(page, '.wide [data-act^="out:"]', "Enter");
+    }
+    expect(await ticked(page)).toBe(2);
+  }));
