@@ -303,7 +303,7 @@ export function goalText(goal: Goal): string {
 
 const short = (x: number): string => String(Number(x.toPrecision(3)));
 
-/** Cases whose name matches one of the patterns: `*` stands for any text. */
+/** Cases whose name matches one of the patterns: `*` matches any text. */
 export function chosen(patterns: readonly string[], cases: readonly Case[] = CASES): Case[] {
   const tests = patterns.map((p) => new RegExp(`^${p.split("*").map(literal).join(".*")}$`, "i"));
   return cases.filter(({ name }) => tests.length === 0 || tests.some((test) => test.test(name)));

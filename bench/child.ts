@@ -84,5 +84,5 @@ async function main(order: Order): Promise<void> {
 }
 
 await main(JSON.parse(process.argv[2]));
-// Peers leave threads behind that would keep the process alive.
+// Peers leave threads that would keep the process alive.
 process.exit(0);

@@ -42,7 +42,7 @@ async function until(met, what) {
   }
 }
 
-/** Waits until nothing is computed or drawn, and a little longer for what is loaded behind. */
+/** Waits until nothing is computed or drawn, and a little longer for what is loaded later. */
 async function rest() {
   const quiet = () =>
     !/Measuring|Drawing|Loading|so far/.test(find(".root").textContent) && !find(".matrix.waiting");

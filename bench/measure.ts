@@ -1,5 +1,5 @@
 /**
- * One case measured in this process: inputs are made, every contestant's result is held against the formula in float64,
+ * One case measured in this process: inputs are made, every contestant's result is checked against the formula in float64,
  * then all take turns with heed (turns.ts), the machine's ceiling among them. What is wrong is not timed.
  */
 

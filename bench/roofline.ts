@@ -3,7 +3,7 @@
  *
  *   fma, mul+add   GFLOP/s of float32 in registers, 128 bits a vector, two operations a lane
  *   fma wide       the same where V8 widens pairs of vectors to 256 bits (Node ≥ 24, an experimental flag)
- *   read           GB/s of sums over memory that lies in the second cache, in the third, or in none
+ *   read           GB/s of sums over memory in the second cache, in the third, or in none
  *
  * After Williams, Waterman & Patterson 2009 (Roofline). The loops are written with the kernels' assembler. A sample is
  * one burst of some milliseconds over all threads at once; the best of several is the ceiling.
@@ -247,7 +247,7 @@ export class Rig {
   }
 }
 
-/** FMA peak of some threads in GFLOP/s: 128 bits and fused, unless told otherwise. 256 bits set V8's flag. */
+/** FMA peak of some threads in GFLOP/s: 128 bits and fused, by default. 256 bits set V8's flag. */
 export async function peak(
   threads: number,
   options: { bits?: 128 | 256; fused?: boolean } = {},

@@ -1,7 +1,7 @@
 /**
  * The long measurement: the table of cases.ts at every level and number of threads, with other packages in between
  * (`--peers`). One process for each level and number of threads; inside it contestants take turns. Nothing is timed
- * before it is held against the formula in float64 in the same process.
+ * before it is checked against the formula in float64 in the same process.
  *
  *   node bench/run.ts [--level wide,relaxed,strict] [--threads 1,2] [--cases "full*,decode*"] [--seconds 5]
  *                     [--peers] [--built] [--node 20] [--json] > run.json
@@ -140,7 +140,7 @@ function linesOf({ case: name, measured, figures, goals, notes, ofCeiling, absen
   return lines;
 }
 
-/** A list of an option, or what stands for none. */
+/** A list of an option, or its replacement where none is given. */
 const list = (text: string | undefined, none: readonly string[]): string[] =>
   text === undefined ? [...none] : text.split(",").map((part) => part.trim());
 
@@ -198,12 +198,12 @@ async function main(): Promise<void> {
         peers: values.peers ? join(here, "peers", "index.mjs") : undefined,
       });
       const file = join(folder, built ? "child.mjs" : "child.ts");
-      // Memory is measured in a process that has held nothing else.
+      // Memory is measured in a process that has allocated nothing else.
       const parts = [fits("time"), ...fits("memory").map((c) => [c])].filter((some) => some.length > 0);
       const done: Session[] = [];
       for (const part of parts) {
         const { peers, ...alone } = order(part);
-        // Where a process dies in a case, which happens to peers, another goes on behind it.
+        // Where a process dies in a case, which happens to peers, another continues after it.
         for (let rest = part; rest.length > 0; ) {
           const names = rest.map(({ name }) => name);
           const asked: Order =

@@ -1,6 +1,6 @@
 /**
- * A key/value cache, one token at a time. The cache lies in the engine's memory (`empty`), so a step reads it where it is
- * and copies nothing. Eight query heads share two key heads. At the end all steps are held against one causal call.
+ * A key/value cache, one token at a time. The cache is allocated in the engine's memory (`empty`), so a step reads it
+ * without a copy. Eight query heads share two key heads. At the end all steps are compared with one causal call.
  * Run: `node examples/decode.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
@@ -9,11 +9,11 @@
  */
 import { empty, prepare, scaledDotProductAttention, type Tensor, tensor } from "heed";
 
-const [heads, keyHeads, d, most, tokens] = [8, 2, 64, 256, 200];
-await prepare(); // the threads are there before the first step
+const [heads, keyHeads, d, capacity, tokens] = [8, 2, 64, 256, 200];
+await prepare(); // the threads run before the first step
 
-const keys = empty([1, keyHeads, most, d]);
-const values = empty([1, keyHeads, most, d]);
+const keys = empty([1, keyHeads, capacity, d]);
+const values = empty([1, keyHeads, capacity, d]);
 
 /** What a model would compute for a token: numbers for `count` heads. */
 const project = (token: number, count: number, phase: number) =>
@@ -22,7 +22,7 @@ const project = (token: number, count: number, phase: number) =>
 /** Writes a token's rows, one a head, at position `n` of a cache. */
 function append(cache: Tensor, rows: Float32Array, n: number): void {
   for (let h = 0; h < keyHeads; h++)
-    (cache.data as Float32Array).set(rows.subarray(h * d, (h + 1) * d), (h * most + n) * d);
+    (cache.data as Float32Array).set(rows.subarray(h * d, (h + 1) * d), (h * capacity + n) * d);
 }
 
 /** The first `n` positions of a cache, as a view. */
@@ -37,9 +37,11 @@ for (let n = 0; n < tokens; n++) {
   const { output } = scaledDotProductAttention(query, upTo(keys, n + 1), upTo(values, n + 1));
   steps.push(output.toFloat64());
 }
-console.log(`${tokens} tokens decoded, cache [${upTo(keys, tokens).shape.join(", ")}] of ${most} positions`);
+console.log(
+  `${tokens} tokens decoded, cache [${upTo(keys, tokens).shape.join(", ")}] of ${capacity} positions`,
+);
 
-// All queries at once: [1, tokens, heads, d] lies in memory as the steps came, which is layout "bshd" seen from the side.
+// All queries at once: [1, tokens, heads, d] is the order in which the steps were appended: layout "bshd", transposed.
 const queries = new Float32Array(tokens * heads * d);
 for (let n = 0; n < tokens; n++) queries.set(project(n, heads, 0), n * heads * d);
 const all = tensor(queries, [1, tokens, heads, d]).transpose(1, 2);

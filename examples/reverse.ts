@@ -70,7 +70,7 @@ console.log(`read ${read.map((id) => letters[id]).join(" ")}, wrote ${wrote.join
 console.log("where each letter written looked:");
 for (const [n, row] of looked.entries()) console.log(`  ${wrote[n]} ${row}`);
 
-/** Where the largest number of a row stands. */
+/** The position of the largest number of a row. */
 function largest(row: Tensor): number {
   const numbers = row.toFloat64();
   return numbers.indexOf(Math.max(...numbers));

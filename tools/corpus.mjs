@@ -280,7 +280,7 @@ export function wordnet(folder) {
 }
 
 /**
- * What stands before and after the first space.
+ * The texts before and after the first space.
  * @param {string} line
  */
 function split(line) {

@@ -10,7 +10,7 @@ const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /**
  * Every door: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` is the file
- * behind the main door that tests of behavior stand beside, so it counts as one.
+ * of the main entry point with tests of behavior beside it, so it counts as one.
  * @type {{ name: string | undefined, source: string, built: string }[]}
  */
 export const doors = [

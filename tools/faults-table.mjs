@@ -73,7 +73,7 @@ export const FAULTS = [
   { name: "a task is done twice and one not at all", file: "src/wasm/engine/worker-pool.ts", find: "kernel.run(tasks + (count - left) * size, this.mainWorkspace);", put: "kernel.run(tasks + (count - Math.min(count, left + 1)) * size, this.mainWorkspace);", tests: [RELAXED] },
   // files
   { name: "tensors of a file may overlap", file: "src/io/safetensors-header.ts", find: "if (start !== covered)", put: "if (start > covered)", tests: ["src/io"] },
-  { name: "bytes behind the last tensor pass", file: "src/io/safetensors-header.ts", find: "if (covered !== size)", put: "if (covered > size)", tests: ["src/io"] },
+  { name: "bytes after the last tensor pass", file: "src/io/safetensors-header.ts", find: "if (covered !== size)", put: "if (covered > size)", tests: ["src/io"] },
   { name: "big-endian numbers are not turned", file: "src/io/npy-header.ts", find: 'match?.[1] === ">"', put: 'match?.[1] === "!"', tests: ["src/io"] },
   { name: "Fortran order is read as C order", file: "src/io/npy-header.ts", find: 'found.fortran = takeIf("True");', put: 'found.fortran = takeIf("True") && false;', tests: ["src/io"] },
   { name: "a file is written in place", file: "src/io/save.ts", find: "await attempt(\"replace\", fs.rename(temporary, target));", put: "await fs.copyFile(temporary, target);", tests: ["src/io"] },

@@ -81,7 +81,7 @@ for (const name of [
 ])
   if (existsSync(at(name))) cpSync(at(name), join(copy, name), { recursive: true });
 symlinkSync(at("node_modules"), join(copy, "node_modules"));
-// Golden data lies beside the repository; where it is absent its tests are skipped here as well.
+// Golden data is in the repository; where it is absent its tests are skipped here too.
 if (existsSync(at("../shared"))) symlinkSync(at("../shared"), join(folder, "shared"));
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Builds what brings the explorer to people, beside the element (element.mjs): the page that `heed view` serves
+ * Builds the forms in which the explorer is used, besides the element (element.mjs): the page that `heed view` serves
  * (dist/page/), the React wrapper, and the types of the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
  * second.
  */

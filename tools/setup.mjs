@@ -72,7 +72,7 @@ export function foreground(command, args, env = {}) {
     const interrupt = () => process.stdin.isTTY || child.kill("SIGINT");
     const pass = () => child.kill("SIGTERM");
     process.on("SIGINT", interrupt).on("SIGTERM", pass);
-    // npm that is told to end takes along the shell between it and this process, but not this process.
+    // A signal to npm ends the shell between it and this process, but not this process.
     const parent = process.ppid;
     const watch = setInterval(() => process.ppid === parent || pass(), 1000);
     child.on("error", (error) => {

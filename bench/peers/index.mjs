@@ -1,5 +1,5 @@
 /**
- * Other packages that compute attention, behind one interface, for benches that run them beside heed (index.d.mts has
+ * Other packages that compute attention, under one interface, for benches that run them beside heed (index.d.mts has
  * the types). A package that does not load is left out and named in `missing` with the reason.
  */
 

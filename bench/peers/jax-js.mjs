@@ -1,6 +1,6 @@
 /**
  * jax-js: nn.dotProductAttention under jit, on its WebAssembly backend, [B, N, H, D]. Its threads are Web Workers, which
- * Node lacks: with more than one thread a worker of Node stands in for them. How many is fixed at the first start.
+ * Node lacks: with more than one thread a worker of Node replaces them. How many is fixed at the first start.
  */
 import { resolveObjectURL } from "node:buffer";
 import { Worker as NodeWorker } from "node:worker_threads";

@@ -1,7 +1,7 @@
 /**
  * Training of GPT-2's architecture with other packages, for `bench/train.ts`: a step is the loss of a batch, all
  * gradients, and one update of Adam. Parameters come in under Hugging Face's names, attention is put together from each
- * package's operators as its users would, and the first loss is held against heed's.
+ * package's operators as its users would, and the first loss is checked against heed's.
  *
  * tfjs: WebAssembly backend, one thread. Products of two matrices reach its fast path, so linear layers are flattened.
  * jax-js: WebAssembly backend, the whole step (loss, gradients, update) in one `jit`; nn.dotProductAttention.

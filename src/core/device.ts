@@ -1,6 +1,6 @@
 /**
  * Devices: where the numbers of a tensor are stored. On the CPU they are a typed array, which every function reads directly.
- * On another device (a GPU) they are an opaque handle: calls enqueue work on it, and only `read` brings numbers back,
+ * On another device (a GPU) they are an opaque handle: calls enqueue work on it, and only `read` returns numbers,
  * asynchronously. A backend owns the storage of its device; this file holds the interface and the registry of names.
  */
 import { zeroArray } from "./arena.ts";

@@ -1,6 +1,6 @@
 /**
  * The shapes of a call, checked once. What comes out speaks of B batch entries, Hq query heads in groups of G over
- * Hkv key heads, Nq queries, Nk keys, and says where each row of each operand lies; inside, code trusts it.
+ * Hkv key heads, Nq queries, Nk keys, and says where each row of each operand is stored; inside, code trusts it.
  */
 import { formatTensor, ShapeError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";

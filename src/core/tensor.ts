@@ -256,7 +256,7 @@ export class Tensor<D extends DType = DType> {
   }
 }
 
-/** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element lies inside the array. */
+/** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element is inside the array. */
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (value instanceof Tensor) {
     if (value.storage.length === 0 && value.size > 0) throw detached(what, value);

@@ -1,6 +1,6 @@
 /**
- * The explorer's own pages as a map from path to bytes, read once when a server starts. Which files there are stands
- * here; nothing a request says has a part in it.
+ * The explorer's own pages as a map from path to bytes, read once when a server starts. The list of files
+ * is in this module; a request cannot change it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

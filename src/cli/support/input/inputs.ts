@@ -85,7 +85,7 @@ export async function readInputs(
   }
 }
 
-/** Options that stand for data where only shapes matter. */
+/** Options that replace data where only shapes matter. */
 export const SHAPE_OPTIONS = {
   shape: { type: "string" },
   "query-shape": { type: "string" },
@@ -126,7 +126,7 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
   return { query: empty(query), key: empty(key), value: empty(value) };
 }
 
-/** The dtype that shapes stand for. */
+/** The dtype of data given by its shape. */
 export const dtypeOption = (values: Values): DType =>
   oneOf("dtype", values.dtype ?? "float32", ["float32", "float64", "float16", "bfloat16"] as const);
 
