@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { labPages } from "./assets.ts";
 import { authorities, decide } from "./policy.ts";
-import { type LocalServer, type ServerContent, startServer } from "./server.ts";
+import { type FileModel, type LocalServer, type ServerContent, startServer } from "./server.ts";
 
 let server: LocalServer | undefined;
 afterEach(async () => {
@@ -67,6 +67,82 @@ describe("a text that the page sends", () => {
     expect([await status(paths[0]), await status(paths[1]), await status(paths[64])]).toEqual([
       404, 200, 200,
     ]);
+  });
+});
+
+describe("a run of a file's model without some heads", () => {
+  const asked: unknown[] = [];
+  const model: FileModel = {
+    name: "small",
+    predicts: "next",
+    ablate: async (heads, position) => {
+      asked.push([heads, position]);
+      if (position === 9) throw new Error("the text has 3 tokens");
+      return { tokens: ["sea"] };
+    },
+    attention: async (heads) => ({ name: `without ${heads.length}`, source: new Blob(["file"]), model }),
+  };
+  const models = new Map([["a", model]]);
+  const data = new Map([["a", new Blob(["file"])]]);
+  const path = (query: string, id = "a") => `/ablate/${id}?token=${server!.token}${query}`;
+
+  it("is asked for by layer, head, mean and token, and answered with the prediction or its error", async () => {
+    asked.length = 0;
+    server = await startServer(content({ data, models }));
+    expect(await (await ask(path("&heads=4.7,4.8m,2.1.5&position=3"))).json()).toEqual({ tokens: ["sea"] });
+    expect(await (await ask(path("&heads=0.0"))).json()).toEqual({ tokens: ["sea"] });
+    expect(await (await ask(path("&heads=0.0&position=9"))).json()).toEqual({
+      error: "the text has 3 tokens",
+    });
+    const head = (layer: number, n: number, replace: string, position: number | null) => ({
+      layer,
+      head: n,
+      replace,
+      position,
+    });
+    expect(asked.slice(0, 2)).toEqual([
+      [[head(4, 7, "zero", null), head(4, 8, "mean", null), head(2, 1, "zero", 5)], 3],
+      [[head(0, 0, "zero", null)], null],
+    ]);
+  });
+
+  it("gives the attention of that run as a file with the same model", async () => {
+    server = await startServer(content({ data, models }));
+    const reply = (await (await ask(path("&heads=1.2,1.3&attention=1"))).json()) as {
+      name: string;
+      path: string;
+      model: { name: string; predicts: string; path: string };
+    };
+    expect(reply.name).toBe("without 2");
+    expect(reply.model).toMatchObject({ name: "small", predicts: "next" });
+    expect(await (await ask(`${reply.path}?token=${server.token}`)).text()).toBe("file");
+    const again = await ask(`${reply.model.path}?token=${server.token}&heads=0.0`);
+    expect(await again.json()).toEqual({ tokens: ["sea"] });
+  });
+
+  it.each([
+    ["", 400],
+    ["&heads=", 400],
+    ["&heads=1", 400],
+    ["&heads=1.2,x", 400],
+    ["&heads=1.2x", 400],
+    ["&heads=123456.0", 400],
+    ["&heads=1.2&attention=2", 400],
+    [`&heads=${Array(3000).fill("1.2").join()}`, 400],
+  ])("is refused where its heads are no list: %.30s", async (query, status) => {
+    server = await startServer(content({ data, models }));
+    const reply = await ask(path(query));
+    expect([reply.status, await reply.text()]).toEqual([
+      status,
+      "400 heads must be a list such as 4.7,4.8m,2.1.5: layer, head, m for the mean, token\n",
+    ]);
+  });
+
+  it("is refused without the token, and for a file that no model made", async () => {
+    server = await startServer(content({ data, models }));
+    expect((await ask("/ablate/a?token=x&heads=1.2")).status).toBe(403);
+    expect((await ask("/ablate/a?heads=1.2")).status).toBe(403);
+    expect(await (await ask(path("&heads=1.2", "b"))).text()).toBe("404 no model made this file\n");
   });
 });
 

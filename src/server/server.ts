@@ -44,7 +44,7 @@ export interface MadeFile {
   readonly model?: FileModel;
 }
 
-/** The model behind a file: it can be run on the file's text again, without some heads. */
+/** The model that made a file: it can be run on the file's text again, without some heads. */
 export interface FileModel {
   readonly name: string;
   /** What it predicts: the next token, masked tokens, or none. */
@@ -61,7 +61,7 @@ export interface ServerContent {
   readonly pages: ReadonlyMap<string, Page>;
   /** Files of the user's, by an id of letters, digits, `-` and `_`: asked for as `/data/ID?token=…`, whole or by byte range. */
   readonly data?: ReadonlyMap<string, SourceLike>;
-  /** Models behind files of `data`, by the same ids: asked for as `/ablate/ID?token=…&heads=…`. */
+  /** Models of files of `data`, by the same ids: asked for as `/ablate/ID?token=…&heads=…`. */
   readonly models?: ReadonlyMap<string, FileModel>;
   /** What a model does with a text that the page sends: a file, by its name. Undefined: the page cannot send any. */
   readonly text?: (text: string) => Promise<MadeFile>;
@@ -191,7 +191,7 @@ export async function startServer(content: ServerContent, options: ServerOptions
     }
     if (route.kind === "ablate") {
       const model = models.get(route.id);
-      if (model === undefined) return refuse(response, { status: 404, why: "there is no model behind this" });
+      if (model === undefined) return refuse(response, { status: 404, why: "no model made this file" });
       const { heads, position, attention } = route;
       answerWith(async () =>
         attention ? keep(await model.attention(heads)) : model.ablate(heads, position),
@@ -268,7 +268,7 @@ export async function startServer(content: ServerContent, options: ServerOptions
   }
 }
 
-/** What a page is told of the model behind a file, and where it asks it. */
+/** What a page receives about the model of a file, and the address of its runs. */
 export function describeModel({ name, predicts }: FileModel, id: string): object {
   return { name, predicts, path: `/ablate/${id}` };
 }

@@ -18,7 +18,7 @@ export async function fileOfText(model: AttentionModel, seen: TextAttention): Pr
   return { name: name.replaceAll("/", "∕"), source: await bundleOfText(model, seen) };
 }
 
-/** The same with its model behind it: the explorer can run it again without some heads. */
+/** The same with its model: the explorer can run it again without some heads. */
 export async function fileOfRun(model: TextModel, seen: TextAttention): Promise<ServedFile> {
   return { ...(await fileOfText(model, seen)), model: modelBehind(model, seen) };
 }
