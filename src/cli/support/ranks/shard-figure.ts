@@ -42,31 +42,36 @@ export function shardFigure(plan: ShardPlan, problem: Problem): string {
   const most = Math.max(...plan.costs, 1);
   const bar = Math.min(28, SIDE / plan.ranks);
   const x0 = LEFT + SIDE + 72;
+  const mean = plan.costs.reduce((a, b) => a + b, 0) / plan.ranks;
   const bars = plan.costs.map((cost, rank) => {
     const y = TOP + rank * bar;
     const width = (BARS * cost) / most;
-    const label = bar >= 9 ? `<text x="${x0 - 8}" y="${y + bar / 2}" class="end">rank ${rank}</text>` : "";
+    const label =
+      bar >= 9
+        ? `<text x="${x0 - 8}" y="${y + bar / 2}" class="end">rank ${rank}</text><text x="${x0 + BARS + 38}" y="${y + bar / 2}" class="end">${(cost / (mean || 1)).toFixed(2)}</text>`
+        : "";
     return `<rect x="${x0}" y="${(y + bar * 0.1).toFixed(1)}" width="${width.toFixed(1)}" height="${(bar * 0.8).toFixed(1)}" fill="${colorOf(rank)}" fill-opacity="${opacityOf(rank)}"/>${label}`;
   });
-  const mean = plan.costs.reduce((a, b) => a + b, 0) / plan.ranks;
   const meanX = x0 + (BARS * mean) / most;
-  const [width, height] = [x0 + BARS + 24, TOP + SIDE + 40];
-  const title = `${plan.kind}: ${N} tokens over ${plan.ranks} ranks, max/mean ${plan.imbalance.toFixed(3)}`;
+  const [width, height] = [x0 + BARS + 52, TOP + SIDE + 48];
+  const title = `${plan.kind}: ${N} tokens over ${plan.ranks} ranks; the largest has ${plan.imbalance.toFixed(2)} times the mean work`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
 <title>${title}</title>
 <style>text{font:12px system-ui,sans-serif;fill:#222;dominant-baseline:middle}.end{text-anchor:end}.middle{text-anchor:middle}.head{font-weight:600}</style>
 <rect width="${width}" height="${height}" fill="#fff"/>
-<text x="${LEFT}" y="22" class="head">${title}</text>
+<text x="${LEFT}" y="14" class="head">${title}</text>
 <rect x="${LEFT}" y="${TOP}" width="${SIDE}" height="${SIDE}" fill="#f4f4f4" stroke="#bbb"/>
 ${marks.join("\n")}
-<text x="${LEFT + SIDE / 2}" y="${TOP + SIDE + 18}" class="middle">key position</text>
+<text x="${LEFT}" y="${TOP + SIDE + 14}">0</text>
+<text x="${LEFT + SIDE}" y="${TOP + SIDE + 14}" class="end">${N - 1}</text>
+<text x="${LEFT + SIDE / 2}" y="${TOP + SIDE + 32}" class="middle">key position</text>
 <text transform="translate(${LEFT - 18} ${TOP + SIDE / 2}) rotate(-90)" class="middle">query position</text>
 <text x="${LEFT - 6}" y="${TOP + 6}" class="end">0</text>
 <text x="${LEFT - 6}" y="${TOP + SIDE - 6}" class="end">${N - 1}</text>
 ${bars.join("\n")}
 <line x1="${meanX.toFixed(1)}" x2="${meanX.toFixed(1)}" y1="${TOP - 4}" y2="${(TOP + bar * plan.ranks + 4).toFixed(1)}" stroke="#222" stroke-dasharray="3 3"/>
 <text x="${meanX.toFixed(1)}" y="${TOP - 14}" class="middle">mean</text>
-<text x="${x0}" y="${(TOP + bar * plan.ranks + 20).toFixed(1)}">visible tiles of each rank</text>
+<text x="${x0}" y="${(TOP + bar * plan.ranks + 20).toFixed(1)}">visible tiles of each rank (mean = 1)</text>
 </svg>
 `;
 }
