@@ -17,6 +17,7 @@ export const AGGREGATES = ["mean", "sum", "max"] as const;
 export const RAMPS = ["plum", "cividis", "grey"] as const;
 export const ASKS = ["off", "pair", "from", "to"] as const;
 export const ASK_ORDERS = ["weight", "lift"] as const;
+export const FLOWS = ["rollout", "flow"] as const;
 export const FUSES = ["mean", "max", "min"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
 
@@ -71,6 +72,7 @@ export const DEFAULT: State = {
   terms: "index",
   other: null,
   alpha: 0.5,
+  flowBy: "rollout",
   fuse: "mean",
   discard: 0,
   fromLayer: null,

@@ -52,6 +52,8 @@ export interface State extends HeadName {
   readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
   /** The flow: how much of each position stays in place at every layer, 0 to 1. */
   readonly alpha: number;
+  /** The flow: all layers multiplied, or the largest flow of each pair of tokens. */
+  readonly flowBy: "rollout" | "flow";
   /** The flow: how the heads of a layer become one matrix. */
   readonly fuse: "mean" | "max" | "min";
   /** The flow: the smallest weights of a row that hold at most this share are left out, 0 to under 1. */

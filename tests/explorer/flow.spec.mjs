@@ -1,7 +1,9 @@
 // @ts-check
 /** The flow: the rollout that is drawn is the store's own, its row sums are printed, and every number is reached by keys. */
 import { expect } from "@playwright/test";
+import { attentionFlow, storeFrom } from "heed/view";
 import { test } from "./fixtures.ts";
+import { made } from "./heads.mjs";
 import { settled } from "./site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -138,5 +140,56 @@ test("cross-attention has no rollout, and the page says why", async ({ visit }) 
         /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said")?.textContent ?? "",
       ),
     );
+  });
+});
+
+test("the largest flow of each pair is shown in the same picture, with its row sums", async ({ visit }) => {
+  const { values, shares, rowSums } = await attentionFlow(storeFrom(made(HEADS)));
+  await visit({ heads: HEADS, hash: "#v1/flow?i=5&j=2" }, async (page) => {
+    await computed(page);
+    const rolled = (await listed(page))[0];
+    await page.locator("attention-view").getByRole("button", { name: "largest flow" }).click();
+    await page.waitForFunction(
+      (old) =>
+        Number(
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".side table.keys td.num data").value,
+        ) !== old,
+      rolled,
+    );
+    const want = [...shares.subarray(5 * 8, 6 * 8)].sort((a, b) => b - a);
+    for (const [n, share] of (await listed(page)).entries()) expect(share).toBeCloseTo(want[n], 9);
+    expect(await textOf(page, ".flow-said")).toContain(values[5 * 8 + 2].toPrecision(3));
+    const side = await textOf(page, ".side");
+    expect(side).toContain(`Σ ${rowSums[5].toPrecision(4)}, by which its flows are divided`);
+    expect(side).toMatch(/says how much could pass, not what does/);
+    expect(new URL(page.url()).hash).toContain("fb=flow");
+    const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
+    expect(svg).toContain("Largest flows");
+  });
+});
+
+test("a rollout of 1,024 tokens leaves the page its frames, and is given up for another", async ({
+  visit,
+}) => {
+  await visit({ heads: { layers: 4, heads: 1, Nq: 1024, d: 4 }, hash: "#v1/head" }, async (page) => {
+    const frames = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      view.state = { view: "flow" };
+      let frames = 0;
+      const found = () => /Row sums/.test(view.shadowRoot.querySelector(".side")?.textContent ?? "");
+      while (!found()) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        frames++;
+        // In the middle of the work something else is asked for.
+        if (frames === 4) view.state = { alpha: 0.9 };
+        if (frames > 10_000) throw new Error("no rollout");
+      }
+      return frames;
+    });
+    process.stdout.write(`  rollout of 1,024 tokens: ${frames} frames meanwhile\n`);
+    expect(frames).toBeGreaterThan(5);
+    const side = await textOf(page, ".side");
+    expect(side).toMatch(/90\s?%/);
+    await expect(page.locator("attention-view").getByRole("button", { name: "largest flow" })).toBeDisabled();
   });
 });

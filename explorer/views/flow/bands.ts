@@ -6,7 +6,8 @@
  *
  * Every f_l sums to 1, and f_0 is the target's row of the rollout.
  */
-import type { Rollout } from "../../../src/store/measures/rollout.ts";
+import { pairFlow } from "../../../src/store/measures/attention-flow.ts";
+import type { LayerMatrices } from "../../../src/store/measures/rollout.ts";
 
 /** A link from position `from` before a layer to position `to` after it. */
 export interface Band {
@@ -31,7 +32,7 @@ export interface Bands {
 const MAX_BANDS = 600;
 const LEAST = 0.002;
 
-export function bandsOf({ steps, tokens }: Pick<Rollout, "steps" | "tokens">, target: number): Bands {
+export function bandsOf({ steps, tokens }: Pick<LayerMatrices, "steps" | "tokens">, target: number): Bands {
   let after = new Float64Array(tokens);
   after[target] = 1;
   const shares: Float64Array[] = [after];
@@ -53,4 +54,31 @@ export function bandsOf({ steps, tokens }: Pick<Rollout, "steps" | "tokens">, ta
   const bands = found.slice(0, MAX_BANDS).reverse();
   const carried = bands.reduce((sum, { share }) => sum + share, 0);
   return { shares, bands, drawn: steps.length === 0 ? 1 : carried / steps.length };
+}
+
+/**
+ * The largest flow from one input token to the target: what each link carries of it, and how much is at each position after
+ * each layer. There may be other flows that are as large.
+ */
+export function flowBands(
+  { steps, tokens: N }: Pick<LayerMatrices, "steps" | "tokens">,
+  target: number,
+  input: number,
+): Bands {
+  const { value, links } = pairFlow(steps, N, target, input);
+  const shares = Array.from({ length: steps.length + 1 }, () => new Float64Array(N));
+  shares[steps.length][target] = value;
+  const found: Band[] = [];
+  for (const [step, carried] of links.entries())
+    for (let at = 0; at < carried.length; at++) {
+      const share = carried[at];
+      if (share <= 0) continue;
+      const from = at % N;
+      shares[step][from] += share;
+      if (share >= LEAST) found.push({ step, from, to: Math.floor(at / N), share });
+    }
+  found.sort((a, b) => b.share - a.share);
+  const bands = found.slice(0, MAX_BANDS).reverse();
+  const drawn = bands.reduce((sum, { share }) => sum + share, 0);
+  return { shares, bands, drawn: steps.length * value > 0 ? drawn / (steps.length * value) : 1 };
 }

@@ -1,17 +1,17 @@
 /** The flow on its way out: its bands and the product of all layers as one figure; the product as a table. */
-import type { Rollout } from "../../../src/store/measures/rollout.ts";
 import { truncate } from "../../../src/store/text/label.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
 import { element, MONO, text, textWidth } from "../../../src/view/figure/sheet.ts";
 import type { Exports, Session } from "../../app/session.ts";
 import type { Bands } from "./bands.ts";
+import type { Rolling } from "./rolled.ts";
 
 /** What is exported. */
 export interface Flowing {
   readonly session: Session;
   readonly product: Session;
-  readonly rollout: Rollout;
+  readonly rollout: Rolling;
   readonly bands: Bands;
 }
 
@@ -23,35 +23,38 @@ export function exportsOf(flowing: () => Flowing): Exports {
       const { session, product, rollout, bands } = flowing();
       const { alpha, fuse, discard, transfer, ramp, query, key } = session.state;
       const names = session.labels(session.block!);
-      const { layers, worst } = rollout;
+      const { layers, worst, by, matrix: shares, tokens: N } = rollout;
+      const inputs = shares.subarray(query * N, (query + 1) * N);
       const facts = [
-        `Attention rollout of ${session.store!.report.name}, layers ${layers[0]} to ${layers[layers.length - 1]}`,
+        `Attention ${by} of ${session.store!.report.name}, layers ${layers[0]} to ${layers[layers.length - 1]}`,
         `α = ${formatNumber(alpha)}, heads joined by their ${fuse === "mean" ? "mean" : fuse === "max" ? "largest" : "smallest"}`,
         ...(discard > 0
           ? [`the smallest ${formatNumber(discard, { style: "percent" })} of each row left out`]
           : []),
         `target “${names.query[query]}”`,
+        ...(by === "flow"
+          ? [`the largest flow from “${names.key[key]}” as bands, each pair's as a share of its row`]
+          : []),
         `every row sums to 1, largest error ${formatNumber(worst, { digits: 2 })}`,
         rollout.warning.replace(/\.$/, ""),
       ];
-      const matrix = matrixPanel("Product of all layers", product.store!, {
+      const matrix = matrixPanel(by === "flow" ? "Largest flows" : "Product of all layers", product.store!, {
         ...options,
         transfer,
         ramp,
         query,
         key,
       });
-      return renderPanels([bandsPanel(session, layers, bands), matrix], {
+      return renderPanels([bandsPanel(session, layers, bands, inputs), matrix], {
         ...options,
-        title: "Attention rollout",
+        title: `Attention ${by}`,
         facts,
       });
     },
     async table() {
       const { session, rollout } = flowing();
       const { queryTokens, keyTokens } = session.block!;
-      const { tokens: N, products, rowSums } = rollout;
-      const product = products[products.length - 1];
+      const { tokens: N, matrix: product, rowSums } = rollout;
       return {
         columns: ["position after the last layer", ...keyTokens, "row sum"],
         rows: Array.from({ length: N }, (_, i) => [
@@ -65,7 +68,12 @@ export function exportsOf(flowing: () => Flowing): Exports {
 }
 
 /** The bands as the page has them, in points. */
-function bandsPanel(session: Session, layers: readonly number[], { shares, bands }: Bands): Panel {
+function bandsPanel(
+  session: Session,
+  layers: readonly number[],
+  { shares, bands }: Bands,
+  inputs: Float64Array,
+): Panel {
   const { block, state } = session;
   const names = session.labels(block!);
   const N = shares[0].length;
@@ -98,7 +106,7 @@ function bandsPanel(session: Session, layers: readonly number[], { shares, bands
       const every = Math.ceil((FONT + 1) / pitch);
       for (let position = 0; position < N; position += every) {
         const said = truncate(names.key[position], 15);
-        const share = formatNumber(shares[0][position], { style: "percent", digits: 2 });
+        const share = formatNumber(inputs[position], { style: "percent", digits: 2 });
         lines.push(text(left - 26, y(position) + 2.2, said, { ...font, "text-anchor": "end" }));
         lines.push(
           text(left - 3, y(position) + 2.2, share, { ...font, "font-size": 5.5, "text-anchor": "end" }),

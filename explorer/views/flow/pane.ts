@@ -16,7 +16,7 @@ import { rankOf } from "../../state/facts.ts";
 import { Matrix } from "../matrix/matrix.ts";
 import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
-import { type Bands, bandsOf } from "./bands.ts";
+import { type Bands, bandsOf, flowBands } from "./bands.ts";
 import { exportsOf } from "./exports.ts";
 import { rolledOf } from "./rolled.ts";
 import { specialShare } from "./side.ts";
@@ -188,7 +188,7 @@ export class FlowPane implements Pane {
     const key = `${version} ${session.opened}`;
     if (done !== undefined && key !== this.#shown) {
       this.#shown = key;
-      this.#open(done.products[done.products.length - 1], done.tokens);
+      this.#open(done.matrix, done.tokens);
     }
     this.#mirror();
     render(this.#words(problem), this.#said);
@@ -199,7 +199,7 @@ export class FlowPane implements Pane {
     this.#paints ??= paintsOf(this.root, this.#probe);
     const [width, height] = [this.#stage.clientWidth, this.#stage.clientHeight];
     const ratio = devicePixelRatio;
-    const look = [key, state.query, this.#pointed, session.dark, width, height, ratio].join(" ");
+    const look = [key, state.query, state.key, this.#pointed, session.dark, width, height, ratio].join(" ");
     if (look === this.#drawn || width < 60 || height < 60) return;
     this.#drawn = look;
     const names = session.labels(block);
@@ -212,12 +212,14 @@ export class FlowPane implements Pane {
       pitch: (height - TOP - 4) / Math.max(1, done.tokens),
     };
     this.#place = place;
-    this.#bands = bandsOf(done, Math.min(state.query, done.tokens - 1));
+    const [to, from] = [Math.min(state.query, done.tokens - 1), Math.min(state.key, done.tokens - 1)];
+    this.#bands = done.by === "flow" ? flowBands(done, to, from) : bandsOf(done, to);
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     this.#canvas.style.setProperty("width", `${width}px`);
     this.#canvas.style.setProperty("height", `${height}px`);
-    this.#paint(this.#canvas.getContext("2d")!, done.layers, ratio, number);
+    const inputs = done.matrix.subarray(to * done.tokens, (to + 1) * done.tokens);
+    this.#paint(this.#canvas.getContext("2d")!, done.layers, ratio, number, inputs);
     const axis = axisOf(done.tokens);
     const sight = { pixels: place.pitch, from: 0, length: place.height };
     const none = new Set<number>();
@@ -305,7 +307,13 @@ export class FlowPane implements Pane {
     this.#linking = false;
   }
 
-  #paint(context: CanvasRenderingContext2D, layers: readonly number[], ratio: number, number: number): void {
+  #paint(
+    context: CanvasRenderingContext2D,
+    layers: readonly number[],
+    ratio: number,
+    number: number,
+    inputs: Float64Array,
+  ): void {
     const paints = this.#paints!;
     const { left, right, pitch, height } = this.#place!;
     const { shares, bands } = this.#bands!;
@@ -364,9 +372,9 @@ export class FlowPane implements Pane {
     if (number === 0 || pitch < 12) return;
     context.textAlign = "right";
     context.font = `11px ${paints.mono}`;
-    for (let position = 0; position < shares[0].length; position++) {
+    for (let position = 0; position < inputs.length; position++) {
       context.fillStyle = position === state.key ? paints.ink : paints.second;
-      context.fillText(percent(shares[0][position]), left - 8, y(position));
+      context.fillText(percent(inputs[position]), left - 8, y(position));
     }
   }
 
@@ -375,6 +383,11 @@ export class FlowPane implements Pane {
     const { block, state } = session;
     const names = session.labels(block!);
     const target = quoted(names.query[state.query] ?? "", names.lang.query);
+    if (rolledOf(session).done?.by === "flow")
+      return [
+        html`<h2>The largest flow to ${target}</h2><p class="quiet">From the input token ${quoted(names.key[state.key] ?? "", names.lang.key)}. A link carries at most its weight. Numbers: share of all flows to ${target}.</p>`,
+        html`<h2>The largest flow of each pair</h2><p class="quiet">Rows: positions after the last layer, as shares. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, true)}</p>`,
+      ];
     return [
       html`<h2>How ${target} is made up, layer by layer</h2><p class="quiet">Left: the input tokens. Right: ${target} after the last layer. Width: share.</p>`,
       html`<h2>Rollout: the product of all layers</h2><p class="quiet">Rows: positions after the last layer. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, true)}</p>`,
@@ -387,10 +400,20 @@ export class FlowPane implements Pane {
     const { block, state } = session;
     const bands = this.#bands;
     const { done } = rolledOf(session);
-    if (done === undefined) return html`<span role="status">${problem ?? "Multiplying the layers …"}</span>`;
+    if (done === undefined)
+      return html`<span role="status">${problem ?? progressOf(rolledOf(session).progress)}</span>`;
     if (bands === undefined) return html``;
     const names = session.labels(block!);
     const target = quoted(names.query[state.query] ?? "", names.lang.query);
+    if (done.by === "flow") {
+      const amount = bands.shares[this.#pointed?.[0] ?? bands.shares.length - 1];
+      const at = this.#pointed?.[1] ?? state.query;
+      const input = quoted(names.key[state.key] ?? "", names.lang.key);
+      const value = figure(amount?.[at] ?? 0, "attentionFlow");
+      return this.#pointed === undefined
+        ? html`<span class="quiet">At most ${value} of ${target} can come from ${input}. Click a token at the left to choose the input, at the right the target.</span>`
+        : html`${value} passes through ${quoted(names.key[at] ?? "", names.lang.key)} ${this.#pointed[0] === 0 ? "as the input" : html`after layer ${done.layers[this.#pointed[0] - 1]}`}.`;
+    }
     const aside = specialShare(bands.shares[0], block!.special.key);
     const gray =
       aside > 0
@@ -415,7 +438,7 @@ export class FlowPane implements Pane {
     const row = product.row(query, "weights");
     const text = `${formatNumber(row[key])}, ${names.query[query]} from ${names.key[key]}`;
     if (!full) return text;
-    return `${text}, rank ${formatNumber(rankOf(row, key))} of ${formatNumber(row.length)}. Rollout.`;
+    return `${text}, rank ${formatNumber(rankOf(row, key))} of ${formatNumber(row.length)}. ${rolledOf(session).done?.by === "flow" ? "Attention flow" : "Rollout"}.`;
   }
 
   #listen(): void {
@@ -454,4 +477,7 @@ export class FlowPane implements Pane {
   }
 }
 
+/** What is going on, and how much of it is done. */
+const progressOf = (done: number) =>
+  `Multiplying the layers … ${done > 0 ? formatNumber(done, { style: "percent" }) : ""}`;
 const percent = (share: number) => formatNumber(share, { style: "percent", digits: 2 });

@@ -1,13 +1,29 @@
 /**
- * The rollout of the block that is shown, computed by the store's own function. It is kept until the text or a setting
+ * The rollout of the block that is shown, or its attention flow, computed by the store's own functions. It is kept until the text or a setting
  * changes; while the next one is computed, the one before stays on screen.
  */
-import { type Rollout, rollout } from "../../../src/store/measures/rollout.ts";
+import { attentionFlow, MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
+import { type LayerMatrices, type RolloutOptions, rollout } from "../../../src/store/measures/rollout.ts";
+import type { Asking, HeadStore } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
+
+/** All layers together. */
+export interface Rolling extends LayerMatrices {
+  readonly by: "rollout" | "flow";
+  /** [N, N]: the product of all layers, or the flow of each pair as a share of its row. Rows sum to 1. */
+  readonly matrix: Float64Array;
+  /** Of the product; of the flows before they were divided by it. */
+  readonly rowSums: Float64Array;
+  /** The largest |row sum − 1| of `matrix`. */
+  readonly worst: number;
+  readonly warning: string;
+}
 
 /** What is known of a rollout: the last one that was computed, or why there is none. */
 export interface Rolled {
-  readonly done: Rollout | undefined;
+  readonly done: Rolling | undefined;
+  /** Share of the work that is done. */
+  readonly progress: number;
   readonly problem: string | undefined;
   /** Grows with every new rollout. */
   readonly version: number;
@@ -27,13 +43,23 @@ export function rolledOf(session: Session): Rolled {
   const { block } = session.ref;
   const text = `${session.opened} ${block}`;
   const { alpha, fuse, discard, fromLayer } = state;
-  const key = JSON.stringify([text, alpha, fuse, discard, fromLayer]);
+  // A longer text has a rollout alone.
+  const by = (store?.blocks[block]?.Nq ?? 0) > MAX_FLOW_TOKENS ? "rollout" : state.flowBy;
+  const key = JSON.stringify([text, alpha, fuse, discard, fromLayer, by]);
   const before = known.get(session);
   if (before?.key === key || store === undefined) return before ?? NONE;
   before?.stop.abort();
   const stop = new AbortController();
   const same = before?.text === text ? before : NONE;
-  const kept: Kept = { key, text, stop, done: same.done, problem: undefined, version: same.version };
+  const kept: Kept = {
+    key,
+    text,
+    stop,
+    done: same.done,
+    progress: 0,
+    problem: undefined,
+    version: same.version,
+  };
   known.set(session, kept);
   const from = store.blocks[block]?.layers.includes(fromLayer ?? -1) ? { from: fromLayer! } : {};
   const put = (patch: Partial<Rolled>) => {
@@ -41,7 +67,14 @@ export function rolledOf(session: Session): Rolled {
     known.set(session, { ...kept, ...patch, version: ++versions });
     session.changed();
   };
-  rollout(store, { block, alpha, fuse, discard, ...from }, { signal: stop.signal }).then(
+  const onProgress = (progress: number) => {
+    const now = known.get(session);
+    // A tenth is news: told more often, the page would only draw more often.
+    if (now?.key !== key || progress < now.progress + 0.1) return;
+    known.set(session, { ...now, progress });
+    session.changed();
+  };
+  allLayers(by, store, { block, alpha, fuse, discard, ...from }, { signal: stop.signal, onProgress }).then(
     (done) => put({ done }),
     (error) => {
       if (!stop.signal.aborted) put({ done: undefined, problem: reasonOf(error) });
@@ -50,12 +83,33 @@ export function rolledOf(session: Session): Rolled {
   return kept;
 }
 
-const NONE: Rolled = { done: undefined, problem: undefined, version: 0 };
+const NONE: Rolled = { done: undefined, progress: 0, problem: undefined, version: 0 };
 let versions = 0;
+
+async function allLayers(
+  by: Rolling["by"],
+  store: HeadStore,
+  options: RolloutOptions,
+  asking: Asking,
+): Promise<Rolling> {
+  if (by === "rollout") {
+    const { products, ...rest } = await rollout(store, options, asking);
+    // The products before the last are as large, and nothing shows them.
+    return { ...rest, by, matrix: products[products.length - 1] };
+  }
+  const { shares, rowSums, ...rest } = await attentionFlow(store, options, asking);
+  const N = rest.tokens;
+  let worst = 0;
+  for (let i = 0; i < N; i++) {
+    const sum = shares.subarray(i * N, (i + 1) * N).reduce((a, b) => a + b, 0);
+    worst = Math.max(worst, Math.abs(sum - 1));
+  }
+  return { ...rest, by, matrix: shares, rowSums, worst };
+}
 
 /** An error's text without the name of the function. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const said = text.replace(/^rollout: /, "");
+  const said = text.replace(/^(?:rollout|attentionFlow): /, "");
   return said.charAt(0).toUpperCase() + said.slice(1);
 }

@@ -1,8 +1,9 @@
 /** Beside the flow: what the target comes from as a list, the settings, the row sums, and what a rollout leaves out. */
 import { html, nothing, type TemplateResult } from "lit";
+import { MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { blocks } from "../../app/panels/heads.ts";
-import { bar, figure, quoted, select, token, type Ui } from "../../app/ui.ts";
+import { bar, choice, figure, quoted, select, token, type Ui } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";
 import { rolledOf } from "./rolled.ts";
 
@@ -19,7 +20,9 @@ export function flowSide(ui: Ui): TemplateResult {
   const names = session.labels(block);
   const { query, key } = state;
   const target = quoted(names.query[query] ?? "", names.lang.query);
-  const product = done?.products.at(-1);
+  const product = done?.matrix;
+  const isFlow = done?.by === "flow";
+  const long = block.Nq > MAX_FLOW_TOKENS;
   const N = done?.tokens ?? 0;
   const row = product?.subarray(query * N, (query + 1) * N);
   // Words first: special tokens get most of a rollout in many models, and say little of a text.
@@ -46,7 +49,7 @@ export function flowSide(ui: Ui): TemplateResult {
       )}</tbody></table>
       ${aside > 0 ? html`<p class="quiet">Special tokens: ${figure(aside, "rollout", { style: "percent" })} together. They are listed last, without bars.</p>` : nothing}
       <h2>Row sums</h2>
-      <p>${target}: Σ ${figure(done!.rowSums[query], "rollout.rowSums", { digits: 4 })}. Each of the ${figure(N, "rows")} rows sums to 1 (largest error ${figure(done!.worst, "rollout.worst", { digits: 2 })}).</p>
+      <p>${target}: Σ ${figure(done!.rowSums[query], "rollout.rowSums", { digits: 4 })}${isFlow ? ", by which its flows are divided" : nothing}. Each of the ${figure(N, "rows")} rows sums to 1 (largest error ${figure(done!.worst, "rollout.worst", { digits: 2 })}).</p>
       <details><summary>All row sums</summary><table class="keys"><tbody>${Array.from(
         done!.rowSums.subarray(0, SUMS),
         (sum, at) =>
@@ -54,7 +57,25 @@ export function flowSide(ui: Ui): TemplateResult {
       )}</tbody></table>${N > SUMS ? html`<p class="quiet">The first ${figure(SUMS, "rows")} of ${figure(N, "rows")}.</p>` : nothing}</details>`
     }
     <h2>How it is computed</h2>
-    <p class="quiet">Each layer: α·I + (1 − α)·(its heads joined), rows divided by their sum. Then all layers are multiplied.</p>
+    <p>${choice(
+      "How the layers are joined",
+      [
+        ["rollout", "rollout", "All layers multiplied"],
+        [
+          "flow",
+          "largest flow",
+          long ? `Texts of at most ${MAX_FLOW_TOKENS} tokens` : "How much can pass from each input token",
+          long,
+        ],
+      ],
+      long ? "rollout" : state.flowBy,
+      (flowBy) => session.set({ flowBy }),
+    )}</p>
+    <p class="quiet">Each layer: α·I + (1 − α)·(its heads joined), rows divided by their sum. ${
+      isFlow
+        ? "These are capacities: the largest flow through all layers is found for each pair of tokens."
+        : "Then all layers are multiplied."
+    } Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”.</p>
     <div class="settings">
       ${slider("α: the part that stays in place (residual)", state.alpha, 1, (alpha) => session.set({ alpha }, "replace"), settled)}
       ${select(

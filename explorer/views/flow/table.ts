@@ -1,12 +1,12 @@
 /** The flow as a table: each position after the last layer with the input tokens it comes from, and its row's sum. */
-import type { Rollout } from "../../../src/store/measures/rollout.ts";
+
 import type { Session } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
 import { type Table, TOP } from "../../state/tables.ts";
+import type { Rolling } from "./rolled.ts";
 
-export function flowTable(session: Session, { products, rowSums, tokens: N, layers }: Rollout): Table {
+export function flowTable(session: Session, { matrix: product, rowSums, tokens: N, layers }: Rolling): Table {
   const names = session.labels(session.block!);
-  const product = products[products.length - 1];
   const { query } = session.state;
   return {
     caption: `The ${TOP} input tokens each position comes from most, after layers ${layers[0]} to ${layers[layers.length - 1]}`,
