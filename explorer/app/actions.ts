@@ -29,7 +29,7 @@ export interface Doer {
 export interface Action {
   readonly name: string;
   readonly label: string;
-  /** Keys as `KeyboardEvent.key` has them; `Control+` also stands for Command. */
+  /** Keys as `KeyboardEvent.key` has them; `Control+` also means Command. */
   readonly keys?: readonly string[];
   readonly when?: (session: Session) => boolean;
   readonly run: (doer: Doer) => void;

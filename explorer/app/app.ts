@@ -1,7 +1,7 @@
 /**
- * What is seen of an element and touched: panes and templates put together, keys and actions, what is said aloud. Loaded behind
- * the element itself (element.ts), which owns the session; what the first picture does not need is loaded behind this one
- * (more.ts).
+ * What is seen of an element and touched: panes and templates put together, keys and actions, what is said aloud. Loaded after
+ * the element itself (element.ts), which owns the session; what the first picture does not need is loaded after this one
+ * (lazy.ts).
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
 import type { AttentionSource, AttentionViewEvents } from "../../src/view/element.ts";

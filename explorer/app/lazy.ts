@@ -1,4 +1,4 @@
-/** What is not needed for the first picture, loaded after it: the table, and what lies over the page. */
+/** What is not needed for the first picture, loaded after it: the table and the dialogs. */
 
 export { later } from "../styles/later.ts";
 export { TablePane } from "../views/table/table.ts";

@@ -44,7 +44,7 @@ export function sourcesOf(files: readonly File[]): Source[] {
   }));
 }
 
-/** What is behind an address is called by the last part of its path: what stands after "?" may be a secret. */
+/** The name of a file at an address is the last part of its path: the part after "?" may be a secret. */
 export function nameOfAddress(address: string): string {
   const { pathname, hostname } = new URL(address, document.baseURI);
   const last = pathname.split("/").at(-1) || hostname;
@@ -86,7 +86,7 @@ export async function openAddress(
   return openStore(new Blob(parts), { ...compute(), name });
 }
 
-/** A file behind an address, read in parts. */
+/** A file at an address, read in parts. */
 function ranges(url: URL, size: number): ByteSource {
   return {
     size,

@@ -2,7 +2,7 @@
  * One element's session: the state, the store it looks at, and what lasts only as long as the pointer stays (hover) or
  * until it is put back (edited numbers). Views read it and ask it for changes; it notifies subscribers.
  *
- * A change is told how it got there: `push` makes a step that Back undoes, `replace` does not (drags, hovers).
+ * Subscribers are notified with how the state changed: `push` makes a step that Back undoes, `replace` does not (drags, hovers).
  */
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
@@ -77,7 +77,7 @@ export class Session {
   progress = 1;
   /** How the picture on screen is exported; undefined: as the state says. */
   exports: Exports | undefined;
-  /** The model behind what is shown, which can be run again without some heads; undefined: there is none. */
+  /** The model of what is shown, which can be run again without some heads; undefined: there is none. */
   model: SourceModel | undefined;
   /** Opens one of the sources besides the one that is shown. */
   openSource: (index: number) => Promise<HeadStore> = () =>
@@ -139,7 +139,7 @@ export class Session {
    * Another store, or none; the caller that opened the previous one disposes of it.
    *
    * @param carry the cursor goes to the same tokens of the new text
-   * @param model the model behind the store
+   * @param model the model that computed the store
    */
   open(store: HeadStore | undefined, carry = false, model?: SourceModel): void {
     const old = this.block;

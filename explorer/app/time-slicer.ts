@@ -13,7 +13,7 @@ export class Slices {
   readonly #works: Work[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Adds work, or brings it to the front. */
+  /** Adds work, or moves it to the front. */
   add(work: Work): void {
     this.drop(work);
     this.#works.push(work);

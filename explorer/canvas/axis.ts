@@ -1,5 +1,5 @@
 /**
- * Which tokens stand along an edge of a picture, and where: runs of neighboring tokens (a segment, say), put side by
+ * Which tokens are along an edge of a picture, and where: runs of neighboring tokens (a segment, say), put side by
  * side without the tokens between. Places count from 0 along the picture; indices count tokens.
  */
 

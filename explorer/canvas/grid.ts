@@ -1,6 +1,6 @@
 /**
  * A picture for keyboards and screen readers, after the ARIA grid pattern: true row and column counts, and a block of real
- * cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus lies over its place in
+ * cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus covers its place in
  * the picture, so that magnifiers follow it. Moving is the element's business: the keys bubble.
  */
 import type { Box } from "../views/matrix/frame.ts";

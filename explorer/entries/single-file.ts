@@ -27,7 +27,7 @@ function worker(): Port {
   return workerOf([`import ${JSON.stringify(url)}`]);
 }
 
-/** The text of this module where it stands in the page itself: found by its name. */
+/** The text of this module where the page itself contains it: found by its name. */
 function inline(): string | undefined {
   if (import.meta.url.split("#")[0] !== location.href.split("#")[0]) return undefined;
   const scripts = [...document.querySelectorAll("script")];

@@ -1,6 +1,6 @@
 /**
  * The metrics heads are sorted and filtered by: what each is called, what it means, and how it is written. The numbers are
- * the store's measures; which heads stand where follows from them.
+ * the store's measures; they determine the place of each head.
  */
 
 import type { NumberOptions } from "../../src/store/text/number.ts";
@@ -67,7 +67,7 @@ export function metricValue(measures: HeadMeasures | undefined, name: string): n
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** A head and where it stands. */
+/** A head and its place. */
 export interface Placed extends HeadName {
   readonly row: number;
   readonly column: number;
@@ -75,14 +75,14 @@ export interface Placed extends HeadName {
   readonly faded: boolean;
 }
 
-/** Heads in rows and columns, and what stands at the edges. */
+/** Heads in rows and columns, and the labels at the edges. */
 export interface Arrangement {
   readonly placed: readonly Placed[];
   readonly rows: number;
   readonly columns: number;
   readonly rowNames: readonly string[];
   readonly columnNames: readonly string[];
-  /** Query heads that share a key head stand side by side: how many; 1 where none do, or where the order is another. */
+  /** Query heads that share a key head are side by side: how many; 1 where none do, or where the order is another. */
   readonly group: number;
 }
 

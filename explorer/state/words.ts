@@ -1,6 +1,6 @@
 /**
  * What the page says in sentences: of a cell, of a row, of what is shown and how. Numbers come through `num`, so each
- * has its source; tokens stand in single guillemets, as in ‹sat›.
+ * has its source; tokens are in single guillemets, as in ‹sat›.
  */
 
 import { num } from "../../src/store/text/number.ts";

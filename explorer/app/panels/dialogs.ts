@@ -1,4 +1,4 @@
-/** What lies over the page for a moment: all commands, keys, finding a token, what was loaded, exporting a figure. */
+/** The dialogs: all commands, keys, finding a token, what was loaded, exporting a figure. */
 import { html, nothing, type TemplateResult } from "lit";
 import { nearest } from "../../canvas/axis.ts";
 import { ACTIONS, type Action } from "../actions.ts";

@@ -10,7 +10,7 @@ export interface ExportState {
   readonly width: 85 | 170;
   readonly caption: boolean;
   readonly dark: boolean;
-  /** No paper behind the figure. */
+  /** The figure has no background. */
   readonly transparent: boolean;
   /** The figure: its picture, description and LaTeX; undefined while it is drawn. */
   readonly drawn: { readonly node: Node; readonly alt: string; readonly latex: string } | undefined;

@@ -98,7 +98,7 @@ export class Columns {
       const space = Math.max(0, right - left);
       put(scroller, { left, width: space, top, height });
       put(this.#headings[side], arcs ? { left: 0, width } : { left, width: space });
-      // Beside arcs the keys' column only has their list: it lies over the queries'.
+      // Beside arcs the keys' column only has their list: it covers the queries'.
       const bare = arcs && side === "key";
       const scrolls = layout.scrolls && !bare;
       put(this.#spacers[side], { height: scrolls ? count * pitch : 0 });

@@ -6,7 +6,7 @@
 import type { Block } from "../../../src/store/types.ts";
 import type { Link } from "./edges.ts";
 
-/** Whether a block's text attends to itself, token by token: then one column can stand for both. */
+/** Whether a block's text attends to itself, token by token: then one column can show both. */
 export const hasArcs = ({ kind, Nq, Nk, queryOffset }: Block): boolean =>
   kind === "self" && Nq === Nk && queryOffset === 0;
 
@@ -124,7 +124,7 @@ function bulge({ x, width, left, right }: Layout, height: number, ahead: boolean
   return most * (1 - Math.exp(-(height * 0.75 + 8) / most));
 }
 
-/** Share of the way where a curve's handles stand. */
+/** Where a curve's control points are, as a share of the way. */
 const HANDLE = 0.42;
 
 /** Adds a link's curve to the path being drawn. */

@@ -360,7 +360,7 @@ export class Lines {
       : { kind: "link", link: this.#reader.linkOf(picture, row, place) };
   }
 
-  /** Where numbers stand of what is chosen. */
+  /** The column where the numbers of the chosen tokens are shown. */
   #chosenKind(): Focus["kind"] | undefined {
     const { rows, columns, pinned: pinnedCell } = this.host.session.state;
     if (rows.length === 0 && columns.length > 0) return "key";

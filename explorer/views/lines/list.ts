@@ -1,6 +1,6 @@
 /**
  * One column of tokens for keyboards and screen readers: a list box after the ARIA pattern, with its true size and a block
- * of real options about the cursor, one of which can take the focus. The option with the focus lies over its token in the
+ * of real options about the cursor, one of which can take the focus. The option with the focus covers its token in the
  * picture, so that magnifiers follow it.
  */
 

@@ -169,7 +169,7 @@ export function drawCursor(
   });
 }
 
-/** Pixels a tail reaches out, and from where its number stands. */
+/** Length of a tail in pixels; its number is at its end. */
 const TAIL = 16;
 
 /** Short ends of the links that leave the picture, with how many they are. */

@@ -40,7 +40,7 @@ export class LinksReader {
     this.#reading = undefined;
   }
 
-  /** What is to be drawn. Arcs stand on one axis, which has the tokens of both. */
+  /** What is to be drawn. Arcs share one axis, which has the tokens of both. */
   picture(block: Block, arcs: boolean): Picture {
     const { state } = this.#session;
     const ref = this.#session.refOf(this.#head ?? state);

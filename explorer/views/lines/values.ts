@@ -1,6 +1,6 @@
 /**
  * Numbers at the ends of the lines that stand out: elements that are used again, none over another. Where a line leaves
- * the picture its number stands at the edge, with the name of the token it goes to.
+ * the picture its number is at the edge, with the name of the token it goes to.
  */
 
 import { widthOf } from "../../../src/store/text/label.ts";
@@ -31,7 +31,7 @@ export interface Shown {
   readonly lang: { readonly query?: string; readonly key?: string };
 }
 
-/** Where a number stands, which of its sides is there, and the name before it. */
+/** The place of a number, which of its sides is at that place, and the name before it. */
 interface Spot {
   readonly x: number;
   readonly y: number;

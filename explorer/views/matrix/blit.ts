@@ -68,9 +68,9 @@ export function blit(
   context.rect(view.left, view.top, view.width, view.height);
   context.clip();
   context.imageSmoothingEnabled = false;
-  // The coarsest square is asked for first: it stands in for all others. An overview does the same, and is there.
+  // The coarsest square is asked for first: it is drawn in place of all others. An overview does the same, and is ready.
   const last = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
-  // What the pass under way brings is not asked for: that would be a second pass, and it would go first.
+  // What the running pass computes is not asked for: that would start a second pass with a higher priority.
   const wait = backdrop?.waiting === true && level >= FROM_MAP;
   const side = TILE * 2 ** level;
   let [missing, bare] = [0, 0];

@@ -1,5 +1,5 @@
 /**
- * Where the parts of a matrix stand: room for labels at the left and the top, the cells, and thin margins for the
+ * Where the parts of a matrix are: labels at the left and the top, the cells, and thin margins for the
  * entropy of each row (right) and the sum of each column (bottom). CSS pixels.
  */
 import type { Labels as Names } from "../../app/session.ts";

@@ -111,7 +111,7 @@ export function pointAt(area: Area, signal: AbortSignal): void {
       const frame = area.frame();
       if (frame === undefined) return undefined;
       const box = area.cells.getBoundingClientRect();
-      // A leaning label belongs to where it stands, not to where it leans.
+      // A slanted label belongs to the column at its lower end.
       const lean = side === "columns" ? (box.top - event.clientY) / Math.tan(Math.PI / 3) : 0;
       const [x, y] = [event.clientX - box.left - lean + frame.left, event.clientY - box.top + frame.top];
       const { column, row } = placeAt(frame, x, y);

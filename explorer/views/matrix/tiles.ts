@@ -178,7 +178,7 @@ export function topLevel(rows: number, columns: number): number {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, rows, columns) / TILE)));
 }
 
-/** Codes as colors; masked cells stay clear, so that the hatch behind them shows. */
+/** Codes as colors; masked cells are transparent, so that the hatch below them is seen. */
 function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = TILE;

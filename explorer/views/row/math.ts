@@ -13,7 +13,7 @@ function number({ value, text, source }: Num): TemplateResult {
   return mathml`<mn data-value=${String(value)} data-source=${source}>${text}</mn>`;
 }
 
-/** A quotient of two numbers is a fraction, e^( … ) a power; the rest stands in a row. */
+/** A quotient of two numbers is a fraction, e^( … ) a power; the rest is written in a row. */
 function expression(parts: readonly Part[]): TemplateResult | TemplateResult[] {
   const [first, between, second, ...more] = parts;
   if (isNum(first) && between === " ÷ " && isNum(second) && more.length === 0)

@@ -1,5 +1,5 @@
 /**
- * A head's tokens as running text: how each is written, which stand together, and where lines break. Spaces between words
+ * A head's tokens as running text: how each is written, which are joined, and where lines break. Spaces between words
  * are room; all other white space and control characters stay visible. What is not text is left to text-passage.ts.
  */
 import {
@@ -66,7 +66,7 @@ export interface Line {
   readonly end: number;
 }
 
-/** Pixels about a token's letters, and before one that stands apart. */
+/** Pixels around a token's letters, and before one that is not joined to the last. */
 export const PADDING = 3;
 export const GAP = 4;
 
@@ -74,7 +74,7 @@ export const GAP = 4;
 export const paddingOf = (units: readonly Unit[], n: number): number =>
   (units[n].apart || n === 0 ? PADDING : 0) + (units[n + 1]?.apart === false ? 0 : PADDING);
 
-/** Breaks a text into lines of a width; units that stand together are kept together where a line has room for them. */
+/** Breaks a text into lines of a width; joined units stay on one line where it is long enough for them. */
 export function flow(
   units: readonly Unit[],
   width: number,

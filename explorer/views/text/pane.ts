@@ -48,7 +48,7 @@ export interface Reading {
 }
 
 const other = (side: Side): Side => (side === "query" ? "key" : "query");
-/** Classes of what stands instead of a value, in the order of the marks. */
+/** Classes of what is shown instead of a value, in the order of the marks. */
 const KINDS = ["masked", "hidden", "strange"] as const;
 
 /** Whether queries and keys are the same text. */

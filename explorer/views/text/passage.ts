@@ -158,7 +158,7 @@ export class Passage {
     return found && this.root.contains(found) ? Number(found.dataset.unit) : undefined;
   }
 
-  /** The unit so many lines on that stands nearest below or above. */
+  /** The nearest unit below or above, so many lines on. */
   across(unit: number, by: number): number {
     const n = lineOf(this.lines, unit);
     const to = Math.max(0, Math.min(this.lines.length - 1, n + by));

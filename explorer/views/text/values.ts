@@ -1,5 +1,5 @@
 /**
- * The numbers behind a tinted text: what each of its units gets from the chosen queries, or gives to the chosen keys.
+ * The numbers of a tinted text: what each of its units gets from the chosen queries, or gives to the chosen keys.
  *
  *     over a word    weights: the sum over its keys, the mean over its queries; scores: the mean over both
  *     several chosen their mean, sum or largest, as the state says
@@ -13,7 +13,7 @@ import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { HeadFacts } from "../../state/facts.ts";
 
-/** What stands at a unit instead of a value. */
+/** What a unit shows instead of a value. */
 export const MARK = { value: 0, masked: 1, hidden: 2, strange: 3 } as const;
 
 /** Values along a text, a unit each. */

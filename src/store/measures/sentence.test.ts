@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../../tests/support/random.ts";
 import { randomInput } from "../../../tests/support/store.ts";
+import { openStore } from "../formats/open.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { StoreInput } from "../layout/input.ts";
 import { plantsOf, sampleBundle } from "../sample.ts";
@@ -145,6 +147,23 @@ describe("the sentence about a head", () => {
       openings.add((await check(store, ref)).split(" ")[0]);
     }
     for (const word of ["Mostly", "Often", "Spread"]) expect([...openings]).toContain(word);
+  });
+
+  it("is true of every head of the five captures of a real model: 360 captions", async () => {
+    const folder = new URL("../../../models/captures/", import.meta.url);
+    const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
+    const said: string[] = [];
+    for (const name of files) {
+      const store = await openStore(readFileSync(new URL(name, folder)), { name });
+      for (const layer of store.blocks[0].layers)
+        for (let head = 0; head < store.blocks[0].heads; head++) {
+          await store.load({ block: 0, layer, head });
+          said.push(await check(store, { block: 0, layer, head }));
+        }
+      store.dispose();
+    }
+    expect(said).toHaveLength(360);
+    expect(said.filter((one) => /^(?:Mostly|Often) “cat” \(64\u202f%/.test(one))).toHaveLength(1);
   });
 
   it("names the key that gets most of the attention", async () => {
