@@ -91,6 +91,24 @@ describe("openSafetensors", () => {
     await handle.close();
   });
 
+  test("rows are read into the caller's memory where they fit, so that a large tensor needs no more than one part", async () => {
+    const opened = await openSafetensors(join(folder, "one.safetensors"));
+    const into = new Uint8Array(24);
+    const [first, next] = [
+      await opened.read("a", { rows: [0, 2], into }),
+      await opened.read("a", { rows: [2, 4], into }),
+    ];
+    expect([first.data.buffer, next.data.buffer]).toEqual([into.buffer, into.buffer]);
+    expect(first.data.buffer).toBe(into.buffer);
+    expect([...(next.data as Float32Array)]).toEqual([6, 7, 8, 9, 10, 11]);
+    expect([...(first.data as Float32Array)]).toEqual([...(next.data as Float32Array)]);
+    // Memory that is too small is left alone.
+    const whole = await opened.read("a", { into });
+    expect(whole.data.buffer).not.toBe(into.buffer);
+    expect((whole.data as Float32Array)[0]).toBe(0);
+    await opened.close();
+  });
+
   test("only the bytes asked for are read", async () => {
     const reads: [number, number][] = [];
     const opened = await openSafetensors({

@@ -25,6 +25,11 @@ export interface OpenOptions extends SizeLimit {
 export interface ReadOptions {
   /** `[from, to)` along the first axis; all by default. */
   readonly rows?: readonly [number, number];
+  /**
+   * Memory that bytes of a file are read into where they fit, so that many reads need no new memory: the result is a view of it, and holds
+   * until the next read into it. A source in memory gives views of its own bytes as before.
+   */
+  readonly into?: Uint8Array;
 }
 
 /** A safetensors file, or a sharded model, of which tensors are read when asked for. */
@@ -181,7 +186,7 @@ async function openFiles(
     throw error;
   }
   const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
-    checkNames(WHAT, options, ["rows"]);
+    checkNames(WHAT, options, ["rows", "into"]);
     const info = tensors.get(name);
     if (info === undefined)
       throw new OptionError("tensor", `${WHAT}: no tensor ${quote(String(name))}`, { tensor: name });
@@ -189,7 +194,7 @@ async function openFiles(
     const [source] = files[owner(name)];
     if (options.rows === undefined) {
       checkSize(WHAT, `tensor ${quote(name)}`, end - start, maxBytes, ". `rows` reads a part of it");
-      return fromBytes(dtype, shape, await source.read(start, end - start));
+      return fromBytes(dtype, shape, await source.read(start, end - start, options.into));
     }
     const [from, to] = options.rows;
     if (
@@ -210,7 +215,7 @@ async function openFiles(
     const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
     const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
     checkSize(WHAT, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
-    const bytes = await source.read(start + from * row, (to - from) * row);
+    const bytes = await source.read(start + from * row, (to - from) * row, options.into);
     return fromBytes(dtype, [to - from, ...shape.slice(1)], bytes);
   };
   return { metadata, tensors, read, close };

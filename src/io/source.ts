@@ -33,7 +33,8 @@ export type SourceLike = string | Handle | Blob | Uint8Array | ArrayBuffer | Byt
 /** An opened source. */
 export interface Source {
   readonly size: number;
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Reads; a file's bytes go into the beginning of `into` where it is given and large enough. */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /** Closes what opening opened; a handle that was passed in stays open. */
   close(): Promise<void>;
 }
@@ -85,8 +86,8 @@ async function fromHandle(
   };
   const stat = await handle.stat().catch(fail);
   if (!stat.isFile()) throw new OptionError("file", `${what}: ${name} is not a regular file`, { path: name });
-  const read = async (offset: number, length: number) => {
-    const bytes = allocate(what, length);
+  const read = async (offset: number, length: number, into?: Uint8Array) => {
+    const bytes = into && into.length >= length ? into.subarray(0, length) : allocate(what, length);
     let done = 0;
     while (done < length) {
       // One call reads at most 2^31 − 1 bytes.
@@ -104,7 +105,7 @@ async function fromHandle(
 function checked(
   what: string,
   size: number,
-  read: (offset: number, length: number) => Promise<Uint8Array | ArrayBuffer>,
+  read: (offset: number, length: number, into?: Uint8Array) => Promise<Uint8Array | ArrayBuffer>,
   close: () => Promise<void> = async () => {},
 ): Source {
   const refuse = refuser(what);
@@ -119,10 +120,10 @@ function checked(
   return {
     size,
     close,
-    async read(offset, length) {
+    async read(offset, length, into) {
       if (offset + length > size)
         refuse("file-truncated", size, `${length} bytes from byte ${offset} on, of ${size}`);
-      const bytes = asBytes(what, await read(offset, length));
+      const bytes = asBytes(what, await read(offset, length, into));
       if (bytes.length !== length)
         refuse("file-truncated", offset + bytes.length, `the source gave ${bytes.length} of ${length} bytes`);
       return bytes;

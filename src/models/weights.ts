@@ -139,7 +139,7 @@ function listed(list: readonly string[]): string {
   return `${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
 }
 
-/** Numbers of a matrix that are read at a time into its packed form. */
+/** Bytes of a matrix that are read at a time into its packed form. */
 const SLICE = 2 ** 20;
 
 /**
@@ -158,11 +158,14 @@ export async function readWeights(
 }> {
   const parameters = new Map<string, Tensor | PackedMatrix>();
   const broken: string[] = [];
+  // Every slice is read into the same bytes: memory of new ones is returned only when V8 next looks at its arrays.
+  const slices = new Uint8Array(SLICE);
   for (const [name, planned] of plan) {
     const { shape } = planned;
     const stored = source.get(name) as string;
     const isMatrix = planned.map !== undefined || name === output;
-    const packed = isMatrix && dtype === "float32" ? await readPacked(file, stored, planned) : undefined;
+    const packed =
+      isMatrix && dtype === "float32" ? await readPacked(file, stored, planned, slices) : undefined;
     if (packed) {
       if (!packed.finite) broken.push(stored);
       parameters.set(name, packed.matrix);
@@ -186,16 +189,18 @@ async function readPacked(
   file: SafetensorsFile,
   stored: string,
   planned: Planned,
+  slices: Uint8Array,
 ): Promise<{ readonly matrix: PackedMatrix; readonly finite: boolean } | undefined> {
-  const [rows, columns] = planned.shape;
+  const [rows] = planned.shape;
   const given = file.tensors.get(stored)!.dtype;
   const kept: PackedDType = given === "float16" || given === "bfloat16" ? given : "float32";
   const matrix = packMatrix(packedShape(planned), kept);
   if (!matrix) return undefined;
   let finite = true;
-  const step = Math.max(1, Math.floor(SLICE / columns));
+  const { start, end } = file.tensors.get(stored)!;
+  const step = Math.max(1, Math.floor((SLICE * rows) / (end - start)));
   for (let row = 0; row < rows; row += step) {
-    const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)] });
+    const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)], into: slices });
     const tensor = new Tensor(slice.data as TypedData, slice.shape, slice.dtype as DType);
     if (firstNotFinite(tensor) >= 0) finite = false;
     const numbers = (tensor.dtype === kept ? tensor : widen(tensor, "float32")).data;

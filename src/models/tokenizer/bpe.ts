@@ -20,7 +20,9 @@ export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
   const idOf = (token: string) => vocab.get(token) as number;
   const byteIds = Int32Array.from(BYTE_CHARACTERS, idOf);
   let size = 0;
-  for (const id of vocab.values()) size = Math.max(size, id + 1);
+  vocab.forEach((id) => {
+    size = Math.max(size, id + 1);
+  });
   // rank[a·size + b]: place of the merge of ids a and b; product[rank]: what it makes.
   const rank = new Map<number, number>();
   const product = new Int32Array(merges.length);

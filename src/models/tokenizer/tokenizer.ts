@@ -90,8 +90,10 @@ export class Tokenizer {
   readonly #splitPlain: (text: string) => Iterable<Part>;
   readonly #splitNormalized: (text: string) => Iterable<Part>;
   readonly #splitNormalizedPlain: (text: string) => Iterable<Part>;
-  readonly #tokens = new Map<number, string>();
-  readonly #ids = new Map<string, number>();
+  /** By id; an array of few among large ids takes as much memory as its entries. */
+  readonly #tokens: (string | undefined)[] = [];
+  /** Ids of added tokens that are not in the vocabulary. */
+  readonly #addedIds = new Map<string, number>();
   readonly #added: ReadonlyMap<number, AddedToken>;
 
   /** Throws a FormatError where the parts do not fit: a merge or a special token without an id, an id taken twice. */
@@ -100,18 +102,18 @@ export class Tokenizer {
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
     // Files of other libraries have an empty token, or two tokens of one id: neither is ever cut or decoded ambiguously.
     if (spec.kind === "pipeline")
-      for (const [token, id] of spec.vocab) {
-        this.#ids.set(token, id);
-        if (!this.#tokens.has(id)) this.#tokens.set(id, token);
-      }
-    else for (const [token, id] of spec.vocab) this.#enter(token, id);
+      spec.vocab.forEach((id, token) => {
+        this.#tokens[id] ??= token;
+      });
+    else spec.vocab.forEach((id, token) => this.#enter(token, id, token === ""));
     for (const { content, id } of spec.added)
-      if (this.#ids.get(content) !== id || content === "") this.#enter(content, id);
+      if (this.id(content) !== id || content === "") {
+        this.#enter(content, id, content === "" || this.id(content) !== undefined);
+        this.#addedIds.set(content, id);
+      }
     if (this.#added.size !== spec.added.length) bad("added-tokens", "two added tokens have one id");
-    let size = 0;
-    for (const id of this.#tokens.keys()) size = Math.max(size, id + 1);
-    this.size = size;
-    check(spec, this.#ids);
+    this.size = this.#tokens.length;
+    check(spec, (id) => this.#tokens[id] !== undefined);
     if (spec.kind !== "pipeline") this.#cutter = spec.kind === "bpe" ? bpe(spec) : wordPiece(spec);
     const given = spec.added.filter(({ normalized }) => !normalized);
     const later = normalizedTokens(spec);
@@ -127,30 +129,29 @@ export class Tokenizer {
     return this.spec.kind;
   }
 
-  #enter(token: string, id: number): void {
+  #enter(token: string, id: number, isTaken: boolean): void {
     if (!(Number.isInteger(id) && id >= 0 && id < MAX_VOCABULARY))
       bad(
         "token-id",
         `token ${formatValue(token)} has id ${formatValue(id)}; expected 0 ≤ id < ${MAX_VOCABULARY}`,
       );
-    const other = this.#tokens.get(id);
-    if (token === "" || this.#ids.has(token) || other !== undefined)
+    const other = this.#tokens[id];
+    if (isTaken || other !== undefined)
       bad(
         "token-id",
         `token ${formatValue(token)} of id ${id} is empty, listed twice, or its id is that of ${formatValue(other)}`,
       );
-    this.#tokens.set(id, token);
-    this.#ids.set(token, id);
+    this.#tokens[id] = token;
   }
 
   /** The id of a token in the vocabulary's spelling, or undefined. */
   id(token: string): number | undefined {
-    return this.#ids.get(token);
+    return this.#addedIds.get(token) ?? this.spec.vocab.get(token);
   }
 
   /** The vocabulary's spelling of an id, or undefined. */
   token(id: number): string | undefined {
-    return this.#tokens.get(id);
+    return this.#tokens[id];
   }
 
   /** True for an id that stands for no text: `[SEP]`, `<|endoftext|>`. */
@@ -334,7 +335,7 @@ export class Tokenizer {
   }
 
   #known(id: number): string {
-    const token = this.#tokens.get(id);
+    const token = this.#tokens[id];
     if (token === undefined)
       throw new OptionError(
         "token-id",
@@ -358,7 +359,7 @@ function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
 }
 
 /** Throws unless the parts of `spec` fit each other. */
-function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
+function check(spec: TokenizerSpec, isToken: (id: number) => boolean): void {
   if (spec.kind === "bpe") {
     const missing = BYTE_CHARACTERS.findIndex((character) => !spec.vocab.has(character));
     if (missing >= 0) bad("vocabulary", `no token for byte ${missing}; a byte-level vocabulary has all 256`);
@@ -375,9 +376,8 @@ function check(spec: TokenizerSpec, ids: ReadonlyMap<string, number>): void {
   } else if (spec.kind === "wordpiece" && !spec.vocab.has(spec.unknown))
     bad("vocabulary", `no token ${formatValue(spec.unknown)} for unknown words`);
   const { single, pair } = spec.template ?? PLAIN;
-  const known = new Set(ids.values());
   for (const slot of [...single, ...pair])
-    if ("special" in slot && !(slot.ids.length > 0 && slot.ids.every((id) => known.has(id))))
+    if ("special" in slot && !(slot.ids.length > 0 && slot.ids.every(isToken)))
       bad(
         "template",
         `the template's token ${formatValue(slot.special)} has ids ${formatValue(slot.ids)}, no tokens`,

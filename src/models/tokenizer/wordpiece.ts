@@ -27,7 +27,9 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
   const { vocab, prefix, maxCharacters, normalizer } = of;
   const unknown = vocab.get(of.unknown) as number;
   let longest = 0;
-  for (const piece of vocab.keys()) longest = Math.max(longest, piece.length);
+  vocab.forEach((_, piece) => {
+    longest = Math.max(longest, piece.length);
+  });
 
   /** Reads characters `from` … `to` of a word into `ids` and the places where the pieces end; false where it cannot. */
   function read(characters: readonly string[], from: number, to: number, ids: number[], stops: number[]) {

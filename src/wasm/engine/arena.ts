@@ -9,7 +9,7 @@ import { registerBuffer } from "./transfer.ts";
 
 /** Elements after every array that a kernel may write, because it works on whole vectors. */
 const PADDING = 16;
-const FIRST_BYTES = 2 ** 22;
+const FIRST_BYTES = 2 ** 20;
 /** A scope that needs more gets ordinary arrays for the rest. */
 const MAX_BYTES = 2 ** 30;
 /** How long unused memory is kept. */
@@ -47,7 +47,7 @@ export class EngineArena implements Arena {
     const bytes = Math.ceil((4 * (length + padding + PADDING)) / 64) * 64;
     const last = this.#slabs[this.#slabs.length - 1];
     if (last === undefined || this.#used + bytes > last.size) {
-      const size = Math.max(bytes, this.#capacity, this.#next);
+      const size = Math.max(bytes, this.#capacity >> 2, this.#next);
       if (this.#capacity + size > MAX_BYTES) return undefined;
       try {
         this.#slabs.push({ at: memory.alloc(size), size });

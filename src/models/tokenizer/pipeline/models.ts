@@ -58,7 +58,9 @@ export function readTokenModel(part: Part): TokenModel {
 
 function readVocabulary(part: Part): Map<string, number> {
   const vocab = part.entries("vocab");
-  for (const [token, id] of vocab) checkId(part, token, id);
+  vocab.forEach((id, token) => {
+    checkId(part, token, id);
+  });
   return vocab as Map<string, number>;
 }
 
@@ -89,7 +91,9 @@ function readBpe(part: Part): TokenModel {
   if (unknownToken !== undefined && unknown === undefined)
     part.refuse(`unk_token ${shown(unknownToken)} is not in the vocabulary`);
   let size = 0;
-  for (const id of vocab.values()) size = Math.max(size, id + 1);
+  vocab.forEach((id) => {
+    size = Math.max(size, id + 1);
+  });
   const merges = part.list("merges");
   const rank = new Map<number, number>();
   const product = new Int32Array(merges.length);
@@ -161,7 +165,9 @@ function readWordPiece(part: Part): TokenModel {
   const most = part.size("max_input_chars_per_word", 2 ** 20);
   const unknown = unknownOf(part, vocab);
   let longest = 0;
-  for (const piece of vocab.keys()) longest = Math.max(longest, piece.length);
+  vocab.forEach((_, piece) => {
+    longest = Math.max(longest, piece.length);
+  });
   return {
     vocab,
     cut(chunk) {
