@@ -111,7 +111,7 @@ export function renderTable<S extends State, N>(page: Page<S, N>, view: View<S, 
 export function renderTasks<S extends State, N>(page: Page<S, N>, done: readonly boolean[]): Markup {
   return html`<ul class="tasks">${page.tasks.map(
     ({ text }, i) =>
-      html`<li class="${done[i] ? "done" : ""}"><span class="tick" role="img" aria-label="${done[i] ? "done" : "not yet"}">${done[i] ? "✓" : "○"}</span> ${text}</li>`,
+      html`<li class="${done[i] ? "done" : ""}"><span class="tick" role="img" aria-label="${done[i] ? "done" : "not yet"}">${done[i] ? "✓" : "○"}</span> <span>${text}</span></li>`,
   )}</ul>`;
 }
 

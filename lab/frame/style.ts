@@ -166,7 +166,7 @@ figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:6
 .stage .tools,.wide-only{display:none}
 .narrow-only.narrow-only{display:inline-flex!important;align-items:center}.first .choice button{padding:0 9px}
 .step{scroll-margin-block-start:48svh}
-.text{padding:20px 16px 50vh}
+.text{padding:20px 16px 140px}
 h1{font-size:28px;line-height:34px}
 .text section{margin-block-end:48px}
 .step{min-block-size:40vh}

@@ -37,6 +37,17 @@ for (const name of names)
           await look(`stop ${i + 1}, answered`);
         }
         expect(found).toEqual([]);
+        // The end of the text is between picture and control, not above an empty screen.
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+        await page.waitForTimeout(100);
+        const end = await page.evaluate(() => {
+          const last = [...document.querySelectorAll(".text section:last-of-type > *")].at(-1);
+          const stage = document.querySelector(".stage")?.getBoundingClientRect().bottom ?? 0;
+          return { bottom: last?.getBoundingClientRect().bottom ?? 0, stage: innerWidth < 900 ? stage : 0 };
+        });
+        expect(end.bottom).toBeGreaterThan(end.stage + 40);
+        // A task is one text: a formula in it is no column of its own.
+        expect(await page.locator(".tasks li").first().locator("> *").count()).toBe(2);
       }));
 test("a phone has the second controls once the first was used, and Reset, link and files at the end", ({
   visit,
