@@ -17,7 +17,7 @@ import { asTensor, eachRow, Tensor, type TensorLike } from "./tensor.ts";
  */
 export function cast<D extends DType>(x: TensorLike, dtype: D): Tensor<D> {
   const from = asTensor("cast: x", x);
-  if (dtypeOf(dtype) !== dtype)
+  if (dtype === undefined || dtypeOf(dtype) !== dtype)
     throw new DTypeError(
       "dtype",
       `cast: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,

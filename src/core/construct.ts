@@ -91,16 +91,16 @@ export function zeros<D extends DType>(
   dtype: D = "float32" as D,
   what = "zeros",
 ): Tensor<D> {
+  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
+      got: shape,
+    });
   if (dtypeOf(dtype) !== dtype)
     throw new DTypeError(
       "dtype",
       `${what}: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
       { got: dtype },
     );
-  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
-    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
-      got: shape,
-    });
   checkShape(what, shape);
   const size = sizeOf(shape);
   try {

@@ -4,7 +4,7 @@
  * asynchronously. A backend owns the storage of its device; this file holds the interface and the registry of names.
  */
 import { zeroArray } from "./arena.ts";
-import { arrayFor, type DType, type TypedData } from "./dtype.ts";
+import { arrayFor, type DType, dtypeOf, type TypedData } from "./dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -62,7 +62,7 @@ export function placementOn(caller: string, name: string): Placement {
   if (!placement)
     throw new OptionError(
       "device",
-      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...placements.keys()].join(", ")}`,
+      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...placements.keys()].join(", ")}${dtypeOf(name) ? `; cast(x, ${formatValue(name)}) changes the dtype` : ""}`,
       { got: name },
     );
   return placement;

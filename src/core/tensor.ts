@@ -106,7 +106,7 @@ export class Tensor<D extends DType = DType> {
     if (index.length !== this.shape.length)
       throw new ShapeError(
         "rank",
-        `Tensor.at: ${index.length} indices for a tensor of ${this.shape.length} axes`,
+        `Tensor.at: ${index.length} indices for a tensor of ${this.shape.length} axes; pick of heed/nn takes rows and columns`,
       );
     let position = this.offset;
     for (let axis = 0; axis < index.length; axis++) {
@@ -128,6 +128,12 @@ export class Tensor<D extends DType = DType> {
 
   /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. Recorded. */
   reshape(shape: readonly number[]): Tensor<D> {
+    if (!Array.isArray(shape))
+      throw new ShapeError(
+        "shape",
+        `Tensor.reshape: shape must be a list of lengths such as [2, -1], got ${formatValue(shape)}`,
+        { got: shape },
+      );
     const y = reshaped(this, shape);
     recordMove("reshape", this, y, (d) => reshaped(d, this.shape));
     return y;

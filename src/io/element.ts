@@ -213,5 +213,7 @@ export function entriesOf(what: string, tensors: NamedTensors): [string, TensorL
         got: tensors,
       },
     );
+  if (!(tensors instanceof Map) && ArrayBuffer.isView((tensors as { data?: unknown }).data))
+    throw new DTypeError("tensors", `${what}: one tensor needs a name: { x: tensor }`, { got: tensors });
   return tensors instanceof Map ? [...tensors] : Object.entries(tensors);
 }

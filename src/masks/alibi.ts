@@ -1,5 +1,5 @@
 /** ALiBi: a penalty that grows with distance, one slope a head. Press, Smith & Lewis 2022. */
-import { ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
@@ -36,6 +36,10 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
  * Array.from(alibiSlopes(4)); // → [0.25, 0.0625, 0.015625, 0.00390625]
  */
 export function alibiSlopes(heads: number): Float32Array {
+  if (!(Number.isInteger(heads) && heads >= 1))
+    throw new OptionError("heads", `alibiSlopes: heads must be an integer ≥ 1, got ${formatValue(heads)}`, {
+      got: heads,
+    });
   const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
   const n = 2 ** Math.floor(Math.log2(heads));
   const extra = powers(2 * n).filter((_, i) => i % 2 === 0);

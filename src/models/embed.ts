@@ -171,6 +171,14 @@ export function embedTexts(
         got: texts,
       },
     );
+  if (typeof model.tokenize !== "function")
+    throw new OptionError(
+      "model",
+      `embedTexts: model must be what readModel returns, got ${formatValue(model)}`,
+      {
+        got: model,
+      },
+    );
   checkPooling(pooling);
   const network = model.model as unknown as { hidden(ids: Ids, options: { typeIds?: Ids }): FloatTensor };
   let out: Float32Array | undefined;

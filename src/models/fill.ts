@@ -52,6 +52,14 @@ export function fillMask(
     });
   if (typeof text !== "string")
     throw new OptionError("text", `fillMask: text must be a string, got ${formatValue(text)}`, { got: text });
+  if (typeof model?.tokenize !== "function")
+    throw new OptionError(
+      "model",
+      `fillMask: model must be what readModel returns, got ${formatValue(model)}`,
+      {
+        got: model,
+      },
+    );
   const { tokenizer } = model;
   const own = MASKS.find((token) => tokenizer.id(token) !== undefined);
   if (model.architecture !== "encoder" || own === undefined)

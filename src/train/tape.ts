@@ -16,7 +16,7 @@
  */
 import { placed } from "../core/device.ts";
 import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
-import { HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
@@ -45,6 +45,12 @@ export class Tape {
 
   /** Runs `work`, which is synchronous, and records its operations. Several runs go onto one tape. */
   run<T>(work: () => T): T {
+    if (typeof work !== "function")
+      throw new OptionError(
+        "work",
+        `Tape.run: expected a function, as in tape.run(() => loss()), got ${formatValue(work)}`,
+        { got: work },
+      );
     return withRecorder((operation) => this.#operations.push(operation), work);
   }
 
@@ -55,6 +61,12 @@ export class Tape {
    * @param scale what the loss counts, 1 by default: a micro-batch's share of its batch
    */
   gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Gradients {
+    if (typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] !== "function")
+      throw new OptionError(
+        "wanted",
+        `Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]), got ${formatValue(wanted)}`,
+        { got: wanted },
+      );
     const targets = new Set(wanted);
     if (this.#spent)
       throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");

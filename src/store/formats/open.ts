@@ -45,6 +45,11 @@ type Format = "bundle" | "npz" | "npy" | "json";
  * store.dispose();
  */
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
+  if (from === null || from === undefined)
+    throw new OptionError(
+      "source",
+      `openStore: expected a path, bytes, a Blob or { size, read }, got ${formatValue(from)}`,
+    );
   checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);

@@ -36,6 +36,12 @@ export function bars(
   const list: readonly (readonly [string, number])[] = Array.isArray(entries)
     ? entries
     : Object.entries(entries);
+  if (!list.every((entry) => Array.isArray(entry)))
+    throw new OptionError(
+      "bars",
+      `bars: entries must be { name: value } or [name, value] pairs, got ${formatValue(entries)}`,
+      { got: entries },
+    );
   const bad = list.find(([, value]) => !(Number.isFinite(value) && value >= 0));
   if (list.length === 0 || bad)
     throw new OptionError(

@@ -47,6 +47,13 @@ interface Axis {
 export function curves(series: readonly Curve[], options: CurveOptions = {}): Plot {
   checkNames("curves", options, ["title", "x", "y", "logX", "logY", "columns", "rows"]);
   const { title = "", columns = 60, rows = 14 } = options;
+  const given: unknown = series;
+  if (!Array.isArray(given) || !given.every((one) => Array.isArray(one?.points)))
+    throw new OptionError(
+      "curves",
+      `curves: series must be a list of { name, points: [[x, y], …] }, got ${formatValue(series)}`,
+      { got: series },
+    );
   const points = series.flatMap((one) => one.points);
   if (points.length === 0) throw new OptionError("curves", "curves: there is nothing to draw");
   const xAxis = axisOf(

@@ -26,6 +26,12 @@ export interface HistogramOptions {
 export function histogram(values: ArrayLike<number>, options: HistogramOptions = {}): Plot {
   checkNames("histogram", options, ["title", "bins", "range"]);
   const { title = "", bins = 12 } = options;
+  if (!Array.isArray(values) && !ArrayBuffer.isView(values))
+    throw new OptionError(
+      "histogram",
+      `histogram: values must be an array of numbers, such as tensor.toFloat64(), got ${formatValue(values)}`,
+      { got: values },
+    );
   const list = Array.from(values);
   if (list.length === 0) throw new OptionError("histogram", "histogram: there is nothing to draw");
   const bad = list.find((x) => !Number.isFinite(x));
