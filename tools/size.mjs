@@ -33,14 +33,14 @@ const PROGRAMS = {
 
 /** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
 export const LIMITS = {
-  "one call": 48_300,
-  "one call and one mask": 48_300,
+  "one call": 48_500,
+  "one call and one mask": 48_500,
   heed: 77_000,
-  "heed/reference": 19_100,
-  "heed/io: npy": 8_900,
+  "heed/reference": 19_300,
+  "heed/io: npy": 9_000,
   "heed/io": 20_500,
-  "heed/nn: one layer": 25_800,
-  "heed/nn/history": 70_500,
+  "heed/nn: one layer": 26_000,
+  "heed/nn/history": 70_800,
   "heed/nn": 89_000,
   "heed/backend": 5_000,
   "heed/models: tokenizer.json": 18_000,
