@@ -6,46 +6,34 @@ import {
   alibi,
   attentionBackward,
   attentionWeights,
+  blockSparse,
+  documents,
   explain,
+  keyLengths,
+  mergeStates,
+  not,
   OptionError,
   prepare,
   scaledDotProductAttention,
-  Tensor,
+  type Tensor,
   tensor,
   UnsupportedError,
 } from "heed";
 import * as nn from "heed/nn";
-import { AdamW, crossEntropy, Tape } from "heed/train";
+import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { matmul } from "../../src/matmul.ts";
 import { normal } from "../support/call.ts";
-import type { Case } from "../support/case.ts";
 import { use } from "../support/levels.ts";
-import { enqueued, onDevice, read } from "../support/opaque-backend.ts";
-import { checkResult } from "../support/oracle.ts";
-import { CASES } from "./cases.ts";
+import { enqueued, onDevice, opaque, starts, stored } from "../support/opaque-backend.ts";
+import { deviceConformance } from "./device.ts";
 
 await prepare({ device: "opaque" });
 
-const moved = (x: unknown): unknown => (x instanceof Tensor ? onDevice(x) : x);
-
-/** A call with query, key, value and mask tensors on the device. */
-function callOnDevice(c: Case) {
-  const { attnMask, ...rest } = c.options;
-  const mask = Array.isArray(attnMask) ? attnMask.map(moved) : moved(attnMask);
-  const options = { ...rest, ...(attnMask !== undefined && { attnMask: mask as typeof attnMask }) };
-  return scaledDotProductAttention(onDevice(c.query), onDevice(c.key), onDevice(c.value), options);
-}
-
-describe("the conformance table", () => {
-  for (const { name, make } of CASES)
-    it(name, async () => {
-      const c = make();
-      const result = callOnDevice(c);
-      expect([result.output.device, result.lse.device]).toEqual(["opaque", "opaque"]);
-      const [output, lse] = await Promise.all([read(result.output), read(result.lse)]);
-      checkResult(c, { output, lse });
-    });
+deviceConformance("opaque", {
+  backend: opaque,
+  place: onDevice,
+  skip: { "weights: dropout": "it has no dropout for weights" },
 });
 
 describe("tensors of a device", () => {
@@ -113,59 +101,129 @@ describe("tensors of a device", () => {
   });
 });
 
-/** A block of attention and an MLP over a sequence; classes of every position. Parameters by name. */
-function model(place: (t: Tensor) => Tensor) {
-  const [d, hidden, classes] = [8, 16, 3];
-  const shapes: Record<string, number[]> = {
-    q: [d, d], k: [d, d], v: [d, d], o: [d, d], ob: [d], gain: [d], shift: [d], up: [hidden, d], upb: [hidden], down: [d, hidden], head: [classes, d],
-  }; // biome-ignore format: one row
-  const parameters = new Map(
-    Object.entries(shapes).map(([name, shape], n) => {
-      const t =
-        name === "gain"
-          ? tensor(new Float32Array(d).fill(1), [d])
-          : normal(n + 1, shape, shape.length > 1 ? 0.3 : 0);
-      return [name, place(t)] as const;
-    }),
+it("devices start in prepare and in to; unknown ones and unknown options are refused", async () => {
+  const before = starts;
+  expect(await prepare({ device: "opaque" })).toBe(0);
+  await normal(1, [2]).to("opaque");
+  expect(starts).toBe(before + 2);
+  await expect(prepare({ device: "gpu9" })).rejects.toThrow(
+    /prepare: unknown device "gpu9"; expected one of cpu, opaque/,
   );
-  const p = (name: string) => parameters.get(name) as Tensor;
-  const logits = (x: Tensor) => {
-    const [q, k, v] = ["q", "k", "v"].map((name) => nn.linear(x, p(name)));
-    const { output } = scaledDotProductAttention(q, k, v, { isCausal: true });
-    const a = nn.add(x, nn.linear(output, p("o"), p("ob")));
-    const h = nn.gelu(nn.linear(nn.layerNorm(a, p("gain"), p("shift")), p("up"), p("upb")));
-    return nn.linear(nn.add(a, nn.linear(h, p("down"))), p("head"));
+  await expect(prepare({ devise: "opaque" } as object)).rejects.toThrow(/device/);
+});
+
+it("memory of the device is freed by dispose and by tidy, once no tensor reads it", async () => {
+  const x = onDevice(normal(1, [4, 4]));
+  const view = x.transpose();
+  const before = await stored();
+  x.dispose();
+  expect(await stored()).toBe(before);
+  expect(() => nn.scale(x, 2)).toThrow(/disposed/);
+  const kept = tidy(() => nn.add(nn.scale(view, 2), nn.multiply(view, view)));
+  expect(await stored()).toBe(before + 1);
+  expect((await kept.read()).length).toBe(16);
+  for (const t of [kept, view, view]) t.dispose();
+  expect(await stored()).toBe(before - 1);
+});
+
+it("what a call has to read on the CPU is refused by name, before any work", async () => {
+  const there = onDevice(tensor([0, 1, 1], "int32"));
+  const blocks = onDevice(tensor([[1, 0]], "int32"));
+  const [table, logits] = [onDevice(normal(1, [4, 2])), onDevice(normal(1, [3, 4]))];
+  const refused: Record<string, () => unknown> = {
+    documents: () => documents(there),
+    keyLengths: () => keyLengths(there),
+    blockSparse: () => blockSparse(blocks, 4),
+    embedding: () => nn.embedding(there, table),
+    crossEntropy: () => crossEntropy(logits, there),
   };
-  return { parameters, logits };
+  const before = enqueued;
+  for (const [name, call] of Object.entries(refused)) {
+    expect(call, name).toThrow(UnsupportedError);
+    expect(call, name).toThrow(
+      new RegExp(`${name}: .* must be on the CPU, this tensor is on "opaque"; move it: await tensor.to`),
+    );
+  }
+  expect(enqueued).toBe(before);
+  const [q, k, v] = [1, 2, 3].map((seed) => normal(seed, [1, 3, 5, 4]));
+  expect(() => scaledDotProductAttention(q, k, v, { sinks: onDevice(normal(4, [3])) })).toThrow(
+    /sinks is on "opaque"/,
+  );
+  const scoreMod = alibi(onDevice(normal(4, [3])));
+  expect(() => scaledDotProductAttention(q, k, v, { scoreMod })).toThrow(/alibi slopes is on "opaque"/);
+});
+
+it("states are merged where they are", async () => {
+  use("reference", 1);
+  const [q, k, v] = [1, 2, 3].map((seed) => normal(seed, [2, 3, 5, 4]));
+  const halves = (place: (t: Tensor) => Tensor) =>
+    mergeStates(
+      [keyLengths(2), not(keyLengths(2))].map((attnMask) =>
+        scaledDotProductAttention(place(q), place(k), place(v), { attnMask }),
+      ),
+    );
+  const [there, here] = [halves(onDevice), halves((t) => t)];
+  expect([there.output.device, there.lse.device]).toEqual(["opaque", "opaque"]);
+  expect(await there.output.read()).toEqual(here.output.data);
+  expect(await there.lse.read()).toEqual(here.lse.data);
+});
+
+/** A small decoder: an embedding, a block of attention, and a head over the tokens. */
+class Decoder extends nn.Module {
+  readonly tokens = new nn.Embedding(7, 8, { seed: 1 });
+  readonly positions = new nn.SinusoidalPositions(8);
+  readonly blocks = [new nn.DecoderBlock(8, 2, { seed: 2, normFirst: true })];
+  readonly head = new nn.Linear(8, 7, { seed: 3 });
+  logits(ids: Tensor): Tensor {
+    const x = nn.add(this.tokens.forward(ids), this.positions.forward(ids.shape[1]));
+    return this.head.forward(this.blocks.reduce((y, block) => block.forward(y).output, x));
+  }
 }
 
-async function train(
-  place: (t: Tensor) => Tensor,
-  steps: number,
-): Promise<{ losses: number[]; weights: number[] }> {
-  const { parameters, logits } = model(place);
-  const optimizer = new AdamW(parameters, { lr: 0.02 });
-  const x = place(normal(99, [4, 12, 8]));
-  const targets = tensor(
-    Int32Array.from({ length: 48 }, (_, n) => (n * 7) % 3),
+/** Trains on the CPU for some steps, moves model and optimizer, and trains on. */
+async function train(device: string, steps: number) {
+  const model = new Decoder();
+  const optimizer = new AdamW(model.parameters(), { lr: 0.02 });
+  const ids = tensor(
+    Int32Array.from({ length: 48 }, (_, n) => (n * n) % 7),
     [4, 12],
   );
   const losses: Tensor[] = [];
   for (let step = 0; step < steps; step++) {
+    if (step === 5) {
+      await model.to(device);
+      await optimizer.to(model.parameters());
+    }
     const tape = new Tape();
-    const loss = tape.run(() => crossEntropy(logits(x), targets));
-    optimizer.step(tape.gradients(loss, parameters.values()));
+    const loss = tape.run(() => crossEntropy(model.logits(ids), ids));
+    optimizer.step(tape.gradients(loss, model.parameters().values()));
     losses.push(loss);
   }
-  // The first read: until here everything was enqueued.
+  // The first read since the move: until here everything was enqueued.
   const numbers = await Promise.all(losses.map(async (loss) => Number((await loss.read())[0])));
-  return { losses: numbers, weights: [...(await (parameters.get("q") as Tensor).read())].map(Number) };
+  const state = await Promise.all([...model.stateDict()].map(async ([name, t]) => [name, await t.read()]));
+  return { model, optimizer, numbers, state };
 }
 
-it("a small model trains on it, with the losses of the CPU to the bit", async () => {
+it("a model and its optimizer move to it and train on, with the losses of the CPU to the bit", async () => {
   use("reference", 1);
-  const there = await train(onDevice, 40);
-  const here = await train((t) => t, 40);
-  expect(there).toEqual(here);
-  expect(there.losses[39]).toBeLessThan(0.6 * there.losses[0]);
+  const there = await train("opaque", 40);
+  const here = await train("cpu", 40);
+  expect(there.numbers).toEqual(here.numbers);
+  expect(there.state).toEqual(here.state);
+  expect(there.numbers[39]).toBeLessThan(0.6 * there.numbers[0]);
+  const { model, optimizer } = there;
+  const devices = [...model.parameters().values(), ...optimizer.moments().values()].map((t) => t.device);
+  expect(new Set(devices)).toEqual(new Set(["opaque"]));
+  expect([model.device, model.blocks[0].self_attn.device]).toEqual(["opaque", "opaque"]);
+  // A state of the CPU loads into it; a wrong set of parameters moves nothing.
+  model.loadStateDict(new Decoder().stateDict());
+  expect(await model.head.weight.read()).toEqual(new Decoder().head.weight.data);
+  await expect(optimizer.to([model.head.weight])).rejects.toThrow(
+    /AdamW.to: expected the parameters of the optimizer/,
+  );
+  await expect(model.to("gpu9")).rejects.toThrow(/unknown device "gpu9"/);
+  expect(model.device).toBe("opaque");
+  await model.to("cpu");
+  expect(model.head.weight.data.length).toBe(56);
 });

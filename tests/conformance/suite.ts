@@ -1,14 +1,16 @@
 /**
- * What every level of the engine must do: the table of cases.ts within Bound B, the same bits on 1, 2, 3 and 7 threads
- * and in repeated calls, and ONNX's cases. A level lists what it skips, each with a reason.
+ * What every level of the engine must do: all of device.ts, the same bits on 1, 2, 3 and 7 threads and in repeated calls, and
+ * ONNX's cases. `WASM` lists what the wasm backend leaves to the reference, each with the reason that `supports` gives.
  */
 import { scaledDotProductAttention } from "heed";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { reference } from "../../src/reference/backend.ts";
+import { wasm } from "../../src/wasm/backend.ts";
 import type { Case } from "../support/case.ts";
 import { has, type Level, restore, THREADS, use } from "../support/levels.ts";
-import { check } from "../support/oracle.ts";
 import { hasShared } from "../support/shared.ts";
 import { CASES } from "./cases.ts";
+import { copied, deviceConformance } from "./device.ts";
 import { onnxCases, runOnnx, skipped } from "./onnx.ts";
 
 /** Bytes of output and lse, as a string that compares and prints. */
@@ -19,28 +21,30 @@ function bits(c: Case): string {
   return `${hex(output)} ${hex(lse)}`;
 }
 
+/** What the kernels leave out at every level. */
+export const WASM: Readonly<Record<string, RegExp>> = {
+  "matmul: an empty sum": /needs no kernel/,
+  array: /no kernels for array operations/,
+  float64: /float64/,
+  "rowwise: add": /no kernel for add/,
+  "rowwise: map relu": /no kernel for relu/,
+  "rowwise: map-backward relu": /no kernel for relu/,
+  "rowwise: map elu1": /no kernel for elu1/,
+  "rowwise: map-backward elu1": /no kernel for elu1/,
+};
+
 /** Runs the suite for a level; `skip` maps features to the reason why the level leaves them out. */
 export function conformance(
   level: Level,
-  { skip = {} }: { skip?: Readonly<Record<string, string>> } = {},
+  { skip = {} }: { skip?: Readonly<Record<string, string | RegExp>> } = {},
 ): void {
   describe.skipIf(!has(level))(level, () => {
     afterAll(restore);
-    const reasonOf = (features: readonly string[]) =>
-      features.map((f) => skip[f]).find((x) => x !== undefined);
-
-    describe("every case lies within Bound B", () => {
-      beforeAll(() => use(level, 1));
-      for (const { name, features, make } of CASES) {
-        const reason = reasonOf(features);
-        it.skipIf(reason)(reason ? `${name} (${reason})` : name, () => {
-          check(make());
-        });
-      }
-    });
+    const backend = level === "reference" ? reference : wasm;
+    deviceConformance(level, { backend, place: copied, before: () => use(level, 1), skip });
 
     it("the same bits on 1, 2, 3 and 7 threads, and when called again", () => {
-      const cases = CASES.filter(({ features }) => !reasonOf(features)).map(({ make }) => make());
+      const cases = CASES.map(({ make }) => make());
       use(level, 1);
       const once = cases.map(bits);
       for (const threads of [1, ...THREADS]) {

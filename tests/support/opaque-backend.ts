@@ -99,49 +99,69 @@ const device: Device = {
 export function onDevice<D extends DType>(t: Tensor<D>): Tensor<D> {
   const handle = device.allocate(t.dtype, t.data.length) as Handle;
   device.write(handle, t.data);
-  return viewOf(tensorOver(handle, [t.data.length], t.dtype), t.shape, t.strides, t.offset);
+  const whole = tensorOver(handle, [t.data.length], t.dtype);
+  const view = viewOf(whole, t.shape, t.strides, t.offset);
+  whole.dispose();
+  return view;
 }
 
-/** A CPU tensor over the numbers of a device tensor: for use in queued work. */
-const onCpu = (t: Tensor): Tensor => new Tensor(dataOf(t.storage), t.shape, t.dtype, t.strides, t.offset);
-const operandOnCpu = (x: Operand): Operand => ({ ...x, tensor: onCpu(x.tensor) });
+/**
+ * A CPU tensor over the numbers of a device tensor, for queued work. The handle is taken now: the tensor may be disposed by then.
+ */
+function onCpu({ storage, shape, dtype, strides, offset }: Tensor): () => Tensor {
+  return () => new Tensor(dataOf(storage), shape, dtype, strides, offset);
+}
 
-/** An expression over tables whose numbers are on the CPU, each with the table that it stands for. */
-function expressionOnCpu<E extends Expression>(expr: E, originals: Map<Table, Table>): E {
-  const args = expr.args.map((x) => expressionOnCpu(x, originals));
-  let { value } = expr;
-  if (expr.op === "table" && (value as Table).source.device !== "cpu") {
-    const table = value as Table;
-    const source = onCpu(table.source);
-    const known = [...originals].find(([, original]) => original === table)?.[0];
-    const { type, shape, name, strict, dtype } = table;
-    value = known ?? { type, shape, name, strict, dtype, source, data: source.toFloat64() };
-    originals.set(value, table);
-  }
+function operandOnCpu(x: Operand): () => Operand {
+  const tensor = onCpu(x.tensor);
+  return () => ({ ...x, tensor: tensor() });
+}
+
+/** An expression with some tables replaced. */
+function withTables<E extends Expression>(expr: E, tables: ReadonlyMap<Table, Table>): E {
+  const args = expr.args.map((x) => withTables(x, tables));
+  const value = tables.get(expr.value as Table) ?? expr.value;
   if (value === expr.value && args.every((x, n) => x === expr.args[n])) return expr;
   return new (expr.constructor as new (...fields: unknown[]) => E)(expr.op, expr.type, args, value);
 }
 
-/** A problem over the numbers of the device; `originals` collects the tables that were replaced. */
-function problemOnCpu(problem: Problem, originals = new Map<Table, Table>()): Problem {
-  const { shape, tensors, mask, score, deviceSinks } = problem;
-  const { query, key, value } = shape;
-  return {
-    ...problem,
-    ...(mask && { mask: expressionOnCpu(mask, originals) }),
-    ...(score && { score: expressionOnCpu(score, originals) }),
-    ...(deviceSinks && { sinks: onCpu(deviceSinks).toFloat64() }),
-    shape: { ...shape, query: operandOnCpu(query), key: operandOnCpu(key), value: operandOnCpu(value) },
-    tensors: tensors.map((t) => ({ ...t, tensor: onCpu(t.tensor) })),
+/** A problem over the numbers of the device, for queued work, and the tables that stand for those of the device. */
+function problemOnCpu(problem: Problem): () => { problem: Problem; tables: ReadonlyMap<Table, Table> } {
+  const { shape, mask, score, deviceSinks, deviceTables } = problem;
+  const [query, key, value] = [shape.query, shape.key, shape.value].map(operandOnCpu);
+  const masks = problem.tensors.map((t) => onCpu(t.tensor));
+  const sinks = deviceSinks && onCpu(deviceSinks);
+  const sources = deviceTables.map((t) => onCpu(t.source));
+  return () => {
+    const tables = new Map(
+      deviceTables.map((t, n) => {
+        const { type, shape, name, strict, dtype } = t;
+        const source = sources[n]();
+        return [t, { type, shape, name, strict, dtype, source, data: source.toFloat64() }] as const;
+      }),
+    );
+    const own: Problem = {
+      ...problem,
+      ...(mask && { mask: withTables(mask, tables) }),
+      ...(score && { score: withTables(score, tables) }),
+      ...(sinks && { sinks: sinks().toFloat64() }),
+      shape: { ...shape, query: query(), key: key(), value: value() },
+      tensors: problem.tensors.map((t, n) => ({ ...t, tensor: masks[n]() })),
+    };
+    return { problem: own, tables };
   };
 }
 
-/** An operation whose tensors are views of the numbers of the device. */
-function tensorsOnCpu(x: unknown): unknown {
+/** An array operation whose tensors are views of the numbers of the device, for queued work. */
+function tensorsOnCpu(x: unknown): () => unknown {
   if (x instanceof Tensor) return onCpu(x);
-  if (Array.isArray(x)) return x.map(tensorsOnCpu);
-  if (typeof x !== "object" || x === null || ArrayBuffer.isView(x)) return x;
-  return Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tensorsOnCpu(value)]));
+  if (Array.isArray(x)) {
+    const list = x.map(tensorsOnCpu);
+    return () => list.map((later) => later());
+  }
+  if (typeof x !== "object" || x === null || ArrayBuffer.isView(x)) return () => x;
+  const fields = Object.entries(x).map(([name, value]) => [name, tensorsOnCpu(value)] as const);
+  return () => Object.fromEntries(fields.map(([name, later]) => [name, later()]));
 }
 
 /** A new tensor of the device, and what fills it. */
@@ -167,8 +187,9 @@ export const opaque: Backend = {
     const dtype = problem.dtype === "float64" ? "float64" : "float32";
     const output = promised(outputShape(problem.shape), problem.dtype);
     const lse = promised(rowShape(problem.shape), dtype);
+    const onQueue = problemOnCpu(problem);
     enqueue(() => {
-      const state = reference.forward(problemOnCpu(problem));
+      const state = reference.forward(onQueue().problem);
       output.fill(state.output);
       lse.fill(state.lse);
     });
@@ -180,7 +201,8 @@ export const opaque: Backend = {
     full[full.length - 2] = selection.rows.length;
     if (shape.heads) full[full.length - 3] = selection.heads.length;
     const weights = promised(full, dtype);
-    enqueue(() => weights.fill(reference.weights(problemOnCpu(problem), onCpu(lse), selection)));
+    const [onQueue, own] = [problemOnCpu(problem), onCpu(lse)];
+    enqueue(() => weights.fill(reference.weights(onQueue().problem, own(), selection)));
     return weights.tensor;
   },
   backward(problem, tensors, wanted) {
@@ -198,18 +220,18 @@ export const opaque: Backend = {
     const tables = read
       .filter((t) => t.type === "float")
       .map((t) => [t, promised(t.shape, t.dtype)] as const);
+    const onQueue = problemOnCpu(problem);
+    const [dOutput, output, lse] = [tensors.dOutput, tensors.output, tensors.lse].map(onCpu);
     enqueue(() => {
-      const { dOutput, output, lse } = tensors;
-      const cpu = { dOutput: onCpu(dOutput), output: onCpu(output), lse: onCpu(lse) };
-      const originals = new Map<Table, Table>();
-      const result = reference.backward(problemOnCpu(problem, originals), cpu, wanted);
-      const gradients = new Map([...result.tables].map(([t, g]) => [originals.get(t) ?? t, g]));
+      const { problem: own, tables: replaced } = onQueue();
+      const cpu = { dOutput: dOutput(), output: output(), lse: lse() };
+      const result = reference.backward(own, cpu, wanted);
       dQuery.fill(result.dQuery);
       dKey.fill(result.dKey);
       dValue.fill(result.dValue);
       masks.forEach((mask, n) => mask?.fill(result.masks[n] as Tensor));
       sinks?.fill(result.sinks as Tensor);
-      for (const [t, table] of tables) table.fill(gradients.get(t) as Tensor);
+      for (const [t, table] of tables) table.fill(result.tables.get(replaced.get(t) ?? t) as Tensor);
     });
     return {
       dQuery: dQuery.tensor,
@@ -223,11 +245,12 @@ export const opaque: Backend = {
   matmul(product) {
     const { accumulate, shape, dtype } = product;
     const result = accumulate ? undefined : promised(shape, dtype);
+    const [a, b] = [product.a, product.b].map(operandOnCpu);
+    const bias = product.bias && operandOnCpu(product.bias);
+    const into = accumulate && onCpu(accumulate);
     enqueue(() => {
-      const into = accumulate && onCpu(accumulate);
-      const { a, b, bias } = product;
-      const cpu = { ...product, a: operandOnCpu(a), b: operandOnCpu(b), bias: bias && operandOnCpu(bias) };
-      const filled = reference.matmul({ ...cpu, ...(into && { accumulate: into }) });
+      const cpu = { ...product, a: a(), b: b(), bias: bias?.() };
+      const filled = reference.matmul({ ...cpu, ...(into && { accumulate: into() }) });
       result?.fill(filled);
     });
     return accumulate ?? (result as { tensor: Tensor }).tensor;
@@ -241,7 +264,8 @@ export const opaque: Backend = {
     });
   },
   array(operation) {
-    enqueue(() => reference.array(tensorsOnCpu(operation) as ArrayOperation));
+    const onQueue = tensorsOnCpu(operation);
+    enqueue(() => reference.array(onQueue() as ArrayOperation));
   },
 };
 
