@@ -173,8 +173,14 @@ export function ablateHeads(
   model: TextModel,
   text: string,
   heads: readonly AblatedHead[],
-  { position, pair, top = 5 }: AblateHeadsOptions = {},
+  options: AblateHeadsOptions = {},
 ): AblatedRun {
+  checkOptionNames("ablateHeads", options, ["position", "pair", "top"]);
+  const { position, pair, top = 5 } = options;
+  if (!(Number.isInteger(top) && top > 0))
+    throw new OptionError("top", `ablateHeads: top must be an integer ≥ 1, got ${formatValue(top)}`, {
+      got: top,
+    });
   const tokens = model.tokenize(text, pair);
   const N = tokens.ids.length;
   for (const { position: only } of heads) if (only != null) checkIndex("heads.position", only, N);
@@ -241,7 +247,7 @@ function distances(
  * ablate(decoder, "the president of the united").effects[0]; // { layer, head, probability, change, top }
  */
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
-  checkOptionNames("ablate", options, ["replace", "layer", "head", "onProgress"]);
+  checkOptionNames("ablate", options, ["replace", "layer", "head", "position", "onProgress"]);
   const { replace = "zero", onProgress } = options;
   checkReplacement(replace);
   if (options.layer !== undefined) checkIndex("layer", options.layer, model.layers);

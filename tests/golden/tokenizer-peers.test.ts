@@ -22,6 +22,20 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "xlm-roberta.json": "it normalizes by NFKC in the place of the file's compiled table",
 };
 
+/** Characters that the other library takes for something else in the patterns of one file; the rest of such a text is compared without them. */
+const OTHER_CHARACTERS: Readonly<Record<string, RegExp>> = {
+  // \s of JavaScript has U+FEFF, that of the library in Rust has not: there [^\s\p{L}\p{N}]+ joins it with the punctuation after it.
+  "clip.json": /\ufeff/gu,
+};
+
+test("U+FEFF before punctuation is cut as by tokenizers 0.23.3, and not as by the other library", () => {
+  const bytes = readFileSync(join(folder, "clip.json"));
+  const text = "\ufeff‘q’";
+  expect([...readTokenizer(bytes).encode(text).ids]).toEqual([0, 173, 121, 125, 324, 1, 1, 324, 1, 1]);
+  const peer = new Peer(JSON.parse(bytes.toString("utf8")), {});
+  expect(peer.encode(text).ids).toEqual([0, 173, 121, 1, 324, 1, 1, 324, 1, 1]);
+});
+
 describe.each(names)("%s", (name) => {
   test.skipIf(name in ELSEWHERE)(`${count} texts have the ids that the other library gives`, () => {
     const bytes = readFileSync(join(folder, name));
@@ -29,7 +43,9 @@ describe.each(names)("%s", (name) => {
     const peer = new Peer(JSON.parse(bytes.toString("utf8")), {});
     const dice = new Dice(seed);
     for (let n = 0; n < count; n++) {
-      const text = variedText(dice);
+      const varied = variedText(dice);
+      const other = OTHER_CHARACTERS[name];
+      const text = other === undefined ? varied : varied.replace(other, "");
       expect([...tokenizer.encode(text).ids], `text ${n}: ${JSON.stringify(text)}`).toEqual(
         peer.encode(text).ids,
       );
