@@ -40,7 +40,7 @@ export interface Drag<S extends State, N> {
 
 /** A question before the answer is shown. */
 export interface Prediction<S extends State, N> {
-  readonly ask: string;
+  readonly ask: string | ((view: View<S, N>) => string);
   readonly min: number;
   readonly max: number;
   readonly step: number;

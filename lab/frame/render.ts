@@ -30,12 +30,13 @@ export function renderStep<S extends State, N>(step: Step<S, N>, view: View<S, N
 function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>, at: number): Content {
   const { predict } = step;
   if (predict === undefined) return undefined;
+  const ask = typeof predict.ask === "function" ? predict.ask(view) : predict.ask;
   const guess = Number(view.state[`guess${at}`] ?? -1);
   if (guess >= 0)
-    return html`<div class="predict told"><p>${predict.ask}</p><p class="said">${predict.say(guess, view)}</p>
+    return html`<div class="predict told"><p>${ask}</p><p class="said">${predict.say(guess, view)}</p>
 <p><button type="button" class="quiet" data-act="forget:${at}">Guess again</button></p></div>`;
   const { min, max, step: by, start, unit } = predict;
-  return html`<div class="predict"><p><b>Predict.</b> ${predict.ask}</p>
+  return html`<div class="predict"><p><b>Predict.</b> ${ask}</p>
 <p class="row"><input type="range" min="${min}" max="${max}" step="${by}" value="${start}" data-guess="${at}" aria-label="Your guess" aria-valuetext="${start}${unit}"><output>${start}${unit}</output>
 <button type="button" data-act="predict:${at}">Show</button></p></div>`;
 }

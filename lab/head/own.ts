@@ -5,58 +5,121 @@
  */
 import { OptionError } from "../../src/core/errors.ts";
 import { attentionWeights, type Tensor, tensor } from "../../src/index.ts";
-import { modelFromFiles, type TextModel } from "../../src/models/index.ts";
+import { type LayerAttention, modelFromFiles, type TextModel } from "../../src/models/index.ts";
 import { fileAddress } from "../frame/base.ts";
 import type { Head } from "./head.ts";
 
 const FILES = ["config.json", "tokenizer.json", "model.safetensors"];
 
-let opened: Promise<TextModel> | undefined;
+let opened: Promise<Opened> | undefined;
 
-/** Most characters that are read: the model has 64 places. */
+/** Most characters that are read: the model has 128 places. */
 const MOST = 120;
 
-/** A head's vectors of the sentence. Throws where the model cannot be fetched. */
-export async function ownSentence(text: string): Promise<Head> {
+/** What the model's layers did with some tokens, and which of these are marks around the sentence. */
+interface Read {
+  readonly tokens: readonly string[];
+  readonly marks: readonly boolean[];
+  readonly layers: readonly LayerAttention[];
+}
+
+/** The strongest link between two pieces that are not neighbors. */
+export interface Link {
+  readonly layer: number;
+  readonly head: number;
+  /** The piece that looks, and the one it looks at. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Vectors of the head with the strongest link. Throws where the model cannot be fetched. */
+export const ownSentence = (text: string): Promise<Head> => ownHead(text, Number.POSITIVE_INFINITY, 0);
+
+/** The same for the first `pieces` pieces between the two marks, and padding up to `size` tokens, which is not masked. */
+export async function ownHead(text: string, pieces: number, size: number): Promise<Head> {
+  const read = await readTokens(text, pieces, size);
+  const { layer, head } = strongest(read);
+  const { query, key, value } = read.layers[layer];
+  return {
+    tokens: read.tokens,
+    query: headFrom(query, head),
+    key: headFrom(key, head),
+    value: headFrom(value, head),
+  };
+}
+
+/** All heads of the layer with the strongest link, [heads, tokens, 32] each, on the first `pieces` pieces. */
+export async function ownLayer(text: string, pieces: number) {
+  const read = await readTokens(text, pieces, 0);
+  const link = strongest(read);
+  const { query, key, value } = read.layers[link.layer];
+  return { tokens: read.tokens, link, query, key, value };
+}
+
+/** Reads a sentence: its first `pieces` pieces between the two marks, then padding up to `size` tokens. */
+async function readTokens(text: string, pieces: number, size: number): Promise<Read> {
   opened ??= open();
-  let model: TextModel;
+  let own: Opened;
   try {
-    model = await opened;
+    own = await opened;
   } catch (error) {
     opened = undefined;
     throw error;
   }
-  const { tokens, layers, special } = model.attention(text.slice(0, MOST));
-  let best = { layer: 0, head: 0, weight: -1 };
+  const { model, pad } = own;
+  const { ids, tokens, special } = model.tokenize(text.slice(0, MOST));
+  let left = pieces;
+  const kept = [...ids.keys()].filter((i) => special[i] || left-- > 0);
+  const pads = Math.max(0, size - kept.length);
+  return {
+    tokens: [
+      ...kept.map((i) =>
+        special[i]
+          ? i === 0
+            ? "start"
+            : "end"
+          : tokens[i].startsWith("##")
+            ? `·${tokens[i].slice(2)}`
+            : tokens[i],
+      ),
+      ...Array<string>(pads).fill("pad"),
+    ],
+    marks: [...kept.map((i) => special[i]), ...Array<boolean>(pads).fill(true)],
+    layers: model.attentionOf([...kept.map((i) => ids[i]), ...Array<number>(pads).fill(pad)]),
+  };
+}
+
+function strongest({ layers, marks }: Read): Link {
+  let best = { layer: 0, head: 0, from: Math.min(1, marks.length - 1), to: 0 };
+  let most = -1;
   for (const [layer, { query, key, lse, options }] of layers.entries()) {
     const weights = attentionWeights(query, key, lse, options);
     const [heads, n] = weights.shape;
     for (let head = 0; head < heads; head++)
-      for (let i = 0; i < n; i++)
-        for (let j = 0; j < n; j++) {
-          const weight = Math.abs(i - j) > 1 && !special[i] && !special[j] ? weights.at(head, i, j) : -1;
-          if (weight > best.weight) best = { layer, head, weight };
+      for (let from = 0; from < n; from++)
+        for (let to = 0; to < n; to++) {
+          if (Math.abs(from - to) < 2 || marks[from] || marks[to]) continue;
+          const weight = weights.at(head, from, to);
+          if (weight > most) [most, best] = [weight, { layer, head, from, to }];
         }
   }
-  const { query, key, value } = layers[best.layer];
-  const one = (all: Tensor) => {
-    const [, n, d] = all.shape;
-    const numbers = Float32Array.from({ length: n * d }, (_, i) =>
-      all.at(best.head, Math.floor(i / d), i % d),
-    );
-    return tensor(numbers, [n, d]);
-  };
-  return {
-    tokens: tokens.map((token, i) =>
-      special[i] ? (i === 0 ? "start" : "end") : token.startsWith("##") ? `·${token.slice(2)}` : token,
-    ),
-    query: one(query),
-    key: one(key),
-    value: one(value),
-  };
+  return best;
 }
 
-async function open(): Promise<TextModel> {
+/** One head of [heads, n, d]. */
+function headFrom(all: Tensor, head: number): Tensor {
+  const [, n, d] = all.shape;
+  const numbers = Float32Array.from({ length: n * d }, (_, i) => all.at(head, Math.floor(i / d), i % d));
+  return tensor(numbers, [n, d]);
+}
+
+/** The model, and the id of its padding token. */
+interface Opened {
+  readonly model: TextModel;
+  readonly pad: number;
+}
+
+async function open(): Promise<Opened> {
   const files = new Map<string, Uint8Array>();
   for (const name of FILES) {
     const response = await fetch(fileAddress(`model/${name}`));
@@ -67,5 +130,8 @@ async function open(): Promise<TextModel> {
       );
     files.set(name, new Uint8Array(await response.arrayBuffer()));
   }
-  return modelFromFiles(files, { name: "encoder" });
+  const { pad_token_id: pad } = JSON.parse(new TextDecoder().decode(files.get("config.json"))) as {
+    pad_token_id: number;
+  };
+  return { model: await modelFromFiles(files, { name: "encoder" }), pad };
 }

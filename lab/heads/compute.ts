@@ -1,31 +1,41 @@
 /**
- * Many heads: twelve heads of one layer on the same word. Weights and outputs of each, their averages, and what happens when
+ * Many heads: the heads of one layer on the same word, twelve of them, or four on the reader's own sentence. Weights and outputs of each, their averages, and what happens when
  * several heads share one key and one value.
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { literal } from "../frame/words.ts";
 import { halves } from "../head/packed.ts";
+import { keyHeadsOf } from "./groups.ts";
 import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
 
 /** What a reader changes. */
 export type Heads = {
-  /** 1 for each head that is heard, [12]. */
+  /** 1 for each head that is heard, [12]; empty for the one that finds the word, alone. */
   readonly on: readonly number[];
-  /** Key heads: 12, 4 or 1. */
+  /** Key heads of twelve: 12, 4 or 1. */
   readonly groups: number;
   /** Whether the average is hidden until it was predicted. */
   readonly hide: boolean;
+  /** The reader's own sentence, read by the small encoder; "" for the common one. */
+  readonly own: string;
   readonly guess1: number;
 };
 
 /** What the picture shows. */
 export interface HeadsNumbers {
   readonly words: readonly string[];
-  /** [12][12]: rows are heads, columns words. */
+  /** The word that looks, the word that is asked about, and the head that gives it most. */
+  readonly query: number;
+  readonly target: number;
+  readonly finder: number;
+  /** 1 for each head that is heard, [heads], and key heads. */
+  readonly on: readonly number[];
+  readonly keyHeads: number;
+  /** [heads][words] */
   readonly weights: readonly (readonly number[])[];
   /** Length of each head's output. */
   readonly lengths: readonly number[];
-  /** Average of the weights of the heads that are heard, [12]. */
+  /** Average of the weights of the heads that are heard, [words]. */
   readonly average: readonly number[];
   /** Length of the average of the outputs, and of what the average weights make of the average values. */
   readonly averageOfOutputs: number;
@@ -38,28 +48,71 @@ export interface HeadsNumbers {
   readonly listed: number;
 }
 
-const HEADS = 12;
-const N = 12;
 const D = 32;
-/** Place of “cat”. */
-const CAT = 2;
+
+/** A layer on a sentence: queries of one word [heads, 32], keys and values [heads, words, 32]. */
+interface Layer {
+  readonly words: readonly string[];
+  readonly query: number;
+  readonly target: number;
+  readonly finder: number;
+  readonly queries: Float32Array;
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+}
+
+/** Twelve heads looking from “it”. */
+const common = (): Layer => ({
+  words: TOKENS,
+  query: TOKENS.indexOf("it"),
+  target: TOKENS.indexOf("cat"),
+  finder: 11,
+  queries: halves(QUERY),
+  keys: halves(KEY),
+  values: halves(VALUE),
+});
+
+/** Pieces of the reader's sentence that have space. */
+const PIECES = 10;
+
+/** The layer of the small encoder that has the strongest link in the reader's sentence, looking from where that link begins. */
+async function ownOf(own: string): Promise<Layer> {
+  const { tokens, link, query, key, value } = await (await import("../head/own.ts")).ownLayer(own, PIECES);
+  const [heads, n, d] = query.shape;
+  const all = query.toFloat64();
+  const at = (i: number) => all[(Math.floor(i / d) * n + link.from) * d + (i % d)];
+  return {
+    words: tokens,
+    query: link.from,
+    target: link.to,
+    finder: link.head,
+    queries: Float32Array.from({ length: heads * d }, (_, i) => at(i)),
+    keys: Float32Array.from(key.toFloat64()),
+    values: Float32Array.from(value.toFloat64()),
+  };
+}
 
 /** The numbers of a state. */
-export function compute({ on, groups }: Heads): HeadsNumbers {
-  const query = tensor(halves(QUERY), [HEADS, 1, D]);
-  const shared = (text: string) => {
-    const all = halves(text);
+export async function compute({ on: chosen, groups: asked, own }: Heads): Promise<HeadsNumbers> {
+  const layer = own === "" ? common() : await ownOf(own);
+  const { words, query, target, finder } = layer;
+  const [heads, n] = [layer.queries.length / D, words.length];
+  const on = Array.from({ length: heads }, (_, h) =>
+    chosen.length === 0 ? Number(h === finder) : chosen[h],
+  );
+  const groups = keyHeadsOf(asked, own);
+  const shared = (all: Float32Array) => {
     // The first head of each group keeps its keys and values; the others read them too.
-    const size = N * D;
+    const size = n * D;
     const kept = Float32Array.from(
       { length: groups * size },
-      (_, i) => all[Math.floor(i / size) * (HEADS / groups) * size + (i % size)],
+      (_, i) => all[Math.floor(i / size) * (heads / groups) * size + (i % size)],
     );
-    return { numbers: kept, tensor: tensor(kept, [1, groups, N, D]) };
+    return { numbers: kept, tensor: tensor(kept, [1, groups, n, D]) };
   };
-  const [key, value] = [shared(KEY), shared(VALUE)];
+  const [key, value] = [shared(layer.keys), shared(layer.values)];
   const { output, weights } = scaledDotProductAttention(
-    query.reshape([1, HEADS, 1, D]),
+    tensor(layer.queries, [1, heads, 1, D]),
     key.tensor,
     value.tensor,
     {
@@ -71,26 +124,31 @@ export function compute({ on, groups }: Heads): HeadsNumbers {
   const heard = on.flatMap((one, h) => (one === 1 ? [h] : []));
   const mean = (at: (h: number) => number) =>
     heard.length === 0 ? 0 : heard.reduce((sum, h) => sum + at(h), 0) / heard.length;
-  const average = Array.from({ length: N }, (_, j) => mean((h) => w[h * N + j]));
+  const average = Array.from({ length: n }, (_, j) => mean((h) => w[h * n + j]));
   const outputs = Array.from({ length: D }, (_, e) => mean((h) => o[h * D + e]));
-  const values = Array.from({ length: N * D }, (_, i) =>
-    mean((h) => value.numbers[Math.floor((h * groups) / HEADS) * N * D + i]),
+  const values = Array.from({ length: n * D }, (_, i) =>
+    mean((h) => value.numbers[Math.floor((h * groups) / heads) * n * D + i]),
   );
   const averaged = Array.from({ length: D }, (_, e) =>
     average.reduce((sum, weight, j) => sum + weight * values[j * D + e], 0),
   );
   const size = Math.hypot(...outputs);
   return {
-    words: TOKENS,
-    weights: Array.from({ length: HEADS }, (_, h) => [...w.subarray(h * N, (h + 1) * N)]),
-    lengths: Array.from({ length: HEADS }, (_, h) => Math.hypot(...o.subarray(h * D, (h + 1) * D))),
+    words,
+    query,
+    target,
+    finder,
+    on,
+    keyHeads: groups,
+    weights: Array.from({ length: heads }, (_, h) => [...w.subarray(h * n, (h + 1) * n)]),
+    lengths: Array.from({ length: heads }, (_, h) => Math.hypot(...o.subarray(h * D, (h + 1) * D))),
     average,
     averageOfOutputs: size,
     outputOfAverages: Math.hypot(...averaged),
     apart: size === 0 ? 0 : Math.hypot(...averaged.map((x, e) => x - outputs[e])) / size,
     cache: groups * D * 2 * 2,
     listed: listed(
-      Array.from({ length: HEADS }, (_, h) => Number(literal(w[h * N + CAT]))),
+      Array.from({ length: heads }, (_, h) => Number(literal(w[h * n + target]))),
       on,
     ),
   };
@@ -98,9 +156,10 @@ export function compute({ on, groups }: Heads): HeadsNumbers {
 
 /** The average of the heads that are heard, as the listing computes it: attention with equal scores. */
 function listed(shares: readonly number[], on: readonly number[]): number {
-  const zeros = tensor(new Float64Array(HEADS), [HEADS, 1]);
-  const value = tensor(Float64Array.from(shares), [HEADS, 1]);
-  const attnMask = tensor(Uint8Array.from(on), [1, HEADS], "bool");
+  const heads = shares.length;
+  const zeros = tensor(new Float64Array(heads), [heads, 1]);
+  const value = tensor(Float64Array.from(shares), [heads, 1]);
+  const attnMask = tensor(Uint8Array.from(on), [1, heads], "bool");
   return scaledDotProductAttention(tensor(Float64Array.of(1), [1, 1]), zeros, value, { attnMask }).output.at(
     0,
     0,

@@ -4,18 +4,23 @@ import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
+import { keyHeadsOf } from "./groups.ts";
 
 type Seen = View<Heads, HeadsNumbers>;
 
 const HEADS = 12;
-const CAT = 2;
-const FINDER = 11;
+/** Numbers of a key or value. */
+const WIDTH = 32;
 const ALL = Array<number>(HEADS).fill(1);
-const only = (head: number) => ALL.map((_, h) => (h === head ? 1 : 0));
+/** The head that gives most to the word that is asked about, alone. */
+const FINDER: readonly number[] = [];
 
-export const initial: Heads = { on: ALL, groups: HEADS, hide: true, guess1: -1 };
+export const initial: Heads = { on: ALL, groups: HEADS, hide: true, own: "", guess1: -1 };
 
 const heard = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
+/** Numbers of heads, as words. */
+const COUNTS: Readonly<Record<number, string>> = { 4: "four", 12: "twelve" };
+
 const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
 function picture({ numbers: n, state, wide }: Seen): string {
@@ -25,17 +30,19 @@ function picture({ numbers: n, state, wide }: Seen): string {
     parts.push(
       wide
         ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
-            class: `mid s12 ${word === "it" ? "tq bold" : ""}`,
+            class: `mid s12 ${j === n.query ? "tq bold" : ""}`,
           })
         : label(g.x + (j + 0.5) * g.w, g.y - 6, word.length > 5 ? `${word.slice(0, 3)}…` : word, {
-            class: `mid s10 ${word === "it" ? "tq bold" : ""}`,
+            class: `mid s10 ${j === n.query ? "tq bold" : ""}`,
           }),
     );
   parts.push(
     label(
       wide ? g.x - 8 : 8,
       wide ? g.y - 34 : 10,
-      wide ? "“it” looks: each row is a head, press it to mute it" : "“it” looks; rows are heads",
+      wide
+        ? `“${n.words[n.query]}” looks: each row is a head, press it to mute it`
+        : `“${n.words[n.query]}” looks; rows are heads`,
       { class: `second s12 ${wide ? "" : ""}` },
     ),
   );
@@ -45,7 +52,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
   const longest = 4.6;
   for (const [h, row] of n.weights.entries()) {
     const y = g.y + h * g.h;
-    const on = state.on[h] === 1;
+    const on = n.on[h] === 1;
     const inside = row
       .map(
         (weight, j) =>
@@ -73,7 +80,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
         `head:${h}`,
         `Head ${h}: most, ${percent(Math.max(...row))}, at ${n.words[top(row)]}`,
         on,
-        mark("rect", { x: 0, y, width: g.x + 12 * g.w, height: g.h, class: "hit" }),
+        mark("rect", { x: 0, y, width: g.x + row.length * g.w, height: g.h, class: "hit" }),
       ),
     );
     if (wide)
@@ -95,7 +102,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
   }
   parts.push(named("weights", cells.join("")), named("outputs", outputs.join("")));
   if (state.hide) return parts.join("");
-  const y = g.y + HEADS * g.h + (wide ? 12 : 6);
+  const y = g.y + n.weights.length * g.h + (wide ? 12 : 6);
   parts.push(
     label(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", { class: `end bold ${wide ? "s12" : "s11"}` }),
   );
@@ -153,8 +160,9 @@ export const page: Page<Heads, HeadsNumbers> = {
   initial,
   check: (state) => ({
     ...state,
-    on: state.on.length === HEADS ? state.on.map((one) => (one === 1 ? 1 : 0)) : ALL,
+    on: [0, HEADS].includes(state.on.length) ? state.on.map((one) => (one === 1 ? 1 : 0)) : ALL,
     groups: [12, 4, 1].includes(state.groups) ? state.groups : HEADS,
+    own: state.own.trim().slice(0, 120),
   }),
   steps: [
     {
@@ -162,17 +170,23 @@ export const page: Page<Heads, HeadsNumbers> = {
       state: {},
       text: ({
         numbers: n,
+        state,
       }) => html`<p>One head has one query for each word, so it can ask one thing. Language needs many: what does “it” mean? What does it do? Where does the sentence begin?</p>
-<p>So a layer has several heads side by side, each with its own queries, keys and values. These are the twelve of the last layer of a trained model, all looking from “it”. Head ${FINDER} gives “cat” <b>${percent(n.weights[FINDER][CAT])}</b>. Head 9 looks at “tired”, head 3 at “mat”.</p>
+<p>So a layer has several heads side by side, each with its own queries, keys and values.${
+        state.own === ""
+          ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “tired”, head 3 at “mat”.`
+          : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have four heads each. All four of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives “${n.words[n.target]}” <b>${percent(n.weights[n.finder][n.target])}</b>.`
+      }</p>
 <p><b>Press a row</b> to mute a head.</p>`,
     },
     {
       title: "The average",
       state: {},
       text: () =>
-        html`<p>It is tempting to average the twelve rows and call that “the attention” of the layer. Many pictures do.</p>`,
+        html`<p>It is tempting to average the rows and call that “the attention” of the layer. Many pictures do.</p>`,
       predict: {
-        ask: "Head 11 gives “cat” 68 %. What does the average of all twelve give it?",
+        ask: ({ numbers: n }) =>
+          `Head ${n.finder} gives “${n.words[n.target]}” ${percent(n.weights[n.finder][n.target])}. What does the average of all ${COUNTS[n.weights.length]} give it?`,
         min: 0,
         max: 100,
         step: 1,
@@ -180,7 +194,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         unit: " %",
         show: { hide: false },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.average[CAT])}</b>, less than the ${percent(n.average[0])} of the start mark. The one head that found the cat is one of twelve, and the average says that nobody did.`,
+          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. The one head that found “${n.words[n.target]}” is one of ${COUNTS[n.weights.length]}, and the average says that nobody did.`,
       },
     },
     {
@@ -193,28 +207,27 @@ export const page: Page<Heads, HeadsNumbers> = {
     },
     {
       title: "Side by side, then mixed",
-      state: { on: only(FINDER), hide: false },
+      state: { on: FINDER, hide: false },
       text: ({
-        state,
-      }) => html`<p>A layer does not average outputs either. It writes them one after another, 12 × 32 = 384 numbers, and a learned matrix W<sup>o</sup> mixes them: how much of which head goes where.</p>
-<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
-<p>Twelve heads of 32 cost what one head of 384 costs: the same matrices, cut into pieces. What changes: twelve rows of shares in place of one. ${heard(state.on).length === 1 ? html`Now only head ${heard(state.on)[0]} is on.` : ""}</p>`,
+        numbers: n,
+      }) => html`<p>A layer does not average outputs either. It writes them one after another, ${n.weights.length} × ${WIDTH} = ${n.weights.length * WIDTH} numbers, and a learned matrix W<sup>o</sup> mixes them: how much of which head goes where.</p>
+<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${n.weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
+<p>They cost what one head of ${n.weights.length * WIDTH} costs: the same matrices, cut into pieces. What changes: ${COUNTS[n.weights.length]} rows of shares in place of one. ${heard(n.on).length === 1 ? html`Now only head ${heard(n.on)[0]} is on.` : ""}</p>`,
     },
     {
       title: "Sharing keys and values",
       state: { groups: 4, hide: false },
       text: ({
         numbers: n,
-        state,
-      }) => html`<p>A model that writes keeps the keys and values of all words so far. With twelve heads that is ${(HEADS * 32 * 2 * 2).toLocaleString("en-US")} bytes a word and layer in float16. Newer models let several queries read the same keys: <em>grouped-query</em> attention. With ${state.groups} key ${state.groups === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
+      }) => html`<p>A model that writes keeps the keys and values of all words so far. With ${COUNTS[n.weights.length]} heads that is ${(n.weights.length * WIDTH * 2 * 2).toLocaleString("en-US")} bytes a word and layer in float16. Newer models let several queries read the same keys: <em>grouped-query</em> attention. With ${n.keyHeads} key ${n.keyHeads === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
 <p>This model was not trained for it, so its queries now meet keys that were trained for another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
     },
   ],
   picture,
-  label: ({ numbers: n, state }) =>
-    `Twelve heads looking from “it” at twelve words; ${heard(state.on).length} are heard. Their average gives “cat” ${percent(n.average[CAT])}.`,
+  label: ({ numbers: n }) =>
+    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${heard(n.on).length} are heard. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
   caption: ({ numbers: n, state }) => {
-    const list = heard(state.on);
+    const list = heard(n.on);
     if (state.hide)
       return html`${list
         .map((h) => [h, Math.max(...n.weights[h])] as const)
@@ -225,65 +238,67 @@ export const page: Page<Heads, HeadsNumbers> = {
             html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[top(n.weights[h])]}”`,
         )}. What is their average?`;
     if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
-    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[top(n.average)]}”, ${percent(n.average[CAT])} to “cat”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[top(n.average)]}”, ${percent(n.average[n.target])} to “${n.words[n.target]}”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
   },
-  control: () =>
-    html`<button type="button" data-act="solo">Head 11 alone</button><button type="button" data-act="all">All</button>`,
+  control: ({ numbers: n }) =>
+    html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
   more: ({ state }) =>
-    html`<span class="choice">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${groups} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`,
+    html`<span class="choice">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${keyHeadsOf(groups, state.own)} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`,
   actions: {
-    head: ({ state }, h) => ({
+    head: ({ numbers: n }, h) => ({
       hide: false,
-      on: state.on.map((one, i) => (i === Number(h) ? 1 - one : one)),
+      on: ALL.map((_, i) => (i === Number(h) ? 1 - n.on[i] : (n.on[i] ?? 1))),
     }),
-    solo: () => ({ on: only(FINDER), hide: false }),
+    solo: () => ({ on: FINDER, hide: false }),
     all: () => ({ on: ALL, hide: false }),
     groups: (_, groups) => ({ groups: Number(groups) }),
   },
+  sentence: (own) => ({ ...initial, own }),
+  carry: ({ own }) => ({ own }),
   drags: {},
   code: {
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
-// What each head gives to "cat"; which are heard.
-const cat = Float64Array.of(
+// What each head gives to ${asked(n)}; which are heard.
+const ${variable(state.own)} = Float64Array.of(
 ${rows(
-  n.weights.map((row) => literal(row[CAT])),
+  n.weights.map((row) => literal(row[n.target])),
   "  ",
 )});
 const on = Uint8Array.of(
-${rows(state.on.map(String), "  ")});
+${rows(n.on.map(String), "  ")});
 
 // An average is attention with equal scores.
-const zeros = tensor(new Float64Array(12), [12, 1]);
+const zeros = tensor(new Float64Array(${n.on.length}), [${n.on.length}, 1]);
 const one = tensor(Float64Array.of(1), [1, 1]);
 const { output } = scaledDotProductAttention(
-  one, zeros, tensor(cat, [12, 1]),
-  { attnMask: tensor(on, [1, 12], "bool") });
+  one, zeros, tensor(${variable(state.own)}, [${n.on.length}, 1]),
+  { attnMask: tensor(on, [1, ${n.on.length}], "bool") });
 console.log(output.at(0, 0).toFixed(3));`,
     python: ({ numbers: n, state }) => `import numpy as np
 
-# What each head gives to "cat"; which are heard.
-cat = np.array([
+# What each head gives to ${asked(n)}; which are heard.
+${variable(state.own)} = np.array([
 ${rows(
-  n.weights.map((row) => literal(row[CAT])),
+  n.weights.map((row) => literal(row[n.target])),
   "    ",
 )}])
 on = np.array([
-${rows(state.on.map(String), "    ")}]) == 1
+${rows(n.on.map(String), "    ")}]) == 1
 
-average = cat[on].mean() if on.any() else 0
+average = ${variable(state.own)}[on].mean() if on.any() else 0
 print(f"{average:.3f}")`,
     printed: ({ numbers: n }) => n.listed.toFixed(3),
     lit: () => ["{ output } = scaled", "mean()"],
-    names: { cat: "weights", average: "average", output: "average" },
+    names: { cat: "weights", word: "weights", average: "average", output: "average" },
   },
-  table: ({ numbers: n, state }) => ({
-    caption: `Shares of “it” by head, ${state.groups} key heads`,
+  table: ({ numbers: n }) => ({
+    caption: `Shares of “${n.words[n.query]}” by head, ${n.keyHeads} key heads`,
     columns: ["head", ...n.words, "output"],
     rows: [
       ...n.weights.map((row, h) => [
-        `${h}${state.on[h] === 1 ? "" : " (muted)"}`,
+        `${h}${n.on[h] === 1 ? "" : " (muted)"}`,
         ...row.map((weight) => Number(weight.toPrecision(3))),
         Number(n.lengths[h].toPrecision(3)),
       ]),
@@ -296,14 +311,16 @@ print(f"{average:.3f}")`,
   }),
   tasks: [
     {
-      text: "Mute heads until the average gives “cat” more than the start mark, with at least three heads heard.",
+      text: "Mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads heard.",
       done: ({ numbers: n, state }) =>
-        state.groups === HEADS && heard(state.on).length >= 3 && n.average[CAT] > n.average[0],
+        state.own === "" &&
+        state.groups === HEADS &&
+        heard(n.on).length >= 3 &&
+        n.average[n.target] > n.average[0],
     },
     {
       text: "Find a pair of heads whose average of outputs and output of averages are more than 60 % apart.",
-      done: ({ numbers: n, state }) =>
-        state.groups === HEADS && heard(state.on).length === 2 && n.apart > 0.6,
+      done: ({ numbers: n, state }) => state.groups === HEADS && heard(n.on).length === 2 && n.apart > 0.6,
     },
   ],
   recall: [
@@ -324,7 +341,12 @@ print(f"{average:.3f}")`,
   },
 };
 
-/** Twelve items in lines of six. */
+/** The word of the listings: its name in quotes, and the variable of its shares. */
+const asked = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);
+const variable = (own: string) => (own === "" ? "cat" : "word");
+
+/** Items in lines of six. */
 function rows(items: readonly string[], indent: string): string {
-  return `${indent}${items.slice(0, 6).join(", ")},\n${indent}${items.slice(6).join(", ")}`;
+  const lines = [items.slice(0, 6), items.slice(6)].filter((line) => line.length > 0);
+  return lines.map((line) => `${indent}${line.join(", ")}`).join(",\n");
 }

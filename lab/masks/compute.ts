@@ -7,6 +7,7 @@ import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { finiteMask, withoutMaximum } from "../../src/reference/index.ts";
 import { headOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
+import { realOf, SIZE } from "./recipes.ts";
 
 /** What a reader changes. */
 export type Masks = {
@@ -28,6 +29,8 @@ export type Masks = {
   readonly first: string;
   readonly join: string;
   readonly second: string;
+  /** The reader's own sentence, read by the small encoder; "" for the common one. */
+  readonly own: string;
   readonly guess1: number;
   readonly guess3: number;
 };
@@ -56,8 +59,8 @@ export interface MasksNumbers {
 const LOW = -1e30;
 
 /** The numbers of a state. */
-export function compute({ mask, row, low, inverted }: Masks): MasksNumbers {
-  const { tokens, query, key, value } = headOf("padded");
+export async function compute({ mask, row, low, inverted, own }: Masks): Promise<MasksNumbers> {
+  const { tokens, query, key, value } = own === "" ? headOf("padded") : await ownTokens(own);
   const n = tokens.length;
   const see = mask.map((bit) => (bit === 1) !== inverted);
   const visible = tensor(Uint8Array.from(see, Number), [n, n], "bool");
@@ -109,6 +112,12 @@ export function compute({ mask, row, low, inverted }: Masks): MasksNumbers {
     listing: threeWays(scores, see.slice(row * n, (row + 1) * n)),
     half: fromFloat16(toFloat16(-1e9)),
   };
+}
+
+/** The reader's sentence: as many pieces as it has words, at most as many as the common one has, and padding. */
+async function ownTokens(own: string) {
+  const real = realOf(own);
+  return (await import("../head/own.ts")).ownHead(own, real - 2, SIZE);
 }
 
 /** What the listings compute from the row's rounded scores. */

@@ -4,7 +4,7 @@ import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
-import { callOf, JOINS, joined, PADS, RECIPES, SIZE } from "./recipes.ts";
+import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
 type Seen = View<Masks, MasksNumbers>;
 
@@ -20,9 +20,9 @@ const CHOICES: Readonly<Record<string, readonly [string, string, string]>> = {
   "causal + padding": ["causal", "and", "padding"],
   "window ± 2": ["window", "and", "none"],
 };
-const PRESETS = Object.fromEntries(
-  Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice)]),
-);
+const presetsOf = (own: string) =>
+  Object.fromEntries(Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice, realOf(own))]));
+const PRESETS = presetsOf("");
 
 const wiped = (mask: readonly number[], row: number) =>
   mask.map((bit, at) => (Math.floor(at / SIZE) === row ? 0 : bit));
@@ -38,9 +38,18 @@ export const initial: Masks = {
   first: "causal",
   join: "and",
   second: "none",
+  own: "",
   guess1: -1,
   guess3: -1,
 };
+
+const sum = (shares: readonly number[]) => shares.reduce((a, b) => a + b, 0);
+/** How many tokens are padding, as a word. */
+const padsOf = (own: string) => COUNTS[SIZE - realOf(own)];
+const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"] as const;
+
+/** A token in a narrow column. */
+const short = (token: string, most: number) => (token.length > most ? `${token.slice(0, most - 1)}…` : token);
 
 const sees = ({ state }: Seen, i: number, j: number) => (state.mask[i * SIZE + j] === 1) !== state.inverted;
 const isEmpty = (view: Seen, i: number) =>
@@ -116,7 +125,7 @@ function grid(view: Seen): string {
     }),
   );
   for (const [i, token] of n.tokens.entries()) {
-    const quiet = i === 0 || i >= 7;
+    const quiet = i === 0 || i >= realOf(state.own) - 1;
     parts.push(
       mark(
         "g",
@@ -130,11 +139,11 @@ function grid(view: Seen): string {
           "aria-pressed": String(i === state.row),
         },
         mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
-          label(x - 8, y + i * cell + cell / 2 + 4, token, {
+          label(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
           }),
       ),
-      label(x + i * cell + cell / 2, y - 8, token, {
+      label(x + i * cell + cell / 2, y - 8, short(token, wide ? 6 : 5), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
       }),
     );
@@ -174,8 +183,16 @@ function answers(view: Seen): string {
     const y = top + j * row;
     const off = !sees(view, state.row, j);
     parts.push(
-      label(left - 8, y + 14, token, { class: `end ${off ? "third" : ""}` }),
-      off ? line(left - 8 - Math.max(16, token.length * 6.2), y + 10, left - 8, y + 10, "lthird") : "",
+      label(left - 8, y + 14, short(token, wide ? 9 : 7), { class: `end ${off ? "third" : ""}` }),
+      off
+        ? line(
+            left - 8 - Math.max(16, Math.min(wide ? 9 : 7, token.length) * 6.2),
+            y + 10,
+            left - 8,
+            y + 10,
+            "lthird",
+          )
+        : "",
     );
   }
   for (const [c, [title, weights, name]] of columns.entries()) {
@@ -290,7 +307,7 @@ function polarity(view: Seen): string {
     const wy = wide ? y : y + 42;
     for (const [j, token] of n.tokens.entries()) {
       const x = x0 + j * cell + cell / 2 - 1;
-      parts.push(label(x, wy, token, { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
+      parts.push(label(x, wy, short(token, 6), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
       if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
     }
   }
@@ -320,34 +337,39 @@ export const page: Page<Masks, MasksNumbers> = {
     first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
     join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
     second: Object.hasOwn(RECIPES, state.second) ? state.second : "none",
+    own: state.own.trim().slice(0, 120),
   }),
   steps: [
     {
       title: "No looking ahead",
       state: {},
-      text: ({
-        numbers: n,
-      }) => html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
-<p>But a model that writes has not written “mat” yet when it is at “on”. So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
-<p>The share of a hidden word is not small. It is 0. And the others have grown: shares add up to 100 %, so what “mat” had went to the words before “on”.</p>
+      text: ({ numbers: n, state }) => html`${
+        state.own === ""
+          ? html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
+<p>But a model that writes has not written “mat” yet when it is at “on”.`
+          : html`<p>Your sentence, read by the small encoder that comes with heed: at most its first ${SIZE - 4} pieces (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[ON]}” gives <b>${percent(sum(n.plain[ON].slice(ON + 1)))}</b> of its attention to what comes after it (the dashed outlines in its row).</p>
+<p>But a model that writes has not written that yet when it is at “${n.tokens[ON]}”.`
+      } So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
+<p>The share of a hidden word is not small. It is 0. And the others have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[ON]}” and the words before it.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
     },
     {
       title: "Padding",
       state: { mask: PRESETS.none, row: SAT, hide: true },
-      text: () =>
-        html`<p>Sentences of a batch must have one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are two of them at the end, and no mask.</p>
-<p>Masks are made from parts. A model that writes and reads padded text needs <code>and(causal(), keyLengths(8))</code>: what both allow. With <code>or</code>, what either allows. Once you have painted, the recipe is under the picture; choose other parts and see what they make together.</p>`,
+      text: ({ state }) =>
+        html`<p>Sentences of a batch must have one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are ${padsOf(state.own)} of them at the end, and no mask.</p>
+<p>Masks are made from parts. A model that writes and reads padded text needs <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: what both allow. With <code>or</code>, what either allows. Once you have painted, the recipe is under the picture; choose other parts and see what they make together.</p>`,
       predict: {
-        ask: "“sat” should ignore the two pads. How much of its attention do they get together?",
+        ask: ({ state, numbers: n }) =>
+          `“${n.tokens[SAT]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
         min: 0,
         max: 100,
         step: 1,
         start: 0,
         unit: " %",
         show: { mask: PRESETS.none, row: SAT, show: "row", hide: false },
-        say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. Without a mask they get <b>${percent(n.plain[SAT][PADS] + n.plain[SAT][PADS + 1])}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
+        say: (guess, { state, numbers: n }) =>
+          html`You said ${guess} %. Without a mask they get <b>${percent(sum(n.plain[SAT].slice(realOf(state.own))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
       },
     },
     {
@@ -362,8 +384,8 @@ export const page: Page<Masks, MasksNumbers> = {
     {
       title: "A row that may look at nobody",
       state: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: true },
-      text: () =>
-        html`<p>Hide everything from “on”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
+      text: ({ numbers: n }) =>
+        html`<p>Hide everything from “${n.tokens[ON]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
       predict: {
         ask: "With −1e9 for all ten words: what share does each hidden word get?",
         min: 0,
@@ -384,14 +406,14 @@ export const page: Page<Masks, MasksNumbers> = {
         state,
       }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. No error appears when you mix them up. The causal mask is reversed.</p>
 <p><button type="button" data-act="invert">${state.inverted ? "Read it as “may look” again" : "Read the same bits the other way"}</button></p>
-${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>`}`,
+${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>`}`,
     },
     {
       title: "After softmax is too late",
       state: { row: ON, show: "row" },
       text: ({ numbers: n }) => {
         const rest = n.plain[ON].slice(0, ON + 1).reduce((a, b) => a + b, 0);
-        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “on” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the sum below the fraction. Masks come before softmax: score, scale, <b>mask</b>, softmax.</p>
+        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[ON]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the sum below the fraction. Masks come before softmax: score, scale, <b>mask</b>, softmax.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>+</mo><mi>M</mi><mo>)</mo><mi>V</mi><mo>,</mo><mspace width="1em"></mspace><msub><mi>M</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>=</mo><mn>0</mn><mtext> or </mtext><mo>−</mo><mi>∞</mi></math></p>`;
       },
     },
@@ -430,13 +452,15 @@ ${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n
   )}</span>`,
   more: ({
     state,
-  }) => html`<span class="choice">${Object.entries(PRESETS).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
+  }) => html`<span class="choice">${Object.entries(presetsOf(state.own)).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
 <span class="recipe">${choose("first", state.first, recipeNames, "First mask")} ${choose(
     "join",
     state.join,
     JOINS.map((join) => [join, join] as const),
     "Joined by",
-  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second) || "no mask" : "painted by hand"}</code></span>`,
+  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.own)) || "no mask" : "painted by hand"}</code></span>`,
+  sentence: (own) => ({ ...initial, own }),
+  carry: ({ own }) => ({ own }),
   actions: {
     row: (_, i) => ({ row: Number(i), hide: false }),
     wipe: ({ state }) => ({
@@ -445,10 +469,10 @@ ${state.inverted && html`<p>“on” now sees ${list(n.tokens.filter((_, j) => n
         : wiped(state.mask, state.row),
       show: "row",
     }),
-    preset: (_, name) => recipe(...CHOICES[name]),
-    first: ({ state }, _, value) => recipe(value, state.join, state.second),
-    join: ({ state }, _, value) => recipe(state.first, value, state.second),
-    second: ({ state }, _, value) => recipe(state.first, state.join, value),
+    preset: ({ state }, name) => recipe(state.own, ...CHOICES[name]),
+    first: ({ state }, _, value) => recipe(state.own, value, state.join, state.second),
+    join: ({ state }, _, value) => recipe(state.own, state.first, value, state.second),
+    second: ({ state }, _, value) => recipe(state.own, state.first, state.join, value),
     low: ({ state }) => ({ low: !state.low, row: ON }),
     invert: ({ state }) => ({ inverted: !state.inverted }),
     show: (_, show) => ({ show }),
@@ -563,11 +587,12 @@ for row in formula, finite, heed:
     {
       text: "Build the mask of this text for a model that writes: causal, and nobody looks at the two pads, not even the pads.",
       done: ({ state }) =>
-        !state.inverted && state.mask.every((bit, at) => bit === PRESETS["causal + padding"][at]),
+        !state.inverted &&
+        state.mask.every((bit, at) => bit === presetsOf(state.own)["causal + padding"][at]),
     },
     {
-      text: "Make “the” before “mat” look at “mat” with more than 90 %.",
-      done: (view) => view.numbers.weights[5][6] > 0.9,
+      text: "In the sentence about the cat, make “the” before “mat” look at “mat” with more than 90 %.",
+      done: ({ state, numbers: n }) => state.own === "" && n.weights[5][6] > 0.9,
     },
   ],
   recall: [
@@ -589,9 +614,9 @@ for row in formula, finite, heed:
 };
 
 /** A mask of two that are joined. */
-const recipe = (first: string, join: string, second: string): Partial<Masks> => ({
+const recipe = (own: string, first: string, join: string, second: string): Partial<Masks> => ({
   hide: false,
-  mask: joined(first, join, second),
+  mask: joined(first, join, second, realOf(own)),
   first,
   join,
   second,
@@ -599,8 +624,8 @@ const recipe = (first: string, join: string, second: string): Partial<Masks> => 
   low: false,
 });
 const recipeNames = Object.entries(RECIPES).map(([name, { said }]) => [name, said] as const);
-const isRecipe = ({ mask, first, join, second }: Masks) =>
-  joined(first, join, second).every((bit, at) => bit === mask[at]);
+const isRecipe = ({ mask, first, join, second, own }: Masks) =>
+  joined(first, join, second, realOf(own)).every((bit, at) => bit === mask[at]);
 
 function choose(act: string, chosen: string, names: readonly (readonly [string, string])[], said: string) {
   return html`<select data-act="${act}" aria-label="${said}">${names.map(([name, text]) => html`<option value="${name}"${name === chosen ? html` selected` : ""}>${text}</option>`)}</select>`;

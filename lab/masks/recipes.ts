@@ -1,32 +1,36 @@
 /** Masks by name, as bitmaps and as the call that builds them in heed, and two of them joined. */
+import { wordsOf } from "../frame/words.ts";
 
 /** Queries and keys of the page. */
 export const SIZE = 10;
-/** The first token that is padding. */
-export const PADS = 8;
+/** Tokens of the common sentence; those after them are padding. */
+export const REAL = 8;
+
+/** Tokens of a reader's own sentence without padding: its words with a mark before and after, at most as many as the common one has. */
+export const realOf = (own: string): number => (own === "" ? REAL : Math.min(REAL, wordsOf(own).length + 2));
 
 /** A mask. */
 export interface Recipe {
   readonly said: string;
-  /** How heed builds it; "" where there is nothing to build. */
-  readonly code: string;
-  readonly sees: (i: number, j: number) => boolean;
+  /** How heed builds it for `real` tokens before padding; "" where there is nothing to build. */
+  readonly code: (real: number) => string;
+  readonly sees: (i: number, j: number, real: number) => boolean;
 }
 
 /** First word of the second document. */
 const SECOND = 5;
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
-  none: { said: "no mask", code: "", sees: () => true },
-  causal: { said: "causal", code: "causal()", sees: (i, j) => j <= i },
-  padding: { said: "padding", code: `keyLengths(${PADS})`, sees: (_, j) => j < PADS },
-  window: { said: "window ± 2", code: "slidingWindow(2, 2)", sees: (i, j) => Math.abs(i - j) <= 2 },
-  dilated: { said: "every second", code: "dilated(2)", sees: (i, j) => (i - j) % 2 === 0 },
-  prefix: { said: "prefix of 4", code: "prefixLm(4)", sees: (i, j) => j <= i || j < 4 },
-  global: { said: "global word 0", code: "globalTokens([0])", sees: (i, j) => i === 0 || j === 0 },
+  none: { said: "no mask", code: () => "", sees: () => true },
+  causal: { said: "causal", code: () => "causal()", sees: (i, j) => j <= i },
+  padding: { said: "padding", code: (real) => `keyLengths(${real})`, sees: (_, j, real) => j < real },
+  window: { said: "window ± 2", code: () => "slidingWindow(2, 2)", sees: (i, j) => Math.abs(i - j) <= 2 },
+  dilated: { said: "every second", code: () => "dilated(2)", sees: (i, j) => (i - j) % 2 === 0 },
+  prefix: { said: "prefix of 4", code: () => "prefixLm(4)", sees: (i, j) => j <= i || j < 4 },
+  global: { said: "global word 0", code: () => "globalTokens([0])", sees: (i, j) => i === 0 || j === 0 },
   documents: {
     said: "two documents",
-    code: `documents([${Array.from({ length: SIZE }, (_, i) => (i < SECOND ? 0 : 1)).join(", ")}])`,
+    code: () => `documents([${Array.from({ length: SIZE }, (_, i) => (i < SECOND ? 0 : 1)).join(", ")}])`,
     sees: (i, j) => i < SECOND === j < SECOND,
   },
 };
@@ -38,15 +42,15 @@ export const JOINS = ["and", "or"] as const;
 export const bitmap = (sees: (i: number, j: number) => boolean): number[] =>
   Array.from({ length: SIZE * SIZE }, (_, at) => (sees(Math.floor(at / SIZE), at % SIZE) ? 1 : 0));
 
-/** Two masks joined, as a bitmap. */
-export function joined(first: string, join: string, second: string): number[] {
+/** Two masks joined, as a bitmap, where the first `real` tokens are not padding. */
+export function joined(first: string, join: string, second: string, real = REAL): number[] {
   const [a, b] = [RECIPES[first].sees, RECIPES[second].sees];
-  return bitmap((i, j) => (join === "or" ? a(i, j) || b(i, j) : a(i, j) && b(i, j)));
+  return bitmap((i, j) => (join === "or" ? a(i, j, real) || b(i, j, real) : a(i, j, real) && b(i, j, real)));
 }
 
 /** The same as a call, "" where nothing is masked. */
-export function callOf(first: string, join: string, second: string): string {
-  const [a, b] = [RECIPES[first].code, RECIPES[second].code];
+export function callOf(first: string, join: string, second: string, real = REAL): string {
+  const [a, b] = [RECIPES[first].code(real), RECIPES[second].code(real)];
   if (a === "" || b === "") return join === "or" ? "" : a || b;
   return a === b ? a : `${join}(${a}, ${b})`;
 }
