@@ -6,8 +6,9 @@
  */
 
 import type { BackwardResult, Extra } from "./backend/contract.ts";
+import { checkOutputLike } from "./backend/gradients.ts";
 import { type AttentionOptions, checkNames, maskMembers, resolve } from "./backend/problem.ts";
-import { checkLse, checkOutputLike } from "./backend/results.ts";
+import { checkLse } from "./backend/results.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { activeRecording, recordWithoutDerivative } from "./core/record.ts";

@@ -25,6 +25,8 @@ const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
 function picture({ numbers: n, state, wide }: Seen): string {
   const g = wide ? { x: 78, y: 64, w: 44, h: 29, bar: 640 } : { x: 34, y: 34, w: 25, h: 17, bar: 340 };
+  // Four heads have space for rows of twice the height.
+  if (n.weights.length < HEADS) g.h *= 2;
   const parts: string[] = [];
   for (const [j, word] of n.words.entries())
     parts.push(
@@ -32,9 +34,14 @@ function picture({ numbers: n, state, wide }: Seen): string {
         ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
             class: `mid s12 ${j === n.query ? "tq bold" : ""}`,
           })
-        : label(g.x + (j + 0.5) * g.w, g.y - 6, word.length > 5 ? `${word.slice(0, 3)}…` : word, {
-            class: `mid s10 ${j === n.query ? "tq bold" : ""}`,
-          }),
+        : label(
+            g.x + (j + 0.5) * g.w,
+            g.y - 6,
+            word.length > (state.own === "" ? 5 : 4) ? `${word.slice(0, 3)}…` : word,
+            {
+              class: `mid s10 ${j === n.query ? "tq bold" : ""}`,
+            },
+          ),
     );
   parts.push(
     label(

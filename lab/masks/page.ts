@@ -143,7 +143,7 @@ function grid(view: Seen): string {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
           }),
       ),
-      label(x + i * cell + cell / 2, y - 8, short(token, wide ? 6 : 5), {
+      label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
       }),
     );
@@ -307,7 +307,7 @@ function polarity(view: Seen): string {
     const wy = wide ? y : y + 42;
     for (const [j, token] of n.tokens.entries()) {
       const x = x0 + j * cell + cell / 2 - 1;
-      parts.push(label(x, wy, short(token, 6), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
+      parts.push(label(x, wy, short(token, 5), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
       if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
     }
   }

@@ -1,35 +1,12 @@
-/**
- * Results of attention on the CPU: arrays for the output, lse, weights and gradients, and the shape, layout and dtype in which
- * gradients are returned.
- */
+/** Results of a forward pass on the CPU: arrays for the output, lse and weights, and checks of a lse that a caller gives back. */
 import { zeroArray } from "../core/arena.ts";
-import {
-  arrayFor,
-  arrayName,
-  BYTES,
-  type FloatDType,
-  isFloat,
-  readerOf,
-  type TypedData,
-  writerOf,
-} from "../core/dtype.ts";
-import { DTypeError, formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
-import { batchBases, type Operand, operandOf, outputShape, rowShape, type Shape } from "../core/shape.ts";
+import { arrayFor, arrayName, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
+import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
+import { outputShape, rowShape, type Shape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
-import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
-import { type Table, tablesOf } from "../masks/expression/expr.ts";
-import type {
-  BackwardInputs,
-  BackwardResult,
-  BackwardTensors,
-  Extra,
-  Gradients,
-  LseReader,
-  MaskGradient,
-  Result,
-  Selection,
-} from "./contract.ts";
-import type { MaskTensor, Problem } from "./problem.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+import type { LseReader, Result, Selection } from "./contract.ts";
+import type { Problem } from "./problem.ts";
 
 /** Allocates output and lse, has `pass` fill them, and returns them as tensors. */
 export function computeState(problem: Problem, pass: (result: Result) => void): State {
@@ -87,7 +64,7 @@ function allocateLikeQuery(problem: Problem, name: string, size: number): TypedD
 }
 
 /** What `make` returns, or a typed error where this process cannot allocate it. */
-function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
+export function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
   try {
     return make();
   } catch (cause) {
@@ -99,95 +76,6 @@ function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: 
     );
     throw Object.assign(error, { cause });
   }
-}
-
-/** Allocates the gradients, has `pass` fill them, and returns them in the shape and dtype of what they belong to. */
-export function computeGradients(
-  problem: Problem,
-  tensors: BackwardTensors,
-  wanted: readonly Extra[],
-  pass: (inputs: BackwardInputs, gradients: Gradients) => void,
-): BackwardResult {
-  const { shape } = problem;
-  const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
-  const gradients = allocateGradients(problem, wanted);
-  const inputs = {
-    dOutput: operandOf(shape, tensors.dOutput),
-    output: operandOf(shape, tensors.output),
-    lse: lseReader(shape, tensors.lse),
-  };
-  pass(inputs, gradients);
-  return {
-    dQuery: reduceToInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
-    dKey: reduceToInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),
-    dValue: reduceToInput(gradients.dValue, shape, shape.value, Hkv, Nk, dv),
-    masks: gradients.masks.map((g, n) => {
-      const { tensor } = problem.tensors[n];
-      return g && castTo(g.data, tensor.shape, tensor.dtype as FloatDType);
-    }),
-    ...(gradients.sinks && {
-      sinks: castTo(gradients.sinks, [Hq], problem.dtype === "float64" ? "float64" : "float32"),
-    }),
-    tables: new Map(
-      [...gradients.tables].map(([t, data]) => [t, castTo(data, t.shape, t.dtype as FloatDType)]),
-    ),
-  };
-}
-
-/** Arrays for all gradients, zero. */
-function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradients {
-  const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
-  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeroArray(n));
-  const tables = wanted.includes("tables") ? floatTables(problem) : [];
-  return {
-    dQuery: numbers(B * Hq * Nq * dk),
-    dKey: numbers(B * Hkv * Nk * dk),
-    dValue: numbers(B * Hkv * Nk * dv),
-    masks: problem.tensors.map((t) =>
-      wanted.includes("mask") && t.kind === "float" ? allocateMaskGradient(t, problem.shape) : undefined,
-    ),
-    ...(wanted.includes("sinks") && problem.sinks && { sinks: new Float64Array(Hq) }),
-    tables: new Map(tables.map((t) => [t, new Float64Array(t.data.length)])),
-  };
-}
-
-/** The tables of floats that the score mods read: those with a gradient. */
-const floatTables = (problem: Problem): Table[] =>
-  problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
-
-/** The gradient of a mask tensor is stored as the tensor would be in row-major order. */
-function allocateMaskGradient({ tensor }: MaskTensor, shape: Shape): MaskGradient {
-  const { shape: own } = tensor;
-  const strides = rowMajor(own);
-  const step = (fromEnd: number) =>
-    own.length >= fromEnd && own[own.length - fromEnd] !== 1 ? strides[own.length - fromEnd] : 0;
-  const used = shape.heads ? 3 : 2;
-  return {
-    data: new Float64Array(sizeOf(own)),
-    base: batchBases(0, own.slice(0, Math.max(0, own.length - used)), strides, shape.batch),
-    head: shape.heads ? step(3) : 0,
-    row: step(2),
-    column: step(1),
-  };
-}
-
-/** A tensor of the output's shape, checked: the output itself or its gradient. */
-export function checkOutputLike(what: string, name: string, like: TensorLike, problem: Problem): Tensor {
-  const t = asTensor(`${what}: ${name}`, like);
-  const want = outputShape(problem.shape);
-  if (t.shape.join() !== want.join())
-    throw new ShapeError(
-      name,
-      `${what}: ${name} must have the shape of the output, [${want.join(", ")}], got ${formatTensor(name, t)}`,
-      { got: t.shape, want },
-    );
-  if (!isFloat(t.dtype) || (t.dtype === "float64") !== (problem.dtype === "float64"))
-    throw new DTypeError(
-      name,
-      `${what}: ${name} must be ${problem.dtype === "float64" ? "float64" : "float32, float16 or bfloat16"} as the call is, got ${formatTensor(name, t)}`,
-      { got: t.dtype, want: problem.dtype },
-    );
-  return t;
 }
 
 /** lse [..., Hq, Nq], checked against the call, row-major. */
@@ -208,43 +96,4 @@ export function checkLse(what: string, like: TensorLike, problem: Problem): Tens
 export function lseReader(shape: Shape, lse: Tensor): LseReader {
   const read = readerOf(lse.dtype, lse.data);
   return (b, h, row) => read(lse.offset + (b * shape.Hq + h) * shape.Nq + row);
-}
-
-/** The gradient of one input: in its layout, in its dtype, summed over the batch axes it was broadcast along. */
-export function reduceToInput(
-  full: Float32Array | Float64Array,
-  shape: Shape,
-  input: Operand,
-  H: number,
-  N: number,
-  D: number,
-): Tensor<FloatDType> {
-  const own = input.tensor.shape;
-  const dtype = input.tensor.dtype as FloatDType;
-  const each = H * N * D;
-  const lead = own.slice(0, Math.max(0, own.length - (shape.heads ? 3 : 2)));
-  const bases = batchBases(0, lead, rowMajor([...lead, each]).slice(0, lead.length), shape.batch);
-  const count = sizeOf(lead);
-  const plain = full.length === count * each && shape.layout === "bhsd";
-  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, own, dtype);
-  const sum = full.length === count * each ? full : new Float64Array(count * each);
-  if (sum !== full)
-    for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
-  const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
-  const turned = shape.layout === "bshd" ? transposed(source, 1, 2).dense() : source;
-  return castTo(turned.data as Float64Array, own, dtype);
-}
-
-/** Numbers in a dtype, rounded once. */
-function castTo(
-  data: Float32Array | Float64Array,
-  shape: readonly number[],
-  dtype: FloatDType,
-): Tensor<FloatDType> {
-  const exact = data instanceof Float64Array ? "float64" : "float32";
-  if (dtype === exact) return new Tensor(data, shape, dtype);
-  const out = arrayFor(dtype, data.length);
-  const write = writerOf(dtype, out);
-  for (let n = 0; n < data.length; n++) write(n, data[n]);
-  return new Tensor(out, shape, dtype);
 }

@@ -13,8 +13,8 @@
  * part as constants: their own tables get no second gradient.
  */
 
+import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
-import { checkOutputLike, reduceToInput } from "../backend/results.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
 import { formatTensor, ShapeError } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";

@@ -10,8 +10,8 @@
  */
 
 import type { BackendPart, BackwardInputs, Gradients } from "../backend/contract.ts";
+import { computeGradients } from "../backend/gradients.ts";
 import type { Problem } from "../backend/problem.ts";
-import { computeGradients } from "../backend/results.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 import { derivative } from "../masks/expression/derivative.ts";

@@ -1,0 +1,132 @@
+// @ts-check
+/**
+ * What each page of the Lab loads until it is drawn, and that it works where the browser gives it less: no cross-origin isolation,
+ * and the reader's own sentence on every page that shows one. Needs dist/.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { gzipSync } from "node:zlib";
+import { expect } from "@playwright/test";
+import { must, names, pages, quiet, test } from "./visit.mjs";
+
+/** Bytes after gzip that a page may load until it is drawn by what computes it. */
+const MOST = 120_000;
+
+for (const name of names)
+  test(`${name}: at most ${MOST / 1000} kB after gzip until it is drawn, without cross-origin isolation`, async ({
+    browser,
+    visit,
+  }) => {
+    // A static host that sends no header beside the type.
+    const host = createServer((request, response) => {
+      const file = pages.get(new URL(request.url ?? "/", "http://lab").pathname);
+      response.writeHead(file === undefined ? 404 : 200, { "content-type": file?.type ?? "text/plain" });
+      response.end(file?.body);
+    }).listen(0, "127.0.0.1");
+    await once(host, "listening");
+    const at = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (host.address()).port}`;
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    try {
+      /** @type {Set<string>} */
+      const asked = new Set();
+      context.on("request", (request) => asked.add(new URL(request.url()).pathname));
+      const page = await context.newPage();
+      await page.goto(`${at}/${name}.html`);
+      await quiet(page);
+      expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+      const files = [...asked].filter((path) => path !== "/favicon.ico");
+      must(files.includes("/lab-worker.js"), `no worker among ${files}`);
+      const bytes = files.map((path) => gzipSync(pages.get(path)?.body ?? "", { level: 9 }).length);
+      const sum = bytes.reduce((a, b) => a + b, 0);
+      process.stdout.write(`  ${name}: ${(sum / 1000).toFixed(1)} kB\n`);
+      expect(sum, files.join(" ")).toBeLessThanOrEqual(MOST);
+      const caption = await page.locator(".stage figcaption").textContent();
+      await visit(`${name}.html`, {}, async (isolated) => {
+        expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);
+        expect(await isolated.locator(".stage figcaption").textContent()).toBe(caption);
+      });
+    } finally {
+      await context.close();
+      host.close();
+    }
+  });
+
+test("masks: the reader's own sentence is read by the model, padded and masked, and stays from stop to stop", ({
+  visit,
+}) =>
+  visit("masks.html", {}, async (page) => {
+    await page.fill("#sentence", "old kings love young queens");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(
+      () => /“love”|“young”/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+      undefined,
+      { timeout: 60_000 },
+    );
+    await quiet(page);
+    // As many pieces as words (the last word is cut into two), two marks, three pads.
+    const words = await page.locator("table tbody th").allTextContents();
+    expect(words).toEqual(["start", "old", "kings", "love", "young", "queen", "end", "pad", "pad", "pad"]);
+    await page.click('.control [data-act="preset:causal + padding"]');
+    await page.waitForFunction(() =>
+      /and\(causal\(\), keyLengths\(7\)\)/.test(document.querySelector(".control")?.textContent ?? ""),
+    );
+    await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
+    await page.click('.wide [data-act="row:9"]');
+    await quiet(page);
+    const shares = await page
+      .locator("table tbody tr")
+      .evaluateAll((rows) => rows.map((one) => Number(one.lastElementChild?.textContent)));
+    expect(shares.slice(7)).toEqual([0, 0, 0]);
+    expect(shares.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 3);
+    await page
+      .locator(".step")
+      .nth(1)
+      .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
+    await page.waitForFunction(() => /own=/.test(location.hash) && /hide=1/.test(location.hash));
+    await expect(page.locator(".step").nth(1)).toContainText("should ignore the three pads");
+    const caption = await page.locator(".stage figcaption").textContent();
+    await visit(`masks.html${await page.evaluate(() => location.hash)}`, {}, async (other) => {
+      expect(await other.locator(".stage figcaption").textContent()).toBe(caption);
+    });
+    // An empty field brings the common sentence back.
+    await page.fill("#sentence", "");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() =>
+      /“on” gives/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+  }));
+test("heads: the four heads of the small encoder on the reader's own sentence, muted, alone and sharing keys", ({
+  visit,
+}) =>
+  visit("heads.html", {}, async (page) => {
+    await page.fill("#sentence", "old kings love young queens");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelectorAll("table tbody tr").length === 5, undefined, {
+      timeout: 60_000,
+    });
+    const words = await page.locator("table thead th").allTextContents();
+    expect(words.slice(1, -1)).toEqual(["start", "old", "kings", "love", "young", "queen", "·s", "end"]);
+    await page.click('.control [data-act="solo"]');
+    await page.waitForFunction(() =>
+      /^Head [0-3] alone/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.click('.control [data-act="all"]');
+    await page.click('.wide [data-act="head:0"]');
+    await page.waitForFunction(() =>
+      /^3 heads on average/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+    );
+    await page.click('.control [data-act="groups:4"]');
+    await page.waitForFunction(() =>
+      /2 key heads/.test(document.querySelector("table caption")?.textContent ?? ""),
+    );
+    // Heads of a group read the same keys: each row still adds up to 1.
+    const sums = await page
+      .locator("table tbody tr")
+      .evaluateAll((rows) =>
+        rows.map((one) =>
+          [...one.children].slice(1, -1).reduce((sum, cell) => sum + Number(cell.textContent), 0),
+        ),
+      );
+    for (const sum of sums) expect(sum).toBeCloseTo(1, 1);
+    await expect(page.locator(".step").first()).toContainText("This is your sentence");
+  }));
