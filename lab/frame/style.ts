@@ -15,7 +15,7 @@ const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
   const at = Math.round((255 * i) / LEVELS);
   const [light, dark] = [colorTable("plum")[at], colorTable("plum-dark")[at]];
   const text = `light-dark(${lightness(light) < 0.62 ? PAPER[0] : INK[0]},${lightness(dark) > 0.66 ? PAPER[1] : INK[1]})`;
-  return `.w${i}{fill:light-dark(${hex(light)},${hex(dark)})}svg text.t${i}{fill:${text}}`;
+  return `.w${i}{--own:light-dark(${hex(light)},${hex(dark)});fill:var(--own)}svg text.t${i}{fill:${text}}`;
 }).join("");
 
 /** `root` is `:root` on a page of its own and `:host` in an element. */
@@ -118,7 +118,7 @@ svg text.second{fill:var(--second)}svg text.third{fill:var(--third)}
 svg .mid{text-anchor:middle}svg .end{text-anchor:end}
 svg text.tq{fill:var(--query)}svg text.tk{fill:var(--key)}svg text.tv{fill:var(--value)}svg text.tw{fill:var(--weight)}svg text.tb{fill:var(--badge)}svg text.tp{fill:var(--paper)}
 svg .fq{fill:var(--query)}svg .fk{fill:var(--key)}svg .fv{fill:var(--value)}svg .fw{fill:var(--weight)}svg .fb{fill:var(--badge)}
-svg .fline{fill:var(--line)}svg .fpaper{fill:var(--paper)}svg .fraised{fill:var(--raised)}svg .fhover{fill:var(--hover)}svg .fthird{fill:var(--third)}svg .none.none{fill:none}
+.runs path{fill:none;stroke:var(--own)}svg .fline{fill:var(--line)}svg .fpaper{fill:var(--paper)}svg .fraised{fill:var(--raised)}svg .fhover{fill:var(--hover)}svg .fthird{fill:var(--third)}svg .none.none{fill:none}
 svg .soft{fill-opacity:.32}
 svg line,svg path{fill:none}
 svg path.area{stroke:none}

@@ -66,6 +66,9 @@ const ranking = ({ numbers: n }: Seen) => [2, 3].sort((a, b) => n.ways[a].error 
 /** Where the maps are: corner, side, distance from one to the next. */
 const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
 
+/** Every second color of the scale: neighbors in a map are then often alike. */
+const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
+
 /** The four maps of weights, with the crosshair. */
 function maps(view: Seen): string {
   const { numbers: n, state, wide } = view;
@@ -74,9 +77,9 @@ function maps(view: Seen): string {
   const parts: string[] = [];
   for (const [w, way] of n.ways.entries()) {
     const x = x0 + w * step;
-    // One path for each color: rectangles of cells that are alike, each from the corner of the one before, which packs well. The
-    // most frequent color is below all others.
-    const colors = way.map.flat().map(weightClass);
+    // One path for each color: lines as wide as a cell, each from the end of the one before, which packs well. The most frequent
+    // color is below all others.
+    const colors = way.map.flat().map(mapClass);
     const counts = new Map<string, number>();
     for (const color of colors) counts.set(color, (counts.get(color) ?? 0) + 1);
     const [ground] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most));
@@ -88,8 +91,8 @@ function maps(view: Seen): string {
       while (end < BANDS && colors[i * BANDS + end] === color) end++;
       if (color !== ground) {
         const path = paths.get(color);
-        const start = path ? `${path.d}m${j - path.j} ${i - path.i}` : `M${j} ${i}`;
-        paths.set(color, { d: `${start}h${end - j}v1h${j - end}z`, i, j });
+        const start = path ? `${path.d}m${j - path.j} ${i - path.i}` : `M${j} ${i}.5`;
+        paths.set(color, { d: `${start}h${end - j}`, i, j: end });
       }
       at += end - j;
     }
@@ -104,7 +107,11 @@ function maps(view: Seen): string {
         WAYS[w].split(" ")[0],
         mark(
           "g",
-          { transform: `translate(${x} ${y0}) scale(${unit})`, "shape-rendering": "crispEdges" },
+          {
+            transform: `translate(${x} ${y0}) scale(${unit})`,
+            "shape-rendering": "crispEdges",
+            class: "runs",
+          },
           cells,
         ),
       ),

@@ -5,9 +5,9 @@
  */
 
 import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
+import { computeGradients } from "../../backend/gradients.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { computeGradients } from "../../backend/gradients.ts";
 import { settings } from "../../backend/settings.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import type { StoredDType } from "../codegen/spec.ts";
