@@ -179,12 +179,12 @@ export class Session {
     const pins = state.pins.some((pin) => pin.block === "")
       ? state.pins.map((pin) => (pin.block === "" ? { ...pin, block: block.name } : pin))
       : state.pins;
-    // What an address says of heads and tokens that are not there is passed over.
-    const isThere = (one: State["ablated"][number]) =>
+    // Heads and tokens of an address that the block does not have are ignored.
+    const exists = (one: State["ablated"][number]) =>
       block.layers.includes(one.layer) &&
       one.head < block.heads &&
       (one.position === null || one.position < block.Nq);
-    const ablated = state.ablated.every(isThere) ? state.ablated : state.ablated.filter(isThere);
+    const ablated = state.ablated.every(exists) ? state.ablated : state.ablated.filter(exists);
     const predict = state.predict !== null && state.predict < block.Nq ? state.predict : null;
     return {
       ...state,

@@ -2,7 +2,7 @@
  * What the heads of a language model do, in numbers a page can state: the share of attention that goes to the token before, to the one
  * after, to the token after an earlier copy of the current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and
  * from a closing bracket or quote to the one that opened. Each is a mean over rows of weights rebuilt from Q, K and lse, and
- * stands beside what attention spread evenly over the same rows would give.
+ * is given beside what attention spread evenly over the same rows would give.
  */
 import { generatorOf } from "../core/generator.ts";
 import { type LayerAttention, layerWeights } from "./families/attend.ts";

@@ -89,7 +89,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
       const symbols = [SPACE, ...normalized].map((symbol) => (symbol === " " ? SPACE : symbol));
       const cuts = segment(symbols, ids, scores, longest);
 
-      // Symbol i stands at place[i] of the normalized text; the ▁ in front has no width.
+      // Symbol i is at place[i] of the normalized text; the ▁ in front has no width.
       const place = [0, 0];
       for (const symbol of normalized) place.push(place[place.length - 1] + symbol.length);
       const tokens = cuts.map(({ id, from, to }) => {

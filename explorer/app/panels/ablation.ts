@@ -118,28 +118,28 @@ function prediction(
   if (predicted === null) return nothing;
   const { query, lang } = session.labels(session.block!);
   const at = quoted(query[predicted.position], lang.query);
-  const most = Math.max(...predicted.tokens.map(({ before, after }) => Math.max(before, after)));
+  const maximum = Math.max(...predicted.tokens.map(({ before, after }) => Math.max(before, after)));
   return html`<table class="compared-tokens">
     <caption>${model.predicts === "next" ? html`The token after ${at}` : predicted.masked ? html`A mask in the place of ${at}` : html`The mask, token ${figure(predicted.position, "position")}`}</caption>
     <thead><tr><th scope="col">token</th><th scope="col" class="num before">all heads</th><th scope="col" class="num after">without</th><th scope="col"><span class="hid">bars</span></th></tr></thead>
     <tbody>${predicted.tokens.map(
       ({ token: text, before, after }) => html`<tr><th scope="row">${token(text)}</th>
       <td class="num">${figure(before, "ablateHeads before")}</td><td class="num">${figure(after, "ablateHeads after")}</td>
-      <td class="wide">${bar(before / most, "query")}${bar(after / most)}</td></tr>`,
+      <td class="wide">${bar(before / maximum, "query")}${bar(after / maximum)}</td></tr>`,
     )}</tbody></table>`;
 }
 
 /** How far the last states moved. */
 function states(session: Session, { moved, cosine }: AblationResult): TemplateResult {
   const { query, lang } = session.labels(session.block!);
-  const most = largest(moved, LISTED);
+  const ranked = largest(moved, LISTED);
   return html`<table class="moved">
     <caption>Last states: the mean over all tokens has cosine ${figure(cosine, "ablateHeads cosine", { digits: 6 })} with the run that has all heads.</caption>
     <thead><tr><th scope="col">moved most</th><th scope="col" class="num">by</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
-    <tbody>${most.map(
+    <tbody>${ranked.map(
       (
         n,
       ) => html`<tr><th scope="row"><button type="button" class="link" @click=${() => session.set({ query: n })}>${token(query[n] ?? "", lang.query)}</button></th>
-      <td class="num">${figure(moved[n], "ablateHeads moved", { style: "percent" })}</td><td class="wide">${bar(moved[n] / (moved[most[0]] || 1))}</td></tr>`,
+      <td class="num">${figure(moved[n], "ablateHeads moved", { style: "percent" })}</td><td class="wide">${bar(moved[n] / (moved[ranked[0]] || 1))}</td></tr>`,
     )}</tbody></table>`;
 }

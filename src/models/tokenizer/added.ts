@@ -10,7 +10,7 @@ export interface AddedToken {
   readonly content: string;
   /** Left out of decoded text, and marked in an encoding. */
   readonly special: boolean;
-  /** Only where no letter, digit or underscore stands beside it. */
+  /** Only where no letter, digit or underscore is beside it. */
   readonly singleWord: boolean;
   /** Takes the white space on its left, on its right. */
   readonly lstrip: boolean;

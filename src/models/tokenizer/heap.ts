@@ -1,4 +1,4 @@
-/** A binary heap: the item that stands before all others is always at hand. Merging symbols asks for nothing else. */
+/** A binary heap: the item before all others is always the first. Merging symbols needs nothing else. */
 
 /** A queue by rank; `before(a, b)` says whether `a` comes out before `b`. */
 export class Heap<T> {

@@ -142,7 +142,7 @@ function trainWordPiece(
   };
   for (const [chunk, count] of countChunks(texts, CHUNKS))
     for (const word of wordsIn(chunk)) counts.set(word, (counts.get(word) ?? 0) + count);
-  // How often each character begins a word, and how often it stands inside.
+  // How often each character begins a word, and how often it is inside one.
   const alphabet = new Map<string, { total: number; first: boolean; inside: boolean }>();
   for (const [word, count] of counts) {
     let first = true;

@@ -237,7 +237,7 @@ function readUnigram(part: Part): TokenModel {
     cut(chunk) {
       const n = chunk.length;
       if (n === 0) return [];
-      // best[end]: the highest sum of scores of a cut of the first `end` units; came[end], piece[end]: its last piece.
+      // best[end]: the highest sum of scores of a cut of the first `end` units; begin[end], piece[end]: its last piece.
       const best = new Float64Array(n + 1);
       const begin = new Int32Array(n + 1).fill(-1);
       const piece = new Int32Array(n + 1);

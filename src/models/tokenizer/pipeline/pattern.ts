@@ -198,7 +198,7 @@ class Parser {
     return inside();
   }
 
-  /** What stands between [ and ], as a class of the engine. */
+  /** What is between [ and ], as a class of the engine. */
   #set(): string {
     const negative = this.#next("^");
     let source = "";
