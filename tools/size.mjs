@@ -55,7 +55,7 @@ export const LIMITS = {
 };
 
 /** The same of each page of the Lab: up to its first picture, and with the worker and all that it computes its first state with. */
-const LAB_LIMITS = { first: 45_000, all: 123_500 };
+const LAB_LIMITS = { first: 45_000, all: 120_000 };
 
 /** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
 const ELEMENT = {
