@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
 import { type Random, random } from "../support/random.ts";
-import { get, send } from "./raw.ts";
+import { get, send } from "../support/raw-http.ts";
 
 const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? 10_000);
 const seed = Number(process.env.HEED_SEED ?? Date.now() % 2 ** 32);
