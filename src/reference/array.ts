@@ -235,7 +235,8 @@ export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: 
   for (let row = 0; row < count; row++) {
     const angle = (Math.floor(row / repeat) % N) * half;
     for (let i = 0, a = row * D; i < half; i++, a += step) {
-      const [u, v] = [from[a], from[a + apart]];
+      const u = from[a];
+      const v = from[a + apart];
       const c = amplitude * cos[angle + i];
       const s = sign * amplitude * sin[angle + i];
       out[a] = u * c - v * s;
