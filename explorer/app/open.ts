@@ -21,7 +21,7 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
   const options = { ...compute(), ...(name !== undefined && { name }) };
   if (given instanceof Blob || given instanceof ArrayBuffer || given instanceof Uint8Array)
     return openStore(given, options);
-  if ("blocks" in given) return storeFrom(given, options);
+  if ("blocks" in given) return storeFrom(given, compute());
   // A file of arrays, and beside it the tokens.
   const tokens = given.find((file) => /tokens?\.json$/i.test(file.name));
   const main = given.find((file) => file !== tokens) ?? tokens;
