@@ -12,7 +12,7 @@ import { ablateHeads, locateShipped, readModel } from "heed/models";
 /** @typedef {import("@playwright/test").Browser} Browser */
 /** @typedef {import("@playwright/test").Page} Page */
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 /** @type {import("node:child_process").ChildProcess[]} */
 const children = [];
 test.afterAll(() => {
