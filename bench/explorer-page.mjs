@@ -8,7 +8,7 @@
  * element does nothing more, and counts for nothing.
  */
 
-/** @typedef {import("../tests/explorer/heads.mjs").Wanted} Wanted */
+/** @typedef {import("../tests/explorer/support/heads.mjs").Wanted} Wanted */
 
 const page = /** @type {any} */ (globalThis);
 /** The element. */

@@ -12,8 +12,8 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { writeBundle } from "heed/view";
-import { made } from "../tests/explorer/heads.mjs";
-import { files, serve, visit } from "../tests/explorer/site.mjs";
+import { made } from "../tests/explorer/support/heads.mjs";
+import { files, serve, visit } from "../tests/explorer/support/site.mjs";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
 
 const MIB = 2 ** 20;

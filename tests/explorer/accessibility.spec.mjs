@@ -2,8 +2,8 @@
 /** axe finds nothing, in light, dark and forced colors, wide and narrow, in every view and dialog; what a cell says is as designed. */
 import { expect } from "@playwright/test";
 import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
-import { test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 const HEADS = {
   heads: 4,

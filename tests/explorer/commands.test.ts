@@ -15,7 +15,7 @@ import { renderFigure } from "../../src/view/figure/index.ts";
 import { at } from "../../tools/setup.mjs";
 import { heed, unix, work } from "../platforms/cli.ts";
 import { get, send } from "../support/raw-http.ts";
-import { madeInput } from "./stores.ts";
+import { madeInput } from "./support/stores.ts";
 
 /** Runs a command here, over files of the working folder; names in angle brackets are such files. */
 async function run(...args: string[]) {

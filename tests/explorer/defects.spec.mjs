@@ -4,8 +4,8 @@
  * that lie over each other, pictures that suggest what the numbers do not say.
  */
 import { expect } from "@playwright/test";
-import { same, test } from "./fixtures.ts";
-import { cellAt, settled } from "./site.mjs";
+import { same, test } from "./support/fixtures.ts";
+import { cellAt, settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

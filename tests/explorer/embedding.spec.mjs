@@ -1,7 +1,7 @@
 // @ts-check
 /** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
-import { test } from "./fixtures.ts";
-import { files, settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { files, settled } from "./support/site.mjs";
 
 files.set("/bad.json", ["application/json", "[1, 2"]);
 files.set("/three.html", [

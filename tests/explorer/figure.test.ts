@@ -18,7 +18,7 @@ import {
   renderRaster,
 } from "../../src/view/figure/index.ts";
 import { random } from "../support/random.ts";
-import { madeStore } from "./stores.ts";
+import { madeStore } from "./support/stores.ts";
 
 const REF = { block: 0, layer: 0, head: 0 };
 

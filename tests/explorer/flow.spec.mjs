@@ -2,9 +2,9 @@
 /** The flow: the rollout that is drawn is the store's own, its row sums are printed, and every number is reached by keys. */
 import { expect } from "@playwright/test";
 import { attentionFlow, storeFrom } from "heed/view";
-import { test } from "./fixtures.ts";
-import { made } from "./heads.mjs";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { made } from "./support/heads.mjs";
+import { settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** Tokens are somebody's text: whatever is in them, they are only ever text, they run nothing, and they move nothing else. */
-import { test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 const TOKENS = [
   "[CLS]",

@@ -1,7 +1,7 @@
 // @ts-check
 /** The keyboard alone: in each view one named weight is reached and read, and every step can be taken back. */
-import { same, test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { same, test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** Tokens in their own language: `lang` on every token's text where the data names one, on nothing else, and nowhere where it names none. */
-import { test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 const TOKENS = ["القمر", "فوق", "البحر", "والقمر", "بعيد", "."];
 const VIEWS = [

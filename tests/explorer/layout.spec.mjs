@@ -1,8 +1,8 @@
 // @ts-check
 /** Where things are: nothing is cut off, covered or out of reach, and what belongs together is level, in windows and on phones. */
 import { expect } from "@playwright/test";
-import { test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 /** @typedef {{ left: number, right: number, top: number, bottom: number }} Box */

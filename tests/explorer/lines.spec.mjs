@@ -3,9 +3,9 @@
  * The lines of a head: what is drawn is what the caption says, pointing and keys reach every number of it, and long texts
  * scroll. Times are printed; what fails is only what no machine should need.
  */
-import { same, test } from "./fixtures.ts";
-import { gaps } from "./frames.mjs";
-import { settled } from "./site.mjs";
+import { same, test } from "./support/fixtures.ts";
+import { gaps } from "./support/frames.mjs";
+import { settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -89,7 +89,7 @@ const links = (page, keep) =>
 
 const HEADS = { heads: 4, keyHeads: 2, layers: 2, Nq: 12, recipe: { mask: "causal" }, segments: true };
 
-/** @type {Record<string, { heads: import("./heads.mjs").Wanted, hash: string, run: (page: Page) => Promise<void> }>} */
+/** @type {Record<string, { heads: import("./support/heads.mjs").Wanted, hash: string, run: (page: Page) => Promise<void> }>} */
 const CASES = {
   "the caption says what is left out": {
     heads: { ...HEADS, Nq: 24 },

@@ -13,7 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "@playwright/test";
 import { openStore, renderFigure, writeBundle } from "heed/view";
 import { CONTRAST, violations } from "../support/axe.mjs";
-import { figures, inputs } from "./inputs.mjs";
+import { figures, inputs } from "./support/inputs.mjs";
 
 /** @typedef {import("@playwright/test").Browser} Browser */
 /** @typedef {import("@playwright/test").Page} Page */
@@ -284,7 +284,7 @@ async function figuresInPages(browser) {
     if (name.endsWith(".js"))
       pages.set(`/dist/${name.split(sep).join("/")}`, { type, body: readFileSync(join(root, "dist", name)) });
   for (const name of ["inputs.mjs"])
-    pages.set(`/${name}`, { type, body: readFileSync(join(root, "tests/explorer", name)) });
+    pages.set(`/${name}`, { type, body: readFileSync(join(root, "tests/explorer/support", name)) });
   const server = await startServer({ pages });
   const { page, told: reported, close } = await watched(browser, new URL(server.url).origin);
   await page.goto(server.url);

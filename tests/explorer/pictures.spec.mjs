@@ -5,8 +5,8 @@
  */
 import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
-import { test } from "./fixtures.ts";
-import { settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

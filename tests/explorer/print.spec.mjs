@@ -1,6 +1,6 @@
 // @ts-check
 /** On paper: the picture with its caption and legend, dark on white whatever the page looks like, on one sheet of its size. */
-import { test } from "./fixtures.ts";
+import { test } from "./support/fixtures.ts";
 
 const HEADS = { Nq: 16, layers: 2, heads: 3, recipe: { mask: "causal" } };
 const VIEWS = [

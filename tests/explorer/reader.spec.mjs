@@ -1,8 +1,8 @@
 // @ts-check
 /** Pages of other people with the element in them: what their readers see, and what their authors are told. */
 import { expect, test as plain } from "@playwright/test";
-import { test } from "./fixtures.ts";
-import { files, serve } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { files, serve } from "./support/site.mjs";
 
 files.set("/guest.html", [
   "text/html; charset=utf-8",
@@ -12,7 +12,7 @@ files.set("/guest.css", ["text/css", "body{font:16px/24px serif}"]);
 files.set("/guest.mjs", [
   "text/javascript",
   `await import("./attention-view/element.js");
-import { made } from "./heads.mjs";
+import { made } from "./support/heads.mjs";
 for (const id of ["small", "parts", "row"]) await document.getElementById(id).open(made({ Nq: 10, heads: 2, layers: 2 }));
 globalThis.opened = true;`,
 ]);

@@ -2,8 +2,8 @@
 /** <attention-row>: the ledger alone, several on a page, under the same strict policy: attributes, events, keys, axe, narrow and dark. */
 
 import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
-import { test } from "./fixtures.ts";
-import { files } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { files } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -2,8 +2,8 @@
 /** The explorer as people use it: each of these went wrong once, and was found by using it. */
 import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
-import { same, test } from "./fixtures.ts";
-import { cellAt, files, settled } from "./site.mjs";
+import { same, test } from "./support/fixtures.ts";
+import { cellAt, files, settled } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

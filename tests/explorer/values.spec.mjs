@@ -2,9 +2,9 @@
 /** What is drawn is what was computed: the color in the middle of sampled cells is the table's color of the weight. */
 import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
-import { test } from "./fixtures.ts";
-import { drawer } from "./heads.mjs";
-import { cellAt, settled } from "./site.mjs";
+import { test } from "./support/fixtures.ts";
+import { drawer } from "./support/heads.mjs";
+import { cellAt, settled } from "./support/site.mjs";
 
 /** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
 const CASES = [

@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "@playwright/test";
 import { writeBundle } from "heed/view";
 import { rolldown } from "rolldown";
-import { inputs } from "./inputs.mjs";
+import { inputs } from "./support/inputs.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -54,7 +54,7 @@ async function bundled(input, suffix, platform = "browser") {
 
 /** @param {Page} page @param {string} suffix */
 async function react(page, suffix) {
-  const code = await bundled(join(root, "tests/explorer/react-app.mjs"), suffix);
+  const code = await bundled(join(root, "tests/explorer/support/react-app.mjs"), suffix);
   const pages = new Map([
     ["/", { type: "text/html; charset=utf-8", body: html('<script type="module" src="/app.js"></script>') }],
     ["/app.js", { type: SCRIPT, body: Buffer.from(code) }],

@@ -3,7 +3,7 @@ import { storeFrom } from "../../../src/store/layout/from.ts";
 import type { Span } from "../../../src/store/measures/aggregate.ts";
 import { visible } from "../../../src/store/text/tokens.ts";
 import { colorTable, type Ramp } from "../../../src/view/color.ts";
-import { madeInput } from "../../../tests/explorer/stores.ts";
+import { madeInput } from "../../../tests/explorer/support/stores.ts";
 import { Session } from "../../app/session.ts";
 import { Slices } from "../../app/time-slicer.ts";
 import { directionOf, flow, lineOf, unitOf, unitsOf } from "./flow.ts";

@@ -1,9 +1,9 @@
 /** Stores in memory for the tests of figures and pages: seeded heads of every kind of mask, token and size. */
-import { type Tensor, tensor } from "../../src/index.ts";
-import { type BlockInput, type StoreInput, storeFrom } from "../../src/store/layout/from.ts";
-import type { ScoreRecipe } from "../../src/store/recipe/recipe.ts";
-import type { HeadStore, Segment } from "../../src/store/types.ts";
-import { random } from "../support/random.ts";
+import { type Tensor, tensor } from "../../../src/index.ts";
+import { type BlockInput, type StoreInput, storeFrom } from "../../../src/store/layout/from.ts";
+import type { ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
+import type { HeadStore, Segment } from "../../../src/store/types.ts";
+import { random } from "../../support/random.ts";
 
 export interface Made {
   readonly layers?: number;
