@@ -131,7 +131,7 @@ svg .solid{stroke:none}
 svg polygon.lq,svg circle.lq{fill:var(--query)}svg polygon.lk,svg circle.lk{fill:var(--key)}svg polygon.lv,svg circle.lv{fill:var(--value)}svg polygon.lw,svg circle.lw{fill:var(--weight)}svg polygon.lb,svg circle.lb{fill:var(--badge)}svg polygon.link,svg circle.link{fill:var(--ink)}svg polygon.lthird,svg circle.lthird{fill:var(--third)}
 svg .arc{stroke:var(--weight);stroke-opacity:.55;stroke-linecap:round}
 svg .cell{stroke:none}
-svg .dots{stroke:var(--weight);stroke-opacity:.5;stroke-linecap:round;stroke-width:3}
+svg .dots{stroke:var(--weight);stroke-opacity:.5;stroke-linecap:square;stroke-width:2.5}
 svg .cursor{stroke:var(--ink);stroke-dasharray:3 3;stroke-width:1.5;opacity:0}svg g:focus-visible>.cursor{opacity:1}
 svg .hatched{stroke:var(--hatch);stroke-width:1}
 svg .drag{cursor:ns-resize;touch-action:none}svg .drag.free{cursor:grab}svg .drag.across{cursor:ew-resize}svg .press{cursor:pointer}

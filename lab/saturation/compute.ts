@@ -110,9 +110,10 @@ export function manyRows(times: number, keys: number): RowNumbers {
     // By index: twice as fast here as the array's iterator.
     for (let j = 0; j < keys; j++) {
       const weight = one[j];
-      if (weight > 0) entropy -= weight * Math.log(weight);
-      if (weight <= HALF_FLOOR) zeros++;
       if (weight > top) top = weight;
+      if (weight <= HALF_FLOOR) zeros++;
+      // Below this, a term is under 1e-18, and the logarithm is half of the loop's time.
+      if (weight > 1e-20) entropy -= weight * Math.log(weight);
     }
     largest += top;
     if (top > 0.99) settled++;
