@@ -123,13 +123,28 @@ export class Hub {
   }
 }
 
-/** Sends the first `count` bytes of an answer of `length`, and ends the connection. */
-export function breakAfter(response: ServerResponse, bytes: Uint8Array, from: number, count: number): void {
+/**
+ * Sends the first `count` bytes of an answer, and ends the connection once `stored()`, how many bytes the client has of the
+ * file, says that they have arrived: a client drops what it has not read when a connection breaks.
+ */
+export function breakAfter(
+  response: ServerResponse,
+  bytes: Uint8Array,
+  from: number,
+  count: number,
+  stored: () => number,
+): void {
   const headers = {
     "content-length": bytes.length - from,
     "content-range": `bytes ${from}-${bytes.length - 1}/${bytes.length}`,
   };
   response.writeHead(from > 0 ? 206 : 200, headers);
   response.flushHeaders();
-  response.write(bytes.subarray(from, from + count), () => setTimeout(() => response.destroy(), 10));
+  response.write(bytes.subarray(from, from + count));
+  const whenStored = () => {
+    if (response.destroyed) return;
+    if (stored() >= from + count) response.destroy();
+    else setTimeout(whenStored, 2);
+  };
+  setTimeout(whenStored, 2);
 }

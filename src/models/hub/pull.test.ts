@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,6 +46,11 @@ const pull = (options: PullOptions = {}, name = "org/model") =>
   pullModel(name, { env: env(), ...quick, ...options });
 const modelCache = () => join(cache, "models--org--model");
 const blobs = () => readdirSync(join(modelCache(), "blobs")).sort();
+/** Bytes of the weights that a pull has stored. */
+const stored = () =>
+  statSync(join(modelCache(), "blobs", `${hub.etag("model.safetensors")}.incomplete`), {
+    throwIfNoEntry: false,
+  })?.size ?? 0;
 /** What an error of a pull says. */
 const failure = (options: PullOptions = {}, name?: string): Promise<HeedError> =>
   pull(options, name).then(
@@ -161,7 +167,7 @@ describe("connections that break", () => {
       1,
       ({ server }) => server === "storage",
       (_, response) => {
-        breakAfter(response, weights, 0, count);
+        breakAfter(response, weights, 0, count, stored);
         return true;
       },
     );
@@ -178,7 +184,7 @@ describe("connections that break", () => {
       11,
       ({ server }) => server === "storage",
       ({ range }, response) => {
-        breakAfter(response, weights, Number(/\d+/.exec(range ?? "")?.[0] ?? 0), step);
+        breakAfter(response, weights, Number(/\d+/.exec(range ?? "")?.[0] ?? 0), step, stored);
         return true;
       },
     );
@@ -215,7 +221,7 @@ describe("connections that break", () => {
       1,
       ({ server }) => server === "storage",
       (_, response) => {
-        breakAfter(response, weights, 0, 5000);
+        breakAfter(response, weights, 0, 5000, stored);
         return true;
       },
     );
@@ -239,7 +245,7 @@ describe("connections that break", () => {
   test("given up after five times without a byte; the bytes received are kept for the next pull", async () => {
     hub.fault = ({ server, range }, response) => {
       if (server !== "storage") return false;
-      if (range === undefined) breakAfter(response, weights, 0, 4096);
+      if (range === undefined) breakAfter(response, weights, 0, 4096, stored);
       else response.destroy();
       return true;
     };
