@@ -10,7 +10,7 @@ import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import { COMPUTE_OPTIONS, type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
-import { type Checks, examine, reportOf, sample } from "../measures/report.ts";
+import { type Checks, examine, isWhole, reportOf, sample } from "../measures/report.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { createStore } from "../store.ts";
 import { oneLine } from "../text/label.ts";
@@ -68,7 +68,8 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
       );
     const heads = sourceOf(bag, blocks);
     const checks: Checks = {};
-    for (const ref of sample(blocks, bag)) examine(await heads.head(ref), checks);
+    const all = isWhole(blocks, bag);
+    for (const ref of sample(blocks, bag)) examine(await heads.head(ref), all, checks);
     const what: Pick<LoadReport, "name" | "format" | "bytes"> = { name, format, bytes: source.size };
     const report = reportOf(what, bag, blocks, about, problems, checks);
     const close = async () => {

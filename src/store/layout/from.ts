@@ -13,7 +13,7 @@ import type { Port } from "../compute/messages.ts";
 import { remoteCompute } from "../compute/remote.ts";
 import { type Kernel, plainKernel } from "../compute/row-source.ts";
 import { Problems } from "../formats/metadata.ts";
-import { bytesIn, type Checks, examine, reportOf, sample } from "../measures/report.ts";
+import { bytesIn, type Checks, examine, isWhole, reportOf, sample } from "../measures/report.ts";
 import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
 import { createStore } from "../store.ts";
 import type { HeadStore, LoadReport, Segment } from "../types.ts";
@@ -66,7 +66,8 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
   const source = sourceOf(bag, blocks);
   const checks: Checks = {};
   // In memory every head answers at once.
-  for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadData, checks);
+  const all = isWhole(blocks, bag);
+  for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadData, all, checks);
   const what: Pick<LoadReport, "name" | "format" | "bytes"> = {
     name: input.name ?? "memory",
     format: "memory",

@@ -103,7 +103,7 @@ export class Measurer {
     const p = i + places.queryOffset;
     const leak = row.given ? outside(w, runs) : 0;
     if (leak > this.leak || leak !== leak) this.leak = leak;
-    let [total, distance, max, visible, negative] = [0, 0, 0, 0, 0];
+    let [total, distance, max, visible] = [0, 0, 0, 0];
     for (let n = 0; n < runs.length; n += 2) {
       visible += runs[n + 1] - runs[n];
       for (let j = runs[n]; j < runs[n + 1]; j++) {
@@ -111,9 +111,10 @@ export class Measurer {
         total += x;
         distance += x * Math.abs(j - p);
         if (x > max) max = x;
-        if (x < 0) negative++;
       }
     }
+    // A softmax gives none.
+    const negative = row.given ? negativeOnes(w, runs) : 0;
     // Only what holds NaN or an infinity adds up to one.
     if (total + leak - (total + leak) !== 0) {
       this.notNumbers += oddOnes(w, runs);
@@ -302,6 +303,14 @@ function oddOnes(w: Floats, runs: readonly number[]): number {
   for (let n = 0; n < runs.length; n += 2)
     for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) odd++;
   return odd;
+}
+
+/** Numbers below 0 among the runs. */
+function negativeOnes(w: Floats, runs: readonly number[]): number {
+  let negative = 0;
+  for (let n = 0; n < runs.length; n += 2)
+    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] < 0) negative++;
+  return negative;
 }
 
 /** Mass outside the runs. */

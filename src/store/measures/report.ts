@@ -44,7 +44,7 @@ export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
 }
 
 /** True where every row of every head is checked. */
-function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
+export function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
   let bytes = 0;
   for (const { layers } of blocks)
     for (const { parts } of layers.values()) {
@@ -58,15 +58,15 @@ function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
 export interface Checks {
   verified?: { maxDelta: number; rows: number; passed: boolean; notNumbers: number };
   rowSum?: { worst: number; rows: number; sum: number; notNumbers: number; negative: number };
-  /** Of given weights: the smallest number, whether any is above 0, and the worst error of row sums after exp, and of columns. */
-  given?: { least: number; positive: boolean; expSum: number; columns: number };
+  /** Of given weights: the smallest number, whether any is above 0, and the worst error of row sums after exp, and of column sums where all rows of a head were checked. */
+  given?: { least: number; positive: boolean; expSum: number; columns?: number };
 }
 
-/** Checks rows of one head: all of small heads, else some, evenly spread. */
-export function examine(data: HeadData, into: Checks): void {
+/** Checks rows of one head: of given weights every row where `all` is, and of the first head unless it is large, else some, evenly spread. */
+export function examine(data: HeadData, all: boolean, into: Checks): void {
   const head = new Head(data);
-  const size = data.weights ? data.Nq * data.Nk : Infinity;
-  const wanted = data.weights ? (size * 8 <= WHOLE ? data.Nq : GIVEN_ROWS) : COMPUTED_ROWS;
+  const whole = all || (into.given === undefined && data.Nq * data.Nk * 8 <= WHOLE);
+  const wanted = data.weights ? (whole ? data.Nq : GIVEN_ROWS) : COMPUTED_ROWS;
   const count = Math.min(data.Nq, wanted);
   const rows = Array.from({ length: count }, (_, n) =>
     count === 1 ? 0 : Math.round((n * (data.Nq - 1)) / (count - 1)),
@@ -91,7 +91,7 @@ export function examine(data: HeadData, into: Checks): void {
 function examineWeights(head: Head, rows: readonly number[], into: Checks): void {
   const { Nq, Nk } = head.data;
   const known = into.rowSum ?? { worst: 0, rows: 0, sum: 1, notNumbers: 0, negative: 0 };
-  const given = into.given ?? { least: Infinity, positive: false, expSum: 0, columns: 0 };
+  const given = into.given ?? { least: Infinity, positive: false, expSum: 0 };
   const whole = rows.length === Nq && Nq === Nk;
   const columns = new Float64Array(Nk);
   for (const i of rows) {
@@ -102,7 +102,8 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
       if (x - x !== 0) notNumbers++;
       else {
         sum += x;
-        expSum += Math.exp(x);
+        // Only log-weights are read by their exponentials, and none of them is above 0.
+        if (!given.positive) expSum += Math.exp(x);
         columns[j] += x;
         if (x < 0) known.negative++;
         if (x > 0) given.positive = true;
@@ -118,8 +119,7 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
     const error = Math.abs(sum - 1);
     if (error > known.worst) [known.worst, known.sum] = [error, sum];
   }
-  for (let j = 0; j < Nk; j++)
-    given.columns = whole ? Math.max(given.columns, Math.abs(columns[j] - 1)) : Infinity;
+  if (whole) for (const sum of columns) given.columns = Math.max(given.columns ?? 0, Math.abs(sum - 1));
   [into.rowSum, into.given] = [known, given];
 }
 
@@ -216,7 +216,7 @@ function weightProblems(
     add(
       "row-sum",
       `rows of the given weights should sum to 1; the worst row checked sums to ${formatNumber(sum)}: ${
-        columns <= SUM_TOLERANCE
+        columns !== undefined && columns <= SUM_TOLERANCE
           ? "the columns sum to 1, so queries and keys seem to be exchanged"
           : sum > 1
             ? "are these scores (logits), or is the last axis not the keys?"
