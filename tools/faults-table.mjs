@@ -24,8 +24,8 @@ const RELAXED = "tests/conformance/relaxed.test.ts";
 export const FAULTS = [
   // core
   { name: "axes of length 1 are walked, not repeated", file: "src/core/shape.ts", find: "if (own[axis] > 1) at +=", put: "if (own[axis] > 0) at +=", tests: [DOOR] },
-  { name: "a merged part is weighted by exp(lse), not by its share", file: "src/core/state.ts", find: "Math.exp(part - total[row])", put: "Math.exp(part)", tests: ["src/core/state.test.ts"] },
-  { name: "an empty part is read", file: "src/core/state.ts", find: "if (part === -Infinity) continue;", put: "", tests: ["src/core/state.test.ts"] },
+  { name: "a merged part is weighted by exp(lse), not by its share", file: "src/reference/array.ts", find: "Math.exp(part - own)", put: "Math.exp(part)", tests: ["src/merge.test.ts"] },
+  { name: "an empty part is read", file: "src/reference/array.ts", find: "if (part === -Infinity) continue;", put: "", tests: ["src/merge.test.ts"] },
   { name: "halfway numbers round to odd", file: "src/core/dtype.ts", find: "(rest === 0.5 && down % 2 === 1)", put: "(rest === 0.5 && down % 2 === 0)", tests: ["src/core/dtype.test.ts"] },
   { name: "pairs of keys share their dropout bits", file: "src/core/random.ts", find: "Math.imul(k, SPREAD.k)) | 0) >>> 0", put: "Math.imul(k & ~1, SPREAD.k)) | 0) >>> 0", tests: ["src/core/random.test.ts"] },
   { name: "a view may reach one element past its array", file: "src/core/tensor.ts", find: "high >= t.data.length", put: "high > t.data.length", tests: ["src/core/tensor.test.ts"] },

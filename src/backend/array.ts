@@ -67,9 +67,9 @@ export interface ExtremeOperation {
   readonly function: "max" | "min";
   /** [outer, length, inner], length ≥ 1 */
   readonly x: Tensor;
-  /** [outer, 1, inner]: the element. */
+  /** The element, [outer, 1, inner]. */
   readonly y: Tensor;
-  /** int32 [outer, 1, inner]: its position, from 0 to length − 1. */
+  /** Its position from 0 to length − 1, int32 [outer, 1, inner]. */
   readonly position: Tensor;
 }
 

@@ -172,7 +172,9 @@ export function toRows(positions: Positions): <E extends Expression>(expr: E) =>
 
 /** Positions of a call's queries and keys by row, for what is keyed by them: dropout. */
 export interface RowPositions {
+  /** Position of query row `row` of batch entry `b`. */
   query(b: number, row: number): number;
+  /** Position of key `k` of batch entry `b`. */
   key(b: number, k: number): number;
   /** True where they are offset + row and the number of the key: what kernels count by themselves. */
   readonly counted: boolean;

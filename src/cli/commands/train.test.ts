@@ -67,7 +67,7 @@ describe("heed train refuses, before any work,", () => {
     writeFileSync(at("short.txt"), "few");
     writeFileSync(at("latin.txt"), Buffer.from([0x63, 0x61, 0x66, 0xe9]));
     for (const [line, message] of [
-      ["{none.txt} -o {m}", /cannot read none\.txt: ENOENT/],
+      ["{none.txt} -o {m}", /cannot read none\.txt: no such file or directory/],
       ["{text.txt} {empty.txt} -o {m}", /empty\.txt is empty/],
       [
         `{short.txt} -o {m} ${SIZES}`,
@@ -76,7 +76,7 @@ describe("heed train refuses, before any work,", () => {
       ["{latin.txt} -o {m}", /latin\.txt is not UTF-8 text/],
       ["{text.txt} -o {m} --vocab 100", /vocabSize must be at least 257/],
       ["{text.txt} -o {m} --tokenizer {text.txt}", /text\.txt: expected a JSON object/],
-      ["{text.txt} -o {m} --tokenizer {none.json}", /cannot read none\.json: ENOENT/],
+      ["{text.txt} -o {m} --tokenizer {none.json}", /cannot read none\.json: no such file or directory/],
       ["{text.txt} -o {nowhere/m}", /cannot write nowhere\/m: the folder .*nowhere is not there/],
       ["{text.txt} -o {text.txt}", /the folder text\.txt is no folder/],
     ] as const)

@@ -15,7 +15,9 @@ import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/err
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 
+/** Type of an expression. */
 export type ExprType = "int" | "float" | "bool";
+/** Variables of an expression: batch entry, query head, row of a list, query and key position, and the score. */
 export type VarName = "b" | "h" | "i" | "q" | "k" | "score";
 /** Operations on one number. `exp`, `log`, `tanh`, `sqrt` give floats. */
 export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" | "not";
@@ -23,6 +25,7 @@ export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" 
 export type BinaryOp =
   | "add" | "sub" | "mul" | "div" | "floorDiv" | "mod" | "min" | "max"
   | "lt" | "le" | "eq" | "and" | "or"; // biome-ignore format: one row a kind
+/** What an expression does. */
 export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
 
 /** Numbers an expression reads by index. An index outside a table reads its nearest edge, unless `strict`. */

@@ -47,6 +47,7 @@ export interface PairFlow {
  *
  * @example
  * const { shares, rowSums } = await attentionFlow(store, { alpha: 0.5 });
+ * const N = rowSums.length;
  * shares.subarray(0, N); // how the flow into position 0 is divided among the input tokens
  */
 export async function attentionFlow(
@@ -83,7 +84,14 @@ export async function attentionFlow(
   return { ...matrices, values, shares, rowSums, warning: ATTENTION_FLOW_WARNING };
 }
 
-/** The largest flow from position `target` after the last layer to input token `input`. */
+/**
+ * The largest flow from position `target` after the last layer to input token `input`, through the layers' matrices `steps`
+ * ([N, N] each, of `attentionFlow` or `rollout`).
+ *
+ * @example
+ * const { steps, rowSums } = await attentionFlow(store);
+ * const { value, links } = pairFlow(steps, rowSums.length, 1, 0); // links[l]: what each link of layer l carries
+ */
 export function pairFlow(steps: readonly Float64Array[], N: number, target: number, input: number): PairFlow {
   const network = new Network(steps, N);
   return { value: network.fill(target, input), links: network.carried };
