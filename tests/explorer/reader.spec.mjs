@@ -12,7 +12,7 @@ files.set("/guest.css", ["text/css", "body{font:16px/24px serif}"]);
 files.set("/guest.mjs", [
   "text/javascript",
   `await import("./attention-view/element.js");
-import { made } from "./support/heads.mjs";
+import { made } from "./heads.mjs";
 for (const id of ["small", "parts", "row"]) await document.getElementById(id).open(made({ Nq: 10, heads: 2, layers: 2 }));
 globalThis.opened = true;`,
 ]);

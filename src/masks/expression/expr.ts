@@ -17,7 +17,7 @@ import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tenso
 
 /** Type of an expression. */
 export type ExprType = "int" | "float" | "bool";
-/** Variables of an expression: batch entry, query head, row of a list, query and key position, and the score. */
+/** Variables of an expression: batch entry, query head, query row, query and key position, and the score. */
 export type VarName = "b" | "h" | "i" | "q" | "k" | "score";
 /** Operations on one number. `exp`, `log`, `tanh`, `sqrt` give floats. */
 export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" | "not";
