@@ -158,6 +158,8 @@ const CASES = {
       ["two.json", weights(5, 3)],
     ]);
     await page.waitForFunction(() => /** @type {any} */ (globalThis).view.store.report.name === "one.json");
+    // What was loaded is shown a moment later. Without a dialog, Escape leads to the page of all heads.
+    await page.locator("attention-view dialog[open]").waitFor();
     await page.keyboard.press("Escape");
     const names = () =>
       page.evaluate(() =>

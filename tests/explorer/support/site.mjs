@@ -191,10 +191,7 @@ export function cellAt(page, query, key) {
       await view.updateComplete;
       await frame();
       await frame();
-      const find = () => view.shadowRoot.querySelector(".matrix [role=gridcell][tabindex='0']");
-      // A matrix that was just opened has its cells with its picture.
-      for (let n = 0; n < 300 && find() === null; n++) await frame();
-      const cell = find();
+      const cell = view.shadowRoot.querySelector(".matrix [role=gridcell][tabindex='0']");
       const canvas = view.shadowRoot.querySelector(".matrix canvas.cells");
       const [a, b] = [cell.getBoundingClientRect(), canvas.getBoundingClientRect()];
       const ratio = canvas.width / b.width;
