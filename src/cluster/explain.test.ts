@@ -105,14 +105,15 @@ describe("explainContext", () => {
   });
 });
 
-it("the backward pass sends what the plan says", async () => {
+it.each(["gather", "ring"] as const)("the backward pass via %s sends what the plan says", async (via) => {
   const shards = shardSequence({ length: N, ranks, isCausal: true });
-  const plan = explainContext(shards, q, k, v, { isCausal: true });
+  const options = { isCausal: true, via };
+  const plan = explainContext(shards, q, k, v, options);
   const sent = await localCluster(ranks, async (comm) => {
     const [query, key, value] = [q, k, v].map((t) => shards.take(comm.rank, t));
-    const state = await contextAttention(comm, shards, query, key, value, { isCausal: true });
+    const state = await contextAttention(comm, shards, query, key, value, options);
     const start = comm.sent.bytes;
-    await contextAttentionBackward(comm, shards, query, query, key, value, state, { isCausal: true });
+    await contextAttentionBackward(comm, shards, query, query, key, value, state, options);
     return comm.sent.bytes - start;
   });
   const mean = sent.reduce((sum, n) => sum + n, 0) / ranks;

@@ -34,8 +34,9 @@ export interface ContextPlan {
   /** Bytes that the full weights would take in float32; they are not stored. */
   readonly weightsBytes: number;
   readonly bytes: {
-    /** What a rank sends in the forward call and in the backward pass, via gather or ring. */
+    /** What a rank sends in the forward call, via gather or ring alike. */
     readonly forward: number;
+    /** What it sends in the backward pass: via ring the gradients of keys and values go one step further, back to their rank. */
     readonly backward: number;
     /** What a rank receives for one query when decoding, via resident. */
     readonly decode: number;
@@ -141,7 +142,7 @@ export function explainContext(
     weightsBytes: whole.weightsBytes ?? 4 * B * Hq * Nq * Nk,
     bytes: {
       forward: Math.round(sent),
-      backward: Math.round(2 * sent),
+      backward: Math.round(sent + (chosen === "ring" ? both : sent)),
       decode: (shards.ranks - 1) * 4 * B * Hq * (dv + 1),
       gathered: both,
       ring: Math.round((2 * both) / shards.ranks),
@@ -205,7 +206,7 @@ function print({ shards, pass, via, operations, weightsBytes, bytes, slowest, sh
   return [
     String(shards),
     `${countText(operations)} operations (${pass}), ${share} % on rank ${rank}; the weights, ${bytesText(weightsBytes)} in full, are not stored`,
-    `a rank sends ${bytesText(bytes.forward)} forward and ${bytesText(bytes.backward)} backward (gather or ring), and receives ${bytesText(bytes.decode)} for a query when decoding (resident)`,
+    `a rank sends ${bytesText(bytes.forward)} forward and ${bytesText(bytes.backward)} backward (${via === "ring" ? "ring" : "gather"}), and receives ${bytesText(bytes.decode)} for a query when decoding (resident)`,
     `a rank holds ${bytesText(bytes.gathered)} of keys and values via gather, ${bytesText(bytes.ring)} via ring; this call goes via ${via}`,
     `rank ${rank} runs ${calls === 1 ? "one call" : `${calls} calls; the first`}:`,
     ...String(plan)
