@@ -1,5 +1,6 @@
 // @ts-check
 /** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
+import { expect } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { files, settled } from "./support/site.mjs";
 
@@ -191,20 +192,32 @@ async function small(page) {
 
 /** @param {import("@playwright/test").Page} page */
 async function scheme(page) {
-  const grounds = await page.evaluate(async () => {
+  const looks = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
-    const ground = async (/** @type {string} */ name) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const look = async (/** @type {string} */ name) => {
       document.documentElement.style.colorScheme = name;
       view.remove();
       document.querySelector("main")?.append(view);
       await view.updateComplete;
-      return getComputedStyle(view).backgroundColor;
+      for (let n = 0; n < 20; n++) await frame();
+      const canvas = view.shadowRoot.querySelector(".matrix canvas.cells");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const reds = data.filter(
+        (/** @type {number} */ _, /** @type {number} */ at) => at % 4 === 0 && data[at + 3] > 0,
+      );
+      reds.sort();
+      return { ground: getComputedStyle(view).backgroundColor, cell: reds[reds.length >> 1] };
     };
     // The system is dark. A light page, a page of either kind, a dark page.
-    return [await ground("light"), await ground("light dark"), await ground("dark")];
+    return [await look("light"), await look("light dark"), await look("dark")];
   });
   const want = ["rgb(251, 250, 247)", "rgb(20, 21, 26)", "rgb(20, 21, 26)"];
-  if (grounds.join() !== want.join()) throw new Error(grounds.join("; "));
+  expect(looks.map(({ ground }) => ground)).toEqual(want);
+  // Most cells have small weights: the picture's colors begin at its ground too.
+  const [light, either, dark] = looks.map(({ cell }) => cell);
+  expect(light).toBeGreaterThan(dark + 60);
+  expect(either).toBe(dark);
 }
 
 /** @param {import("@playwright/test").Page} page */

@@ -1,6 +1,7 @@
 // @ts-check
 /** On paper: the picture with its caption and legend, dark on white whatever the page looks like, on one sheet of its size. */
 import { test } from "./support/fixtures.ts";
+import { settled } from "./support/site.mjs";
 
 const HEADS = { Nq: 16, layers: 2, heads: 3, recipe: { mask: "causal" } };
 const VIEWS = [
@@ -27,8 +28,7 @@ async function onPaper(page, theme) {
   await page.evaluate((name) => {
     /** @type {any} */ (globalThis).view.theme = name;
   }, theme);
-  await page.waitForTimeout(400);
-  const before = await seen(page);
+  const before = await atRest(page);
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   const paper = await seen(page);
   const wrong = paper.texts.filter(({ light }) => light > 0.45);
@@ -39,8 +39,7 @@ async function onPaper(page, theme) {
     throw new Error(`the picture's ground is ${paper.ground}`);
   if (paper.controls.length > 0) throw new Error(`there is to be pressed: ${paper.controls.join()}`);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  await page.waitForTimeout(400);
-  const after = await seen(page);
+  const after = await atRest(page);
   if (JSON.stringify(after) !== JSON.stringify(before))
     throw new Error(`afterwards ${JSON.stringify(after)}, before ${JSON.stringify(before)}`);
   const pdf = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
@@ -49,6 +48,18 @@ async function onPaper(page, theme) {
   // 672 pixels and two margins of 36, in points.
   if (sheets !== 1 || Number(width) !== 558 || !(Number(height) > 150))
     throw new Error(`${sheets} sheets of ${width} × ${height}`);
+}
+
+/** What is to be seen once nothing changes for half a second. @param {import("@playwright/test").Page} page */
+async function atRest(page) {
+  await settled(page);
+  for (let [now, same] = [await seen(page), 0]; ; ) {
+    await page.waitForTimeout(100);
+    const next = await seen(page);
+    same = JSON.stringify(next) === JSON.stringify(now) ? same + 1 : 0;
+    if (same === 5) return next;
+    now = next;
+  }
 }
 
 /** What is to be seen of the element. @param {import("@playwright/test").Page} page */

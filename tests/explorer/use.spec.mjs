@@ -182,7 +182,8 @@ const CASES = {
   async "switching texts keeps head, mode and token, and is in the address"(page) {
     await page.evaluate(async () => {
       const { view, made } = /** @type {any} */ (globalThis);
-      const texts = ["time flies like an arrow", "fruit flies like a banana"];
+      // The chosen word is at another place in the second text.
+      const texts = ["time flies like an arrow", "on sunday fruit flies like a banana"];
       view.sources = texts.map((name, n) => ({
         name,
         data: made({ seed: 40 + n, layers: 2, heads: 2, tokens: ["[CLS]", ...name.split(" "), "[SEP]"] }),
@@ -203,7 +204,7 @@ const CASES = {
     );
     await settled(page);
     const now = await state(page);
-    same([now.text, now.layer, now.head, now.mode, now.query], [1, 1, 1, "lines", 2], "what is kept");
+    same([now.text, now.layer, now.head, now.mode, now.query], [1, 1, 1, "lines", 4], "what is kept");
     await page.waitForFunction(() => /[?&]n=1(&|$)/.test(location.hash));
   },
 
