@@ -376,8 +376,9 @@ export function mount<S extends State, N>(
     const text = sentence();
     update(page.sentence?.(text === SENTENCE ? "" : text));
   };
-  const onHash = () => {
-    state = page.check(decodeState(location.hash, initial));
+  // The address may have been written by `settle` since it was changed, so the event's is read.
+  const onHash = ({ newURL }: HashChangeEvent) => {
+    state = page.check(decodeState(new URL(newURL).hash, initial));
     request();
   };
   let was = wide();

@@ -409,6 +409,16 @@ test("variants: a row changes the data and the ranking flips, Flash is stepped, 
     await page.click('[data-act="race"]');
     await says("Times: Whole matrix");
   }));
+test("a link is followed though the page writes its address at the same moment", ({ visit }) =>
+  visit("variants.html", {}, async (page) => {
+    await page.evaluate(() => {
+      const before = location.href;
+      location.hash = "#v1?show=tiles&tile=7";
+      // What the page does once nothing changes any more.
+      history.replaceState(null, "", before);
+    });
+    await expect(page.locator(".stage figcaption")).toContainText("after 7 of 8 tiles");
+  }));
 test("learned: the step is dragged and moved by keys, runs and sentences change, both tasks", ({ visit }) =>
   visit("learned.html", {}, async (page) => {
     const says = (/** @type {RegExp} */ text) =>
