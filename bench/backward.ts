@@ -1,7 +1,7 @@
 /**
  * The backward pass beside the forward one: time over forward's in turns, operations a second counted as 10·N²·d (five
  * products; under a causal mask the visible cells alone), share of the ceiling that runs between the turns, two threads
- * against one; and what the engine's memory holds at most as N grows. Gradients of a few rows and keys are held against
+ * against one; and what the engine's memory holds at most as N grows. Gradients of a few rows and keys are compared with
  * float64 before anything is timed.
  *
  *   node bench/backward.ts [--level wide] [--threads 1] [--seconds 5] [--cases "causal*"] [--memory]

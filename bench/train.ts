@@ -1,7 +1,7 @@
 /**
  * Training of the shipped decoder's architecture (GPT-2's: 4 layers, 4 heads, width 128, 1,024 tokens, context 128): one
  * step is the loss of a batch, all gradients, and one update. heed and, where they are installed, other packages take
- * turns in one process, from the same weights on the same batches; the first losses are held against each other before
+ * turns in one process, from the same weights on the same batches; the first losses are compared before
  * anything counts.
  *
  *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 128] [--batch 16] [--vocab 1024]

@@ -1,6 +1,6 @@
 /**
- * The package checks itself: what it depends on, what it publishes, what its source may not do, and what its doors cost.
- * Who may import whom is held by biome.json (`noRestrictedImports`, `noImportCycles`); here only that every room has
+ * The package checks itself: what it depends on, what it publishes, what its source may not do, and how large its exports are.
+ * biome.json says who may import whom (`noRestrictedImports`, `noImportCycles`); here only that every folder has
  * its block. The packed tarball is read by tools/pack.mjs.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -96,7 +96,7 @@ export function openUseLite(directory?: string): UseLite {
   return useLite(openGraphModel(folder), vocabulary);
 }
 
-/** The model over its tensors and its vocabulary, wherever they came from. Every shape is checked here. */
+/** The model over its tensors and its vocabulary, from any source. Every shape is checked here. */
 export function useLite(
   tensors: ReadonlyMap<string, Tensor>,
   vocabulary: readonly VocabularyEntry[],

@@ -13,7 +13,7 @@ export class Sheets {
     dark: false,
     transparent: false,
     drawn: undefined,
-    told: "",
+    message: "",
   };
   #drawing = 0;
   readonly #session: Session;
@@ -56,7 +56,7 @@ export class Sheets {
   show(name: DialogName): void {
     this.#open = { name, query: "", chosen: 0 };
     if (name === "export") {
-      this.#export = { ...this.#export, dark: this.#session.dark, told: "" };
+      this.#export = { ...this.#export, dark: this.#session.dark, message: "" };
       void this.#draw();
     }
     this.#changed();
@@ -80,7 +80,7 @@ export class Sheets {
       const node = document.importNode(parsed, true);
       this.#export = { ...this.#export, drawn: { node, alt, latex: latex(this.#name) } };
     } catch (error) {
-      this.#export = { ...this.#export, told: (error as Error).message };
+      this.#export = { ...this.#export, message: (error as Error).message };
     }
     this.#changed();
   }
@@ -94,7 +94,7 @@ export class Sheets {
 
   async #give(kind: ExportKind): Promise<void> {
     const reported = (text: string) => {
-      this.#export = { ...this.#export, told: text };
+      this.#export = { ...this.#export, message: text };
       this.#changed();
     };
     const { download, figureOf, htmlOf, pngOf, tableOf } = await import("./export.ts");

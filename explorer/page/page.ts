@@ -66,7 +66,7 @@ const found = <T extends HTMLElement>(id: string) => document.getElementById(id)
 const view = document.querySelector("attention-view") as Element;
 const notice = found("notice");
 const ways = found("ways");
-const reported = found("told");
+const status = found("status");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
@@ -99,10 +99,10 @@ function greet({ welcome = false, model, lab }: Session): void {
     const text = words.value.trim();
     if (text === "" || button.disabled) return;
     button.disabled = true;
-    reported.textContent = `Reading it with ${model} …`;
+    status.textContent = `Reading it with ${model} …`;
     void read(text).then((problem) => {
       button.disabled = false;
-      reported.textContent = problem;
+      status.textContent = problem;
     });
   });
 }

@@ -33,7 +33,7 @@ function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>
   const ask = typeof predict.ask === "function" ? predict.ask(view) : predict.ask;
   const guess = Number(view.state[`guess${at}`] ?? -1);
   if (guess >= 0)
-    return html`<div class="predict told"><p>${ask}</p><p class="said">${predict.say(guess, view)}</p>
+    return html`<div class="predict answered"><p>${ask}</p><p class="said">${predict.say(guess, view)}</p>
 <p><button type="button" class="quiet" data-act="forget:${at}">Guess again</button></p></div>`;
   const { min, max, step: by, start, unit } = predict;
   return html`<div class="predict"><p><b>Predict.</b> ${ask}</p>

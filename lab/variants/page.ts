@@ -320,7 +320,7 @@ function tiles(view: Seen): string {
         state.tile === 0 ? 0 : 1 / TILES,
         "fw",
         wide
-          ? `scores held by Flash: ${state.tile === 0 ? 0 : each}, now and always`
+          ? `scores in memory with Flash: ${state.tile === 0 ? 0 : each}, now and always`
           : `Flash: ${state.tile === 0 ? 0 : each}`,
       ) +
         bar(

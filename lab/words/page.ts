@@ -291,7 +291,7 @@ export const page: Page<Words, WordsNumbers> = {
 ${
   state.hide
     ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Press the words to pour them where “it” will look, ten at a time.</p><p><button type="button" data-act="show">Show</button></p></div>`
-    : html`<div class="predict told"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Pour again</button></p></div>
+    : html`<div class="predict answered"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Pour again</button></p></div>
 <p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, a token before every sentence that means nothing. When a head finds no word that matches, its share goes there. We say that the head <em>rests</em>. The share must go somewhere, because all shares add up to 100 %.</p>`
 }`;
       },

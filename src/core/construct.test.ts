@@ -70,7 +70,7 @@ it("numbers of very different sizes are printed with exponents, zero as 0", () =
   );
 });
 
-it("a cast passes the gradient on in the dtype it came from", () => {
+it("a cast passes the gradient on in its own dtype", () => {
   const x = randn([3], { seed: 1 });
   const tape = new Tape();
   const loss = tape.run(() => {

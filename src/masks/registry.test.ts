@@ -36,7 +36,7 @@ describe("a mask by name", () => {
       expect(describeMask(json)).toBe(words);
   });
 
-  it("is told from other values", () => {
+  it("differs from other values", () => {
     for (const value of ["causal", { dilated: 2 }, { not: "causal" }, { and: [] }])
       expect(isMaskJson(value)).toBe(true);
     for (const value of ["casual", null, 3, ["causal"], {}, { causal: null, dilated: 2 }, { nand: [] }])

@@ -3,8 +3,8 @@
  * head does one thing. All of it is seeded; the same kind gives the same numbers everywhere.
  *
  * Positions are distinguished by waves, as in sinusoidal encodings: p(n) = (cos ωₖn, sin ωₖn) over many frequencies, so that
- * p(n)·p(m) is largest at n = m and falls off around it; turning p by one step makes "the token before". Tokens are told
- * apart by seeded random directions. A bias direction lets a head fall back on the first token.
+ * p(n)·p(m) is largest at n = m and falls off around it; turning p by one step makes "the token before". Each token
+ * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
 import { mix } from "../core/random.ts";
 import type { StoreInput } from "./layout/input.ts";

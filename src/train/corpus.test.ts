@@ -75,10 +75,10 @@ describe("Corpus", () => {
       const of = (batches: readonly { count: number; inputs: { size: number } }[]) =>
         batches.reduce((sum, { count }) => sum + count, 0) /
         batches.reduce((sum, { inputs }) => sum + inputs.size, 0);
-      return { train: of([0, 1, 2, 3].flatMap((step) => data.batches(step))), held: of(data.heldOut) };
+      return { train: of([0, 1, 2, 3].flatMap((step) => data.batches(step))), heldOut: of(data.heldOut) };
     };
     expect(share(0.6).train).toBeGreaterThan(2 * share(0.15).train);
-    expect(share(0.6).held).toBe(share(0.15).held);
+    expect(share(0.6).heldOut).toBe(share(0.15).heldOut);
     expect(() => share(0)).toThrow(/masked must be a share above 0/);
   });
 

@@ -81,7 +81,7 @@ export class Corpus {
   readonly perEpoch: number;
   readonly #batchOf: (sequences: readonly Int32Array[], first: number) => Batch;
   /** Held-out sequences as they are in the text, by batch. */
-  readonly #held: readonly (readonly Int32Array[])[];
+  readonly #heldOutRows: readonly (readonly Int32Array[])[];
 
   /** Throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs. */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
@@ -177,7 +177,7 @@ export class Corpus {
       const measured =
         ranges.size > 0 ? new SentenceBatches(text.ids, part(true), { window, tokens, seed: 0 }) : undefined;
       const count = Math.min(measured?.perEpoch ?? 0, Math.max(1, Math.floor(heldOutTokens / tokens)));
-      this.#held = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
+      this.#heldOutRows = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
     } else {
       this.ids = joined(texts.map(idsOf), special?.sep ?? tokenizer.id("<|endoftext|>"));
       // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
@@ -206,12 +206,12 @@ export class Corpus {
         (_, i) => all[Math.floor(i * stride)],
       );
       const rows = batch / accumulate;
-      this.#held = Array.from({ length: Math.ceil(ranges.length / rows) }, (_, i) =>
+      this.#heldOutRows = Array.from({ length: Math.ceil(ranges.length / rows) }, (_, i) =>
         ranges.slice(i * rows, (i + 1) * rows),
       );
     }
     let number = 0;
-    this.heldOut = this.#held.map((sequences) => {
+    this.heldOut = this.#heldOutRows.map((sequences) => {
       const made = this.#batchOf(sequences, MASKS.heldOut + number);
       number += sequences.length;
       return made;
@@ -230,9 +230,11 @@ export class Corpus {
    */
   baseline(order: number): number {
     const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
-    const heldOut = this.#held.flat();
+    const heldOut = this.#heldOutRows.flat();
     if (this.#kind === "decoder") return model.loss(heldOut);
-    const rows = this.#held.flatMap((sequences, batch) => sequences.map((_, row) => [batch, row] as const));
+    const rows = this.#heldOutRows.flatMap((sequences, batch) =>
+      sequences.map((_, row) => [batch, row] as const),
+    );
     return model.loss(heldOut, (sequence, i) => {
       const [batch, row] = rows[sequence];
       const { targets } = this.heldOut[batch];

@@ -69,8 +69,10 @@ describe("Ngram", () => {
 
   test("a longer history helps where the text depends on it", () => {
     const ids = text(30_000, 40, 2);
-    const cut = { train: [{ start: 0, end: 25_000 }], held: [ids.subarray(25_000)] };
-    const [one, two, three] = [1, 2, 3].map((order) => new Ngram(order, 40, ids, cut.train).loss(cut.held));
+    const cut = { train: [{ start: 0, end: 25_000 }], heldOut: [ids.subarray(25_000)] };
+    const [one, two, three] = [1, 2, 3].map((order) =>
+      new Ngram(order, 40, ids, cut.train).loss(cut.heldOut),
+    );
     expect(one).toBeGreaterThan(3.5);
     expect(two).toBeLessThan(one + 0.1); // one token alone says nothing about the next
     // The text's own entropy is 1.68 nats: 0.7075 goes to one id of 40, the rest to the 39 others.

@@ -1,5 +1,5 @@
 /**
- * Where a number stopped being finite. After a loss or a gradient came out as NaN or infinite, the same work is done
+ * Where a number stopped being finite. After a loss or a gradient was NaN or infinite, the same work is done
  * again with an eye on every tensor: the parameters, then what each step makes, then the gradients, last layer first. The
  * first one that is not finite is the culprit; all after it only inherit.
  */

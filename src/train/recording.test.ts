@@ -58,7 +58,7 @@ describe("methods of Tensor inside a tape", () => {
   for (const [name, method] of Object.entries(METHODS))
     test(`${name} passes its gradient on`, () => compare(q, () => sum(multiply(g, add(q, method(q))))));
 
-  test("cast passes its gradient on, in the dtype it came from", () => {
+  test("cast passes its gradient on, in its own dtype", () => {
     const tape = new Tape();
     const loss = tape.run(() => sum(multiply(g, heed.cast(heed.cast(q, "float32"), "float64"))));
     const gradient = tape.gradients(loss, [q]).get(q)!;

@@ -40,10 +40,10 @@ p{margin:0;padding:8px 20px}
 @media print{:root{color-scheme:light!important;background:#fff}body,main{display:block;block-size:auto;min-block-size:0}}`;
 
 /** Sets the address, which the element reads when it is defined, decodes the data, and hands it over. */
-const START = `const held=document.getElementById("heed-data");
-const text=held.content.textContent;
-const name=held.dataset.name;
-held.remove();
+const START = `const data=document.getElementById("heed-data");
+const text=data.content.textContent;
+const name=data.dataset.name;
+data.remove();
 const bytes=new Uint8Array(Math.floor(text.length/4)*3-(text.endsWith("==")?2:text.endsWith("=")?1:0));
 for(let at=0;at<text.length;at+=1<<20){const part=atob(text.slice(at,at+(1<<20)));for(let n=0;n<part.length;n++)bytes[at/4*3+n]=part.charCodeAt(n)}
 const view=document.querySelector("attention-view");

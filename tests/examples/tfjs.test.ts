@@ -58,7 +58,7 @@ test("shards of another size than the manifest's are refused before they are rea
   expect(() => openGraphModel(folder)).toThrow(FormatError);
 });
 
-test("a missing shard is told with its path", () => {
+test("a missing shard is an error with its path", () => {
   writeFileSync(join(folder, "model.json"), model({ paths: ["s1", "gone"] }));
   expect(() => openGraphModel(folder)).toThrow(/gone/);
 });

@@ -143,7 +143,7 @@ test("axe finds nothing with no file open, nor with one that cannot be opened", 
 test("the accessibility tree names a cell's tokens, weight and rank", ({ visit }) =>
   visit({ heads: HEADS, hash: "#v1/head?b=enc&i=5&j=3" }, tree));
 
-/** What assistive technology is told of the grid and its cell. @param {import("@playwright/test").Page} page */
+/** What assistive technology reads of the grid and its cell. @param {import("@playwright/test").Page} page */
 async function tree(page) {
   await page.evaluate(() =>
     /** @type {any} */ (globalThis).view.shadowRoot

@@ -70,7 +70,7 @@ async function words(page) {
     await view.open(made({ Nq: 5 }), "another");
     const measures = await view.metrics({ layer: 0, head: 1 });
     return {
-      told: [...new Set(reported)],
+      reported: [...new Set(reported)],
       attributes: ["view", "mode", "layer", "head", "stage"].map((name) => view.getAttribute(name)),
       entropy: measures.entropy > 0,
       name: view.store.report.name,
@@ -83,7 +83,7 @@ async function words(page) {
     "load report",
     "progress what,done",
   ])
-    if (!found.told.includes(event)) throw new Error(`no event ${event}: ${found.told.join("; ")}`);
+    if (!found.reported.includes(event)) throw new Error(`no event ${event}: ${found.reported.join("; ")}`);
   if (found.attributes.join() !== "head,matrix,1,0,masked" || !found.entropy)
     throw new Error(JSON.stringify(found));
 }

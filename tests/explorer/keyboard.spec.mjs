@@ -24,7 +24,7 @@ async function tabTo(page, fits, most = 40) {
     await page.keyboard.press("Tab");
     if (fits(await focused(page))) return;
   }
-  throw new Error(`Tab never came to it; the focus is on ${JSON.stringify(await focused(page))}`);
+  throw new Error(`Tab never reached it; the focus is on ${JSON.stringify(await focused(page))}`);
 }
 
 /** @param {Page} page @param {...string} keys */

@@ -71,7 +71,7 @@ async function watched(browser, origin, options) {
       console.error(`violates ${event.violatedDirective}: ${event.blockedURI || event.sample}`),
     );
   });
-  return { page, told: reported, close: () => context.close() };
+  return { page, reported, close: () => context.close() };
 }
 
 /** Waits until the element has a head in memory and its pictures stay as they are. @param {Page} page */
@@ -145,7 +145,7 @@ async function served(browser) {
   expect
     .soft(line, "heed view prints an address of the loopback with a token")
     .toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}#v1\/head\?/);
-  const { page, told: reported, close } = await watched(browser, url.origin);
+  const { page, reported, close } = await watched(browser, url.origin);
   /** @type {string[]} */
   const wrong = [];
   /** @type {Set<number>} */
@@ -236,7 +236,7 @@ async function oneFile(browser) {
   const file = await watched(browser, address, { offline: true });
   await file.page.goto(address);
   await settled(file.page);
-  expect.soft(file.told, "the file makes no request and breaks no rule").toEqual([]);
+  expect.soft(file.reported, "the file makes no request and breaks no rule").toEqual([]);
   await accessible("the one-file page", file.page);
   await file.page.emulateMedia({ colorScheme: "light" });
   const hit = await file.page.evaluate(() => /** @type {any} */ (globalThis).hit);
@@ -286,7 +286,7 @@ async function figuresInPages(browser) {
   for (const name of ["inputs.mjs"])
     pages.set(`/${name}`, { type, body: readFileSync(join(root, "tests/explorer/support", name)) });
   const server = await startServer({ pages });
-  const { page, told: reported, close } = await watched(browser, new URL(server.url).origin);
+  const { page, reported, close } = await watched(browser, new URL(server.url).origin);
   await page.goto(server.url);
   const drawn = await page.evaluate(async () => {
     const { renderFigure, storeFrom } = await import(/** @type {string} */ ("/dist/view/index.js"));
@@ -329,7 +329,7 @@ test("heed view serves the explorer: isolated, exact headers, byte ranges, a tok
 }) => served(browser));
 test("the served page says that it is loading before it has more than the element", async ({ browser }) => {
   const { line, end } = await heed("view", "run.safetensors", "--no-open");
-  const { page, told: reported, close } = await watched(browser, new URL(line).origin);
+  const { page, reported, close } = await watched(browser, new URL(line).origin);
   /** @type {(() => void)[]} */
   const waiting = [];
   await page.route("**/parts/app.js", async (route) => {

@@ -88,7 +88,7 @@ async function words(page) {
     await one.updateComplete;
     const svg = await one.toSVG();
     return {
-      told: reported,
+      reported,
       shown: [
         one.state.view,
         one.state.table,
@@ -103,12 +103,12 @@ async function words(page) {
   });
   if (found.shown !== "row,false,7,2,0" || !found.svg || !found.html) throw new Error(JSON.stringify(found));
   if (!/‹w7›.*‹w2›/.test(found.text)) throw new Error(found.text);
-  const moved = found.told.filter((one) => one.startsWith("cursorchange")).at(-1);
+  const moved = found.reported.filter((one) => one.startsWith("cursorchange")).at(-1);
   if (
     !moved?.includes('"head":0,"query":7,"key":2') ||
-    found.told.some((one) => one.startsWith("viewchange"))
+    found.reported.some((one) => one.startsWith("viewchange"))
   )
-    throw new Error(found.told.join("; "));
+    throw new Error(found.reported.join("; "));
 }
 
 /** @param {Page} page */

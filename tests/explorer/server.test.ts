@@ -31,7 +31,7 @@ beforeAll(async () => {
     pages,
     data: new Map<string, string | Uint8Array>([
       ["file", join(folder, "run.bin")],
-      ["held", Buffer.from("held in memory")],
+      ["sample", Buffer.from("kept in memory")],
     ]),
   });
   port = server.port;
@@ -74,7 +74,7 @@ describe("what the server gives", () => {
   });
 
   it("a file by its id and token, whole and by range", async () => {
-    expect((await send(port, fetchData("held"))).body).toBe("held in memory");
+    expect((await send(port, fetchData("sample"))).body).toBe("kept in memory");
     const whole = await send(port, fetchData("file"));
     expect(whole.status).toBe(200);
     expect(Buffer.from(whole.body, "latin1").equals(bytes)).toBe(true);
@@ -96,7 +96,7 @@ describe("what the server gives", () => {
     expect(beyond.status).toBe(416);
     expect(beyond.headers.get("content-range")).toBe("bytes */3000000");
     for (const range of ["bytes=5-1", "bytes=0-1,4-5", "lines=0-1", "bytes=-", "bytes=0x0-1"])
-      expect((await send(port, fetchData("held", `Range: ${range}`))).status, range).toBe(200);
+      expect((await send(port, fetchData("sample", `Range: ${range}`))).status, range).toBe(200);
   });
 
   it("the same under localhost and [::1]", async () => {
@@ -134,7 +134,7 @@ describe("who may ask", () => {
       `[::ffff:127.0.0.1]:${port}`,
       "",
     ])
-      for (const target of ["/", "/nothing", `/data/held?token=${server.token}`, "http://evil.example/"]) {
+      for (const target of ["/", "/nothing", `/data/sample?token=${server.token}`, "http://evil.example/"]) {
         const { status, headers, body } = await send(port, get(port, target, `Host: ${host}`));
         expect([host, target, status]).toEqual([host, target, 403]);
         expect(body).toBe("403 this server answers only under its own address\n");
@@ -155,7 +155,7 @@ describe("who may ask", () => {
       `http://localhost:${port}`,
       `http://127.0.0.1:${port}.evil.example`,
     ])
-      for (const target of ["/", "/page.js", `/data/held?token=${server.token}`])
+      for (const target of ["/", "/page.js", `/data/sample?token=${server.token}`])
         expect((await send(port, get(port, target, `Origin: ${origin}`))).status, `${origin} ${target}`).toBe(
           403,
         );
@@ -170,7 +170,7 @@ describe("who may ask", () => {
 
   it("another site may lead to the page by a link, and ask for nothing", async () => {
     for (const site of ["cross-site", "same-site", "garbage"])
-      for (const target of ["/", "/page.js", `/data/held?token=${server.token}`]) {
+      for (const target of ["/", "/page.js", `/data/sample?token=${server.token}`]) {
         const { status } = await send(port, get(port, target, `Sec-Fetch-Site: ${site}`));
         expect([site, target, status]).toEqual([site, target, 403]);
       }
@@ -178,7 +178,7 @@ describe("who may ask", () => {
     expect((await send(port, link)).status).toBe(200);
     const data = get(
       port,
-      `/data/held?token=${server.token}`,
+      `/data/sample?token=${server.token}`,
       "Sec-Fetch-Site: cross-site",
       "Sec-Fetch-Mode: navigate",
     );
@@ -196,16 +196,16 @@ describe("who may ask", () => {
       `?TOKEN=${token}`,
     ])
       expect(
-        (await send(port, get(port, `/data/held${question}`, "Sec-Fetch-Site: same-origin"))).status,
+        (await send(port, get(port, `/data/sample${question}`, "Sec-Fetch-Site: same-origin"))).status,
       ).toBe(403);
     expect(
-      (await send(port, get(port, `/data/held?token=${token}&x=1`, "Sec-Fetch-Site: same-origin"))).status,
+      (await send(port, get(port, `/data/sample?token=${token}&x=1`, "Sec-Fetch-Site: same-origin"))).status,
     ).toBe(403);
-    expect((await send(port, get(port, `/data/held?token=${token}`))).status).toBe(403);
-    expect((await send(port, get(port, `/data/held?token=${token}`, "Sec-Fetch-Site: none"))).status).toBe(
+    expect((await send(port, get(port, `/data/sample?token=${token}`))).status).toBe(403);
+    expect((await send(port, get(port, `/data/sample?token=${token}`, "Sec-Fetch-Site: none"))).status).toBe(
       403,
     );
-    const older = get(port, `/data/held?token=${token}`, `Origin: http://127.0.0.1:${port}`);
+    const older = get(port, `/data/sample?token=${token}`, `Origin: http://127.0.0.1:${port}`);
     expect((await send(port, older)).status).toBe(200);
     expect((await send(port, fetchData("nothing"))).status).toBe(404);
   });
@@ -348,7 +348,7 @@ describe("limits", () => {
 
   it("64 slow connections do not lock a user out: the one that has waited for longest ends", async () => {
     const busy = await startServer(
-      { pages, data: new Map([["held", Buffer.from("held in memory")]]) },
+      { pages, data: new Map([["sample", Buffer.from("kept in memory")]]) },
       { headerTimeout: 60_000, idleTimeout: 60_000 },
     );
     try {
@@ -356,9 +356,9 @@ describe("limits", () => {
       const slow: Awaited<ReturnType<typeof hold>>[] = [];
       for (let n = 0; n < 64; n++) slow.push(await hold(busy.port, begun));
       expect((await send(busy.port, get(busy.port, "/"))).status).toBe(200);
-      const path = `/data/held?token=${busy.token}`;
+      const path = `/data/sample?token=${busy.token}`;
       const data = await send(busy.port, get(busy.port, path, "Sec-Fetch-Site: same-origin"));
-      expect(data.body).toBe("held in memory");
+      expect(data.body).toBe("kept in memory");
       await slow[0].ended;
       expect(slow.filter(({ open }) => open()).length).toBeGreaterThanOrEqual(62);
       for (const { socket } of slow) socket.destroy();
@@ -388,11 +388,11 @@ describe("limits", () => {
 
   it("a connection that has asked with the token keeps its place; where all have, one more is closed", async () => {
     const small = await startServer(
-      { pages, data: new Map([["held", Buffer.from("held in memory")]]) },
+      { pages, data: new Map([["sample", Buffer.from("kept in memory")]]) },
       { connections: 3 },
     );
     try {
-      const path = `/data/held?token=${small.token}`;
+      const path = `/data/sample?token=${small.token}`;
       const ask = get(small.port, path, "Sec-Fetch-Site: same-origin");
       const own: Awaited<ReturnType<typeof hold>>[] = [];
       for (let n = 0; n < 2; n++) {

@@ -88,9 +88,9 @@ async function react(page, suffix) {
     await run(
       "void app.render({ data: app.inputs.small(), layer: 1, className: 'mine', style: { height: '500px' } })",
     );
-    await until("app.element?.store && app.told.some(([name]) => name === 'onLoad')");
+    await until("app.element?.store && app.reported.some(([name]) => name === 'onLoad')");
     const loads = await run(
-      "app.told.filter(([name]) => name === 'onLoad').map(([, detail]) => detail.report.format)",
+      "app.reported.filter(([name]) => name === 'onLoad').map(([, detail]) => detail.report.format)",
     );
     check(
       "onLoad hears what was loaded",
@@ -109,23 +109,23 @@ async function react(page, suffix) {
     check("props that change reach the element", now.join() === "other,0,scaled", now.join());
     check(
       "onViewChange hears it",
-      await run("app.told.some(([name, detail]) => name === 'onViewChange' && detail.view === 'row')"),
+      await run("app.reported.some(([name, detail]) => name === 'onViewChange' && detail.view === 'row')"),
     );
 
-    await run("void (app.told.length = 0, app.element.setCursor({ head: 2, query: 3, key: 1 }))");
-    await until("app.told.length > 0");
-    const moved = await run("JSON.stringify(app.told.filter(([name]) => name === 'onCursorChange'))");
+    await run("void (app.reported.length = 0, app.element.setCursor({ head: 2, query: 3, key: 1 }))");
+    await until("app.reported.length > 0");
+    const moved = await run("JSON.stringify(app.reported.filter(([name]) => name === 'onCursorChange'))");
     check(
       "onCursorChange hears the cursor once",
       JSON.parse(moved).length === 1 && JSON.parse(moved)[0][1].query === 3,
       moved,
     );
 
-    await run("void (app.told.length = 0, app.render({ data: new Uint8Array(40) }))");
-    await until("app.told.some(([name]) => name === 'onError')");
+    await run("void (app.reported.length = 0, app.render({ data: new Uint8Array(40) }))");
+    await until("app.reported.some(([name]) => name === 'onError')");
     check(
       "onError hears why",
-      (await run("app.told.find(([name]) => name === 'onError')[1].message")).length > 20,
+      (await run("app.reported.find(([name]) => name === 'onError')[1].message")).length > 20,
     );
 
     for (let n = 0; n < 20; n++) {
@@ -244,7 +244,7 @@ async function notebook(page) {
         result.layer = view.state.layer;
         result.height = getComputedStyle(view).height;
         view.setCursor({ query: 4, key: 2 });
-        result.told = JSON.stringify(one.traits.cursor);
+        result.reported = JSON.stringify(one.traits.cursor);
         result.saved = one.saved > 0;
         one.set("cursor", { query: 7, key: 1 });
         result.moved = [view.state.query, view.state.key].join();
@@ -273,7 +273,7 @@ async function notebook(page) {
       stage: "scaled",
       both: true,
       gone: true,
-      told: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
+      reported: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
     };
     for (const [what, value] of Object.entries(wanted))
       expect.soft(found[what], `notebook: ${what}`).toEqual(value);

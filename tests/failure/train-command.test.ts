@@ -112,7 +112,7 @@ describe("heed train", { timeout: 600_000 }, () => {
     expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);
   });
 
-  it("one process trains in a folder at a time; the other is told so, and nothing of the first is lost", async () => {
+  it("one process trains in a folder at a time; the other ends with an error that says so, and nothing of the first is lost", async () => {
     const line = `text.txt --steps 60 -o m ${SIZES}`;
     const ended = await Promise.all([train(line), train(line)]);
     expect(ended.map(({ code }) => code).sort()).toEqual([0, 1]);

@@ -48,7 +48,7 @@ function mutate(json: string, dice: Dice): string {
   return out;
 }
 
-/** Reads mutants; counts what came of them. Anything but a typed error fails the test with its mutant. */
+/** Reads mutants; counts the outcomes. Anything but a typed error fails the test with its mutant. */
 async function readAll(count: number, json: string, read: (mutant: string) => unknown) {
   const dice = new Dice(seed);
   const codes = new Map<string, number>();

@@ -122,7 +122,7 @@ function judge(name, found, want = {}) {
 /**
  * One warning that speaks of `about`, and nothing on the console besides what `quiet` allows.
  * @param {string} name
- * @param {{ warnings: string[], errors: string[] }} told
+ * @param {{ warnings: string[], errors: string[] }} messages
  * @param {RegExp | null} about
  * @param {RegExp} [quiet]
  */

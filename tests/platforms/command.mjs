@@ -19,7 +19,7 @@ function heed(...args) {
   const argv = [...permissions, join(root, "dist/cli/main.js"), ...args];
   // From outside the repository, so that nothing hangs on the folder.
   const done = spawnSync(process.execPath, argv, { cwd: dirname(root), encoding: "utf8", timeout: 60_000 });
-  return { ...done, told: `status ${done.status}, ${done.stderr.trim().slice(-500)}` };
+  return { ...done, reported: `status ${done.status}, ${done.stderr.trim().slice(-500)}` };
 }
 
 /** @param {string} text */
@@ -32,11 +32,11 @@ function json(text) {
 }
 
 const help = heed("--help");
-tally.check("heed --help", help.status === 0 && /Usage: heed/.test(help.stdout) ? "" : help.told);
+tally.check("heed --help", help.status === 0 && /Usage: heed/.test(help.stdout) ? "" : help.reported);
 
 const show = heed("show", "time flies like an arrow", "fruit flies like a banana", "--json");
 const texts = json(show.stdout)?.texts;
-tally.check("heed show", show.status === 0 && texts?.length === 2 ? "" : show.told);
+tally.check("heed show", show.status === 0 && texts?.length === 2 ? "" : show.reported);
 for (const { text, heads } of texts ?? [])
   for (const { layer, head, weights } of heads) {
     const sums = weights.map((/** @type {number[]} */ row) => row.reduce((sum, p) => sum + p, 0));
@@ -46,11 +46,11 @@ for (const { text, heads } of texts ?? [])
 
 const wrong = heed("shw");
 const meant = wrong.status === 2 && wrong.stdout === "" && /did you mean show/.test(wrong.stderr);
-tally.check("heed shw", meant ? "" : wrong.told);
+tally.check("heed shw", meant ? "" : wrong.reported);
 
 const doctor = heed("doctor", "--json");
 const found = json(doctor.stdout);
-tally.check("heed doctor", doctor.status === 0 && found !== undefined ? "" : doctor.told);
+tally.check("heed doctor", doctor.status === 0 && found !== undefined ? "" : doctor.reported);
 if (found !== undefined) {
   const runs = ["reference", "strict"];
   if (major >= 22) runs.push("relaxed");

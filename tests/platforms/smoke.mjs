@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The built package on whichever Node runs this: every case of cases.mjs on every level and with one thread and two,
- * each held against the float64 loop, bits equal over threads. It has to end by itself: a worker that keeps the
+ * each compared with the float64 loop, bits equal over threads. It has to end by itself: a worker that keeps the
  * process alive shows as a run that hangs. `heed` is the package itself, by its own exports.
  */
 import { Socket } from "node:net";

@@ -131,7 +131,7 @@ const flat = (c: Case, t: Tensor): Float64Array =>
 
 /**
  * Gradients by the textbook in float32 from what the call gets, output and lse included: P = e^(S − lse),
- * dS = P∘(dP − rowsum(dO∘O)), all weights held, sums one by one.
+ * dS = P∘(dP − rowsum(dO∘O)), all weights in memory, sums one by one.
  */
 function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): Record<Name, Float32Array> {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;

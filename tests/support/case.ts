@@ -24,7 +24,7 @@ export interface Change {
   readonly name: string;
   readonly mod: ScoreMod;
   apply(s: number, b: number, h: number, q: number, k: number): number;
-  /** Error of the result in units of u, from the error that came in, the score before and after. */
+  /** Error of the result in units of u, from the error of its inputs, the score before and after. */
   error(e: number, s: number, after: number, b: number, h: number, q: number, k: number): number;
 }
 

@@ -160,7 +160,7 @@ export function checkResult(c: Case, result: AttentionResult, options: { ratio?:
   return plainError > 0 ? { use, ratio: error / plainError } : { use };
 }
 
-/** The textbook in float32: all scores held, two passes of softmax, sums one by one. */
+/** The textbook in float32: all scores in memory, two passes of softmax, sums one by one. */
 export function textbook32(c: Case): Float32Array {
   const { B, Hq, Hkv, Nq, Nk, dv } = c.lengths;
   const f = Math.fround;

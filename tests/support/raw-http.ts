@@ -1,7 +1,7 @@
 /** Requests as bytes over a socket, for the tests of the local server: what no HTTP client would send. */
 import { connect } from "node:net";
 
-/** What came back on a connection until it ended, was reset, or the answer to the one request was whole. */
+/** What a connection answered until it ended, was reset, or the answer to the one request was whole. */
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;

@@ -23,7 +23,7 @@
  * - **soft cap** c·tanh(s/c): slope ≤ 1, so an error that comes in leaves no larger. The division moves the result by
  *   c·x·sech²x·u ≤ |c·tanh x|·u, tanh is good to 6.2 ulp ≤ 12.4·u of itself, the product adds u: together 15·u·|result|.
  * - **ALiBi, tables and other changes**: u for each rounding of the term added, u·|result| for the addition;
- *   a factor on the score multiplies the error that came in.
+ *   a factor on the score multiplies the error of the inputs.
  * - **several additive tensors**: each of the n additions rounds a number of at most Σ|bias|, so n·Σ|bias| is the bias.
  * - **a sink** stands among the scores, so |sink| counts as a bias.
  *

@@ -15,7 +15,7 @@ export interface ExportState {
   /** The figure: its picture, description and LaTeX; undefined while it is drawn. */
   readonly drawn: { readonly node: Node; readonly alt: string; readonly latex: string } | undefined;
   /** What was done last, or what went wrong. */
-  readonly told: string;
+  readonly message: string;
 }
 
 export type ExportKind =
@@ -67,5 +67,5 @@ export function exportSheet(_ui: Ui, { state, set, give }: Exporter): TemplateRe
     ${state.drawn ? html`<p class="quiet">${state.drawn.alt}</p>` : nothing}
     <p class="buttons">${KINDS.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
     <p class="buttons"><span>Copy</span> ${COPIES.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>
-    <p role="status">${state.told}</p>`;
+    <p role="status">${state.message}</p>`;
 }

@@ -69,7 +69,7 @@ export function rolledOf(session: Session): Rolled {
   };
   const onProgress = (progress: number) => {
     const now = known.get(session);
-    // A tenth is news: told more often, the page would only draw more often.
+    // Every tenth is reported: more often, the page would only draw more often.
     if (now?.key !== key || progress < now.progress + 0.1) return;
     known.set(session, { ...now, progress });
     session.changed();

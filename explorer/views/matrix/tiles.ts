@@ -1,10 +1,9 @@
 /**
- * The squares of 128 × 128 cells a head's picture is put together from, colored and kept: 16 MiB of them, the longest
- * unused goes first. A square that is not there yet is asked for; till it comes, a coarser one shows through.
+ * The tiles of 128 × 128 cells that make up a head's picture, colored and cached: 16 MiB of them, the least recently used
+ * is removed first. A missing tile is requested; until it arrives, a coarser one is drawn.
  *
- * Most squares come from the store's workers. Where each row has a factor of its own (renormalized after hiding keys,
- * or colored by its own maximum) they are made here, row by row: a pooled square no longer knows which row a
- * value came from.
+ * The store's workers make most tiles. Where each row has a factor of its own (renormalized after hiding keys, or colored
+ * by its own maximum) they are made here, row by row: a pooled tile does not record the row of a value.
  */
 
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";

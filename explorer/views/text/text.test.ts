@@ -133,7 +133,7 @@ describe("the numbers of a tinted text", () => {
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    throw new Error("the columns never came");
+    throw new Error("no columns appeared");
   };
 
   it("from one query are its row, masked keys marked", () => {

@@ -155,7 +155,7 @@ describe("connections that break", () => {
     const { directory, files } = await pull({ onRetry: (message) => reported.push(message), ...options });
     expect(readFileSync(join(directory, "model.safetensors")).equals(weights)).toBe(true);
     expect(blobs().some((name) => name.endsWith(".incomplete"))).toBe(false);
-    return { told: reported, downloaded: files.find(({ name }) => name === "model.safetensors")?.downloaded };
+    return { reported, downloaded: files.find(({ name }) => name === "model.safetensors")?.downloaded };
   };
   const destroy: Fault = (_, response) => {
     response.destroy();
@@ -171,7 +171,7 @@ describe("connections that break", () => {
         return true;
       },
     );
-    const { told: reported, downloaded } = await wholeAfter(fault);
+    const { reported, downloaded } = await wholeAfter(fault);
     expect(reported.length).toBe(1);
     const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
     expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
@@ -188,7 +188,7 @@ describe("connections that break", () => {
         return true;
       },
     );
-    expect((await wholeAfter(fault)).told.length).toBe(11);
+    expect((await wholeAfter(fault)).reported.length).toBe(11);
   });
 
   test.each([
@@ -212,7 +212,7 @@ describe("connections that break", () => {
       }) as Fault,
     ],
   ])("%s: it is asked again", async (_, match, act) => {
-    expect((await wholeAfter(first(2, match, act))).told.length).toBe(2);
+    expect((await wholeAfter(first(2, match, act))).reported.length).toBe(2);
   });
 
   test("a server that knows no ranges: from the beginning", async () => {
@@ -238,7 +238,7 @@ describe("connections that break", () => {
         return true;
       },
     );
-    const { told: reported } = await wholeAfter(fault, { stallSeconds: 0.2 });
+    const { reported } = await wholeAfter(fault, { stallSeconds: 0.2 });
     expect(reported[0]).toMatch(/no data for 0\.2 s/);
   });
 

@@ -1,7 +1,7 @@
 /**
  * BERT's normalizer (google-research/bert, tokenization.py; in files: `BertNormalizer`): control characters go, white
  * space becomes spaces, CJK ideographs stand alone, accents and capitals go if requested. Every character of the
- * result knows the character of the text it came from.
+ * result knows its character in the text.
  *
  * Classes of characters are those of the engine's Unicode. Tables of other programs may be older: a sign that became
  * punctuation or a mark since then is cut there as a letter.

@@ -264,7 +264,7 @@ export class Tokenizer {
     }
   }
 
-  /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text they came from. */
+  /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text that was encoded. */
   decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
     checkNames("Tokenizer.decode", options, ["skipSpecialTokens"]);
     if (this.spec.kind === "pipeline")

@@ -3,7 +3,7 @@
  *
  *   dot      s(i, j) = qᵢ·kⱼ          general  s(i, j) = qᵢᵀ·W·kⱼ
  *
- * without the division by √dk that came two years later.
+ * without the division by √dk, which was published two years later.
  */
 
 import type { WeightsWanted } from "../../attention.ts";

@@ -1,7 +1,6 @@
 /**
- * Operations that move numbers and change none: reshape, transpose, slice, split, concat, and the two that part heads
- * and join them. All but `concat` are views where strides allow it: nothing is copied, and a gradient goes back the way
- * the numbers came.
+ * Operations that rearrange numbers and change none: reshape, transpose, slice, split, concat, splitHeads, mergeHeads.
+ * All but `concat` are views where strides allow it: nothing is copied, and the gradient is rearranged in reverse.
  */
 import { assign } from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";

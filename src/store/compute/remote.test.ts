@@ -162,7 +162,7 @@ describe("workers", () => {
       expect(max[0]).toBe(Math.round(255 * Math.sqrt((layer + 1) / 1000)));
     }
     const count = (type: string) => sent.filter((one) => one === type).length;
-    // The first two were dropped, and came again.
+    // The first two were dropped and sent again.
     expect(count("head")).toBe(14);
     expect(count("drop")).toBe(11);
     store.dispose();
@@ -221,7 +221,7 @@ describe("questions", () => {
       store.prioritize([heads[9], heads[4]]);
       const all = heads.map((ref) => store.overview(ref, 8).then(() => done.push(ref.head)));
       await Promise.all(all);
-      // The first to be asked may have begun before the others came.
+      // The first to be asked may have begun before the others arrived.
       expect(done.slice(0, 3)).toEqual(expect.arrayContaining([9, 4]));
       store.dispose();
     }
@@ -261,7 +261,7 @@ describe("questions", () => {
     }
   });
 
-  it("about a head that never came, or that fail, come back as typed errors", async () => {
+  it("about a head that was never sent, or that fail, come back as typed errors", async () => {
     const port = worker();
     const answer = new Promise<{ error: Parameters<typeof errorOf>[0] }>((resolve) => {
       port.addEventListener("message", ({ data }) => resolve(data));

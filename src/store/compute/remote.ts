@@ -11,7 +11,7 @@ import { bytesOf, errorOf, type FromWorker, type Port, packed, type ToWorker } f
 import type { Answer, Ask } from "./work.ts";
 
 /** Bytes of heads a worker may hold, where nothing else is said. */
-const HELD = 96 * 2 ** 20;
+const CAPACITY = 96 * 2 ** 20;
 
 interface Pending {
   readonly head: Asked;
@@ -33,13 +33,13 @@ interface Worker {
 export interface RemoteOptions {
   /** Computes where no worker is left; on this thread by default. */
   readonly fallback?: () => Compute;
-  /** Bytes of heads a worker may hold; 96 MiB by default. */
-  readonly held?: number;
+  /** Bytes of heads that a worker keeps; 96 MiB by default. */
+  readonly capacity?: number;
 }
 
 /** Computes in the workers at the other ends of `ports`, each of which runs `serveStore`. */
 export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {}): Compute {
-  const { held: capacity = HELD } = options;
+  const { capacity = CAPACITY } = options;
   let nextId = 1;
   let disposed = false;
   let local: Compute | undefined;

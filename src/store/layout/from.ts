@@ -187,5 +187,5 @@ export function computeFor({ worker, workers, workerBytes, kernel = plainKernel 
   } catch {
     // A policy that forbids workers says so by throwing: those that were made serve, or this thread.
   }
-  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here, held: workerBytes });
+  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here, capacity: workerBytes });
 }

@@ -116,7 +116,7 @@ for (const shared of [false, true])
         const { code, fields, message } = error as UnsupportedError;
         expect(code).toBe("memory");
         expect(fields.asked).toBeGreaterThanOrEqual(bytes);
-        expect(fields.held).toBe(memory.memory.buffer.byteLength);
+        expect(fields.allocated).toBe(memory.memory.buffer.byteLength);
         expect(fields.allowed).toBe(memory.maximum);
         expect(message).toContain(String(fields.allowed));
       }
@@ -137,7 +137,10 @@ for (const shared of [false, true])
         memory.alloc(100 * PAGE);
       } catch (error) {
         expect((error as Error).cause).toBe(refusal);
-        expect((error as UnsupportedError).fields).toMatchObject({ held: 16 * PAGE, allowed: 65536 * PAGE });
+        expect((error as UnsupportedError).fields).toMatchObject({
+          allocated: 16 * PAGE,
+          allowed: 65536 * PAGE,
+        });
       }
       expect(memory.alloc(1000)).toBe(8192);
     });

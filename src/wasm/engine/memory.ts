@@ -130,7 +130,7 @@ export class EngineMemory {
       throw new UnsupportedError(
         "memory",
         `the engine needs ${size} bytes more, its memory holds ${end} of at most ${this.maximum}; lower configure({ bytesPerThread }) or free tensors made with empty()`,
-        { asked: size, held: end, allowed: this.maximum },
+        { asked: size, allocated: end, allowed: this.maximum },
       );
     try {
       this.memory.grow(pages);
@@ -141,7 +141,7 @@ export class EngineMemory {
           `the system refused ${pages * PAGE} bytes more; the engine holds ${end}`,
           {
             asked: pages * PAGE,
-            held: end,
+            allocated: end,
             allowed: this.maximum,
           },
         ),

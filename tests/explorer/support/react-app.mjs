@@ -1,6 +1,6 @@
 // @ts-nocheck: bundled for React 18 and for React 19, whose types differ
 /**
- * A React program with the explorer in it, for page-wrappers.mjs: it renders in strict mode what it is told to, notes what
+ * A React program with the explorer in it, for page-wrappers.mjs: it renders in strict mode what it is asked to, notes what
  * the component tells, and hands both to the page as `app`.
  */
 import { AttentionView } from "heed/attention-view/react";
@@ -16,7 +16,7 @@ const root = createRoot(document.getElementById("root"));
 
 globalThis.app = {
   version,
-  told: reported,
+  reported,
   inputs,
   get element() {
     return ref.current;

@@ -27,7 +27,7 @@ test("a browser is opened where somebody can see it, and nowhere else", () => {
 test.skipIf(process.platform === "win32")(
   "the address reaches the opener as it is, without a shell",
   async () => {
-    const log = join(folder, "told.txt");
+    const log = join(folder, "arguments.txt");
     const opener = join(folder, "xdg-open");
     writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$*" > '${log}.part'\nmv '${log}.part' '${log}'\n`);
     chmodSync(opener, 0o755);
