@@ -18,16 +18,16 @@ const FILES: readonly (readonly [path: string, file: string, type: string])[] = 
   ["/", "page/index.html", HTML],
   ["/page.js", "page/page.js", SCRIPT],
   ["/page.css", "page/page.css", STYLE],
-  // In one file, for the pages that the explorer writes.
+  // The element as one file, for the HTML pages that the explorer writes.
   ["/attention-view.js", "attention-view.js", SCRIPT],
 ];
 
-/** Where the element is, in parts that are loaded when they are needed. */
+/** The folder of the element, split into parts that are loaded on demand. */
 const ELEMENT = "attention-view";
 
-/** A file of the built package as bytes. Throws an UnsupportedError where the package was not built. */
+/** The bytes of a file of the built package. Throws an UnsupportedError if the package was not built. */
 export function builtFile(name: string): Uint8Array {
-  // The same folder from dist/server/ and, in a clone, from src/server/.
+  // This path is right from dist/server/ and, in a clone, from src/server/.
   const path = fileURLToPath(new URL(`../../dist/${name}`, import.meta.url));
   try {
     return readFileSync(path);
@@ -49,7 +49,7 @@ function partsOf(folder: string): string[] {
 
 /** The pages of the explorer. */
 export function explorerPages(): Map<string, Page> {
-  // Chromium asks for an icon by itself; none is said by an empty answer.
+  // Chromium always requests an icon; an empty response means none.
   const pages = new Map<string, Page>([["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }]]);
   for (const [path, file, type] of FILES) pages.set(path, { type, body: builtFile(file) });
   for (const name of ["element.js", "worker.js", ...partsOf(`${ELEMENT}/parts`)])
@@ -59,13 +59,13 @@ export function explorerPages(): Map<string, Page> {
 
 const TYPES: Readonly<Record<string, string>> = { html: HTML, js: SCRIPT, css: STYLE };
 
-/** Files of the encoder that reads a visitor's own sentence. */
+/** Files of the encoder that runs on a visitor's sentence. */
 const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
 
-/** The captured sentence that the explorer beside the Lab opens on. */
+/** The captured sentence that the Lab's explorer shows first. */
 const FIRST_CAPTURE = "tired-cat";
 
-/** The pages of the Lab, with the explorer on each captured sentence beside them, in `/explorer/`. */
+/** The pages of the Lab, and in `/explorer/` a page of the explorer for each captured sentence. */
 export function labPages(): Map<string, Page> {
   const pages = explorerPages();
   pages.delete("/page.js");
@@ -107,13 +107,13 @@ function captures(): string[] {
   try {
     names = readdirSync(folder);
   } catch {
-    // A copy without captures has no links to follow; the pages themselves do not need them.
+    // The Lab works without captures; only its links to the explorer need them.
     return [];
   }
   return names.filter((name) => /^[a-z-]+\.safetensors$/.test(name)).map((name) => name.slice(0, -12));
 }
 
-/** The explorer on one captured sentence, with the way back. */
+/** The explorer on one captured sentence, with a link back to the Lab. */
 function capturePage(name: string): string {
   return `<!doctype html>
 <html lang="en">

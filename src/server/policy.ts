@@ -1,19 +1,19 @@
 /**
- * What the local server asks of a request before it answers, and the headers of every answer. Pure functions; the
- * sockets are server.ts's.
+ * The rules that a request to the local server must pass, and the headers of every response. Pure functions;
+ * server.ts has the sockets.
  *
- * A page of another site can make a browser send requests to loopback, and by DNS rebinding even under a name of its
- * own. So: the Host must be this server's own address (RFC 9110 §7.2), an Origin or Sec-Fetch-Site that names another
- * site is refused everywhere (Fetch Metadata), and data needs a sign of the same origin and the token of the address
- * that was printed. There are no CORS headers at all.
+ * A page of another site can make a browser send requests to loopback, with DNS rebinding even under its own name.
+ * So: the Host must be this server's address (RFC 9110 §7.2), an Origin or Sec-Fetch-Site that names another
+ * site is refused for every path (Fetch Metadata), and a request for data must be same-origin and have the token of the
+ * printed address. There are no CORS headers.
  */
 
-/** The policy of a page and of its workers. @param script what scripts may do besides being this server's own */
+/** The content security policy of a page and of its workers. @param script sources of scripts to allow besides 'self' */
 const policy = (script: string) =>
   `default-src 'none'; script-src 'self'${script}; worker-src 'self'; connect-src 'self'; ` +
   "img-src 'self' data:; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The headers of every answer, whatever its status. The explorer computes in plain JavaScript and compiles nothing. */
+/** The headers of every response, whatever its status. The explorer computes in plain JavaScript and compiles nothing. */
 export const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": policy(""),
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -24,51 +24,52 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-/** The headers of pages and scripts that compile heed's kernels: those of the Lab. */
+/** The headers of the Lab's pages and scripts, which compile heed's kernels. */
 export const WASM_HEADERS: Readonly<Record<string, string>> = {
   ...HEADERS,
   "Content-Security-Policy": policy(" 'wasm-unsafe-eval'"),
 };
 
-/** What is looked at of a request. */
-export interface Asked {
+/** The parts of a request that are checked. */
+export interface ReceivedRequest {
   readonly method: string;
   /** The request target as received. */
   readonly target: string;
-  /** Every value of each received header, by its name in lower case. */
+  /** All values of each received header, by its lowercase name. */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
 }
 
-/** A refusal: the status, and one line that says why. */
+/** A refusal: the status, and the reason in one line. */
 export interface Refusal {
   readonly status: 400 | 403 | 404 | 405 | 413 | 417;
   readonly why: string;
 }
 
-/** A head that the model is to run without. */
-export interface AskedHead {
+/** A head to ablate, as a request names it. */
+export interface RequestedHead {
   readonly layer: number;
   readonly head: number;
   readonly replace: "zero" | "mean";
+  /** The token at which the head's output is replaced; null: every token. */
   readonly position: number | null;
 }
 
-/** Where a request leads: a path of the map of pages, a file of the user's by its id, or the model with a text. */
+/** What a request asks for: a page by its path, a user's file by its id, or a run of the model. */
 export type Route =
   | { readonly kind: "page"; readonly path: string }
   | { readonly kind: "data"; readonly id: string }
   /** A text to run the model on. */
   | { readonly kind: "text"; readonly text: string }
-  /** A file's model, to be run on its text without some heads; `attention`: what that run's attention is, as a file. */
+  /** A run of a file's model on the file's text with heads ablated; `attention`: the response is the run's attention as a file. */
   | {
       readonly kind: "ablate";
       readonly id: string;
-      readonly heads: readonly AskedHead[];
+      readonly heads: readonly RequestedHead[];
       readonly position: number | null;
       readonly attention: boolean;
     };
 
-/** The names under which a server on `port` is reached; `host` is a further one that was requested. */
+/** The values of the Host header that a server on `port` accepts, for each of `hosts`. */
 export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
   const names = hosts.map((host) => (host.includes(":") ? `[${host}]` : host).toLowerCase());
   return new Set(names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])));
@@ -77,17 +78,22 @@ export function authorities(port: number, hosts: readonly string[]): ReadonlySet
 const DATA = "/data/";
 const TEXT = "/text";
 const ABLATE = "/ablate/";
-/** Heads that a request may name. */
+/** Maximum number of heads in a request. */
 const MAX_HEADS = 1024;
-/** Letters of a text that a page may send, escapes included: a request's head holds 16 KiB. */
-const TEXT_LETTERS = 12_000;
+/** Maximum length of a text in a request, escapes included: the headers of a request are limited to 16 KiB. */
+const MAX_TEXT_LENGTH = 12_000;
+
+const NO_TOKEN: Refusal = {
+  status: 403,
+  why: "the address lacks its token: open the one that heed printed",
+};
 
 /**
- * Whether a request may be answered, and by what: the route, or a refusal. `own` are the server's authorities,
- * `matches` compares a token with the server's.
+ * The route of a request, or its refusal. `own` are the server's authorities; `matches` compares a token with the
+ * server's.
  */
 export function decide(
-  { method, target, headers }: Asked,
+  { method, target, headers }: ReceivedRequest,
   own: ReadonlySet<string>,
   matches: (token: string) => boolean,
 ): Route | Refusal {
@@ -95,8 +101,8 @@ export function decide(
   if (host?.length !== 1 || !own.has(host[0].toLowerCase()))
     return { status: 403, why: "this server answers only under its own address" };
   const origin = headers["origin"];
-  const here = `http://${host[0].toLowerCase()}`;
-  if (origin !== undefined && (origin.length !== 1 || origin[0].toLowerCase() !== here))
+  const ownOrigin = `http://${host[0].toLowerCase()}`;
+  if (origin !== undefined && (origin.length !== 1 || origin[0].toLowerCase() !== ownOrigin))
     return { status: 403, why: "a page of another origin may not ask" };
   if (method !== "GET" && method !== "HEAD") return { status: 405, why: "only GET and HEAD are answered" };
   if (
@@ -112,38 +118,39 @@ export function decide(
   const site = headers["sec-fetch-site"];
   if (path.startsWith(DATA) || path === TEXT || path.startsWith(ABLATE)) {
     const same = site === undefined ? origin !== undefined : site.length === 1 && site[0] === "same-origin";
-    if (!same) return { status: 403, why: "data is given to this server's own page only" };
+    if (!same) return { status: 403, why: "only this server's own page may request data" };
     const search = question < 0 ? "" : target.slice(question + 1);
-    if (path.startsWith(ABLATE)) return ablation(path.slice(ABLATE.length), search, matches);
-    const [, token, text] = /^token=([\w-]+)(?:&text=([^&]+))?$/.exec(search) ?? [];
-    if (token === undefined || !matches(token) || (text !== undefined) !== (path === TEXT))
-      return { status: 403, why: "the address lacks its token: open the one that heed printed" };
-    if (text !== undefined) {
-      if (text.length > TEXT_LETTERS) return { status: 413, why: "the text is too long" };
-      try {
-        return { kind: "text", text: decodeURIComponent(text) };
-      } catch {
-        return { status: 400, why: "the text is no UTF-8" };
-      }
-    }
-    return { kind: "data", id: path.slice(DATA.length) };
+    const [, token, parameters = ""] = /^token=([\w-]+)(&.*)?$/.exec(search) ?? [];
+    if (token === undefined || !matches(token)) return NO_TOKEN;
+    if (path.startsWith(ABLATE)) return ablationRoute(path.slice(ABLATE.length), parameters);
+    if (path === TEXT) return textRoute(parameters);
+    return parameters === "" ? { kind: "data", id: path.slice(DATA.length) } : NO_TOKEN;
   }
-  // A link on another site may lead here; nothing else of another site may ask.
+  // A user may follow a link from another site to the first page; every other cross-site request is refused.
   const followed = path === "/" && headers["sec-fetch-mode"]?.[0] === "navigate";
   if (site !== undefined && !followed && !(site.length === 1 && /^(same-origin|none)$/.test(site[0])))
     return { status: 403, why: "a page of another site may not ask" };
   return { kind: "page", path };
 }
 
-/** A run without heads: `token=…&heads=4.7,4.8m,2.1.5&position=3&attention=1`, of which the last two may be left out. */
-function ablation(id: string, search: string, matches: (token: string) => boolean): Route | Refusal {
-  const [, token, rest] = /^token=([\w-]+)(&.*)?$/.exec(search) ?? [];
-  if (token === undefined || !matches(token))
-    return { status: 403, why: "the address lacks its token: open the one that heed printed" };
+/** A run of the model on a text: `&text=…`. */
+function textRoute(parameters: string): Route | Refusal {
+  const text = /^&text=([^&]+)$/.exec(parameters)?.[1];
+  if (text === undefined) return NO_TOKEN;
+  if (text.length > MAX_TEXT_LENGTH) return { status: 413, why: "the text is too long" };
+  try {
+    return { kind: "text", text: decodeURIComponent(text) };
+  } catch {
+    return { status: 400, why: "the text is not UTF-8" };
+  }
+}
+
+/** A run with heads ablated: `&heads=4.7,4.8m,2.1.5&position=3&attention=1`; `position` and `attention` are optional. */
+function ablationRoute(id: string, parameters: string): Route | Refusal {
   const [, list, position, attention] =
-    /^&heads=([\d.,m]*)(?:&position=(\d{1,7}))?(&attention=1)?$/.exec(rest ?? "") ?? [];
+    /^&heads=([\d.,m]*)(?:&position=(\d{1,7}))?(&attention=1)?$/.exec(parameters) ?? [];
   const named = list === undefined ? [] : list.split(",").slice(0, MAX_HEADS + 1);
-  const heads = named.flatMap((one): AskedHead[] => {
+  const heads = named.flatMap((one): RequestedHead[] => {
     const [, layer, head, mean, only] = /^(\d{1,5})\.(\d{1,5})(m?)(?:\.(\d{1,7}))?$/.exec(one) ?? [];
     if (layer === undefined) return [];
     return [
@@ -169,7 +176,7 @@ function ablation(id: string, search: string, matches: (token: string) => boolea
   };
 }
 
-/** The bytes a Range header asks for (RFC 9110 §14.2): `[from, to)`, "unsatisfiable", or undefined: all of them. */
+/** The bytes that a Range header requests (RFC 9110 §14.2): `[from, to)`, "unsatisfiable", or undefined for all bytes. */
 export function rangeOf(
   header: readonly string[] | undefined,
   size: number,

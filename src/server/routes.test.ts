@@ -1,4 +1,4 @@
-/** What the server answers to a text, and where it cannot listen: the token, the length, the model's own error. */
+/** Responses to texts and ablation requests (token, limits, the model's errors), and the addresses that the server listens on. */
 import { afterEach, describe, expect, it } from "vitest";
 import { labPages } from "./assets.ts";
 import { authorities, decide } from "./policy.ts";
@@ -22,7 +22,7 @@ const ask = async (path: string, init: RequestInit = {}) => {
 const textPath = (text: string) => `/text?token=${server!.token}&text=${encodeURIComponent(text)}`;
 
 describe("a text that the page sends", () => {
-  it("is run by the model, and its file is served by its id", async () => {
+  it("is run by the model, and the resulting file is served under its path", async () => {
     server = await startServer(
       content({ text: async (text) => ({ name: text, source: new Blob([text.toUpperCase()]) }) }),
     );
@@ -34,31 +34,31 @@ describe("a text that the page sends", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
-  it("on which the model fails is answered with the error, whatever was thrown", async () => {
+  it("gives the error's message where the model throws an Error or any other value", async () => {
     server = await startServer(
       content({
         text: async (text) => {
-          throw text === "odd" ? "no error object" : new Error("there is no token to read");
+          throw text === "odd" ? "not an Error" : new Error("the text has no tokens");
         },
       }),
     );
-    expect(await (await ask(textPath("x"))).json()).toEqual({ error: "there is no token to read" });
-    expect(await (await ask(textPath("odd"))).json()).toEqual({ error: "no error object" });
+    expect(await (await ask(textPath("x"))).json()).toEqual({ error: "the text has no tokens" });
+    expect(await (await ask(textPath("odd"))).json()).toEqual({ error: "not an Error" });
   });
 
-  it("is refused where there is no model, where it is too long, and where it is not UTF-8", async () => {
+  it("is refused if there is no model, if it is too long, if it is not UTF-8, and if it is missing", async () => {
     server = await startServer(content());
     const none = await ask(textPath("x"));
     expect([none.status, await none.text()]).toEqual([404, "404 there is no model here\n"]);
     const long = await ask(textPath("x".repeat(12_001)));
     expect([long.status, await long.text()]).toEqual([413, "413 the text is too long\n"]);
     const broken = await ask(`/text?token=${server.token}&text=%ff`);
-    expect([broken.status, await broken.text()]).toEqual([400, "400 the text is no UTF-8\n"]);
+    expect([broken.status, await broken.text()]).toEqual([400, "400 the text is not UTF-8\n"]);
     const bare = await ask(`/text?token=${server.token}`);
     expect(bare.status).toBe(403);
   });
 
-  it("of the last 64 is kept, and no earlier one", async () => {
+  it("is kept until 64 later ones were sent", async () => {
     server = await startServer(content({ text: async (text) => ({ name: text, source: new Blob([text]) }) }));
     const paths: string[] = [];
     for (let n = 0; n < 65; n++)
@@ -70,13 +70,13 @@ describe("a text that the page sends", () => {
   });
 });
 
-describe("a run of a file's model without some heads", () => {
-  const asked: unknown[] = [];
+describe("a run of a file's model with heads ablated", () => {
+  const requests: unknown[] = [];
   const model: FileModel = {
     name: "small",
     predicts: "next",
     ablate: async (heads, position) => {
-      asked.push([heads, position]);
+      requests.push([heads, position]);
       if (position === 9) throw new Error("the text has 3 tokens");
       return { tokens: ["sea"] };
     },
@@ -86,8 +86,8 @@ describe("a run of a file's model without some heads", () => {
   const data = new Map([["a", new Blob(["file"])]]);
   const path = (query: string, id = "a") => `/ablate/${id}?token=${server!.token}${query}`;
 
-  it("is asked for by layer, head, mean and token, and answered with the prediction or its error", async () => {
-    asked.length = 0;
+  it("passes layer, head, mean and token to the model, and returns the prediction or the model's error", async () => {
+    requests.length = 0;
     server = await startServer(content({ data, models }));
     expect(await (await ask(path("&heads=4.7,4.8m,2.1.5&position=3"))).json()).toEqual({ tokens: ["sea"] });
     expect(await (await ask(path("&heads=0.0"))).json()).toEqual({ tokens: ["sea"] });
@@ -100,13 +100,13 @@ describe("a run of a file's model without some heads", () => {
       replace,
       position,
     });
-    expect(asked.slice(0, 2)).toEqual([
+    expect(requests.slice(0, 2)).toEqual([
       [[head(4, 7, "zero", null), head(4, 8, "mean", null), head(2, 1, "zero", 5)], 3],
       [[head(0, 0, "zero", null)], null],
     ]);
   });
 
-  it("gives the attention of that run as a file with the same model", async () => {
+  it("returns the attention of that run as a file with the same model", async () => {
     server = await startServer(content({ data, models }));
     const reply = (await (await ask(path("&heads=1.2,1.3&attention=1"))).json()) as {
       name: string;
@@ -129,7 +129,7 @@ describe("a run of a file's model without some heads", () => {
     ["&heads=123456.0", 400],
     ["&heads=1.2&attention=2", 400],
     [`&heads=${Array(3000).fill("1.2").join()}`, 400],
-  ])("is refused where its heads are no list: %.30s", async (query, status) => {
+  ])("is refused if its heads are not a list: %.30s", async (query, status) => {
     server = await startServer(content({ data, models }));
     const reply = await ask(path(query));
     expect([reply.status, await reply.text()]).toEqual([
@@ -138,7 +138,7 @@ describe("a run of a file's model without some heads", () => {
     ]);
   });
 
-  it("is refused without the token, and for a file that no model made", async () => {
+  it("is refused without the token, and for a file that was not made by a model", async () => {
     server = await startServer(content({ data, models }));
     expect((await ask("/ablate/a?token=x&heads=1.2")).status).toBe(403);
     expect((await ask("/ablate/a?heads=1.2")).status).toBe(403);
@@ -147,17 +147,17 @@ describe("a run of a file's model without some heads", () => {
 });
 
 describe("an address", () => {
-  it("that is taken is an error that says so, and one that is no address of this machine too", async () => {
+  it("that is in use is an error that says so, and so is one of another machine", async () => {
     server = await startServer(content());
     await expect(startServer(content(), { port: server.port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1 port ${server.port}: another program listens there`,
+      `cannot listen on 127.0.0.1, port ${server.port}: another program uses this port`,
     );
     await expect(startServer(content(), { host: "203.0.113.1" })).rejects.toThrow(
-      /^cannot listen on 203\.0\.113\.1 port of its own: .*EADDRNOTAVAIL/,
+      /^cannot listen on 203\.0\.113\.1, a free port: .*EADDRNOTAVAIL/,
     );
   });
 
-  it("of the port that browsers leave out is known without it", () => {
+  it("on port 80 is accepted with and without its port, which browsers leave out", () => {
     const own = authorities(80, ["127.0.0.1", "::1"]);
     expect([...own]).toEqual(["127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80"]);
     const request = (host: string) =>
@@ -166,7 +166,7 @@ describe("an address", () => {
     expect(request("localhost")).toMatchObject({ status: 403 });
   });
 
-  it("in brackets is printed for IPv6, and answers under it alone", async (context) => {
+  it("of IPv6 is printed in brackets, and answers", async (context) => {
     try {
       server = await startServer(content(), { host: "::1" });
     } catch {
@@ -176,20 +176,20 @@ describe("an address", () => {
     expect((await fetch(server.url)).status).toBe(200);
   });
 
-  it("of every network is reached by this machine's addresses", async () => {
+  it("0.0.0.0 is reached through this machine's addresses", async () => {
     server = await startServer(content(), { host: "0.0.0.0" });
     expect((await ask("/")).status).toBe(200);
     expect(server.url).toMatch(/^http:\/\/\d+\.\d+\.\d+\.\d+:/);
   });
-
-  it("a file that cannot be opened stops the server before it listens, with the file's own error", async () => {
-    await expect(startServer(content({ data: new Map([["a", "/nowhere/x"]]) }))).rejects.toThrow(
-      "startServer: cannot open /nowhere/x: no such file or directory",
-    );
-  });
 });
 
-it("the Lab's pages are served with their media types, WebAssembly allowed for the Lab's own alone", () => {
+it("a file that cannot be opened is the server's error, before it listens", async () => {
+  await expect(startServer(content({ data: new Map([["a", "/nowhere/x"]]) }))).rejects.toThrow(
+    "startServer: cannot open /nowhere/x: no such file or directory",
+  );
+});
+
+it("the Lab's pages have their media types; only those of the Lab, not of its explorer, may compile WebAssembly", () => {
   let pages: ReturnType<typeof labPages>;
   try {
     pages = labPages();

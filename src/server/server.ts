@@ -1,10 +1,10 @@
 /**
- * The local server of the explorer: a map of pages that was built at the start, and files of the user's by opaque id.
- * No path of a request is ever joined to a folder, so there is nothing to traverse. It listens on loopback, on a free
- * port, and gives data only for the token of the address it prints. Node only.
+ * The local server of the explorer: pages from a map that is built when the server starts, and the user's files by opaque
+ * id. The path of a request is never joined to a folder, so path traversal is impossible. The server listens on loopback,
+ * on a free port, and gives data only to requests with the token of the printed address. Node only.
  *
- * Parsing is Node's (llhttp, strict); what may be asked is policy.ts's. Leaves to others: which pages there are
- * (assets.ts), which files are given (the command line).
+ * Node parses requests (llhttp, strict) and policy.ts decides which are allowed. Leaves to others: the list of pages
+ * (assets.ts), the list of files (the command line).
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import {
@@ -19,24 +19,24 @@ import { networkInterfaces } from "node:os";
 import { OptionError } from "../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../io/source.ts";
 import {
-  type AskedHead,
   authorities,
   decide,
   HEADERS,
   type Refusal,
+  type RequestedHead,
   rangeOf,
   WASM_HEADERS,
 } from "./policy.ts";
 
-/** A page, script or style: its media type and its bytes. */
+/** A page, script or stylesheet: its media type and its bytes. */
 export interface Page {
   readonly type: string;
   readonly body: Uint8Array;
-  /** The page, or the worker whose script this is, compiles WebAssembly: its policy allows it. */
+  /** The content security policy allows WebAssembly, for this page or for the worker that runs this script. */
   readonly wasm?: boolean;
 }
 
-/** A file that the server makes while it runs, by its name. */
+/** A file that a run of a model made. */
 export interface MadeFile {
   readonly name: string;
   readonly source: SourceLike;
@@ -44,26 +44,26 @@ export interface MadeFile {
   readonly model?: FileModel;
 }
 
-/** The model that made a file: it can be run on the file's text again, without some heads. */
+/** The model that made a file. It can run on the file's text again, with heads ablated. */
 export interface FileModel {
   readonly name: string;
-  /** What it predicts: the next token, masked tokens, or none. */
+  /** The tokens that the model predicts: the next one, masked ones, or none. */
   readonly predicts: "next" | "masked" | "none";
-  /** The prediction without these heads, as plain values. */
-  readonly ablate: (heads: readonly AskedHead[], position: number | null) => Promise<object>;
-  /** The attention of the text's run without these heads. */
-  readonly attention: (heads: readonly AskedHead[]) => Promise<MadeFile>;
+  /** Returns the prediction with these heads ablated, as plain values. */
+  readonly ablate: (heads: readonly RequestedHead[], position: number | null) => Promise<object>;
+  /** Returns the attention of a run with these heads ablated. */
+  readonly attention: (heads: readonly RequestedHead[]) => Promise<MadeFile>;
 }
 
-/** What a server gives. */
+/** The pages, files and models that a server offers. */
 export interface ServerContent {
   /** By path: `/` and the files it needs. */
   readonly pages: ReadonlyMap<string, Page>;
-  /** Files of the user's, by an id of letters, digits, `-` and `_`: asked for as `/data/ID?token=…`, whole or by byte range. */
+  /** The user's files by id (letters, digits, `-` and `_`): `/data/ID?token=…`, whole or by byte range. */
   readonly data?: ReadonlyMap<string, SourceLike>;
-  /** Models of files of `data`, by the same ids: asked for as `/ablate/ID?token=…&heads=…`. */
+  /** The models of files of `data`, by the same ids: `/ablate/ID?token=…&heads=…`. */
   readonly models?: ReadonlyMap<string, FileModel>;
-  /** What a model does with a text that the page sends: a file, by its name. Undefined: the page cannot send any. */
+  /** Runs a model on a text that the page sends. Undefined: the page cannot send a text. */
   readonly text?: (text: string) => Promise<MadeFile>;
 }
 
@@ -71,19 +71,19 @@ export interface ServerContent {
 export interface ServerOptions {
   /** Port; a free one by default. */
   readonly port?: number;
-  /** An address besides loopback, which others can reach: `0.0.0.0`, or one of this machine's. Loopback alone by default. */
+  /** The address to listen on in place of loopback: `0.0.0.0`, or an address of this machine. Other machines can reach it. */
   readonly host?: string;
   /**
-   * Connections at a time, 64 by default. One more takes the place of one that never asked with the token: of the one whose last whole
-   * answer, or whose beginning, is the longest ago. Those that did ask with the token stay.
+   * Maximum number of open connections, 64 by default. A further connection replaces one that never sent the token: the
+   * one whose last complete response (or, without one, whose start) is the oldest. Connections that sent the token are kept.
    */
   readonly connections?: number;
-  /** Milliseconds a request's headers may take (5,000), and a connection may lie idle (30,000). */
+  /** Milliseconds that a request's headers may take (default 5,000), and that a connection may be idle (default 30,000). */
   readonly headerTimeout?: number;
   readonly idleTimeout?: number;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface LocalServer {
   readonly port: number;
   readonly token: string;
@@ -93,15 +93,15 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Bytes of a user's file that are in memory at once. */
-const PIECE = 2 ** 20;
+/** Bytes of a user's file that one read takes into memory. */
+const CHUNK = 2 ** 20;
 const MAX_HEADER = 16 * 1024;
-/** Runs of the page's own texts that are kept. */
-const TEXTS = 64;
-/** Requests of one connection that wait for their answers at once: a browser sends them one after another. */
-const WAITING = 32;
+/** Maximum number of files that runs of models made; the oldest ones are closed first. */
+const MAX_MADE_FILES = 64;
+/** Maximum number of requests in flight on one connection; a browser sends one at a time. */
+const MAX_IN_FLIGHT = 32;
 
-/** Starts a server on loopback (IPv4, and IPv6 where there is one). Throws an OptionError where it cannot listen. */
+/** Starts a server on loopback (IPv4, and IPv6 where available). Throws an OptionError if it cannot listen. */
 export async function startServer(content: ServerContent, options: ServerOptions = {}): Promise<LocalServer> {
   const { host, connections = 64 } = options;
   const token = randomBytes(24).toString("base64url");
@@ -112,10 +112,10 @@ export async function startServer(content: ServerContent, options: ServerOptions
   const data = new Map<string, Source>();
   const servers: Server[] = [];
   /**
-   * The connections that are open, the one without progress for longest first. Each has the number of its answers that are not whole
-   * yet, and whether it has asked with the token: then it is the user's own.
+   * The open connections; the one without progress for the longest time is the first. `inFlight` counts responses that are not
+   * complete; `trusted` is true after a request with the token, which only the user has.
    */
-  const sockets = new Map<Socket, { waiting: number; trusted: boolean }>();
+  const sockets = new Map<Socket, { inFlight: number; trusted: boolean }>();
   let own: ReadonlySet<string> = new Set();
 
   const close = async () => {
@@ -125,28 +125,24 @@ export async function startServer(content: ServerContent, options: ServerOptions
     for (const source of data.values()) await source.close();
   };
 
-  /** One run of a model after the other; the last files that runs gave can still be read. */
-  let running: Promise<unknown> = Promise.resolve();
-  const texts: string[] = [];
   const models = new Map(content.models ?? []);
-  const afterOthers = (work: () => Promise<object>): Promise<object> => {
-    const made = running.then(async () => {
-      try {
-        return await work();
-      } catch (error) {
-        return { error: error instanceof Error ? error.message : String(error) };
-      }
-    });
-    running = made;
-    return made;
+  /** Ids of the files that runs made, the oldest first. */
+  const madeFiles: string[] = [];
+  let lastRun: Promise<object> = Promise.resolve({});
+  /** Runs models one after another; an error becomes `{ error }`. */
+  const enqueue = (run: () => Promise<object>): Promise<object> => {
+    lastRun = lastRun.then(run).catch((error) => ({
+      error: error instanceof Error ? error.message : String(error),
+    }));
+    return lastRun;
   };
-  /** Keeps a file that a model made, and says where it is. */
+  /** Adds a file that a run made to `data`; returns its name and path, as the page receives them. */
   const keep = async ({ name, source, model }: MadeFile): Promise<object> => {
     const id = `${randomBytes(9).toString("base64url")}/text`;
     data.set(id, await openSource("startServer", source));
     if (model) models.set(id, model);
-    texts.push(id);
-    for (const old of texts.splice(0, Math.max(0, texts.length - TEXTS))) {
+    madeFiles.push(id);
+    for (const old of madeFiles.splice(0, Math.max(0, madeFiles.length - MAX_MADE_FILES))) {
       await data.get(old)?.close();
       data.delete(old);
       models.delete(old);
@@ -157,21 +153,21 @@ export async function startServer(content: ServerContent, options: ServerOptions
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     const connection = sockets.get(socket);
-    // What had been sent before the connection was given up is still parsed.
+    // Node still parses the bytes that arrived before the connection was dropped.
     if (connection === undefined || socket.destroyed) return;
-    if (connection.waiting === WAITING) return void socket.destroy();
-    connection.waiting++;
+    if (connection.inFlight === MAX_IN_FLIGHT) return void socket.destroy();
+    connection.inFlight++;
     response.on("close", () => {
-      connection.waiting--;
-      // Progress: it moves to the end of the line.
+      connection.inFlight--;
+      // Progress: the connection becomes the last in the map.
       if (response.writableFinished && sockets.delete(socket)) sockets.set(socket, connection);
     });
     const { method = "", url: target = "", headersDistinct: headers } = request;
-    const answerWith = (work: () => Promise<object>) =>
-      afterOthers(work).then(
-        (reported) => answerJson(response, reported, method === "HEAD"),
-        () => socket.destroy(),
-      );
+    const respondWith = (run: () => Promise<object>) => {
+      enqueue(run)
+        .then((value) => respondJson(response, value, method === "HEAD"))
+        .catch(() => socket.destroy());
+    };
     const route = decide({ method, target, headers }, own, matches);
     if ("status" in route) return refuse(response, route);
     if (route.kind !== "page") connection.trusted = true;
@@ -185,23 +181,21 @@ export async function startServer(content: ServerContent, options: ServerOptions
     }
     if (route.kind === "text") {
       if (content.text === undefined) return refuse(response, { status: 404, why: "there is no model here" });
-      const { text: model } = content;
-      answerWith(async () => keep(await model(route.text)));
-      return;
+      const { text: runOnText } = content;
+      return respondWith(async () => keep(await runOnText(route.text)));
     }
     if (route.kind === "ablate") {
       const model = models.get(route.id);
       if (model === undefined) return refuse(response, { status: 404, why: "no model made this file" });
       const { heads, position, attention } = route;
-      answerWith(async () =>
+      return respondWith(async () =>
         attention ? keep(await model.attention(heads)) : model.ablate(heads, position),
       );
-      return;
     }
     const source = data.get(route.id);
     if (source === undefined) return refuse(response, { status: 404, why: "there is no such file" });
-    // A file that ends early or a reader that goes away: nothing can be said any more.
-    give(response, source, method === "HEAD", headers["range"]).catch(() => socket.destroy());
+    // A file that ends early or a client that disconnects: the headers are sent, so no error can follow.
+    respondWithFile(response, source, method === "HEAD", headers["range"]).catch(() => socket.destroy());
   };
 
   const listen = async (address: string, port: number): Promise<number> => {
@@ -215,24 +209,24 @@ export async function startServer(content: ServerContent, options: ServerOptions
       requireHostHeader: false,
     });
     server.timeout = options.idleTimeout ?? 30_000;
-    // Every header is looked at: their size is what bounds them.
+    // All headers are checked; maxHeaderSize limits them.
     server.maxHeadersCount = 0;
-    // Drops a flood before there is a parser. The count below is the one of both servers.
+    // Drops a flood of connections before Node creates parsers. `sockets` counts the connections of both servers.
     server.maxConnections = connections + 16;
     server.on("request", answer).on("checkContinue", answer).on("checkExpectation", answer);
     server.on("connection", (socket: Socket) => {
       if (sockets.size >= connections) {
-        const stranger = [...sockets].find(([, { trusted }]) => !trusted)?.[0];
-        if (stranger === undefined) return socket.destroy();
-        sockets.delete(stranger);
-        stranger.destroy();
+        const untrusted = [...sockets].find(([, { trusted }]) => !trusted)?.[0];
+        if (untrusted === undefined) return socket.destroy();
+        sockets.delete(untrusted);
+        untrusted.destroy();
       }
-      sockets.set(socket, { waiting: 0, trusted: false });
+      sockets.set(socket, { inFlight: 0, trusted: false });
       socket.on("close", () => sockets.delete(socket));
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-      // No error may be written into an answer that is not whole yet.
-      if (socket.writable && !sockets.get(socket)?.waiting) socket.end(unreadable(error.code));
+      // An error response must not be written into another response.
+      if (socket.writable && !sockets.get(socket)?.inFlight) socket.end(parseErrorResponse(error.code));
       socket.destroySoon();
     });
     servers.push(server);
@@ -240,7 +234,7 @@ export async function startServer(content: ServerContent, options: ServerOptions
       server.once("error", reject);
       server.listen({ port, host: address, ipv6Only: address.includes(":") }, resolve);
     });
-    // A connection that cannot be accepted (no file descriptor left) is no reason to end.
+    // A connection that cannot be accepted (no file descriptor left) does not stop the server.
     server.on("error", () => {});
     return (server.address() as AddressInfo).port;
   };
@@ -248,7 +242,7 @@ export async function startServer(content: ServerContent, options: ServerOptions
   try {
     for (const [id, source] of content.data ?? []) data.set(id, await openSource("startServer", source));
     const port = await listen(host ?? "127.0.0.1", options.port ?? 0);
-    // IPv6 loopback too, so that "localhost" leads here; where there is none, or the port is taken there, IPv4 does.
+    // IPv6 loopback too, since "localhost" may resolve to it. Without IPv6, or if the port is in use there, IPv4 is enough.
     if (host === undefined) await listen("::1", port).catch(() => servers.pop());
     const names = host === undefined ? ["127.0.0.1", "::1", "localhost"] : reachable(host);
     own = authorities(port, names);
@@ -258,9 +252,9 @@ export async function startServer(content: ServerContent, options: ServerOptions
     await close();
     const { code, message } = error as NodeJS.ErrnoException;
     if (!/^E[A-Z]+$/.test(code ?? "")) throw error;
-    const place = `${host ?? "127.0.0.1"} port ${options.port ?? "of its own"}`;
-    const why = code === "EADDRINUSE" ? "another program listens there" : message;
-    throw new OptionError("listen", `cannot listen on ${place}: ${why}`, {
+    const address = `${host ?? "127.0.0.1"}, ${options.port === undefined ? "a free port" : `port ${options.port}`}`;
+    const why = code === "EADDRINUSE" ? "another program uses this port" : message;
+    throw new OptionError("listen", `cannot listen on ${address}: ${why}`, {
       host,
       port: options.port,
       errno: code,
@@ -268,19 +262,19 @@ export async function startServer(content: ServerContent, options: ServerOptions
   }
 }
 
-/** What a page receives about the model of a file, and the address of its runs. */
+/** The model of a file as the page receives it: its name, what it predicts, and the path of its runs. */
 export function describeModel({ name, predicts }: FileModel, id: string): object {
   return { name, predicts, path: `/ablate/${id}` };
 }
 
-/** The names under which a server on `host` is reached: addresses only, since a name may be anybody's. */
+/** The addresses of a server on `host`. They are numeric, except "localhost": anyone can make another name resolve to them. */
 function reachable(host: string): string[] {
   if (host !== "0.0.0.0" && host !== "::") return [host];
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const found = all.filter(
     ({ family, address }) => (host === "::" || family === "IPv4") && !address.includes("%"),
   );
-  // What others reach first, loopback last.
+  // Loopback last: the first address is printed, and other machines must reach it.
   const addresses = found
     .sort((a, b) => Number(a.internal) - Number(b.internal))
     .map(({ address }) => address);
@@ -290,67 +284,67 @@ function reachable(host: string): string[] {
 function refuse(response: ServerResponse, { status, why }: Refusal): void {
   const body = `${status} ${why}\n`;
   const allow = status === 405 ? { Allow: "GET, HEAD" } : {};
-  // Whatever follows on this connection was meant for a server that would have read a body.
+  // Later bytes on this connection may be a request's body, which was not read.
   const end = status === 404 ? {} : { Connection: "close" };
-  const facts = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": Buffer.byteLength(body) };
-  response.writeHead(status, { ...HEADERS, ...facts, ...allow, ...end });
+  const content = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": Buffer.byteLength(body) };
+  response.writeHead(status, { ...HEADERS, ...content, ...allow, ...end });
   response.end(body);
 }
 
-function answerJson(response: ServerResponse, value: object, headOnly: boolean): void {
+function respondJson(response: ServerResponse, value: object, headOnly: boolean): void {
   const body = JSON.stringify(value);
-  const facts = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-  response.writeHead(200, { ...HEADERS, ...facts });
+  const content = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+  response.writeHead(200, { ...HEADERS, ...content });
   response.end(headOnly ? undefined : body);
 }
 
-/** The answer to bytes that are no request. */
-function unreadable(code: string | undefined): string {
+/** The response to bytes that Node could not parse as a request. */
+function parseErrorResponse(code: string | undefined): string {
   if (code === "HPE_HEADER_OVERFLOW") return TOO_LARGE;
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? TOO_SLOW : MALFORMED;
 }
 
 const [MALFORMED, TOO_SLOW, TOO_LARGE] = [400, 408, 431].map(rawRefusal);
 
-/** A refusal as the bytes of a whole answer, after which the connection ends. */
+/** A refusal as a complete response in bytes, after which the connection is closed. */
 function rawRefusal(status: number): string {
   const body = `${status} ${STATUS_CODES[status]}\n`;
-  const facts = {
+  const content = {
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Length": body.length,
     Connection: "close",
   };
-  const lines = Object.entries({ ...HEADERS, ...facts }).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries({ ...HEADERS, ...content }).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-async function give(
+async function respondWithFile(
   response: ServerResponse,
   source: Source,
   headOnly: boolean,
-  asked: readonly string[] | undefined,
+  rangeHeader: readonly string[] | undefined,
 ): Promise<void> {
   const { size } = source;
-  const range = rangeOf(asked, size);
-  const facts = { ...HEADERS, "Content-Type": "application/octet-stream", "Accept-Ranges": "bytes" };
+  const range = rangeOf(rangeHeader, size);
+  const common = { ...HEADERS, "Content-Type": "application/octet-stream", "Accept-Ranges": "bytes" };
   if (range === "unsatisfiable") {
-    response.writeHead(416, { ...facts, "Content-Range": `bytes */${size}`, "Content-Length": 0 });
+    response.writeHead(416, { ...common, "Content-Range": `bytes */${size}`, "Content-Length": 0 });
     response.end();
     return;
   }
   const [from, to] = range ?? [0, size];
   const part = range === undefined ? {} : { "Content-Range": `bytes ${from}-${to - 1}/${size}` };
-  response.writeHead(range === undefined ? 200 : 206, { ...facts, ...part, "Content-Length": to - from });
+  response.writeHead(range === undefined ? 200 : 206, { ...common, ...part, "Content-Length": to - from });
   for (let at = from; !headOnly && at < to; ) {
-    const piece = await source.read(at, Math.min(PIECE, to - at));
-    at += piece.length;
+    const chunk = await source.read(at, Math.min(CHUNK, to - at));
+    at += chunk.length;
     if (response.destroyed) return;
-    if (!response.write(piece)) await drained(response);
+    if (!response.write(chunk)) await drained(response);
   }
   response.end();
 }
 
-/** Waits until a response takes more, or is gone. */
+/** Waits until a response can buffer more bytes, or is closed. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
