@@ -1,6 +1,6 @@
 /**
- * Everything a person can do, by name: one list for the keyboard, the palette and the sheet of keys. An action changes the
- * session or asks the element; it holds nothing.
+ * All user actions by name: one list for the keyboard, the command palette and the list of shortcuts. An action changes the
+ * session or calls the element; it has no state.
  */
 import { placeOf, step } from "../canvas/axis.ts";
 import { headSetting, setHead } from "../state/ablation.ts";
@@ -11,7 +11,7 @@ import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
 import { DRAWINGS, PAGES, pageOf } from "../views/registry.ts";
 import { axesOf, hiddenKeys, type Session } from "./session.ts";
 
-/** What actions may ask of the element. */
+/** Functions of the element that actions may call. */
 export interface Doer {
   readonly session: Session;
   readonly zoom: (factor: number) => void;
@@ -29,7 +29,7 @@ export interface Doer {
 export interface Action {
   readonly name: string;
   readonly label: string;
-  /** Keys as `KeyboardEvent.key` has them; `Control+` also means Command. */
+  /** Values of `KeyboardEvent.key`; `Control+` also matches Command. */
   readonly keys?: readonly string[];
   readonly when?: (session: Session) => boolean;
   readonly run: (doer: Doer) => void;
@@ -98,7 +98,7 @@ export function moveCell({ session, follow }: Doer, rows: number, columns: numbe
   follow();
 }
 
-/** Pins the cursor's cell, or releases it. */
+/** Pins the cursor's cell, or unpins it. */
 function pinCell({ session }: Doer): void {
   const { pinned: pinnedCell, query, key, view } = session.state;
   if (view === "model") session.set({ view: "head" });
@@ -247,7 +247,7 @@ export const ACTIONS: readonly Action[] = [
   },
   { name: "zoom-in", label: "Zoom in", keys: ["+", "="], when: open, run: ({ zoom }) => zoom(Math.SQRT2) },
   { name: "zoom-out", label: "Zoom out", keys: ["-"], when: open, run: ({ zoom }) => zoom(Math.SQRT1_2) },
-  { name: "zoom-reset", label: "See everything", keys: ["0"], when: open, run: ({ zoom }) => zoom(0) },
+  { name: "zoom-reset", label: "Zoom to fit", keys: ["0"], when: open, run: ({ zoom }) => zoom(0) },
   {
     name: "values",
     label: "Print values in cells",
@@ -258,13 +258,13 @@ export const ACTIONS: readonly Action[] = [
   { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
   {
     name: "renormalize",
-    label: "Rescale what is left to 100 %",
+    label: "Rescale the remaining weights to 100 %",
     when: inHead,
     run: ({ session }) => session.set({ renormalize: !session.state.renormalize }),
   },
   {
     name: "table",
-    label: "As a table",
+    label: "Show as a table",
     keys: ["t"],
     when: open,
     run: ({ session }) => session.set({ table: !session.state.table }),
@@ -297,12 +297,12 @@ export const ACTIONS: readonly Action[] = [
     when: ({ state }) => state.columns.length > 0,
     run: ({ session }) => session.set({ hide: "chosen", hidden: session.state.columns, columns: [] }),
   },
-  { name: "light", label: "Light page", run: ({ theme }) => theme("light") },
-  { name: "dark", label: "Dark page", run: ({ theme }) => theme("dark") },
-  { name: "auto", label: "Page as the system has it", run: ({ theme }) => theme("auto") },
+  { name: "light", label: "Light theme", run: ({ theme }) => theme("light") },
+  { name: "dark", label: "Dark theme", run: ({ theme }) => theme("dark") },
+  { name: "auto", label: "System theme", run: ({ theme }) => theme("auto") },
 ];
 
-/** The action of a key, where one is meant. */
+/** The action of a key event; undefined if the key has none. */
 export function actionOf(event: KeyboardEvent): Action | undefined {
   if (event.altKey) return undefined;
   const control = event.ctrlKey || event.metaKey;

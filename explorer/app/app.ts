@@ -1,6 +1,6 @@
 /**
- * What is seen of an element and touched: panes and templates put together, keys and actions, what is said aloud. Loaded after
- * the element itself (element.ts), which owns the session; what the first picture does not need is loaded after this one
+ * The user interface of an element: its panes and templates, keys, actions, and announcements for screen readers. It is loaded
+ * after the element itself (element.ts), which owns the session. Modules that the first picture does not need are loaded later
  * (lazy.ts).
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
@@ -25,10 +25,10 @@ import type { Session } from "./session.ts";
 import type { Source } from "./sources.ts";
 import type { Ui } from "./ui.ts";
 
-/** The styles of everything but the element's own box. */
+/** All styles except those of the element's own box. */
 export const LOOK: readonly CSSResult[] = [controls, shellLook, pictures, panels, linesLook, printLook];
 
-/** What the surface asks of its element. */
+/** What the surface needs of its element. */
 export interface SurfaceHost {
   readonly session: Session;
   readonly root: () => ShadowRoot;
@@ -39,19 +39,19 @@ export interface SurfaceHost {
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
-  /** Adds a source as a page gives it, and shows it. */
+  /** Adds a source in the form that a page gives, and shows it. */
   readonly open: (source: AttentionSource) => Promise<void>;
-  /** The row view by itself. */
+  /** Only the row view is shown. */
   readonly alone: boolean;
-  /** Whether the page is this element's own. */
+  /** Whether the explorer owns the page. */
   readonly ownsPage: () => boolean;
-  /** Colors may be others. */
+  /** Recomputes the colors. */
   readonly restyle: () => void;
   readonly emit: (name: "progress", detail: AttentionViewEvents["progress"]["detail"]) => void;
 }
 
-/** What keys do where there is the row alone. */
-const OF_A_ROW: ReadonlySet<string> = new Set([
+/** Actions that have keys when only the row view is shown. */
+const ROW_ACTIONS: ReadonlySet<string> = new Set([
   ...["pin", "back", "weaker", "stronger", "detail", "next-block", ...STAGES],
   ...["next-head", "previous-head", "next-layer", "previous-layer"],
 ]);
@@ -66,7 +66,7 @@ export class Surface {
   #said = "";
   #saying: ReturnType<typeof setTimeout> | undefined;
   #drawnProgress = 1;
-  /** What had the focus in the picture before it was rendered. */
+  /** The focused element of the picture before the last rendering. */
   #focused: Element | null = null;
 
   constructor(host: SurfaceHost) {
@@ -118,10 +118,10 @@ export class Surface {
     const dialog = root.querySelector("dialog");
     if (dialog && !dialog.open) dialog.showModal();
     for (const toolbar of root.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
-    // A picture that took the place of another one takes its focus too.
+    // A picture that replaced a focused one gets the focus.
     if (this.#focused && !root.contains(this.#focused) && root.activeElement === null) this.focusMain();
     this.#focused = null;
-    // With a picture on screen the rest is loaded, so that a later request need not wait.
+    // Once a picture is on screen, the remaining modules are loaded, so that dialogs open without delay.
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
   }
 
@@ -129,7 +129,7 @@ export class Surface {
     this.#paper.connect();
   }
 
-  /** Whether the page is being printed: on white. */
+  /** Whether the page is being printed. */
   get printing(): boolean {
     return this.#paper.on;
   }
@@ -148,7 +148,7 @@ export class Surface {
     press(this.#keyed, event);
   }
 
-  /** Says something to screen readers, once nothing has been said for a moment. */
+  /** Announces a text to screen readers, 150 ms after the last call. */
   say(text: string): void {
     clearTimeout(this.#saying);
     this.#saying = setTimeout(() => {
@@ -157,7 +157,7 @@ export class Surface {
     }, 150);
   }
 
-  /** Puts the focus on the picture, as soon as it has been drawn. */
+  /** Focuses the picture as soon as it has been drawn. */
   focusMain(tries = 30): void {
     const { root, session, update } = this.#host;
     void update().then(() => {
@@ -169,7 +169,7 @@ export class Surface {
     });
   }
 
-  /** Opens files, and says what was found in them. */
+  /** Opens files, then shows the report of the first. */
   take(files: readonly File[]): void {
     if (files.length === 0 || this.#host.alone) return;
     void import("./open.ts")
@@ -223,7 +223,7 @@ export class Surface {
       zoom: (factor) => this.#panes.main?.zoomBy?.(factor),
       follow: () => {
         this.#panes.main?.follow?.();
-        // A grid says its cells itself; what the other views show is said here.
+        // A grid announces its own cells; the cells of other views are announced here.
         if (this.#host.root().activeElement?.getAttribute("role") !== "gridcell")
           this.say(describeCell(session, session.state.query, session.state.key, true));
       },
@@ -243,7 +243,7 @@ export class Surface {
     return {
       ...doer,
       lettersOff: lettersOff(),
-      only: this.#host.alone ? OF_A_ROW : undefined,
+      only: this.#host.alone ? ROW_ACTIONS : undefined,
       moveHead: (rows, columns) =>
         (this.#panes.main?.headAt ? this.#panes.main : this.#panes.atlas).headAt?.(rows, columns),
     };
@@ -272,7 +272,7 @@ export class Surface {
     this.#host.add([{ name: "the sample", open }]).catch(() => {});
   }
 
-  /** Lets a person choose files. */
+  /** Opens the file picker. */
   pick(): void {
     const input = document.createElement("input");
     input.type = "file";
@@ -282,7 +282,7 @@ export class Surface {
     input.click();
   }
 
-  /** Shows the progress of background work, in quarters. */
+  /** Shows the progress of background work, and announces each quarter. */
   #progressed(done: number): void {
     const { session, update, emit } = this.#host;
     const before = session.progress;
@@ -298,7 +298,7 @@ export class Surface {
     }
   }
 
-  /** The wheel zooms where the page has nothing to scroll, or where the element is in use. */
+  /** The wheel zooms if the page cannot scroll, if the element has the focus, or with Ctrl. */
   #takesWheel(event: WheelEvent): boolean {
     const page = document.scrollingElement;
     const scrolls = page !== null && page.scrollHeight > page.clientHeight;

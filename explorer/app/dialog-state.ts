@@ -1,4 +1,4 @@
-/** The dialogs of one element: which is open, what has been typed, and what the export sheet has drawn and given. */
+/** The dialogs of one element: which one is open, the text typed into it, and the state of the export dialog. */
 
 import { viewOf } from "../views/registry.ts";
 import type { DialogName, DialogState, Dialogs } from "./panels/dialogs.ts";
@@ -38,7 +38,7 @@ export class Sheets {
       close: () => {
         if (this.#open === undefined) return;
         this.#open = undefined;
-        // Closed before it is taken away, it gives the focus back to where it was.
+        // A dialog that is closed before it is removed restores the focus.
         this.#leave();
         this.#changed();
       },
@@ -75,7 +75,7 @@ export class Sheets {
       const { figureOf } = await import("./export.ts");
       const { svg, alt, latex } = await figureOf(this.#session, this.#options);
       if (drawing !== this.#drawing) return;
-      // Parsed as a picture, not as a page: nothing in it can run.
+      // Parsed as SVG, not HTML: scripts cannot run.
       const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
       const node = document.importNode(parsed, true);
       this.#export = { ...this.#export, drawn: { node, alt, latex: latex(this.#name) } };
@@ -116,7 +116,7 @@ export class Sheets {
         save(new Blob([pdf as BlobPart], { type: "application/pdf" }), "pdf");
         if (missing.length > 0)
           reported(
-            `Saved as ${this.#name}.pdf. The fonts of a PDF have no ${missing.slice(0, 12).join(" ")}: each is a question mark. SVG keeps them.`,
+            `Saved as ${this.#name}.pdf. The fonts of a PDF have no ${missing.slice(0, 12).join(" ")}; question marks replace these characters. SVG keeps them.`,
           );
       } else if (kind === "png") save(await pngOf(session, this.#options), "png");
       else if (kind === "html") save(new Blob([await htmlOf(session)], { type: "text/html" }), "html");
@@ -129,7 +129,7 @@ export class Sheets {
       else if (kind === "link") await copy(this.#link());
       else await copy(kind === "alt" ? (drawn?.alt ?? "") : (drawn?.latex ?? ""));
     } catch (error) {
-      reported(`That did not work: ${(error as Error).message}`);
+      reported(`The export failed: ${(error as Error).message}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * <attention-view>: the explorer as an element for any page. Holds a session and speaks the element's own words: attributes,
- * properties, events, methods. What is seen is surface.ts's, reading files open.ts's: both are loaded when they are needed.
+ * <attention-view>: the explorer as an element for any page. It owns the session and implements attributes, properties,
+ * events and methods. The user interface (app.ts) and the readers of files (open.ts) are loaded when they are needed.
  */
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
 import type { HeadMeasures, HeadStore } from "../../src/store/types.ts";
@@ -20,7 +20,7 @@ import type { Surface } from "./app.ts";
 import { type How, type Notice, Session } from "./session.ts";
 import { type Opening, type Source, Sources } from "./sources.ts";
 
-/** Attributes that are parts of the state, and the choices there are; undefined: a number, or of a block its name. */
+/** Attributes that set a part of the state, each with its allowed values; undefined: a number, or the name of a block. */
 export type Parts = Readonly<
   Partial<
     Record<
@@ -39,7 +39,7 @@ const PARTS: Parts = {
 };
 type Part = keyof Parts;
 
-/** A source as the page gives it. */
+/** The internal form of a source that the page gives. */
 function sourceOf(one: AttentionSource): Source {
   return {
     name: one.name,
@@ -51,7 +51,7 @@ function sourceOf(one: AttentionSource): Source {
   };
 }
 
-/** What a reader must know before trusting the picture: the warnings of the report. */
+/** The warnings of the report: they say why the picture may be wrong. */
 function noticesOf({ report }: HeadStore): readonly Notice[] {
   return report.problems
     .filter(({ severity }) => severity !== "note")
@@ -62,7 +62,7 @@ function noticesOf({ report }: HeadStore): readonly Notice[] {
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
   static readonly parts: Parts = PARTS;
-  /** Parts of the state that stay as they are. */
+  /** Parts of the state that cannot change. */
   static readonly fixed: Partial<State> = {};
   static override styles: CSSResultGroup = theme;
   static override properties = {
@@ -77,15 +77,15 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return [...super.observedAttributes, ...Object.keys(this.parts)];
   }
 
-  /** Where the attention is read from. */
+  /** The address that the attention is read from. */
   declare src: string | undefined;
-  /** light, dark, or auto: as the system has it. */
+  /** "light", "dark", or "auto": the color scheme of the page around the element. */
   declare theme: string | undefined;
-  /** "off": single letters do nothing. */
+  /** "off" disables the single-letter shortcuts. */
   declare keys: string | undefined;
-  /** How much is around the picture: "all", "few" (the caption alone), or "none". */
+  /** The controls around the picture: "all", "few" (only the caption and the legend), or "none". */
   declare controls: string | undefined;
-  /** The state is kept in the page's address, after #. One element of a page at most. */
+  /** Stores the state in the page's address, after #. At most one element of a page may do so. */
   declare address: boolean;
 
   readonly #session = new Session();
@@ -99,7 +99,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   readonly #sources = new Sources();
   #given: readonly AttentionSource[] = [];
   #reflecting = false;
-  /** Parts that the page has named itself: those are shown, whatever they are. */
+  /** Parts that the page has set by attributes: they are kept when a file opens. */
   readonly #named = new Set<Part>();
 
   constructor() {
@@ -111,7 +111,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       const { signal } = new AbortController();
       return this.#sources.store(this.#sources.list[index], signal, () => {}, this.#session.store);
     };
-    this.#session.failed = (error) => this.#failed("Something went wrong while computing", error);
+    this.#session.failed = (error) => this.#failed("A computation failed", error);
     this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {
       if (this.#alone || !event.dataTransfer?.types.includes("Files")) return;
@@ -129,7 +129,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   // — properties and methods for pages
 
-  /** The store that is shown; a store of one's own may be set. */
+  /** The store that is shown. A page may set its own. */
   get store(): HeadStore | undefined {
     return this.#session.store;
   }
@@ -149,18 +149,18 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (store) this.#opened(store);
   }
 
-  /** One more source, which is then shown. */
+  /** Adds a source, and shows it. */
   add(source: AttentionSource): Promise<void> {
     this.#given = [...this.#given, source];
     return this.#add([sourceOf(source)]);
   }
 
-  /** Lets a person choose files. */
+  /** Opens the file picker. */
   pick(): void {
     this.#surface?.pick();
   }
 
-  /** Several files or texts, shown one at a time; `state.text` says which. */
+  /** Several files or texts, shown one at a time; `state.text` is the index of the one shown. */
   get sources(): readonly AttentionSource[] {
     return this.#given;
   }
@@ -172,13 +172,13 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (given.length > 0) void this.#show(false, shown).catch(() => {});
   }
 
-  /** Arrays, a file, bytes: opened as soon as it is set. */
+  /** Arrays, a file or bytes, opened as soon as they are set. */
   set data(given: Openable | undefined) {
     if (given === undefined) this.store = undefined;
     else this.open(given).catch(() => {});
   }
 
-  /** What is shown; parts of it may be set. */
+  /** The state. Setting an object changes only the parts that it has. */
   get state(): State {
     return this.#session.state;
   }
@@ -191,32 +191,32 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#session.set(cell);
   }
 
-  /** The measures of a head: the cursor's where none is named. */
+  /** The measures of a head; by default, of the cursor's head. */
   metrics(of: Partial<Pick<State, "block" | "layer" | "head">> = {}): Promise<HeadMeasures> {
     const { store, state } = this.#session;
     if (store === undefined) return Promise.reject(new Error("attention-view: nothing is open"));
     return store.measures(this.#session.refOf({ ...state, ...of }));
   }
 
-  /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
+  /** The current picture as SVG, drawn without the browser: the same state gives the same text. */
   async toSVG(options: FigureOptions = {}): Promise<string> {
     const { figureOf } = await import("./export.ts");
     return (await figureOf(this.#session, options)).svg;
   }
 
-  /** What is shown as PNG, at 1 to 4 times its size on screen. */
+  /** The current picture as PNG, at 1 to 4 times its size on screen. */
   async toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
     const { pngOf } = await import("./export.ts");
     return pngOf(this.#session, options, scale);
   }
 
-  /** The explorer with this data and state as one HTML file that makes no request. */
+  /** The explorer with this data and state as one HTML file that makes no requests. */
   async toHTML(): Promise<string> {
     const { htmlOf } = await import("./export.ts");
     return htmlOf(this.#session);
   }
 
-  /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
+  /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
   open(given: Openable, name?: string): Promise<void> {
     return this.#only(name ?? "the file", async () => {
       const { openAny } = await import("./open.ts");
@@ -224,7 +224,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     });
   }
 
-  // — life
+  // — lifecycle
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -232,7 +232,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     for (const query of [this.#dark, this.#still]) query.addEventListener("change", this.#restyle);
     if (this.address) {
       this.#address.connect();
-      // The page is this explorer's: what is pressed while nothing has the focus is meant for it.
+      // The explorer owns the page: it handles keys that are pressed while nothing has the focus.
       document.addEventListener("keydown", this.#pressed);
     }
     this.#surfacing ??= this.#surfaced();
@@ -269,7 +269,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   override render(): TemplateResult {
     if (this.#surface) return this.#surface.render();
-    // The first paint, while the rest is loading. What could not be loaded cannot report it itself.
+    // The user interface is still loading, or could not be loaded.
     const { status } = this.#session;
     return status.kind === "error"
       ? html`<p class="starting" role="alert">${status.title}: ${status.text}</p>`
@@ -280,24 +280,24 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#surface?.updated();
   }
 
-  /** Done once what is seen has been loaded and rendered. */
+  /** Resolves once the user interface has been loaded and rendered. */
   protected override async getUpdateComplete(): Promise<boolean> {
     await this.#surfacing;
     return super.getUpdateComplete();
   }
 
-  // — the inside
+  // — private
 
   get #kind(): typeof AttentionView {
     return this.constructor as typeof AttentionView;
   }
 
-  /** There is a row, and no explorer around it. */
+  /** Only the row view is shown, without the explorer around it. */
   get #alone(): boolean {
     return this.#kind.fixed.view === "row";
   }
 
-  /** Loads what is seen. */
+  /** Loads the user interface. */
   async #surfaced(): Promise<void> {
     try {
       const [{ LOOK, Surface }] = await Promise.all([import("./app.ts"), viewOf(this.#session.state).load()]);
@@ -371,7 +371,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#reflecting = false;
   }
 
-  /** Brings the cursor's head into memory. */
+  /** Loads the cursor's head into memory. */
   async #load(): Promise<void> {
     const { store, ref } = this.#session;
     if (store === undefined || store.ready(ref)) return;
@@ -394,7 +394,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     }
   }
 
-  /** Opens one source, which is then the only one. */
+  /** Opens one source, which replaces all others. */
   async #only(name: string, open: Opening): Promise<void> {
     const source = { name, open };
     await this.#open(source, false, () => {
@@ -426,7 +426,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#open(source, carry, () => old);
   }
 
-  /** The names of the sources, and which is shown. */
+  /** Publishes the list of sources and the index of the one shown. */
   #list(text: number): void {
     const session = this.#session;
     session.sources = this.#sources.list;
@@ -436,8 +436,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /**
    * Opens a source and shows it.
    *
-   * @param carry the cursor goes to the same tokens
-   * @param before the moment it is open: gives the store that is no longer needed
+   * @param carry the cursor moves to the same tokens of the new text
+   * @param before called once the source is open; returns the store to dispose of
    */
   async #open(source: Source, carry: boolean, before: () => HeadStore | undefined): Promise<void> {
     const what = source.name;
@@ -480,7 +480,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#emit("load", { report: store.report });
   }
 
-  /** On a page of its own the picture has the focus from the first moment. */
+  /** If the explorer owns the page, the picture gets the focus when it opens. */
   #focusPage(): void {
     if (this.address && document.activeElement === document.body) this.#surface?.focusMain();
   }
@@ -488,7 +488,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #failed(title: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
     const session = this.#session;
-    // The name of the function that refused it is for programs.
+    // The name of the function that threw the error is not shown.
     const said = text.replace(/^[\w-]+: /, "").replace(/(?<![.!?])$/, ".");
     if (session.store === undefined) session.status = { kind: "error", title, text: said };
     else {
@@ -496,17 +496,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       session.notify({ kind: "error", text: `${title}. ${said}` });
     }
     session.changed();
-    // Readers of the host page learn that something is missing; its author learns what to do.
+    // Readers of a host page see a short message; the console tells its author what to do.
     if (!this.address)
       console.error(
-        `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check what is given to data, store or open()."}`,
+        `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check the argument of data, store or open()."}`,
       );
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
   }
 
   readonly #restyle = () => {
     const session = this.#session;
-    // "auto" is as the page around it: the color scheme that the element inherits.
+    // "auto" follows the color scheme that the element inherits from the page.
     const schemes = this.isConnected ? getComputedStyle(this).colorScheme.split(" ") : [];
     const follows = schemes.includes("dark") && (this.#dark.matches || !schemes.includes("light"));
     const dark = this.theme === "dark" || (this.theme !== "light" && follows);

@@ -1,6 +1,6 @@
 /**
- * What is shown, on its way out: as SVG (the figure renderer's, the same bytes as on the command line), PNG, a table, one
- * HTML file, a link. Nothing is uploaded: a download is a file made in this page.
+ * Exports the current picture as SVG (by the figure renderer, the same bytes as on the command line), PNG, a table, or one HTML
+ * file. Nothing is uploaded: the page creates the files.
  */
 import { UnsupportedError } from "../../src/core/errors.ts";
 import { type DrawnFigure, renderFigure } from "../../src/view/figure/figure.ts";
@@ -13,10 +13,10 @@ import { editsOf } from "../state/whatif.ts";
 import type { Session } from "./session.ts";
 import { build } from "./workers.ts";
 
-/** What is shown as a figure. */
+/** The figure options of the current picture. */
 export function optionsOf(session: Session, more: FigureOptions = {}): FigureOptions {
   const { state, dark } = session;
-  // A figure that reads the text towards keys takes them as its chosen tokens.
+  // With the direction "to", the figure shows the selected keys.
   const rows = state.direction === "to" ? state.columns : state.rows;
   const shown = { ...state, rows, descending: undefined };
   return figureOptions(shown, { theme: dark ? "dark" : "light", whatIf: editsOf(session), ...more });
@@ -29,7 +29,7 @@ export function figureOf(session: Session, more: FigureOptions = {}): Promise<Dr
     : renderFigure(opened(session), optionsOf(session, more));
 }
 
-/** PNG of the figure: drawn by the browser, or, where the page's policy forbids that, its cells alone. */
+/** The figure as PNG, drawn by the browser; if the page's policy forbids that, only its cells. */
 export async function pngOf(
   session: Session,
   more: FigureOptions = {},
@@ -42,7 +42,7 @@ export async function pngOf(
   try {
     await image.decode();
   } catch (error) {
-    // The cells of one head, or of all, are drawn without the browser; other pictures are not.
+    // Only pictures of one head or of all heads can be drawn without the browser.
     if (session.exports) throw error;
     const bytes = await renderRaster(opened(session), optionsOf(session, more), { scale });
     return new Blob([bytes as BlobPart], { type: "image/png" });
@@ -54,13 +54,15 @@ export async function pngOf(
   return new Promise((resolve, reject) =>
     canvas.toBlob((blob) =>
       blob === null
-        ? reject(new UnsupportedError("png", "attention-view: the browser made no PNG of this size"))
+        ? reject(
+            new UnsupportedError("png", "attention-view: the browser could not create a PNG of this size"),
+          )
         : resolve(blob),
     ),
   );
 }
 
-/** The numbers of what is shown, in full precision. */
+/** The numbers of the current picture, in full precision. */
 export async function tableOf(session: Session, kind: "csv" | "json"): Promise<Blob> {
   const table = await (session.exports
     ? session.exports.table()
@@ -69,7 +71,7 @@ export async function tableOf(session: Session, kind: "csv" | "json"): Promise<B
   return new Blob([...lines], { type: kind === "csv" ? "text/csv;charset=utf-8" : "application/json" });
 }
 
-/** The explorer, this data and this state as one file that makes no request. */
+/** The explorer, this data and this state as one file that makes no requests. */
 export async function htmlOf(session: Session): Promise<string> {
   const store = opened(session);
   const { name } = store.report;
@@ -84,7 +86,7 @@ export async function htmlOf(session: Session): Promise<string> {
 
 function opened({ store }: Session) {
   if (store === undefined)
-    throw new UnsupportedError("empty", "attention-view: nothing is open to be exported");
+    throw new UnsupportedError("empty", "attention-view: nothing is open, so there is nothing to export");
   return store;
 }
 

@@ -1,4 +1,4 @@
-/** What a key does: moves inside the region that has the focus, actions by name everywhere, arrows along a toolbar. */
+/** Handles keys: cursor moves in the focused region, actions everywhere, arrow keys along a toolbar. */
 
 import type { HeadName } from "../state/state.ts";
 import { actionOf, type Doer, moveCell } from "./actions.ts";
@@ -6,9 +6,9 @@ import { moveOf } from "./moves.ts";
 
 /** What keys need besides actions. */
 export interface Keyed extends Doer {
-  /** Single letters are switched off: arrows, Enter, Escape and what has Control stay. */
+  /** Single-letter shortcuts are off: arrows, Enter, Escape and keys with Control still work. */
   readonly lettersOff: boolean;
-  /** The actions there are; undefined: all. */
+  /** The names of the available actions; undefined: all. */
   readonly only: ReadonlySet<string> | undefined;
   readonly moveHead: (rows: number, columns: number) => HeadName | undefined;
 }
@@ -46,7 +46,7 @@ export function press(keyed: Keyed, event: KeyboardEvent): void {
   if (typing && event.key !== "Escape" && !event.ctrlKey && !event.metaKey) return;
   const control = event.ctrlKey || event.metaKey;
   if (keyed.lettersOff && !control && event.key.length === 1 && event.key !== " ") return;
-  // Enter and the space bar press buttons and open menus; elsewhere they pin.
+  // Enter and Space press buttons and open menus; elsewhere they pin.
   const presses = event.key === "Enter" || event.key === " ";
   if (presses && target.matches("button, summary, a, input, select")) return;
   const action = actionOf(event);
@@ -62,10 +62,10 @@ export function press(keyed: Keyed, event: KeyboardEvent): void {
 
 const STOPS = "button:not(:disabled), select, input, summary";
 
-/** One stop of a toolbar takes the Tab key; arrows go along. */
+/** Only one control of a toolbar is in the tab order (roving tabindex); arrow keys move between them. */
 export function rove(toolbar: HTMLElement, to?: HTMLElement): void {
   const all = [...toolbar.querySelectorAll<HTMLElement>(STOPS)];
-  // Whether a stop is seen is asked only when something has changed: the answer costs a layout of the page.
+  // Visibility is checked only when a control has changed: `offsetParent` forces a layout of the page.
   if (to === undefined && all.filter((stop) => stop.tabIndex === 0).length === 1) return;
   const stops = all.filter((stop) => stop.offsetParent !== null);
   const current = to ?? stops.find((stop) => stop.tabIndex === 0) ?? stops[0];

@@ -1,4 +1,4 @@
-/** What is not needed for the first picture, loaded after it: the table and the dialogs. */
+/** Modules that are loaded after the first picture: the table, the dialogs, and the panels that rank and switch heads. */
 
 export { later } from "../styles/later.ts";
 export { TablePane } from "../views/table/table.ts";

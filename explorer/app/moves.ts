@@ -1,6 +1,6 @@
-/** The keys that move the cursor, in every view alike. */
+/** The keys that move the cursor, the same in every view. */
 
-/** Moves of the cursor: rows and columns a key goes; undefined for other keys. */
+/** By how many rows and columns a key moves the cursor; undefined for other keys. */
 export function moveOf(event: KeyboardEvent): readonly [rows: number, columns: number] | undefined {
   const far = Number.MAX_SAFE_INTEGER;
   const control = event.ctrlKey || event.metaKey;

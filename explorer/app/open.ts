@@ -1,6 +1,6 @@
 /**
- * Bringing attention in: arrays, a file, an address, the sample. Reading is the store's; here it is decided how an
- * address is read: in parts, where its server gives parts.
+ * Opens attention from arrays, files or an address. The store reads the formats; this file reads an address, by byte ranges if
+ * its server supports them.
  */
 import { FormatError } from "../../src/core/errors.ts";
 import type { ByteSource } from "../../src/io/source.ts";
@@ -13,16 +13,16 @@ import { build } from "./workers.ts";
 
 export type { Openable };
 
-/** Long work is done in the build's workers. */
+/** Stores compute in the workers of this build. */
 const compute = (): ComputeOptions => ({ worker: build().worker });
 
-/** Opens whatever it is. */
+/** Opens arrays, a file, or bytes. */
 export async function openAny(given: Openable, name?: string): Promise<HeadStore> {
   const options = { ...compute(), ...(name !== undefined && { name }) };
   if (given instanceof Blob || given instanceof ArrayBuffer || given instanceof Uint8Array)
     return openStore(given, options);
   if ("blocks" in given) return storeFrom(given, compute());
-  // A file of arrays, and beside it the tokens.
+  // One file has the arrays; a second one may have the tokens.
   const tokens = given.find((file) => /tokens?\.json$/i.test(file.name));
   const main = given.find((file) => file !== tokens) ?? tokens;
   if (main === undefined) throw new FormatError("empty", "attention-view: no file was given");
@@ -32,12 +32,12 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
   });
 }
 
-/** Files that were chosen or dropped, as sources: each file of attention, with the tokens passed beside it. */
+/** Chosen or dropped files as sources: one for each attention file, together with the file of tokens if there is one. */
 export function sourcesOf(files: readonly File[]): Source[] {
   const isTokens = ({ name }: File) => /tokens?\.json$/i.test(name);
   const tokens = files.filter(isTokens);
   const main = files.filter((file) => !isTokens(file));
-  // Tokens alone are opened, and refused with a reason.
+  // A file of tokens alone is opened too, so that an error explains why it is refused.
   return (main.length > 0 ? main : tokens).map((file) => ({
     name: file.name,
     open: () => openAny(isTokens(file) ? [file] : [file, ...tokens.slice(0, 1)]),
@@ -55,7 +55,7 @@ export function nameOfAddress(address: string): string {
   }
 }
 
-/** Opens an address: by byte ranges where its server gives them, else whole. */
+/** Opens an address: by byte ranges if its server supports them, else with one request. */
 export async function openAddress(
   address: string,
   signal: AbortSignal,
@@ -86,7 +86,7 @@ export async function openAddress(
   return openStore(new Blob(parts), { ...compute(), name });
 }
 
-/** A file at an address, read in parts. */
+/** A file at an address, read by byte ranges. */
 function ranges(url: URL, size: number): ByteSource {
   return {
     size,

@@ -1,6 +1,6 @@
 /**
- * The pictures of one element, made once and kept while it lives: which of them is on screen follows from the state. They
- * are notified when the session has changed, when colors have, and when the element comes and goes.
+ * The panes of one element, each created once; the state decides which are on screen. They are notified when the session or the
+ * colors change, and when they are connected or disconnected.
  */
 import { describeHead } from "../../src/store/measures/sentence.ts";
 import { ablatedHead } from "../state/ablation.ts";
@@ -14,7 +14,7 @@ import type { Pane, PaneContext, View, ViewParts } from "../views/view.ts";
 import type { Session } from "./session.ts";
 import { Slices } from "./time-slicer.ts";
 
-/** What is loaded after the first picture. */
+/** The modules that are loaded after the first picture. */
 export type More = typeof import("./lazy.ts");
 
 /** What panes need of the element. */
@@ -22,7 +22,7 @@ export interface PaneHost {
   readonly session: Session;
   readonly takesWheel: (event: WheelEvent) => boolean;
   readonly openHead: () => void;
-  /** How much of what is computed in the background is done. */
+  /** The share of background work that is done. */
   readonly progressed: (done: number) => void;
   /** A view has been loaded. */
   readonly loaded: () => void;
@@ -32,7 +32,7 @@ export class Panes {
   readonly slices = new Slices();
   readonly overviews: Overviews;
   readonly preview: Preview;
-  /** All heads, small, beside the picture. */
+  /** Thumbnails of all heads, next to the picture. */
   readonly atlas: Atlas;
   #table: InstanceType<More["TablePane"]> | undefined;
   readonly #session: Session;
@@ -42,7 +42,7 @@ export class Panes {
   readonly #loading = new Map<View, Promise<void>>();
   readonly #panes = new Map<View, Pane>();
   #shown: Pane[] = [];
-  /** The view that was on screen last: it stays until the next one has been loaded. */
+  /** The last view on screen; it stays until the next one has been loaded. */
   #last: View | undefined;
 
   constructor(host: PaneHost) {
@@ -79,12 +79,12 @@ export class Panes {
     this.atlas = atlas;
   }
 
-  /** Makes the table, which comes later. */
+  /** Creates the table from the modules that are loaded later. */
   set more({ TablePane }: More) {
     this.#table = new TablePane(this.#session, this.slices);
   }
 
-  /** Loads a view; its picture is made when it is needed. */
+  /** Loads a view; its pane is created when it is needed. */
   load(view: View): Promise<void> {
     let loading = this.#loading.get(view);
     if (loading === undefined) {
@@ -101,12 +101,12 @@ export class Panes {
     return loading;
   }
 
-  /** Loads all views, so that none is waited for. */
+  /** Loads all views, so that switching is immediate. */
   loadAll(): void {
     for (const view of VIEWS) void this.load(view);
   }
 
-  /** The view of the state with its parts; one that is still being loaded leaves the view before it on screen. */
+  /** The view of the state with its parts; while it is loading, the previous view. */
   get shown(): { readonly view: View; readonly parts: ViewParts | undefined } {
     const wanted = viewOf(this.#session.state);
     if (!this.#parts.has(wanted)) void this.load(wanted);
@@ -115,12 +115,7 @@ export class Panes {
     return { view, parts: this.#parts.get(view) };
   }
 
-  /** The parts of a view, where they have been loaded. */
-  partsOf(view: View): ViewParts | undefined {
-    return this.#parts.get(view);
-  }
-
-  /** The picture of the main column; undefined where the view is a template, or is not there yet. */
+  /** The pane of the main column; undefined if the view is a template or has not been loaded. */
   get main(): Pane | undefined {
     if (this.#session.state.table && this.#table && !this.shown.view.ownTable) return this.#table;
     return this.paneOf(this.shown.view);
@@ -140,7 +135,7 @@ export class Panes {
     return [this.atlas, ...this.#panes.values(), ...(this.#table ? [this.#table] : [])];
   }
 
-  /** After the page has been rendered: panes on it watch and paint, panes that left it rest. */
+  /** Called after the page has been rendered: connects panes that were added, disconnects panes that were removed. */
   update(): void {
     const all = this.#all;
     for (const pane of all) {

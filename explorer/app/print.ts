@@ -1,27 +1,27 @@
 /**
- * Printing one element: before the browser lays the page out on paper there is one moment, and no further frame. In it the
- * print styles are put on, the pictures are drawn in the light page's colors from what is in memory, and, where the element
- * is its page's one explorer, the sheet gets the size of the figure. Afterwards all of it is taken back.
+ * Prints one element. The browser fires `beforeprint` and lays the page out without another frame, so all changes are
+ * synchronous: the print styles are adopted, the pictures are redrawn in light colors from data in memory, and, if the explorer
+ * owns the page, the sheet gets the size of the figure. `afterprint` reverts all of it.
  */
 import { paper, SHEET } from "../styles/print.ts";
 
-/** What is used of an element. */
+/** What printing needs of an element. */
 export interface PaperHost {
   readonly root: () => ShadowRoot;
-  /** Colors have changed. */
+  /** Recomputes the colors. */
   readonly restyle: () => void;
-  /** Draws what is on screen, now. */
+  /** Draws the panes on screen immediately. */
   readonly draw: () => void;
-  /** Whether the page is the element's own. */
+  /** Whether the explorer owns the page. */
   readonly owns: () => boolean;
 }
 
-/** Pixels around the figure, and the highest sheet. */
+/** Pixels around the figure, and the maximum height of a sheet. */
 const MARGIN = 36;
-const HIGHEST = 6000;
+const MAX_HEIGHT = 6000;
 
 export class Paper {
-  /** True from just before the page is printed until it is. */
+  /** True from `beforeprint` to `afterprint`. */
   on = false;
   readonly #host: PaperHost;
   readonly #print = matchMedia("print");
@@ -44,7 +44,7 @@ export class Paper {
     this.#end();
   }
 
-  /** Where the medium changes without an event of its own: previews of a developer's tools. */
+  /** For a change of the medium without print events: the emulation in developer tools. */
   readonly #changed = () => (this.#print.matches ? this.#begin() : this.#end());
 
   readonly #begin = () => {
@@ -61,14 +61,14 @@ export class Paper {
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, paper.styleSheet!];
     this.#host.restyle();
     this.#host.draw();
-    // Put there as pixels: of a list of what was drawn, which a browser prints too, viewers of PDF lose what is clipped.
+    // Rewritten as pixels: browsers may print the recorded drawing commands instead, and PDF viewers lose their clipped parts.
     for (const canvas of root.querySelectorAll("canvas")) {
       const { width, height } = canvas;
       const context = canvas.getContext("2d");
       if (width * height > 0) context?.putImageData(context.getImageData(0, 0, width, height), 0, 0);
     }
     if (!this.#host.owns()) return;
-    const high = Math.min(HIGHEST, Math.ceil(frame.getBoundingClientRect().height) + 1);
+    const high = Math.min(MAX_HEIGHT, Math.ceil(frame.getBoundingClientRect().height) + 1);
     this.#page = new CSSStyleSheet();
     this.#page.replaceSync(
       `@page { size: ${SHEET + 2 * MARGIN}px ${high + 2 * MARGIN}px; margin: ${MARGIN}px; }`,

@@ -1,7 +1,7 @@
 /**
- * <attention-row>: the computation of one number, alone, for pages that explain one: the explorer's own row view (views/row.ts) with
- * its ledger, its what-if and its keys, without the rest of the explorer. Data, properties, methods and events are those of
- * <attention-view>; the attributes `query` and `key` name the cell.
+ * <attention-row>: the computation of one number, for pages that explain one. It is the row view (views/row/) with its ledger,
+ * its edits and its keys, without the rest of the explorer. Data, properties, methods and events are those of <attention-view>;
+ * the attributes `query` and `key` name the cell.
  */
 import { type CSSResultGroup, css } from "lit";
 import type { AttentionRowElement } from "../../src/view/element.ts";
@@ -18,7 +18,7 @@ export class AttentionRow extends AttentionView implements AttentionRowElement {
     query: undefined,
     key: undefined,
   };
-  // As high as what it shows, where the page does not say otherwise. The row and the output are folded (views/row/row.ts).
+  // As high as its content, unless the page sets a height. The row and the output are collapsed (views/row/row.ts).
   static override styles: CSSResultGroup = [
     theme,
     css`

@@ -1,8 +1,6 @@
 /**
- * One element's session: the state, the store it looks at, and what lasts only as long as the pointer stays (hover) or
- * until it is put back (edited numbers). Views read it and ask it for changes; it notifies subscribers.
- *
- * Subscribers are notified with how the state changed: `push` makes a step that Back undoes, `replace` does not (drags, hovers).
+ * One element's session: the state, the store that is shown, and values that are not part of the state, such as the hovered
+ * cell. Views read the session and change it; the session notifies its subscribers.
  */
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
@@ -12,37 +10,37 @@ import type { DrawnFigure } from "../../src/view/figure/figure.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
-import { DEFAULT, type HeadName, type State } from "../state/state.ts";
+import { DEFAULT, type HeadName, type State, sameHead } from "../state/state.ts";
 
-/** What a page is about to show. */
+/** Whether something is open, loading, or could not be opened. */
 export type Status =
   | { readonly kind: "empty" }
   | { readonly kind: "loading"; readonly what: string; readonly done: number }
   | { readonly kind: "ready" }
   | { readonly kind: "error"; readonly title: string; readonly text: string };
 
-/** A line that stays on the page until it is closed. */
+/** A message that stays on the page until the user closes it. */
 export interface Notice {
   readonly kind: "error" | "problem";
   readonly text: string;
 }
 
-/** `push` makes a step that Back undoes, `replace` does not, `address` comes from the address itself. */
+/** How the state changed: `push` makes a step that Back undoes, `replace` does not (drags), `address` was read from the address. */
 export type How = "push" | "replace" | "address";
 export interface Cell {
   readonly query: number;
   readonly key: number;
 }
 
-/** The names of a block's tokens on screen, made once. */
+/** The labels of a block's tokens. */
 export interface Labels {
   readonly query: readonly string[];
   readonly key: readonly string[];
-  /** Their languages, where they are named. */
+  /** Their languages, if the file names them. */
   readonly lang: { readonly query?: string; readonly key?: string };
 }
 
-/** How the picture on screen is exported, where it is not that of one head or of all. */
+/** How a picture is exported that shows neither one head nor all heads. */
 export interface Exports {
   readonly figure: (options: FigureOptions) => Promise<DrawnFigure>;
   readonly table: () => Promise<FigureTable>;
@@ -54,35 +52,35 @@ export class Session {
   state: State = DEFAULT;
   store: HeadStore | undefined;
   status: Status = { kind: "empty" };
-  /** The files or texts there are. */
+  /** The files or texts that can be shown. */
   sources: readonly { readonly name: string }[] = [];
-  /** What went wrong or was noticed, until it is closed. */
+  /** Errors and warnings that the user has not closed. */
   notices: readonly Notice[] = [];
-  /** Parts of the state that stay as they are. */
+  /** Parts of the state that cannot change. */
   fixed: Partial<State> = {};
-  /** Colors of the dark page. */
+  /** The dark theme is on. */
   dark = false;
-  /** Nothing fades or slides. */
+  /** Animations are off. */
   still = false;
-  /** The cell, and the head, that the pointer is on. */
+  /** The cell and the head under the pointer. */
   hover: Cell | null = null;
   hoverHead: HeadName | null = null;
-  /** The step of the row that its bars show, 0: q·k; undefined: the last one. */
+  /** The step that the bars of the row show, 0 for q·k; undefined: the last one. */
   step: number | undefined;
   /** How many heads have been measured so far. */
   measured = 0;
   /** How many stores have been opened. */
   opened = 0;
-  /** Share of the background work that is done; 1: nothing is under way. */
+  /** Share of the background work that is done; 1: none is running. */
   progress = 1;
-  /** How the picture on screen is exported; undefined: as the state says. */
+  /** How the picture on screen is exported; undefined: the state decides. */
   exports: Exports | undefined;
-  /** The model of what is shown, which can be run again without some heads; undefined: there is none. */
+  /** The model that computed the attention and can run again without some heads; undefined: none. */
   model: SourceModel | undefined;
-  /** Opens one of the sources besides the one that is shown. */
+  /** Opens another source; the current one stays open. */
   openSource: (index: number) => Promise<HeadStore> = () =>
     Promise.reject(new Error("attention-view: there is no other text"));
-  /** Where work in the background went wrong. */
+  /** Reports an error of background work. */
   failed: (error: unknown) => void = () => {};
 
   #edits: { readonly of: State["edits"]; readonly key: string; readonly made: Edits } | undefined;
@@ -97,25 +95,25 @@ export class Session {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Tells the views that something they show has changed. */
+  /** Notifies the subscribers of a change. */
   changed(how: How = "replace", before: State = this.state): void {
     for (const listener of this.#listeners) listener(how, before);
   }
 
-  /** Changes the state, kept inside what the store has. */
+  /** Changes the state; values that the store does not have are clamped. */
   set(patch: Partial<State>, how: How = "push"): void {
     const before = this.state;
     let next = this.settled({ ...before, ...patch, ...this.fixed });
-    const sameRow = next.query === before.query && this.#sameHead(before, next);
-    // The temperature is tried on one row: the next one starts at 1.
+    const sameRow = next.query === before.query && sameHead(before, next);
+    // The temperature belongs to one row: another row starts at 1.
     if (next.temperature !== 1 && patch.temperature === undefined && !(sameRow && next.view === "row"))
       next = { ...next, temperature: 1 };
-    // Edits belong to one query of one head, and are seen in the row view alone.
+    // Edits belong to one query of one head, and only the row view shows them.
     if (next.edits.length > 0 && patch.edits === undefined && !(sameRow && next.view === "row"))
       next = { ...next, edits: [] };
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
-    // What the pointer is on belongs to the picture that was there.
+    // The hovered cell belongs to the previous picture.
     if (next.view !== before.view || next.mode !== before.mode || next.table !== before.table) {
       this.hover = null;
       this.hoverHead = null;
@@ -124,7 +122,7 @@ export class Session {
     this.changed(how, before);
   }
 
-  /** Shows a line that stays. */
+  /** Shows a message until the user closes it. */
   notify(notice: Notice): void {
     this.notices = [...this.notices.filter(({ text }) => text !== notice.text), notice].slice(-3);
     this.changed();
@@ -136,9 +134,9 @@ export class Session {
   }
 
   /**
-   * Another store, or none; the caller that opened the previous one disposes of it.
+   * Shows another store, or none. The caller disposes of the previous one.
    *
-   * @param carry the cursor goes to the same tokens of the new text
+   * @param carry the cursor moves to the same tokens of the new text
    * @param model the model that computed the store
    */
   open(store: HeadStore | undefined, carry = false, model?: SourceModel): void {
@@ -153,13 +151,13 @@ export class Session {
     this.status = store === undefined ? { kind: "empty" } : { kind: "ready" };
     const before = this.state;
     const carried = carry && old && this.block ? carriedCell(before, old, this.block) : {};
-    // What an address says of numbers changed by hand holds for what is opened first.
+    // Edits from an address apply only to the first store that is opened.
     const edits = old === undefined ? before.edits : [];
     this.state = this.settled({ ...before, edits, ...carried });
     this.changed("replace", before);
   }
 
-  /** The state with a head, a cell and a stage that are there. */
+  /** The state with its head, cell and stage clamped to those of the store. */
   settled(state: State): State {
     const { store } = this;
     if (store === undefined || store.blocks.length === 0) return state;
@@ -175,7 +173,7 @@ export class Session {
     const pinnedCell =
       state.pinned !== null && state.pinned[0] < block.Nq && state.pinned[1] < block.Nk ? state.pinned : null;
     const head = within(state.head, block.heads);
-    // An address without a block means the one that is shown, for its pins too.
+    // An address without a block means the current block, also for its pins.
     const pins = state.pins.some((pin) => pin.block === "")
       ? state.pins.map((pin) => (pin.block === "" ? { ...pin, block: block.name } : pin))
       : state.pins;
@@ -205,7 +203,7 @@ export class Session {
     return this.store?.blocks.find(({ name }) => name === this.state.block) ?? this.store?.blocks[0];
   }
 
-  /** The head the cursor is in. */
+  /** The cursor's head. */
   get ref(): HeadRef {
     return this.refOf(this.state);
   }
@@ -215,12 +213,12 @@ export class Session {
     return { block: Math.max(0, index), layer, head };
   }
 
-  /** Whether the numbers of the head can be read at once. */
+  /** Whether the numbers of the cursor's head are in memory. */
   get ready(): boolean {
     return this.store !== undefined && this.block !== undefined && this.store.ready(this.ref);
   }
 
-  /** The cell that is explained: the pinned one, or the one the pointer is on, or the cursor's. */
+  /** The cell that is explained: the pinned one, else the hovered one, else the cursor's. */
   get shown(): Cell {
     const { pinned: pinnedCell, query, key } = this.state;
     return pinnedCell === null
@@ -228,7 +226,7 @@ export class Session {
       : { query: pinnedCell[0], key: pinnedCell[1] };
   }
 
-  /** The numbers changed by hand, as the store takes them; none outside the row view. */
+  /** The user's edits in the form that the store takes; none outside the row view. */
   get edits(): Edits {
     const { state, store } = this;
     if (state.view !== "row" || state.edits.length === 0 || store === undefined || !this.ready)
@@ -240,7 +238,7 @@ export class Session {
     return this.#edits.made;
   }
 
-  /** The cell that is pointed at, whatever is pinned. */
+  /** The hovered cell, else the cursor's, even if another one is pinned. */
   get pointed(): Cell {
     return this.hover ?? this.state;
   }
@@ -260,7 +258,7 @@ export class Session {
     return found;
   }
 
-  /** A row of a stage, exactly, of the cursor's head; the last ones are kept. */
+  /** A row of a stage of the cursor's head, exact; the 64 newest are cached. */
   row(query: number, stage: Stage): Float64Array {
     const { block, layer, head } = this.ref;
     const key = `${block} ${layer} ${head} ${query} ${stage}`;
@@ -273,7 +271,7 @@ export class Session {
     return row;
   }
 
-  /** The measures of a head where they are known; asked for where they are not. */
+  /** The measures of a head; undefined while they are computed, and subscribers are notified afterwards. */
   measures(name: HeadName = this.state): HeadMeasures | undefined {
     const { store } = this;
     if (store === undefined) return undefined;
@@ -297,7 +295,7 @@ export class Session {
     return found ?? undefined;
   }
 
-  /** The largest value of the head at its stage, where colors are to end there and it is known. */
+  /** The largest value of the head at its stage, if the color scale ends there and the value is known. */
   get headMax(): number | undefined {
     const { state, store, ref } = this;
     if (state.domain !== "head" || store === undefined) return undefined;
@@ -319,15 +317,11 @@ export class Session {
     }
     return found === undefined || Number.isNaN(found) ? undefined : found;
   }
-
-  #sameHead(a: State, b: State): boolean {
-    return a.block === b.block && a.layer === b.layer && a.head === b.head;
-  }
 }
 
 const NO_EDITS: Edits = {};
 
-/** The vectors and the scale with the numbers that were changed; places that the vectors do not have are passed over. */
+/** The edited vectors and scale; components that a vector does not have are ignored. */
 function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["edits"]): Edits {
   let made: Edits = {};
   const put = (values: Float64Array, index: number, value: number) => {
@@ -349,13 +343,13 @@ function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["
   return made;
 }
 
-/** The cursor in another text: on the same tokens where it has them, else on the same places. What was selected or pinned is not. */
+/** Moves the cursor to the same tokens of another text, else to the same indices. Clears the pinned cell and the selection. */
 function carriedCell(state: State, from: Block, to: Block): Partial<State> {
   const query = sameToken(from.queryTokens, to.queryTokens, state.query);
   const key = sameToken(from.keyTokens, to.keyTokens, state.key);
   const sameText = from.queryTokens.join("\n") === to.queryTokens.join("\n");
   return {
-    // Heads stay switched; a token of another text is another token.
+    // Heads stay switched off, except at a token: the indices of another text mean other tokens.
     ...(!sameText && { predict: null, ablated: state.ablated.filter(({ position }) => position === null) }),
     query: query ?? state.query,
     key: key ?? state.key,
@@ -374,11 +368,11 @@ function sameToken(from: readonly string[], to: readonly string[], index: number
   const token = from[index];
   if (token === undefined || to[index] === token) return index;
   const nth = from.slice(0, index).filter((other) => other === token).length;
-  const places = to.flatMap((other, at) => (other === token ? [at] : []));
-  return places[Math.min(nth, places.length - 1)];
+  const indices = to.flatMap((other, at) => (other === token ? [at] : []));
+  return indices[Math.min(nth, indices.length - 1)];
 }
 
-/** Which tokens a head's picture shows. */
+/** The tokens that a head's picture shows. */
 export function axesOf(block: Block, state: State): { rows: Axis; columns: Axis } {
   const ranges = (side: "query" | "key", chosen: readonly number[]) => {
     const found = chosen.map((index) => block.segments[index]?.[side]).filter((range) => range !== undefined);
@@ -390,7 +384,7 @@ export function axesOf(block: Block, state: State): { rows: Axis; columns: Axis 
   };
 }
 
-/** Keys left out, sorted. Scores are shown for all: leaving out is about who shares the weight. */
+/** The keys that are left out, sorted; none for scores, because leaving keys out only changes weights. */
 export function hiddenKeys(block: Block, state: State): readonly number[] {
   if (isSigned(state.stage)) return [];
   if (state.hide === "first") return block.Nk > 0 ? [0] : [];

@@ -1,11 +1,11 @@
 /**
- * The files (or texts) an explorer can show, one at a time: a name and how to open it. A store that has been opened is kept,
- * so that switching back is immediate and two can be compared; the least recently used ones are disposed of.
+ * The files (or texts) that an explorer can show, one at a time. Opened stores are cached, so that switching back is immediate
+ * and two can be compared; the least recently used ones are disposed of.
  */
 import type { HeadStore } from "../../src/store/types.ts";
 import type { SourceModel } from "../../src/view/element.ts";
 
-/** Reads a source: how far it is, 0 to 1, and when to stop. */
+/** Opens a source; reports its progress from 0 to 1, and stops when the signal aborts. */
 export type Opening = (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>;
 
 export interface Source {
@@ -14,7 +14,7 @@ export interface Source {
   readonly model?: SourceModel;
 }
 
-/** Stores that are kept open. */
+/** The maximum number of open stores. */
 const MAX_OPEN = 8;
 
 export class Sources {
@@ -25,7 +25,7 @@ export class Sources {
     return this.#list;
   }
 
-  /** Other sources; what was open is disposed of, except a store that is among the new ones. */
+  /** Replaces the list. Open stores of other sources are disposed of, except `keep`. */
   replace(list: readonly Source[], keep?: HeadStore): void {
     for (const [source, store] of this.#open)
       if (!list.includes(source)) {
@@ -35,22 +35,17 @@ export class Sources {
     this.#list = list;
   }
 
-  /** More sources, after those there are. */
+  /** Appends sources. */
   add(more: readonly Source[]): void {
     this.#list = [...this.#list, ...more];
   }
 
-  /** Says that a source's store is open already. */
+  /** Registers the open store of a source. */
   opened(source: Source, store: HeadStore): void {
     this.#open.set(source, store);
   }
 
-  /** The store of a source, where it is open. */
-  storeOf(source: Source | undefined): HeadStore | undefined {
-    return source && this.#open.get(source);
-  }
-
-  /** Opens a source, or gives its open store. `shown` stays open whatever is opened besides. */
+  /** Opens a source, or returns its open store. `shown` is never disposed of. */
   async store(
     source: Source,
     signal: AbortSignal,

@@ -1,9 +1,9 @@
 /**
- * Work on the page's own thread, a slice at a time: at most a few milliseconds, then the page may draw. What is newest
- * goes first.
+ * Runs work on the main thread in slices of a few milliseconds, so that the page can draw in between. The newest work runs
+ * first.
  */
 
-/** A piece of work: does a little and says whether more is to be done. */
+/** A unit of work: does a small part, and returns whether more remains. */
 export type Work = () => boolean;
 
 /** Milliseconds of one slice. */
@@ -36,7 +36,7 @@ export class Slices {
     try {
       while (this.#works.length > 0 && performance.now() < end) {
         const work = this.#works[this.#works.length - 1];
-        // Whatever throws is not asked again; the others go on.
+        // Work that throws is dropped; the other work continues.
         let more = false;
         try {
           more = work();

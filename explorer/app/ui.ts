@@ -1,6 +1,6 @@
 /**
- * What every view is given, and the small templates they share: numbers with their source, tokens as isolated text, bars,
- * buttons of a choice.
+ * The interface that every template gets, and the small templates they share: numbers with their source, tokens as isolated
+ * text, bars, controls.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import { type NumberOptions, num } from "../../src/store/text/number.ts";
@@ -9,40 +9,40 @@ import type { AttentionSource } from "../../src/view/element.ts";
 import { css } from "../styles/css.ts";
 import type { Session } from "./session.ts";
 
-/** What a view may do besides changing the session. */
+/** What a template can use besides the session. */
 export interface Ui {
   readonly session: Session;
-  /** The page is this explorer's own: its reader is the one who opened it. */
+  /** The explorer owns the page: its reader is the person who opened it. */
   readonly owns: boolean;
-  /** Runs an action by its name; see actions.ts. */
+  /** Runs an action by name; see actions.ts. */
   readonly act: (name: string) => void;
-  /** Reads aloud, once the page is quiet. */
+  /** Announces a text to screen readers. */
   readonly say: (text: string) => void;
-  /** The panels under the overview of all heads that switch the cursor's head and ask all of them; nothing until they have been loaded. */
+  /** The panels below the atlas that switch the cursor's head and rank all heads; nothing until they have been loaded. */
   readonly headPanels: () => TemplateResult | typeof nothing;
   /** Adds a source, and shows it. */
   readonly open: (source: AttentionSource) => Promise<void>;
 }
 
-/** A number on screen: its text, with the full value and the function that gave it beside it. */
+/** A number on screen: its text, with the full value and the function that computed it as attributes. */
 export function figure(value: number, source: string, options?: NumberOptions): TemplateResult {
   return shown(num(value, source, options));
 }
 
-/** The same of a number that is made already. */
+/** The same for a formatted number. */
 export function shown({ value, text, source }: Num): TemplateResult {
-  return html`<data class="num" value=${String(value)} data-source=${source}>${set(text)}</data>`;
+  return html`<data class="num" value=${String(value)} data-source=${source}>${spaced(text)}</data>`;
 }
 
-/** A number's text with its narrow space and its raised figures marked: a font whose letters are all of one width tears them apart. */
-function set(text: string): TemplateResult | string {
+/** A number's text with its narrow space and superscript digits in spans: a monospaced font sets them too far apart. */
+function spaced(text: string): TemplateResult | string {
   const [, before, narrow, after] = /^(.*?)(\u202f|[⁻⁰¹²³⁴-⁹]+)(.*)$/u.exec(text) ?? [];
   return narrow === undefined
     ? text
     : html`${before}<span class=${narrow === "\u202f" ? "thin" : "raised"}>${narrow}</span>${after}`;
 }
 
-/** A token as text, in its own direction, and its own language where that is named. */
+/** A token as text, with its own direction, and its language if the file names it. */
 export function token(text: string, lang?: string): TemplateResult {
   return html`<bdi class="token" lang=${lang ?? nothing}>${text}</bdi>`;
 }
@@ -52,7 +52,7 @@ export function quoted(text: string, lang?: string): TemplateResult {
   return html`<span class="quoted">‹${token(text, lang)}›</span>`;
 }
 
-/** A bar of a share of the room, 0 to 1. Where numbers of both signs are compared (`signed`), 0 is in the middle. */
+/** A bar whose length is a share of the track, 0 to 1. If `signed`, 0 is in the middle. */
 export function bar(share: number, kind = "weight", signed = false): TemplateResult {
   const size = Number.isFinite(share) ? Math.min(1, Math.abs(share)) : 0;
   const width = (signed ? 50 : 100) * size;
@@ -62,7 +62,7 @@ export function bar(share: number, kind = "weight", signed = false): TemplateRes
   ></span>`;
 }
 
-/** One of several: buttons that are pressed or not. */
+/** A group of toggle buttons, one of which is pressed. */
 export function choice<T extends string>(
   label: string,
   options: readonly (readonly [value: T, text: string, hint?: string, disabled?: boolean])[],
@@ -77,7 +77,7 @@ export function choice<T extends string>(
     )}</span>`;
 }
 
-/** A drop-down. */
+/** A drop-down list. */
 export function select<T extends string>(
   label: string,
   options: readonly (readonly [value: T, text: string])[],
@@ -91,7 +91,7 @@ export function select<T extends string>(
     </select></label>`;
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function check(label: string, on: boolean, set: (on: boolean) => void): TemplateResult {
   return html`<label class="check"><input type="checkbox" .checked=${on}
     @change=${(event: Event) => set((event.target as HTMLInputElement).checked)}>${label}</label>`;

@@ -1,6 +1,6 @@
 /**
- * Where long work is done, and where the whole module is found: each build says it for itself (index.ts, whole.ts), since a
- * bundler finds a worker's file only where its address is written out.
+ * How to start a worker and how to get the text of the whole module. Each build provides both (entries/index.ts,
+ * entries/single-file.ts): a bundler finds the file of a worker only if its address is a literal.
  */
 import type { Port } from "../../src/store/compute/messages.ts";
 
@@ -8,18 +8,18 @@ import type { Port } from "../../src/store/compute/messages.ts";
 export interface Build {
   /** Starts a worker that runs `serveStore`. */
   readonly worker: () => Port;
-  /** The text of the module that holds everything, for one-file pages. */
+  /** The text of the single-file module, for one-file pages. */
   readonly module: () => Promise<string>;
 }
 
 let provided: Build | undefined;
 
-/** Says how this build does it. */
+/** Sets the functions of this build. */
 export function provide(build: Build): void {
   provided = build;
 }
 
-/** How this build does it. */
+/** The functions of this build. */
 export function build(): Build {
   if (provided === undefined) throw new Error("attention-view: loaded without its module");
   return provided;

@@ -358,7 +358,7 @@ test("the export sheet writes a PDF, and figures without paper", async ({ visit 
           /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll("figure.sheet svg > rect").length,
       );
     expect(await papers()).toBe(1);
-    await page.locator("attention-view").getByLabel("no paper").check();
+    await page.locator("attention-view").getByLabel("transparent").check();
     await expect.poll(papers).toBe(0);
   });
 });

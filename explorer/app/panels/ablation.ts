@@ -1,6 +1,6 @@
 /**
- * "Switch this head": the model behind the text runs again without heads, and what it predicts, or how its last states moved, is compared
- * with the run that has all of them. Nothing where the source has no model.
+ * "Switch this head": the model runs again without some heads, and its predictions and final hidden states are compared with
+ * those of the run with all heads. Empty if the source has no model.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import type { AblationResult, SourceModel } from "../../../src/view/element.ts";
@@ -12,7 +12,7 @@ import { shortName } from "../../state/words.ts";
 import type { Session } from "../session.ts";
 import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
 
-/** Tokens whose states moved most that are listed. */
+/** How many of the tokens whose states moved most are listed. */
 const LISTED = 5;
 
 export function ablationPanel(ui: Ui): TemplateResult | typeof nothing {
@@ -23,35 +23,31 @@ export function ablationPanel(ui: Ui): TemplateResult | typeof nothing {
   const at = names.query[state.query];
   return html`<div class="ablation"><h2>Switch this head</h2>
     <p>${choice<HeadSetting | "elsewhere">(
-      "How this head takes part",
+      "State of this head",
       [
-        ["on", "on", "The head as the model has it (K switches it off and on)"],
-        ["off", "off", "Zeros in the place of the head's output, at every token"],
-        ["mean", "mean", "The mean of the head's output over the text, at every token"],
-        [
-          "here",
-          `off at ‹${shortened(at)}›`,
-          "Zeros in the place of the head's output, at the cursor's query alone",
-        ],
+        ["on", "on", "The head as in the model (K switches it off and on)"],
+        ["off", "off", "Zeros replace the head's output at every token"],
+        ["mean", "mean", "The mean over the text replaces the head's output at every token"],
+        ["here", `off at ‹${shortened(at)}›`, "Zeros replace the head's output at the cursor's query only"],
       ],
       headSetting(state),
       (setting) => setHead(session, setting as HeadSetting),
     )}</p>
-    ${state.ablated.length === 0 ? html`<p class="quiet">${model.name} runs again without ${shortName(session)}: ${purpose(model)}.</p>` : outcome(ui, model)}
+    ${state.ablated.length === 0 ? html`<p class="quiet">${model.name} runs again without ${shortName(session)} and shows how ${changes(model)}.</p>` : outcome(ui, model)}
   </div>`;
 }
 
-const purpose = ({ predicts }: SourceModel): string =>
+const changes = ({ predicts }: SourceModel): string =>
   predicts === "none"
-    ? "how far its last states move is shown"
+    ? "its final hidden states change"
     : predicts === "next"
-      ? "how its next token changes is shown"
-      : "how its last states, or a masked word, change is shown";
+      ? "its next token changes"
+      : "its final hidden states, or a masked word, change";
 
 const shortened = (text: string): string =>
   [...text].length > 10 ? `${[...text].slice(0, 9).join("")}…` : text;
 
-/** Adds the attention of the run without the ablated heads as a source of its own. */
+/** Adds the attention of the run without the ablated heads as a new source. */
 async function openRun({ session, open }: Ui, { attention }: SourceModel): Promise<void> {
   try {
     const source = await attention?.(session.state.ablated);
@@ -61,13 +57,13 @@ async function openRun({ session, open }: Ui, { attention }: SourceModel): Promi
   }
 }
 
-/** The heads that are switched, what the run gives, and what else can be asked. */
+/** The ablated heads, the result of the run, and further choices. */
 function outcome(ui: Ui, model: SourceModel): TemplateResult {
   const { session } = ui;
   const { ablated } = session.state;
   const answer = ablationOf(session);
   const many = ablated.length > 1;
-  return html`<ul class="ablated" aria-label="Heads that are switched">${ablated.map((one) => switched(session, one))}</ul>
+  return html`<ul class="ablated" aria-label="Heads that are switched off">${ablated.map((one) => switched(session, one))}</ul>
     ${many ? html`<p><button type="button" class="bordered" @click=${() => session.set({ ablated: [] })}>Restore all</button></p>` : nothing}
     ${position(session, model)}
     ${
@@ -94,7 +90,7 @@ function switched(session: Session, one: AblatedHead): TemplateResult {
       session.set({ ablated: state.ablated.filter((other) => other !== one) })}>×</button></li>`;
 }
 
-/** Which token is predicted, and how to choose another. */
+/** Buttons that choose the token to predict. */
 function position(session: Session, { predicts }: SourceModel): TemplateResult | typeof nothing {
   const { block, state } = session;
   if (predicts === "none") return nothing;
@@ -120,7 +116,7 @@ function prediction(
   const at = quoted(query[predicted.position], lang.query);
   const maximum = Math.max(...predicted.tokens.map(({ before, after }) => Math.max(before, after)));
   return html`<table class="compared-tokens">
-    <caption>${model.predicts === "next" ? html`The token after ${at}` : predicted.masked ? html`A mask in the place of ${at}` : html`The mask, token ${figure(predicted.position, "position")}`}</caption>
+    <caption>${model.predicts === "next" ? html`The token after ${at}` : predicted.masked ? html`A mask in place of ${at}` : html`The mask, token ${figure(predicted.position, "position")}`}</caption>
     <thead><tr><th scope="col">token</th><th scope="col" class="num before">all heads</th><th scope="col" class="num after">without</th><th scope="col"><span class="hid">bars</span></th></tr></thead>
     <tbody>${predicted.tokens.map(
       ({ token: text, before, after }) => html`<tr><th scope="row">${token(text)}</th>
@@ -129,12 +125,12 @@ function prediction(
     )}</tbody></table>`;
 }
 
-/** How far the last states moved. */
+/** How far the final hidden states moved. */
 function states(session: Session, { moved, cosine }: AblationResult): TemplateResult {
   const { query, lang } = session.labels(session.block!);
   const ranked = largest(moved, LISTED);
   return html`<table class="moved">
-    <caption>Last states: the mean over all tokens has cosine ${figure(cosine, "ablateHeads cosine", { digits: 6 })} with the run that has all heads.</caption>
+    <caption>Final hidden states: their mean over all tokens has cosine similarity ${figure(cosine, "ablateHeads cosine", { digits: 6 })} to that of the run with all heads.</caption>
     <thead><tr><th scope="col">moved most</th><th scope="col" class="num">by</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
     <tbody>${ranked.map(
       (

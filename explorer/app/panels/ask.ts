@@ -1,9 +1,9 @@
-/** "Ask the heads": which heads make the cursor's link, as a ranked list of which each entry opens its head. */
+/** "Ask the heads": a ranked list of the heads that link the cursor's tokens. Each entry opens its head. */
 import { html, nothing, type TemplateResult } from "lit";
 import { answersOf, askedCell } from "../../state/ask.ts";
 import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
 
-/** Heads that are listed. */
+/** How many heads are listed. */
 const LISTED = 10;
 
 export function askPanel({ session }: Ui): TemplateResult {
@@ -20,11 +20,11 @@ export function askPanel({ session }: Ui): TemplateResult {
   const first = answers?.[0];
   return html`<h2>Ask the heads</h2>
     <p>${choice(
-      "What is asked",
+      "Question",
       [
-        ["pair", "this link", "How much each head gives from the query to the key"],
-        ["from", "from the query", "The largest share each head gives from the query to one word"],
-        ["to", "to the key", "The share each head gives to the key, averaged over all queries"],
+        ["pair", "this link", "The share that each head gives from the query to the key"],
+        ["from", "from the query", "The largest share that each head gives from the query to one word"],
+        ["to", "to the key", "The share that each head gives to the key, averaged over all queries"],
       ],
       state.ask as "pair",
       (ask) => session.set({ ask }),
@@ -35,7 +35,7 @@ export function askPanel({ session }: Ui): TemplateResult {
         : state.ask === "from"
           ? html`Which heads make ${from} attend to one word?`
           : html`Which heads attend to ${to}?`
-    }</span> <button type="button" aria-label="Ask no more" @click=${() => session.set({ ask: "off" })}>×</button></p>
+    }</span> <button type="button" aria-label="Close the ranking" @click=${() => session.set({ ask: "off" })}>×</button></p>
     ${
       answers === undefined
         ? html`<p class="quiet" role="status">Asking ${figure(block.layers.length * block.heads, "heads")} heads …</p>`
@@ -44,7 +44,7 @@ export function askPanel({ session }: Ui): TemplateResult {
             return html`<li class=${current ? "current" : ""}><button type="button" class="link" aria-current=${current ? "true" : nothing}
               @click=${() => session.set({ layer: ref.layer, head: ref.head })}>L${ref.layer} H${ref.head}</button>
               ${bar(weight)}${figure(weight, "askHeads")}
-              <span class="quiet" title="times what even attention would give">${figure(lift, "askHeads lift", { digits: 2 })}×</span>
+              <span class="quiet" title="times the share of even attention">${figure(lift, "askHeads lift", { digits: 2 })}×</span>
               ${found === undefined ? nothing : html`<span class="found">→ ${token(names.key[found], names.lang.key)}</span>`}</li>`;
           })}</ol>
         <p class="quiet">${choice(

@@ -1,4 +1,4 @@
-/** The sentence under a picture: what the head does, what is shown of it, and whatever is not the plain value. */
+/** The caption of a picture: the sentence of the view, the sentence of the head, and badges for changed values. */
 import { html, type TemplateResult } from "lit";
 import { describeHead } from "../../../src/store/measures/sentence.ts";
 import type { Block, HeadMeasures } from "../../../src/store/types.ts";
@@ -7,7 +7,7 @@ import type { Session } from "../session.ts";
 
 const sentences = new WeakMap<HeadMeasures, string>();
 
-/** The sentence of a head, made once. */
+/** The sentence of a head, cached. */
 function sentence(block: Block, measures: HeadMeasures): string {
   let said = sentences.get(measures);
   if (said === undefined) {
@@ -17,7 +17,7 @@ function sentence(block: Block, measures: HeadMeasures): string {
   return said;
 }
 
-/** @param first what the view says before the head's own sentence */
+/** @param first the sentence of the view */
 export function caption(session: Session, first: unknown): TemplateResult {
   const { block } = session;
   const measures = session.measures();

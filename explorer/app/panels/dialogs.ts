@@ -1,4 +1,4 @@
-/** The dialogs: all commands, keys, finding a token, what was loaded, exporting a figure. */
+/** The dialogs: command palette, keyboard shortcuts, find a token, load report, export. */
 import { html, nothing, type TemplateResult } from "lit";
 import { nearest } from "../../canvas/axis.ts";
 import { ACTIONS, type Action } from "../actions.ts";
@@ -8,7 +8,7 @@ import { type Exporter, exportSheet } from "./export.ts";
 
 export type DialogName = "palette" | "keys" | "find" | "export" | "report";
 
-/** What a dialog keeps while it is open. */
+/** The state of an open dialog. */
 export interface DialogState {
   readonly name: DialogName;
   readonly query: string;
@@ -40,7 +40,7 @@ export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): Templ
     report: () => report(ui),
   };
   return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
-    // The event comes late: it may be of a dialog that another one has replaced since.
+    // The event is asynchronous: its dialog may have been replaced already.
     const { open, isConnected } = event.target as HTMLDialogElement;
     if (!open && isConnected) close();
   }} @click=${(event: MouseEvent) => {
@@ -57,7 +57,7 @@ interface Choice {
   readonly run: (shift: boolean) => void;
 }
 
-/** A field, and under it a list that is gone through with the arrow keys. */
+/** A text field with a list of choices below; arrow keys move through the list. */
 function chooser(
   label: string,
   state: DialogState,
@@ -87,7 +87,7 @@ function chooser(
       ) => html`<li role="option" id=${`choice-${i}`} aria-selected=${i === at} class=${i === at ? "at" : ""}
         @click=${(event: MouseEvent) => run(event.shiftKey)}><span>${text}</span>${hint ? html`<kbd>${hint}</kbd>` : nothing}</li>`,
     )}</ul>
-    ${choices.length === 0 ? html`<p class="quiet" role="status">Nothing is called that.</p>` : nothing}`;
+    ${choices.length === 0 ? html`<p class="quiet" role="status">No match.</p>` : nothing}`;
 }
 
 function palette(ui: Ui, state: DialogState, set: Dialogs["set"], close: () => void): TemplateResult {
@@ -111,7 +111,7 @@ const keyName = (key: string) =>
   ({ " ": "Space", Escape: "Esc", "Control+k": "Ctrl K", N: "Shift N" })[key] ??
   (key.length === 1 ? key.toUpperCase() : key);
 
-/** Moves that are not actions, for the sheet of keys. */
+/** Cursor moves, which are not actions, for the list of shortcuts. */
 const MOVES: readonly (readonly [string, string])[] = [
   ["← ↑ ↓ →", "Move the cell, or the head"],
   ["Home End", "Ends of the row; with Ctrl the corners"],
@@ -124,8 +124,8 @@ function keySheet(): TemplateResult {
       ({ keys, label }) =>
         html`<div><dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd></div>`,
     )}</dl>
-    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; where only a part is seen it moves the picture, and Shift and dragging selects. The wheel zooms.</p>
-    <p class="quiet">Single letters act only while the explorer has the focus.</p>`;
+    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; in a zoomed picture it moves the picture, and dragging with Shift selects. The wheel zooms.</p>
+    <p class="quiet">Single-letter shortcuts work only while the explorer has the focus.</p>`;
 }
 
 const FOUND = 50;

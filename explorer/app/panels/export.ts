@@ -1,20 +1,20 @@
 /**
- * The export sheet: the figure of what is shown, at its final size, with what it shows said under it; as SVG, PNG, table or
- * link. Drawing is the figure renderer's, the same as on the command line.
+ * The export dialog: a preview of the figure at its final size with its description, and a button for each format. The figure
+ * renderer draws it, as on the command line.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import { check, choice, type Ui } from "../ui.ts";
 
-/** What an export is made of. */
+/** The settings and the preview of an export. */
 export interface ExportState {
   readonly width: 85 | 170;
   readonly caption: boolean;
   readonly dark: boolean;
   /** The figure has no background. */
   readonly transparent: boolean;
-  /** The figure: its picture, description and LaTeX; undefined while it is drawn. */
+  /** The drawn figure with its description and LaTeX; undefined while it is drawn. */
   readonly drawn: { readonly node: Node; readonly alt: string; readonly latex: string } | undefined;
-  /** What was done last, or what went wrong. */
+  /** The result of the last export. */
   readonly message: string;
 }
 
@@ -62,7 +62,7 @@ export function exportSheet(_ui: Ui, { state, set, give }: Exporter): TemplateRe
     (width) => set({ width: width === "85" ? 85 : 170 }),
   )}
     ${check("caption", state.caption, (caption) => set({ caption }))} ${check("dark", state.dark, (dark) => set({ dark }))}
-    ${check("no paper", state.transparent, (transparent) => set({ transparent }))}</p>
+    ${check("transparent", state.transparent, (transparent) => set({ transparent }))}</p>
     <figure class="sheet">${state.drawn ? state.drawn.node : html`<p class="quiet">Drawing …</p>`}</figure>
     ${state.drawn ? html`<p class="quiet">${state.drawn.alt}</p>` : nothing}
     <p class="buttons">${KINDS.map(([kind, text]) => html`<button type="button" class="bordered" ?disabled=${state.drawn === undefined} @click=${() => give(kind)}>${text}</button>`)}</p>

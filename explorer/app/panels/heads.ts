@@ -1,4 +1,4 @@
-/** The column of heads: blocks, sorting, filters, the atlas, and the pinned heads. */
+/** The left column: blocks, sorting, filters, the atlas, and the pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
 import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
@@ -16,7 +16,7 @@ export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
     ${pins(ui)}`;
 }
 
-/** Encoder, decoder, cross attention: whatever blocks there are. */
+/** Buttons for the blocks of the file, such as encoder, decoder and cross attention. */
 export function blocks({ session }: Ui): TemplateResult | typeof nothing {
   const { store, state } = session;
   if (store === undefined || store.blocks.length < 2) return nothing;
@@ -50,7 +50,7 @@ export function sorting({ session }: Ui): TemplateResult {
       state.sort === ""
         ? nothing
         : html`${choice(
-            "What is sorted",
+            "Sort order",
             SORTS.map((how) => [how, how] as const),
             state.sortHow,
             (sortHow) => session.set({ sortHow }),
@@ -60,7 +60,7 @@ export function sorting({ session }: Ui): TemplateResult {
   ${state.filters.length > 0 ? html`<ul class="filters">${state.filters.map((filter) => range(session, filter))}</ul>` : nothing}`;
 }
 
-/** Smallest and largest of a metric over the heads that have been measured. */
+/** The minimum and maximum of a metric over the measured heads. */
 export function span(session: Ui["session"], metric: string): readonly [number, number] | undefined {
   const { block } = session;
   if (block === undefined) return undefined;
@@ -108,7 +108,7 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
       })}>×</button></li>`;
 }
 
-/** Pinned heads: letters and dashes tell them apart. */
+/** The pinned heads, each with its letter. */
 export function pins({ session }: Ui): TemplateResult {
   const { state, block } = session;
   const name = state.sort === "" ? "entropy" : state.sort;

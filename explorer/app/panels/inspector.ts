@@ -1,4 +1,4 @@
-/** The column at the right: the number under the pointer, its computation, and its row at a glance. */
+/** The right column: the number under the pointer, its computation, and the largest weights of its row. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { Edits } from "../../../src/store/types.ts";
 import { factsOf, largest } from "../../state/facts.ts";
@@ -34,7 +34,7 @@ export function inspector(ui: Ui): TemplateResult {
     ${thisRow(ui)}`;
 }
 
-/** The keys that get most, with what they have together. */
+/** The keys with the largest weights, and the cumulative weight. */
 export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
@@ -43,7 +43,7 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   const { entropy, strange: nonFinite } = factsOf(
     edits ? session.store!.row(session.ref, query, "weights", edits) : session.row(query, "weights"),
   );
-  // Given numbers may be below 0 although weights cannot: those are listed too, as what they are.
+  // Weights from a file may be negative; those are listed too.
   const signed = row.some((weight) => weight < 0);
   const best = signed
     ? largest(row.map(Math.abs), count).filter((j) => row[j] !== 0)

@@ -1,4 +1,4 @@
-/** The column beside the atlas of all heads: blocks, sorting, filters, the cursor's head in words and numbers, pins. */
+/** The column next to the large atlas: blocks, sorting, filters, the description and measures of a head, pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
 import { describeHead } from "../../../src/store/measures/sentence.ts";
 import type { HeadMeasures } from "../../../src/store/types.ts";
@@ -7,10 +7,10 @@ import { headName } from "../../state/words.ts";
 import { check, figure, type Ui } from "../ui.ts";
 import { blocks, pins, sorting } from "./heads.ts";
 
-/** The measures that are seen at once. */
+/** The measures that are always shown. */
 const FIRST: readonly (keyof HeadMeasures)[] = ["effectiveKeys", "previous", "next", "special"];
 
-/** Measures with what even attention would give beside them. */
+/** A table of measures, each with its value for even attention. */
 function table(measures: HeadMeasures, names: readonly (keyof HeadMeasures)[]): TemplateResult {
   const even = measures.even as Readonly<Record<string, number | undefined>>;
   return html`<table class="measures"><thead><tr><th scope="col">measure</th><th scope="col" class="num">here</th><th scope="col" class="num">if even</th></tr></thead>

@@ -1,8 +1,8 @@
-/** The lines under the bar: the files there are, and what went wrong or was noticed, which stays until it is closed. */
+/** The lines below the bar: a tab for each source, and messages that stay until the user closes them. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { Ui } from "../ui.ts";
 
-/** One button for each file or text; nothing where there is one. */
+/** One button for each file or text; nothing if there is only one. */
 export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
   const { sources, state } = session;
   if (sources.length < 2) return nothing;
@@ -12,12 +12,12 @@ export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
   )}</nav>`;
 }
 
-/** A file's name as a tab has room for it. */
+/** The name of a file, without its extension and at most 80 characters long. */
 function title(name: string): string {
   return name.replace(/\.(?:heed|safetensors|npz|npy|json)$/i, "").slice(0, 80);
 }
 
-/** What went wrong, or what the file's report warns of. */
+/** Errors, and the warnings of the load report. */
 export function notices({ session, act }: Ui): TemplateResult | typeof nothing {
   if (session.notices.length === 0) return nothing;
   return html`<div class="notices" part="notices" role="alert">${session.notices.map(

@@ -1,4 +1,4 @@
-/** The frame of the page: the bar at the top, three columns, the line of hints at the bottom. */
+/** The layout of the page: the bar at the top, three columns, the status bar at the bottom. */
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
 import type { LoadReport } from "../../../src/store/types.ts";
@@ -16,16 +16,16 @@ import { notices, sourceTabs } from "./notices.ts";
 import { toolbar } from "./toolbar.ts";
 import { forReaders, welcome } from "./welcome.ts";
 
-/** What the shell puts in its places. */
+/** The content of the layout. */
 export interface Parts {
   readonly atlas: HTMLElement;
   /** The picture of the main column. */
   readonly pane: HTMLElement | TemplateResult;
   readonly legend: unknown;
-  /** Controls of the view, and its words before the head's sentence. */
+  /** The controls of the view, and the start of its caption. */
   readonly controls: unknown;
   readonly caption: unknown;
-  /** What is beside the picture; undefined: the inspector. */
+  /** The column next to the picture; undefined: the inspector. */
   readonly side: unknown;
   readonly dialogs: TemplateResult | typeof nothing;
 }
@@ -61,14 +61,14 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
 }
 
 /**
- * The height a picture needs for its tokens at the size of text, between a line of prose and a screen. Cells are square, so
- * a matrix or an atlas is no higher than the element's width allows.
+ * The height that a picture needs for legible tokens, between a minimum and a maximum. Cells are square, so the width of the
+ * element limits the height of a matrix or an atlas.
  */
 function naturalHeight({ block, state }: Ui["session"]): string {
   if (block === undefined) return "120px";
   const { Nq, Nk, layers, heads } = block;
-  const square = (least: number, most: number, around: number, rows: number, columns: number) =>
-    `clamp(${least}px, ${around}px + (100cqi - ${around + 8}px) * ${(rows / Math.max(1, columns)).toFixed(4)}, ${most}px)`;
+  const square = (min: number, max: number, margin: number, rows: number, columns: number) =>
+    `clamp(${min}px, ${margin}px + (100cqi - ${margin + 8}px) * ${(rows / Math.max(1, columns)).toFixed(4)}, ${max}px)`;
   if (state.view === "model") return square(100, 520, 34, layers.length, heads);
   if (state.view !== "head") return "520px";
   if (state.mode === "text") return `${Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8))}px`;
@@ -112,14 +112,14 @@ function top({ session, act }: Ui): TemplateResult {
 }
 
 /**
- * Whether the log-sum-exps computed here are the model's own. A weight is exp(score − log-sum-exp), so a difference of 0.0006
- * there is one of 0.06 % in the weights.
+ * Whether the log-sum-exps computed here match those of the model. A weight is exp(score − log-sum-exp), so a difference of
+ * 0.0006 in the log-sum-exp changes the weights by 0.06 %.
  */
 function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]>): TemplateResult {
   const off = figure(maxDelta, "report.verified", { digits: 1 });
   if (!passed)
     return html`<span class="badge" title=${`Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
-  // A bound: rounded up to a tenth of a percent.
+  // An upper bound, rounded up to a tenth of a percent.
   const bound = Math.max(0.001, Math.ceil(1000 * Math.expm1(maxDelta)) / 1000);
   const share = num(bound, "report.verified", { style: "percent" });
   return html`<span title=${`Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k, and compared with the one that the model saved. No weight shown differs from the model's by more than ${share.text} of its value.`}>matches the model within ${shown(share)}</span>`;
@@ -143,5 +143,5 @@ function statusBar(session: Session): TemplateResult {
   </div>`;
 }
 
-/** A share of work done, in words. */
+/** A share of finished work as a percentage. */
 export const percent = (share: number) => num(share, "progress", { style: "percent" }).text;

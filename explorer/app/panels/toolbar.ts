@@ -1,4 +1,4 @@
-/** The controls above a head's picture: how it is drawn, which stage, which scale, which keys are left out. */
+/** The controls above a head's picture: drawing, stage, color scale, keys that are left out. */
 import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { toggled } from "../../state/select.ts";
@@ -34,7 +34,7 @@ const SCALE_HINTS = {
   log: "Color by the logarithm of the share: very small weights are visible",
 } as const;
 
-/** "[CLS], [SEP]": the special tokens of the block by name. */
+/** The names of the block's special tokens: "[CLS], [SEP]". */
 function specialNames(session: Ui["session"]): string {
   const { block } = session;
   if (block === undefined) return HIDE_NAMES.special;
@@ -45,7 +45,7 @@ function specialNames(session: Ui["session"]): string {
     : `${different.slice(0, 3).join(", ")}${different.length > 3 ? " …" : ""}`;
 }
 
-/** @param controls what the view has of its own */
+/** @param controls the controls of the current view */
 export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof nothing {
   const { session } = ui;
   const { state, block } = session;
@@ -107,10 +107,14 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
     ${
       hidden.length > 0 || state.hide === "chosen"
         ? choice(
-            "What becomes of their share",
+            "Their share",
             [
-              ["gap", "leave the gap", "Rows no longer sum to 1: what is missing is drawn as a gray bar"],
-              ["renormalize", "rescale to 100 %", "What is left of each row is divided by its sum"],
+              ["gap", "leave the gap", "Rows no longer sum to 1; a gray bar shows the missing share"],
+              [
+                "renormalize",
+                "rescale to 100 %",
+                "The remaining weights of each row are divided by their sum",
+              ],
             ],
             state.renormalize ? "renormalize" : "gap",
             (how) => session.set({ renormalize: how === "renormalize" }),
@@ -169,15 +173,14 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   </div>`;
 }
 
-/** What a stage is, for those who point at its button. */
+/** The tooltip of a stage's button. */
 function hintOf(stage: Stage, key: number, scored: boolean, weightsOnly: boolean): string {
-  if (!scored && stage !== "weights")
-    return "The file has weights alone; with q and k this stage could be shown";
+  if (!scored && stage !== "weights") return "The file has only weights; this stage needs q and k";
   if (weightsOnly && isSigned(stage)) return "This picture shows weights, not scores";
   return `${STAGE_MEANINGS[stage]} (${key})`;
 }
 
-/** A segment by its first words, where its name says nothing. */
+/** The name of a segment; if it has at most two letters, with its first words. */
 function segmentName(session: Ui["session"], index: number, side: "query" | "key"): string {
   const { name, ...ranges } = session.block!.segments[index];
   const range = ranges[side];
@@ -188,7 +191,7 @@ function segmentName(session: Ui["session"], index: number, side: "query" | "key
   return `${name}: ${words.slice(0, 2).join(" ")}${words.length > 2 ? " …" : ""}`;
 }
 
-/** Segments of one side: any of them, or all. */
+/** Toggle buttons for the segments of the queries or of the keys. */
 function chips(session: Ui["session"], side: "query" | "key"): TemplateResult {
   const part = side === "query" ? "querySegments" : "keySegments";
   const chosen = session.state[part];

@@ -1,4 +1,4 @@
-/** What is there while nothing is open: what to do, what is going on, or what went wrong and what to do about it. */
+/** The page while nothing is open: how to open a file, the progress of opening, or an error. */
 import { html, type TemplateResult } from "lit";
 import { figure, type Ui } from "../ui.ts";
 
@@ -15,17 +15,17 @@ export function welcome({ session, act }: Ui): TemplateResult {
     }
     <p class="buttons"><button type="button" class="bordered" @click=${() => act("pick")}>Choose a file</button>
       <button type="button" class="bordered" @click=${() => act("sample")}>Look at a sample</button></p>
-    <p>Or drop a file anywhere here. These are read:</p>
+    <p>Or drop a file anywhere on this page. Supported files:</p>
     <ul>
       <li>a heed bundle: a .safetensors file with q and k (or weights) of each layer, and the tokens</li>
       <li>.npz or .npy with <code>q</code> and <code>k</code>, or <code>attn</code></li>
-      <li>.json as BertViz ([layer][head][query][key]) and CircuitsVis ([head][query][key]) have it</li>
+      <li>.json in the layout of BertViz ([layer][head][query][key]) or CircuitsVis ([head][query][key])</li>
     </ul>
-    <p class="quiet">Files are read here, in this page. Nothing leaves this machine.</p>
+    <p class="quiet">Files are read in this page. Nothing leaves this machine.</p>
   </div>`;
 }
 
-/** The same on somebody else's page: its readers cannot mend a wrong address, and did not come to open files. */
+/** The same on a host page, whose readers cannot correct a wrong address. */
 export function forReaders(ui: Ui): TemplateResult {
   const { status } = ui.session;
   if (status.kind === "empty") return welcome(ui);
