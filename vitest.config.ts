@@ -1,32 +1,33 @@
 /**
- * The suite on the source. With TEST_BUILT=1 only the tests that go through the package's doors run, on the built package:
- * every door is its file in dist/ (tools/doors.mjs). With TEST_INTERNAL=1 only the others run; `npm test` does both.
+ * The suite on the source. With TEST_BUILT=1 only the tests that import nothing but the package's entry points run, on the
+ * built package: every entry point is its file in dist/ (tools/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
+ * `npm test` does both.
  */
 import { relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { behaviorTests, doors } from "./tools/doors.mjs";
+import { behaviorTests, entryPoints } from "./tools/entry-points.mjs";
 import { root } from "./tools/setup.mjs";
 
 const built = process.env.TEST_BUILT === "1";
 
-/** Leads `heed`, `heed/io` … to the source or, with TEST_BUILT=1, those and imports of a door's source to dist/. */
-const toDoors: Plugin = {
-  name: "heed-doors",
+/** Resolves `heed`, `heed/io` … to the source. With TEST_BUILT=1, resolves them and the source of an entry point to dist/. */
+const toEntryPoints: Plugin = {
+  name: "heed-entry-points",
   enforce: "pre",
   resolveId(name, importer) {
     const path = name.startsWith(".") && importer ? resolve(importer, "..", name) : name;
-    const door = doors.find((one) => one.name === name || one.source === path);
-    return door && (built ? door.built : door.source);
+    const found = entryPoints.find((one) => one.name === name || one.source === path);
+    return found && (built ? found.built : found.source);
   },
 };
 
-/** Folders with the tests that take longest, in order: processes that are waited for, sweeps over many calls. */
+/** Folders with the tests that take longest, in order: they wait for processes, or sweep over many calls. */
 const SLOW = ["cluster", "failure", "platforms", "files", "properties", "conformance", ""].map(
   (name) => `tests/${name}`,
 );
 
-/** The slow folders first, so that no long file is left for the end while the other core has nothing to do. */
+/** The slow folders first, so that no long file runs alone at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {
@@ -39,7 +40,7 @@ class SlowFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  plugins: [toDoors],
+  plugins: [toEntryPoints],
   test: {
     include: built
       ? behaviorTests()
@@ -52,7 +53,7 @@ export default defineConfig({
         ],
     exclude: ["**/node_modules/**", ...(process.env.TEST_INTERNAL === "1" ? behaviorTests() : [])],
     testTimeout: 60_000,
-    // Each file has a process, an engine and threads of its own.
+    // Each file has a separate process, engine and threads.
     pool: "forks",
     maxWorkers: "100%",
     sequence: { sequencer: SlowFirst },

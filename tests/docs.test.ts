@@ -1,7 +1,7 @@
 /**
- * README, docs/ and examples/ hold what they say. Every `ts` block runs: the blocks of a page, in order, are one module
- * whose imports lead to the package's doors, and what it prints is what its `// →` comments say, line for line. Every
- * relative link and every path in backticks exists. Every example prints what its opening comment says.
+ * README, docs/ and examples/ are correct. Every `ts` block runs: the blocks of a page, in order, are one module that imports
+ * the package's entry points, and its output is equal to its `// →` comments, line by line. Every relative link and every
+ * path in backticks exists. Every example prints what its opening comment says.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -52,12 +52,12 @@ function blocksOf(page: string): Block[] {
   return blocks;
 }
 
-/** The module of a page: its `ts` blocks on the lines where they stand, so that an error names the page's line. */
+/** The module of a page: its `ts` blocks at their line numbers, so that an error names the page's line. */
 function moduleOf(page: string): string {
   const lines: string[] = [];
   for (const block of blocksOf(page).filter(({ language }) => language === "ts"))
     block.lines.forEach((line, n) => {
-      // A page may import from a file of the repository, as seen from where the page stands.
+      // A page may import a file of the repository, by a path relative to the page.
       lines[block.first + n] = line.replace(
         /(from ")(\.\.?\/[^"]+)(")/,
         (_, before, path, after) => `${before}${resolve(root, dirname(page), path)}${after}`,
@@ -66,11 +66,11 @@ function moduleOf(page: string): string {
   return `${Array.from(lines, (line) => line ?? "").join("\n")}\nexport {};\n`;
 }
 
-/** Lines a page says it prints. */
+/** The expected output of a page. */
 const promisedBy = (code: string): string[] =>
   [...code.matchAll(/\/\/ → ?(.*)$/gm)].map(([, text]) => text.trimEnd());
 
-/** Runs a module and gives the lines it printed. */
+/** Runs a module and returns the lines that it printed. */
 async function printedBy(file: string): Promise<string[]> {
   const printed: string[] = [];
   vi.spyOn(console, "log").mockImplementation((...values: unknown[]) => {
@@ -89,7 +89,7 @@ let warnings: string[] = [];
 beforeEach(() => {
   warnings = [];
   heed.configure({ onWarning: (text) => warnings.push(text) });
-  // The pages speak of tiles and kernels, and an example is of 16,384 positions: the reference has neither.
+  // The pages are about tiles and kernels, which the reference does not have, and an example has 16,384 positions.
   if (settings.backend === "reference") heed.configure({ backend: "auto", simd: "strict" });
 });
 afterEach(() => {
@@ -109,7 +109,7 @@ describe("the blocks of a page", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are of a language the tests know what to do with", () => {
+  it("have a language that the tests know", () => {
     // html, tsx, python and yaml are shown, not run.
     for (const page of pages)
       for (const { language, first } of blocksOf(page))
@@ -146,7 +146,7 @@ describe("the pictures", () => {
     expect(await plot({ heed, reference, nn, train, view })).toBe(read(`docs/images/${name}`));
   });
 
-  it("every chapter has one that heed made, and every picture is shown", () => {
+  it("every chapter has a generated one, and every generated one is shown", () => {
     const made = new Set([...FIGURES.keys(), ...PLANS.keys(), ...PLOTS.keys(), "explorer.webp"]);
     const shown = new Set<string>();
     for (const page of [...chapters, "docs/layers.md", "README.md"]) {
@@ -193,7 +193,7 @@ describe("the examples", () => {
   });
 });
 
-/** What GitHub makes of a heading. */
+/** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -204,7 +204,7 @@ const anchorOf = (heading: string) =>
 const proseOf = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, "");
 
 describe("the words of a page", () => {
-  it.each(linked)("%s links to what is there", (page) => {
+  it.each(linked)("%s has no broken link", (page) => {
     for (const [, target] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       const [path, anchor] = target.split("#");
@@ -218,7 +218,7 @@ describe("the words of a page", () => {
     }
   });
 
-  it.each(pages)("%s names files that are there", (page) => {
+  it.each(pages)("%s names files that exist", (page) => {
     for (const [, path] of proseOf(page).matchAll(/`((?:src|docs|examples|tests|tools|bench)\/[^`\s*]*)`/g))
       expect(existsSync(join(root, path)), `${page}: ${path}`).toBe(true);
   });

@@ -1,6 +1,6 @@
 /**
- * Every function and class that users call has an `@example` in its doc comment, and every example of the API reference runs. A line that ends in
- * `// → value` says what its expression gives.
+ * Every function and class that users call has an `@example` in its doc comment, and every example of the API reference runs.
+ * The comment `// → value` at the end of a line gives the value of its expression.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import * as view from "heed/view";
 import { afterAll, describe, expect, it, vi } from "vitest";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const DOORS = { heed, nn, history, io, models, train, view, reference, cluster };
+const ENTRY_POINTS = { heed, nn, history, io, models, train, view, reference, cluster };
 
 /** Exports without an example, each group with its reason. */
 const EXEMPT: Readonly<Record<string, readonly string[]>> = {
@@ -29,7 +29,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     "ShapeError",
     "UnsupportedError",
   ],
-  "returned by other functions, and not made by callers": [
+  "returned by other functions, not created by callers": [
     "BoolExpression",
     "NumberExpression",
     "ScoreMod",
@@ -80,7 +80,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
 };
 const exempt = new Set(Object.values(EXEMPT).flat());
 
-/** Examples that need what a test has not, with the reason. Their code is shown, not run. */
+/** Examples that cannot run in a test, with the reason. Their code is only shown. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   Decoder: "a model that is not shipped",
   Distilbert: "a model that is not shipped",
@@ -92,12 +92,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   readModel: "a model that is not shipped",
   modelFromFiles: "a page's server",
   pullModel: "the network",
-  record: "it must be inside a recording",
-  cast: "it converts tensors that it does not make",
-  tensor: "it takes arrays that it does not make",
-  pick: "its x is of another shape than the others'",
-  where: "it takes scores that it does not make",
-  keep: "it assigns a variable that it does not make",
+  record: "it must be called inside a recording",
+  cast: "it converts tensors that it does not create",
+  tensor: "it takes arrays that it does not create",
+  pick: "its x has another shape than the x of other examples",
+  where: "it takes scores that it does not create",
+  keep: "it assigns a variable that it does not declare",
   tidy: "it is a step of a loop",
   contextAttention: "it runs on several ranks (tests/cluster)",
   contextAttentionBackward: "it runs on several ranks (tests/cluster)",
@@ -116,8 +116,8 @@ for (const file of readdirSync(join(root, "src"), { recursive: true, encoding: "
 
 /** Functions and classes of the entry points, each once. */
 const exported = new Map<unknown, string>();
-for (const door of Object.values(DOORS))
-  for (const [name, value] of Object.entries(door))
+for (const entryPoint of Object.values(ENTRY_POINTS))
+  for (const [name, value] of Object.entries(entryPoint))
     if (typeof value === "function" && !exported.has(value)) exported.set(value, name);
 
 /** The code of an example. */
@@ -150,7 +150,7 @@ describe("the API reference", () => {
   });
 });
 
-// ── What the examples use without making it ──
+// ── Values that the examples use without creating them ──
 
 const folder = mkdtempSync(join(tmpdir(), "heed-examples-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -162,10 +162,10 @@ writeFileSync(join(folder, "qkv.npz"), await io.writeNpz({ q, k }));
 writeFileSync(join(folder, "qkv.safetensors"), io.writeSafetensors({ q, k }));
 cpSync(cat, join(folder, "run.safetensors"));
 
-/** Names of the doors and of the prelude; the doors first come first. */
+/** Exports of the entry points, where the first of a name counts, and the values that the examples assume. */
 const names: Record<string, unknown> = {};
-for (const door of Object.values(DOORS))
-  for (const [name, value] of Object.entries(door)) names[name] ??= value;
+for (const entryPoint of Object.values(ENTRY_POINTS))
+  for (const [name, value] of Object.entries(entryPoint)) names[name] ??= value;
 Object.assign(names, {
   q,
   k,
@@ -192,12 +192,12 @@ function shown(value: unknown): string {
 /** Without spaces, which lists in comments have. */
 const packed = (text: string) => text.replace(/\s/g, "");
 (globalThis as Record<string, unknown>)["exampleCheck"] = (value: unknown, promised: string) => {
-  // A comment may go on after a comma.
+  // A comment may continue after a comma.
   const [given, wanted] = [packed(shown(value)), packed(promised)];
   expect(wanted === given || wanted.startsWith(`${given},`), `${given} for ${promised}`).toBe(true);
 };
 
-/** An example as a module: names from the prelude, and a check for each line with a promise. */
+/** An example as a module: it gets the names it uses, and each line with `// →` becomes a check. */
 function moduleOf(code: string): string {
   const own = new Set([...code.matchAll(/\b(?:const|let|class|function) (\w+)/g)].map(([, name]) => name));
   for (const [, list] of code.matchAll(/\bconst [[{]([^=]*?)[\]}] =/g))

@@ -1,19 +1,19 @@
 /**
- * The package checks itself: what it depends on, what it publishes, what its source may not do, and how large its exports are.
- * biome.json says who may import whom (`noRestrictedImports`, `noImportCycles`); here only that every folder has
- * its block. The packed tarball is read by tools/pack.mjs.
+ * The package itself: what it depends on, what it publishes, what its source must not do, and how large its exports are.
+ * biome.json says which folder may import which (`noRestrictedImports`, `noImportCycles`); these tests only check that every
+ * folder has its block. tools/pack.mjs reads the packed tarball.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { doors, importsOf } from "../tools/doors.mjs";
+import { entryPoints, importsOf } from "../tools/entry-points.mjs";
 import { at, NODES, root } from "../tools/setup.mjs";
 import { LIMITS, sizes } from "../tools/size.mjs";
 
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 const isBuilt = existsSync(at("dist/index.js"));
 
-/** Every file below a folder, as paths inside the repository. */
+/** Every file in a folder and its subfolders, as paths inside the repository. */
 function filesIn(folder: string): string[] {
   return readdirSync(at(folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -39,13 +39,12 @@ describe("package.json", () => {
   it("has no runtime dependency", () => {
     for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
       expect(manifest[kind], kind).toBeUndefined();
-    // Who wraps the element in React has React already; nobody else is asked for it.
-    // Who runs heed/cluster under mpirun calls MPI through koffi.
+    // A program that uses the React component has React already. heed/cluster calls MPI through koffi.
     expect(Object.keys(manifest.peerDependencies)).toEqual(["koffi", "react"]);
     expect(manifest.peerDependenciesMeta).toEqual({ koffi: { optional: true }, react: { optional: true } });
   });
 
-  it("has no script that npm runs by itself", () => {
+  it("has no script that npm runs automatically", () => {
     const lifecycle = /^(pre|post)|^(install|prepare|publish|pack|prepublishOnly|dependencies)$/;
     expect(Object.keys(manifest.scripts).filter((name) => lifecycle.test(name))).toEqual([]);
   });
@@ -70,8 +69,8 @@ describe("package.json", () => {
     expect(manifest.devDependencies.node).toBe(NODES.get(24));
   });
 
-  it("has a source behind every door", () => {
-    for (const { source } of doors) expect(existsSync(source), relative(root, source)).toBe(true);
+  it("has a source for every entry point", () => {
+    for (const { source } of entryPoints) expect(existsSync(source), relative(root, source)).toBe(true);
     expect(existsSync(at("src/cli/main.ts"))).toBe(true);
   });
 
@@ -83,9 +82,9 @@ describe("package.json", () => {
       expect(existsSync(at(target)), target).toBe(true);
   });
 
-  it("is led to the source by tsconfig.json for every door", () => {
+  it("tsconfig.json maps every entry point to its source", () => {
     const { paths } = JSON.parse(read("tsconfig.json")).compilerOptions;
-    const wanted = doors.filter(({ name }) => name !== undefined);
+    const wanted = entryPoints.filter(({ name }) => name !== undefined);
     expect(
       Object.fromEntries(wanted.map(({ name, source }) => [name, [`./${relative(root, source)}`]])),
     ).toEqual(paths);
@@ -216,7 +215,7 @@ describe("the source", () => {
   });
 });
 
-describe("what a door costs", () => {
+describe("the size of an entry point", () => {
   it("is limited as docs/runtimes.md says", () => {
     const [, table] = /<!-- sizes -->([\s\S]*)<!-- \/sizes -->/.exec(read("docs/runtimes.md")) ?? [];
     const rows = [...(table ?? "").matchAll(/^\| ([^|]+) \|[^|]+\| ([\d.]+) kB \|$/gm)];

@@ -1,7 +1,7 @@
 /**
- * `npm run build`: src/ to dist/ with the TypeScript compiler, one file to one file, nothing bundled; then the explorer's
- * element (element.mjs) and its page and wrappers (page.mjs), each one bundle.
- * Leaves to others: deciding whether a build is due (setup.mjs).
+ * `npm run build`: compiles src/ to dist/ with the TypeScript compiler, file by file, without bundling; then bundles the
+ * explorer's element (element.mjs), its page and wrappers (page.mjs) and the Lab (lab.mjs).
+ * setup.mjs decides whether a build is necessary.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
@@ -11,7 +11,7 @@ import { buildLab } from "./lab.mjs";
 import { buildPage } from "./page.mjs";
 import { at } from "./setup.mjs";
 
-/** Removes the declarations that no export of the package leads to: nobody can import them, and they are a twentieth of it. */
+/** Removes the declarations that no export of the package reaches: nobody can import them. */
 function removeUnreachableTypes() {
   /** @type {Record<string, { types?: string }>} */
   const exported = JSON.parse(readFileSync(at("package.json"), "utf8")).exports;
@@ -48,6 +48,6 @@ removeUnreachableTypes();
 const main = at("dist/cli/main.js");
 if (existsSync(main)) {
   chmodSync(main, 0o755);
-  // A source saved while the compiler ran must count as newer than the build.
+  // A source file saved while the compiler ran must be newer than the build.
   utimesSync(main, started, started);
 }

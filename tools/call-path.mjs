@@ -1,12 +1,12 @@
 /**
- * Which source files does one call of the library enter? Measured with V8's precise coverage on the sources themselves:
+ * Which source files does one call of the library execute? Measured with V8's precise coverage on the source:
  *
  *   node tools/call-path.mjs            a table: call, files, functions
- *   node tools/call-path.mjs forward    and the files of the calls whose name contains the word
+ *   node tools/call-path.mjs forward    the table, and the files of the calls whose name contains the word
  *   node tools/call-path.mjs --json     as JSON
  *
  * A file counts when at least one of its functions runs during the call. The calls are small, on one thread, and run once
- * before they are measured (warm), so that compiling kernels is not counted. src/call-path.test.ts holds the limits.
+ * before they are measured (warm), so that compiling kernels is not counted. src/call-path.test.ts has the limits.
  */
 import { Session } from "node:inspector/promises";
 import { fileURLToPath } from "node:url";

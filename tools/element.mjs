@@ -2,7 +2,7 @@
  * Bundles the web component, twice: in parts that are loaded when they are needed (dist/attention-view/, what packages and
  * bundlers get as `heed/attention-view`), and as the one module dist/attention-view.js with everything in it, lit and the
  * workers' code included (for pages that copy one file, one-file pages and notebooks). Part of `npm run build` (build.mjs);
- * alone it takes a second, for those who work on the explorer. The types of both are those of src/view/element.ts.
+ * `node tools/element.mjs` builds only these. The types of both are in src/view/element.ts.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "./setup.mjs";
 
-/** Templates and style sheets need no indentation. Nothing in explorer/ has a string whose indentation counts. */
+/** Removes indentation, which templates and style sheets do not need. No string in explorer/ depends on it. */
 const outdent = {
   name: "heed-outdent",
   /**
@@ -20,46 +20,46 @@ const outdent = {
   transform: (code, id) => (id.startsWith(at("explorer")) ? code.replace(/\n[ \t]+/g, "\n") : undefined),
 };
 
-/** What both bundles are made with. */
-const HOW = {
+/** Options of both bundles. */
+const OPTIONS = {
   platform: /** @type {const} */ ("browser"),
   logLevel: /** @type {const} */ ("warn"),
   plugins: [outdent],
   transform: { target: "es2022" },
 };
 
-/** lit is the one package in the bundle; its licence asks to be kept with it. */
+/** lit is the only package in the bundle; its license must be included. */
 function notice() {
-  const licence = readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim();
-  return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${licence}\n*/`;
+  const license = readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim();
+  return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${license}\n*/`;
 }
 
-/** The same for the parts, in the words of lit's own files: the license's text is in the package's THIRD-PARTY.md. */
+/** The notice of the parts, as in lit's own files: the text of the license is in the package's THIRD-PARTY.md. */
 const SHORT_NOTICE =
   "/*! heed, the attention explorer. Contains lit: Copyright Google LLC, SPDX-License-Identifier: BSD-3-Clause, text in THIRD-PARTY.md */";
 
 /**
- * In a worker the same module serves the store. lit touches the document while it is loaded, so there it finds these,
- * which are this module's own and no page's.
+ * The same module also runs in a worker, where it serves the store. lit reads `document` and `HTMLElement` while it loads, and a
+ * worker has neither, so the module declares substitutes.
  */
-const STAND_INS =
+const SUBSTITUTES =
   "const document=globalThis.document??{createTreeWalker(){}},HTMLElement=globalThis.HTMLElement??class{};";
 
 /**
- * A module of explorer/ that holds the element, as one bundle.
+ * A module of explorer/ that defines the element, as one bundle.
  * @param {string} input
  * @returns {Promise<string>}
  */
 export async function bundleElement(input) {
   const bundle = await rolldown({
     input: at(input),
-    ...HOW,
+    ...OPTIONS,
   });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,
     comments: { legal: false },
-    banner: STAND_INS,
+    banner: SUBSTITUTES,
     codeSplitting: false,
   });
   await bundle.close();
@@ -74,14 +74,14 @@ export async function bundleParts() {
   rmSync(at("dist/attention-view/parts"), { recursive: true, force: true });
   const bundle = await rolldown({
     input: { element: at("explorer/entries/index.ts"), worker: at("explorer/entries/worker.ts") },
-    ...HOW,
+    ...OPTIONS,
   });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,
     comments: { legal: false },
     chunkFileNames: "parts/[name].js",
-    // Small files that are always wanted together are one.
+    // Small modules that are always loaded together are one chunk.
     codeSplitting: {
       groups: [
         // No lit here: workers load it too.
@@ -89,7 +89,7 @@ export async function bundleParts() {
           name: "words",
           test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/(?:transfer|sentence)|types)\.ts/,
         },
-        // What a worker computes with, and what opening a file reads of it.
+        // Modules that workers compute with, and that opening a file needs too.
         {
           name: "messages",
           test: /src\/(?:masks|core\/(?:tensor|nested|format|dtype|record|arena|device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|visibility|messages|row-source)|measures\/(?:measures|claims|pool)))/,
@@ -108,7 +108,7 @@ export async function bundleParts() {
   }));
 }
 
-/** The module's types: what src/view/element.ts says, and that the tag is that element. No package is named in them. */
+/** The module's types: those of src/view/element.ts, and the tag names. They import no package. */
 const TYPES = `import type { AttentionRowElement, AttentionViewElement } from "./view/element.js";
 export * from "./view/element.js";
 /** The class of <attention-view>; importing this module defines it. */

@@ -1,13 +1,14 @@
 /**
- * Do the tests catch mistakes? Plants one fault at a time in a copy of the tree, runs the tests that should notice, and
- * asks that at least one of them fails (not merely that a file no longer loads). The repository itself is not touched.
+ * Do the tests catch mistakes? Plants one fault at a time in a copy of the repository, runs the tests that should detect it, and
+ * requires that at least one of them fails (a file that no longer loads does not count). The repository itself is not changed.
  *
  *   node tools/faults.mjs            all faults
  *   node tools/faults.mjs causal io  those whose name or file contains one of the words
- *   node tools/faults.mjs --sample 3 three of them, drawn from those that unit tests notice; `--seed N` draws the same again
+ *   node tools/faults.mjs --sample 3 three of them, drawn from those that unit tests detect; `--seed N` draws the same again
  *
- * `npm test` runs a sample, another one each time. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; ends with 1 where one was missed, or where a fault no longer fits the text it is to
- * replace. A new fault is one row of tools/faults-table.mjs.
+ * `npm test` runs another sample each time. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; exits with 1 if
+ * one was missed, or if the text that a fault replaces no longer occurs exactly once. A new fault is one row of
+ * tools/faults-table.mjs.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -16,14 +17,14 @@ import { join } from "node:path";
 import { FAULTS } from "./faults-table.mjs";
 import { at } from "./setup.mjs";
 
-/** What a run of tests said. */
+/** The result of a run of tests. */
 const PASSED = "passed";
 const FAILED = "failed";
 const BROKEN = "broken";
 
-/** A fault that makes a test hang is caught, too. */
+/** Time limit of a run. A fault that makes a test hang counts as caught. */
 const LIMIT_MS = 180_000;
-/** All test files together, without a fault. */
+/** Time limit of all test files together, without a fault. */
 const ALL_MS = 1_200_000;
 
 const words = process.argv.slice(2);
@@ -40,7 +41,7 @@ const named = FAULTS.filter(
 const chosen = sample === undefined ? named : drawn(named.filter(isQuick), sample, seed);
 if (sample !== undefined) console.log(`a sample of ${chosen.length}; --seed ${seed} draws it again`);
 
-/** Whether unit tests beside the source notice it: they take seconds. @param {import("./faults-table.mjs").Fault} fault */
+/** Whether unit tests beside the source detect it: they take seconds. @param {import("./faults-table.mjs").Fault} fault */
 function isQuick({ tests }) {
   return tests.every((test) => test.startsWith("src/"));
 }
@@ -81,7 +82,7 @@ for (const name of [
 ])
   if (existsSync(at(name))) cpSync(at(name), join(copy, name), { recursive: true });
 symlinkSync(at("node_modules"), join(copy, "node_modules"));
-// Golden data is in the repository; where it is absent its tests are skipped here too.
+// Large golden data is beside the repository; tests that need it are skipped where it is absent.
 if (existsSync(at("../shared"))) symlinkSync(at("../shared"), join(folder, "shared"));
 
 /**
@@ -120,7 +121,7 @@ try {
     const path = join(copy, file);
     const text = readFileSync(path, "utf8");
     if (text.split(find).length !== 2) {
-      console.log(`stale   ${file}: ${name} (its text is there ${text.split(find).length - 1} times)`);
+      console.log(`stale   ${file}: ${name} (its text occurs ${text.split(find).length - 1} times)`);
       stale++;
       continue;
     }

@@ -1,7 +1,7 @@
 /**
- * Builds the Lab: static pages whose numbers heed computes now, their script, the element <attention-lab>, one worker, and their
- * parts (dist/lab/).
- * Part of `npm run build`; alone: `node tools/lab.mjs [folder]` writes the pages there.
+ * Builds the Lab (dist/lab/): static pages whose first numbers heed computes during the build, their script, the element
+ * <attention-lab>, one worker, and the chunks of all of them.
+ * Part of `npm run build`; `node tools/lab.mjs [folder]` writes the pages to another folder.
  * Needs Node ≥ 22.18, because it imports TypeScript.
  */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -10,10 +10,10 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "./setup.mjs";
 
-/** morphdom is the one package in the bundle; its license asks to be kept with it. */
+/** morphdom is the only package in the bundle; its license must be included. */
 const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n";
 
-/** The engine with the forward pass, which every page computes with, is one file: that packs better than several. */
+/** Modules that most pages load together are one chunk: one file compresses better than several small ones. */
 const GROUPS = [
   {
     name: "attention",
@@ -27,7 +27,7 @@ const GROUPS = [
   },
 ];
 
-/** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and a part for each page. */
+/** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. */
 async function scripts() {
   const bundle = await rolldown({
     input: {
@@ -37,7 +37,7 @@ async function scripts() {
     },
     platform: "browser",
     logLevel: "warn",
-    // Parts of a group may be exported by the chunk that has them.
+    // A chunk of a group exports what other chunks import from it.
     preserveEntrySignatures: "allow-extension",
     transform: { target: "es2022" },
   });
@@ -46,7 +46,7 @@ async function scripts() {
     minify: true,
     comments: { legal: false },
     codeSplitting: { groups: GROUPS },
-    // A page's two parts are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
+    // The two chunks of a page are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
     chunkFileNames: ({ facadeModuleId }) => {
       const [, folder, part] =
         /[\\/]lab[\\/]([a-z-]+)[\\/](page|compute)\.ts$/.exec(facadeModuleId ?? "") ?? [];
@@ -64,15 +64,15 @@ async function scripts() {
 }
 
 /**
- * Writes the Lab into a folder, for any web server: the encoder for a visitor's own sentence is beside the pages.
+ * Writes the Lab to a folder, for any web server. With `model` it also writes the encoder, for sentences that a visitor types.
  * @param {string} folder
- * @param {{ explorer?: string, model?: boolean }} [options] address of the explorer's pages, seen from a page of the Lab; whether
- *   the encoder is copied
+ * @param {{ explorer?: string, model?: boolean }} [options] explorer: address of the explorer's pages, relative to a page of the
+ *   Lab; model: whether the encoder is copied
  */
 export async function buildLab(folder, { explorer = "../explorer/", model = true } = {}) {
   const { configure } = await import(pathToFileURL(at("src/index.ts")).href);
   const { renderSite } = await import(pathToFileURL(at("lab/frame/site.ts")).href);
-  // As the pages' own worker has it, so that what is written now is what it computes later.
+  // The same setting as in the pages' worker, so that it computes the same bits later.
   configure({ threads: 1 });
   rmSync(folder, { recursive: true, force: true });
   for (const [name, text] of await renderSite({ explorer })) write(join(folder, name), text);
@@ -84,7 +84,7 @@ export async function buildLab(folder, { explorer = "../explorer/", model = true
     }
 }
 
-/** Files of the encoder that reads a visitor's own sentence. */
+/** Files of the encoder, which reads the sentences that a visitor types. */
 const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
 
 /** @param {string} file @param {string} text */

@@ -1,15 +1,15 @@
 /**
- * Makes lab/learned/captures.ts and others.ts: what one head of a small decoder reads at moments of its training, for the page
- * "Learned" of the Lab.
+ * Writes lab/learned/captures.ts and others.ts: queries and keys of one head of a small decoder at several steps of its training,
+ * for the page "Learned" of the Lab.
  *
  *     node tools/learned.ts           trains three times, some minutes on one core, and writes the files
  *
- * The text is made here, from a seed: sentences such as "the old cat sat on the mat because it was tired", in which the last word
- * depends on the first animal and on nothing else. Half of the sentences name a second animal, which does not count. Three
- * runs begin with the same weights (seed 1) and read the same sentences in the same order:
+ * The text is generated from a seed: sentences such as "the old cat sat on the mat because it was tired", in which the last word
+ * depends only on the first animal. Half of the sentences name a second animal, which has no effect. Three runs start with the
+ * same weights (seed 1) and read the same sentences in the same order:
  *
  *   learned   as described
- *   tossed    the last word is drawn at random: nothing in the sentence says which
+ *   tossed    the last word is drawn at random: nothing in the sentence determines it
  *   fast      as `learned`, with a learning rate that is 167 times as high
  *
  * The model is a GPT-2 of two layers, four heads of 16 and width 64. Needs Node ≥ 22.18.
@@ -45,13 +45,13 @@ const WORDS = ["start", "the", "because", "it", "was", ...ANIMALS, ...REASONS, .
   THINGS,
 );
 
-/** Most words of a sentence, the mark at its start included. */
+/** Maximum number of words of a sentence, its start token included. */
 const LENGTH = 14;
 const BATCH = 16;
 const SEED = 1;
 const HELD_OUT = 128;
 
-/** Runs by name: learning rate, whether the last word is tossed, and the steps that are kept. */
+/** Runs by name: learning rate, whether the last word is random, and the steps that are recorded. */
 const RUNS = {
   learned: { lr: 6e-5, tossed: false, steps: [0, 50, 100, 200, 300, 450, 600, 900, 1300, 2000, 3000] },
   tossed: { lr: 6e-5, tossed: true, steps: [0, 300, 900, 3000] },
@@ -64,13 +64,13 @@ const SHOWN = {
   dog: "start the dog slept near the old cat because it was hungry",
 } as const;
 
-/** Which head is kept: the second layer's, counted from 0. */
+/** The head that is recorded, counted from 0. */
 const HEAD = { layer: 1, head: 0 } as const;
 
 const pick = <T>(random: Generator, list: readonly T[]): T => list[random.below(list.length)];
 const idsOf = (words: readonly string[]): number[] => words.map((word) => WORDS.indexOf(word));
 
-/** A sentence of the language. It draws the same numbers whether its last word is tossed or not. */
+/** A random sentence. It draws the same numbers whether its last word is random or not. */
 function sentence(random: Generator, tossed: boolean): string[] {
   const [animal, other, toss] = [ANIMALS, ANIMALS, REASONS].map((list) => random.below(list.length));
   const words = ["start", "the"];
@@ -84,7 +84,7 @@ function sentence(random: Generator, tossed: boolean): string[] {
   return words;
 }
 
-/** Sentences as a batch: every next word is asked, or the last one alone. */
+/** Sentences as a batch. Its targets are every next word, or only the last one. */
 function batchOf(random: Generator, size: number, tossed: boolean, last = false): Batch {
   const inputs = new Int32Array(size * LENGTH);
   const targets = new Int32Array(size * LENGTH).fill(IGNORE_INDEX);
@@ -103,10 +103,10 @@ function batchOf(random: Generator, size: number, tossed: boolean, last = false)
   };
 }
 
-/** What the page needs of a model at a step. */
+/** A model at a step of its training, as the page shows it. */
 interface Moment {
   readonly step: number;
-  /** Mean surprise at the last word of sentences that it was not trained on, in nats. */
+  /** Mean surprise at the last word of held-out sentences, in nats. */
   readonly surprise: number;
   /** For each shown sentence: the head's query and key, and how probable each of the eight words is after "was". */
   readonly sentences: Readonly<Record<string, { query: string; key: string; says: readonly number[] }>>;
@@ -145,7 +145,7 @@ function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
   return { step, surprise: Number(surprise.toFixed(4)), sentences };
 }
 
-/** Trains a run up to `until` steps and gives what it kept. */
+/** Trains a run for `until` steps and returns what it recorded. */
 export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Moment[]> {
   const { lr, tossed, steps } = RUNS[name];
   const learner = languageModel("decoder", {
@@ -173,11 +173,11 @@ export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Mome
   return kept;
 }
 
-/** One sentence of a run as the page's files hold it. */
+/** One sentence of a run, as the page's files store it. */
 const ofSentence = (moments: readonly Moment[], name: string) =>
   moments.map(({ step, surprise, sentences }) => ({ step, surprise, ...sentences[name] }));
 
-/** The two files: what the page begins with, and what it loads when it is asked for. */
+/** The two files: the data of the page's first state, and the data that it loads on request. */
 export function filesOf(runs: Readonly<Record<string, readonly Moment[]>>): Record<string, string> {
   const others: Record<string, object> = {};
   for (const [run, moments] of Object.entries(runs))

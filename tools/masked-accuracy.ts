@@ -1,6 +1,6 @@
 /**
- * How often an encoder that `heed train --lines` made fills a mask rightly on text that it was not trained on: the held-out
- * sentences of its own run, masked as its held-out loss was measured.
+ * How often an encoder trained by `heed train --lines` predicts a masked token correctly on text that it was not trained on: the
+ * held-out sentences of its run, with the masks of its held-out loss.
  *
  *     node tools/masked-accuracy.ts MODEL_DIR TEXT ...     the texts of the run, in its order
  *

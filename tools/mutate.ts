@@ -1,7 +1,7 @@
 /**
- * A long run of broken files through the readers: `node tools/mutate.ts [--count 1000000] [--seed N] [--format npy]`
- * (Node ≥ 24). Prints what became of them; ends with an error, the seed and the file at the first that
- * gives anything but tensors or a FormatError.
+ * Reads many corrupted files: `node tools/mutate.ts [--count 1000000] [--seed N] [--format npy]` (Node ≥ 24). Prints how many
+ * were valid and the error codes of the others. At the first file that gives neither tensors nor a FormatError, it ends with an
+ * error that names the seed and the file.
  */
 import { parseArgs } from "node:util";
 import { FORMATS, type Format, readMutants } from "../tests/files/mutants.ts";

@@ -1,7 +1,7 @@
 /**
  * Checks the package as it would be published: packs it, reads the tarball's list and manifest, runs publint over it,
- * and runs the platform checks and the programs of tests/programs on the unpacked copy, away from the repository.
- * Needs dist/ (npm run build). Ends with a closing line (tally.mjs).
+ * and runs the platform checks and the programs of tests/programs on the unpacked copy, outside of the repository.
+ * Needs dist/ (npm run build). The last line has the counts (tally.mjs).
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -23,7 +23,7 @@ import { at, root, say, stop } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
-/** A file with numbers of PyTorch, for the program that reads one. */
+/** A file with PyTorch's query, key, value and output, for the program from-torch.ts. */
 const TORCH = "tests/golden/pytorch/sdpa-gradients/causal-lower-right-wide.safetensors";
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const folder = mkdtempSync(join(tmpdir(), "heed-pack-"));
@@ -71,7 +71,7 @@ async function check() {
   const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
   if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
 
-  // The models are a package of their own, which heed finds beside itself.
+  // The models are a separate package, which heed finds in the same node_modules.
   const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
   if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);
   const list = JSON.parse(models.stdout);
@@ -133,7 +133,7 @@ async function check() {
   );
   tally.check("the types need no DOM", types.status === 0 ? "" : types.stdout);
 
-  // Two folders deep, as in the repository, so that the scripts' relative imports hold.
+  // Two folders deep, as in the repository, so that the scripts' relative imports resolve.
   const platforms = join(folder, "tests", "platforms");
   cpSync(at("tests/platforms"), platforms, { recursive: true });
   mkdirSync(join(folder, "tools"));
@@ -150,7 +150,7 @@ async function check() {
   await bundled();
 }
 
-/** The twelve programs of tests/programs in a fresh project: the strictest types, then each is run. */
+/** The programs of tests/programs in a fresh project: compiled with the strictest types, then run. */
 function programs() {
   const project = join(folder, "programs");
   mkdirSync(project);
@@ -181,7 +181,7 @@ function programs() {
   }
 }
 
-/** A program in one file, as bundlers for Node write it: it has no worker.js, and starts its threads all the same. */
+/** A program in one file, as bundlers for Node write it: it has no worker.js, and still starts its threads. */
 async function bundled() {
   const entry = join(folder, "threads.mjs");
   writeFileSync(

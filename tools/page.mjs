@@ -1,7 +1,6 @@
 /**
- * Builds the forms in which the explorer is used, besides the element (element.mjs): the page that `heed view` serves
- * (dist/page/), the React wrapper, and the types of the notebook module (dist/attention-view/). Part of `npm run build`; alone it takes a
- * second.
+ * Builds the page that `heed view` serves (dist/page/), the React component, and the types of the notebook module
+ * (dist/attention-view/). Part of `npm run build`. element.mjs builds the element.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +12,7 @@ import { at } from "./setup.mjs";
  * Bundles one file of explorer/ to an ES module.
  * @param {string} input
  * @param {string} output
- * @param {(string | RegExp)[]} [external] what is imported where it runs
+ * @param {(string | RegExp)[]} [external] modules that are not bundled
  * @param {string} [banner] text before the code
  */
 async function bundle(input, output, external = [], banner = "") {
@@ -29,7 +28,7 @@ async function bundle(input, output, external = [], banner = "") {
   writeFileSync(at(output), banner + chunks[0].code);
 }
 
-/** Next.js renders a module with this directive in the browser, where hooks work. */
+/** Next.js runs a module with this directive in the browser too, where hooks work. */
 const USE_CLIENT = '"use client";\n';
 
 export async function buildPage() {
@@ -47,7 +46,7 @@ export async function buildPage() {
   writeTypes();
 }
 
-/** The types of the wrappers, as the compiler writes them, led from explorer/ to dist/. */
+/** The types of the wrappers, as the compiler writes them, with imports changed from explorer/ to dist/. */
 function writeTypes() {
   const tsc = at("node_modules/typescript/bin/tsc");
   const done = spawnSync(process.execPath, [tsc, "-p", at("tsconfig.wrappers.json")], { stdio: "inherit" });

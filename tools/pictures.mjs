@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: the pictures of README and docs, in docs/images/. Figures are made by `heed figure` and have the same
- * bytes on every machine (tests/docs.test.ts makes them again); the screenshot of the explorer is made by Chromium.
+ * `npm run pictures`: the pictures of README and docs, in docs/images/. `heed figure` draws the figures, which have the same
+ * bytes on every machine (tests/docs.test.ts draws them again); Chromium takes the screenshot of the explorer.
  * `--check` writes nothing: it takes the screenshot again and fails where more than a tenth of its pixels differ (fonts do).
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -135,15 +135,15 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   mkdirSync(at("docs/images"), { recursive: true });
   for (const [name, args] of FIGURES) heed(["figure", ...args, "-o", at(`docs/images/${name}`)]);
   for (const [name, args] of PLANS) heed(["explain", ...args, "-o", at(`docs/images/${name}`)]);
-  const door = (/** @type {string} */ path) => import(pathToFileURL(at(`dist/${path}index.js`)).href);
-  const doors = {
-    heed: await door(""),
-    reference: await door("reference/"),
-    nn: await door("nn/"),
-    train: await door("train/"),
-    view: await door("view/"),
+  const load = (/** @type {string} */ path) => import(pathToFileURL(at(`dist/${path}index.js`)).href);
+  const modules = {
+    heed: await load(""),
+    reference: await load("reference/"),
+    nn: await load("nn/"),
+    train: await load("train/"),
+    view: await load("view/"),
   };
-  for (const [name, plot] of PLOTS) writeFileSync(at(`docs/images/${name}`), await plot(doors));
+  for (const [name, plot] of PLOTS) writeFileSync(at(`docs/images/${name}`), await plot(modules));
   say(`${FIGURES.size + PLANS.size + PLOTS.size} figures`);
   const picture = await screenshot();
   if (picture) writeFileSync(at("docs/images/explorer.webp"), picture);

@@ -1,10 +1,11 @@
 /**
- * The plots of the chapters: numbers that heed computes in float64, drawn by heed's own `curves` and `bars`, so that they have the same bytes on
- * every machine. tools/pictures.mjs writes them from the built package, tests/docs.test.ts makes them again from the source.
+ * The plots of the chapters: numbers that heed computes in float64, drawn by heed's own `curves` and `bars`, so that they have the
+ * same bytes on every machine. tools/pictures.mjs writes them from the built package; tests/docs.test.ts draws them again from
+ * the source and compares.
  */
 
 /**
- * @typedef {object} Doors
+ * @typedef {object} Modules
  * @property {typeof import("../src/index.ts")} heed
  * @property {typeof import("../src/reference/index.ts")} reference
  * @property {typeof import("../src/nn/index.ts")} nn
@@ -16,7 +17,7 @@
 const numbers = (n) =>
   Float64Array.from({ length: n }, (_, i) => Math.sin(12.9898 * (i + 1)) * 2.2 + Math.cos(3.7 * i));
 
-/** Running maximum and sum of one row, key by key. @param {Doors} doors */
+/** Running maximum and sum of one row, key by key. @param {Modules} modules */
 function online({ reference, view }) {
   const N = 48;
   const sizes = { Nq: 1, Nk: N, dk: 1, dv: 1 };
@@ -42,7 +43,7 @@ function online({ reference, view }) {
   );
 }
 
-/** A mask in the explorer's own drawing: scores that are all alike, so that only the mask is seen. @param {Doors} doors */
+/** A mask, drawn as the explorer draws a head: all scores are equal, so that only the mask is visible. @param {Modules} modules */
 async function mask({ heed, view }) {
   const N = 16;
   const zeros = heed.zeros([1, N, 4]);
@@ -63,7 +64,7 @@ async function mask({ heed, view }) {
   }
 }
 
-/** The products' share of all operations. @param {Doors} doors */
+/** The products' share of all operations. @param {Modules} modules */
 function kernel({ view }) {
   return view.bars(
     [16, 32, 64, 128, 256].map((d) => [`d = ${d}`, (4 * d) / (4 * d + 16)]),
@@ -75,7 +76,7 @@ function kernel({ view }) {
   );
 }
 
-/** Keys that each task of a causal call reads. @param {Doors} doors */
+/** Keys that each task of a causal call reads. @param {Modules} modules */
 function tasks({ heed, view }) {
   const [N, tile] = [512, 64];
   const q = heed.zeros([N, 1]);
@@ -91,7 +92,7 @@ function tasks({ heed, view }) {
   );
 }
 
-/** Sizes of dQ as the scores grow. @param {Doors} doors */
+/** Sizes of dQ as the scores grow. @param {Modules} modules */
 function gradient({ reference, view }) {
   const [N, d] = [8, 4];
   const sizes = { Nq: N, Nk: N, dk: d, dv: d };
@@ -111,7 +112,7 @@ function gradient({ reference, view }) {
   });
 }
 
-/** The loss of the table of letters of chapter 7. @param {Doors} doors */
+/** The loss of the table of letters of chapter 7. @param {Modules} modules */
 async function loss({ heed, nn, train, view }) {
   const settings = { ...heed.configure() };
   heed.configure({ backend: "reference" });
@@ -144,10 +145,10 @@ async function loss({ heed, nn, train, view }) {
   }
 }
 
-/** @param {(doors: Doors) => Promise<import("../src/view/index.ts").Plot> | import("../src/view/index.ts").Plot} plot */
-const drawn = (plot) => async (/** @type {Doors} */ doors) => (await plot(doors)).toSvg();
+/** @param {(modules: Modules) => Promise<import("../src/view/index.ts").Plot> | import("../src/view/index.ts").Plot} plot */
+const drawn = (plot) => async (/** @type {Modules} */ modules) => (await plot(modules)).toSvg();
 
-/** SVG texts by file name. @type {ReadonlyMap<string, (doors: Doors) => Promise<string>>} */
+/** SVG texts by file name. @type {ReadonlyMap<string, (modules: Modules) => Promise<string>>} */
 export const PLOTS = new Map([
   ["online.svg", drawn(online)],
   ["window.svg", mask],

@@ -1,10 +1,9 @@
 /**
- * What `npm start` and `npm test` share: install, build, and find Nodes of other versions. Plain JavaScript that
- * runs on Node 20.19 with nothing installed, so it may use Node's own modules only.
+ * Shared by `npm start` and `npm test`: installs, builds, and finds other versions of Node. Plain JavaScript that runs on
+ * Node 20.19 with nothing installed, so it imports only Node's own modules.
  *
  * heed is developed on the exact Node that package.json pins (`node_modules/.bin/node`), and tested on the four
- * Nodes of `NODES`, plain binaries from npm that are kept in `.toolchain/`. Leaves to others: building
- * (build.mjs), what is run (start.mjs, test.mjs).
+ * Nodes of `NODES`, binaries from npm in `.toolchain/`. build.mjs builds; start.mjs and test.mjs decide what runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -26,7 +25,7 @@ const windows = process.platform === "win32";
 const exe = windows ? ".exe" : "";
 
 /**
- * Says one line about what is being done, on stderr, so that stdout stays the main job's.
+ * Prints one line of progress to stderr: stdout is for the main job.
  * @param {string} line
  */
 export const say = (line) => process.stderr.write(`${line}\n`);
@@ -35,7 +34,7 @@ export const say = (line) => process.stderr.write(`${line}\n`);
 export const at = (path) => join(root, path);
 
 /**
- * Runs a program to its end with the terminal as its own and gives its exit status (1 where it ended by a signal).
+ * Runs a program until it ends, with its output on the terminal, and returns its exit status (1 if a signal ended it).
  * @param {string} command
  * @param {string[]} args
  * @param {{ env?: Record<string, string>, quiet?: boolean, timeout?: number, cwd?: string }} [options] quiet: output is shown only on failure
@@ -56,7 +55,7 @@ export function run(command, args, options = {}) {
 }
 
 /**
- * Runs a program in the foreground: the terminal's input is its own, and signals reach it. Resolves to the exit status.
+ * Runs a program in the foreground: signals reach it. Resolves to the exit status.
  * @param {string} command
  * @param {string[]} args
  * @param {Record<string, string>} [env]
@@ -68,7 +67,7 @@ export function foreground(command, args, env = {}) {
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, ...env },
     });
-    // From a terminal the child gets Ctrl-C too and decides what it means; this process only waits for it.
+    // In a terminal the child gets Ctrl-C too and handles it; this process only waits for the child.
     const interrupt = () => process.stdin.isTTY || child.kill("SIGINT");
     const pass = () => child.kill("SIGTERM");
     process.on("SIGINT", interrupt).on("SIGTERM", pass);
@@ -90,7 +89,7 @@ export function foreground(command, args, env = {}) {
 const mtime = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 /**
- * Newest change below a folder, the folders themselves included, so that removed files count too.
+ * Time of the newest change in a folder. It includes the folders themselves, so that removed files count too.
  * @param {string} folder
  * @returns {number}
  */
@@ -104,7 +103,7 @@ function newest(folder) {
   return time;
 }
 
-/** Installs the development dependencies exactly as locked, where they are missing or older than the lock file. */
+/** Installs the development dependencies exactly as locked, if they are missing or older than the lock file. */
 export function install() {
   const installed = mtime(at("node_modules/.package-lock.json"));
   if (installed > 0 && installed >= mtime(at("package-lock.json"))) return;
@@ -113,7 +112,7 @@ export function install() {
     stop("npm ci failed (see above); is the npm registry reachable?");
 }
 
-/** Builds dist/ where it is missing or older than the sources. */
+/** Builds dist/ if it is missing or older than the sources. */
 export function build() {
   const built = mtime(at("dist/cli/main.js"));
   const sources = ["tsconfig.json", "tsconfig.build.json", "package.json"].map((name) => mtime(at(name)));
@@ -133,7 +132,7 @@ export function stop(message) {
 }
 
 /**
- * The version a Node binary reports, as "24.21.0", or "" where it does not run.
+ * The version that a Node binary reports, as "24.21.0", or "" if it does not run.
  * @param {string} path
  */
 export function versionOf(path) {
@@ -156,7 +155,7 @@ export function pinned() {
     const want = JSON.parse(readFileSync(at("package.json"), "utf8")).devDependencies.node;
     const path = versionOf(own) === want ? own : toolchain(24);
     if (path === undefined)
-      say(`heed: Node ${want} could not be had from npm; going on with ${process.version}`);
+      say(`heed: Node ${want} could not be installed from npm; continuing with ${process.version}`);
     pinnedPath = path ?? process.execPath;
   }
   return pinnedPath;
@@ -164,7 +163,7 @@ export function pinned() {
 
 /**
  * A Node of the major version: the running one, the pinned one, or one that npm installs into `.toolchain/MAJOR`.
- * Undefined where none can be had.
+ * Undefined if none is available.
  * @param {number} major one of NODES
  * @returns {string | undefined}
  */

@@ -1,8 +1,8 @@
 /**
  * `npm run site`: the documentation as static files in `site/`, for any web server and for reading from disk. TypeDoc
- * makes the chapters (docs/), the README and the API reference with its search; beside them are the explorer, a page for
+ * writes the chapters (docs/), the README and the API reference with its search. The site also has the explorer, one page for
  * each capture of a real model (`explorer/`), and the Lab (`lab/`).
- * `--check` makes nothing: it fails where an export has no doc comment, or a link in a doc comment leads nowhere.
+ * `--check` writes nothing: it fails if an export has no doc comment, or a link in a doc comment is broken.
  */
 import {
   copyFileSync,
@@ -19,7 +19,7 @@ import { at, build, install, pinned, run, say } from "./setup.mjs";
 /** The capture that the explorer's first page shows. */
 const FIRST = "tired-cat";
 
-/** The captures of a real model's attention, each a page of the explorer. */
+/** The captures of a real model's attention, one page of the explorer each. */
 const captures = () =>
   readdirSync(at("models/captures"))
     .filter((name) => name.endsWith(".safetensors"))
@@ -34,7 +34,7 @@ function heed(args) {
     throw new Error(`heed ${args[0]} failed (see above)`);
 }
 
-/** TypeDoc needs a TypeScript of its own version, so it is installed apart from the other tools. */
+/** TypeDoc needs another version of TypeScript, so it is installed separately from the other tools. */
 function installTypeDoc() {
   const folder = at("tools/site");
   if (existsSync(at("tools/site/node_modules/typedoc/package.json"))) return;
@@ -55,18 +55,18 @@ function typedoc(args) {
   if (status !== 0) throw new Error("TypeDoc found the problems above");
 }
 
-/** Whether every export has a doc comment and every link in one leads somewhere; throws with TypeDoc's list if not. */
+/** Checks that every export has a doc comment and every link in one resolves; throws, after TypeDoc's list, if not. */
 export function checkReference() {
   installTypeDoc();
   typedoc(["--emit", "none"]);
 }
 
-/** Puts the way to the Lab above the explorer of a page. @param {string} file */
-export function leadToLab(file) {
+/** Adds a link to the Lab above the explorer of a page. @param {string} file */
+export function linkToLab(file) {
   const text = readFileSync(file, "utf8");
   const element = "<attention-view address";
-  if (!text.includes(element)) throw new Error(`${file}: there is no explorer in it`);
-  // The first one is the element; the scripts below it may hold the same letters.
+  if (!text.includes(element)) throw new Error(`${file} has no explorer`);
+  // The first match is the element; the scripts after it may contain the same text.
   writeFileSync(
     file,
     text.replace(element, () => `<p><a href="../lab/index.html">Learn it in the Lab</a></p>\n${element}`),
@@ -84,7 +84,7 @@ export async function buildSite(out) {
   mkdirSync(`${out}/explorer`, { recursive: true });
   for (const name of captures())
     heed(["html", at(`models/captures/${name}`), "-o", `${out}/explorer/${stem(name)}.html`]);
-  for (const name of captures()) leadToLab(`${out}/explorer/${stem(name)}.html`);
+  for (const name of captures()) linkToLab(`${out}/explorer/${stem(name)}.html`);
   copyFileSync(`${out}/explorer/${FIRST}.html`, `${out}/explorer/index.html`);
 
   say("the Lab …");

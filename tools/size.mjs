@@ -1,6 +1,7 @@
 /**
- * The size table: what a program pays that imports one thing, bundled and minified by Rolldown, then gzipped.
- * `node tools/size.mjs` prints it; tests/package.test.ts holds it to LIMITS, and docs/runtimes.md to the same numbers. Needs dist/ (npm run build).
+ * The size table: how large a program is that imports one thing, bundled and minified by Rolldown, then gzipped.
+ * `node tools/size.mjs` prints it; tests/package.test.ts checks it against LIMITS, and docs/runtimes.md has the same numbers.
+ * Needs dist/ (npm run build).
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
-import { doors } from "./doors.mjs";
+import { entryPoints } from "./entry-points.mjs";
 import { at } from "./setup.mjs";
 
 /** What is measured: a name, and the program. */
@@ -31,7 +32,7 @@ const PROGRAMS = {
   "heed/cluster": 'import * as heed from "heed/cluster"; globalThis.x = heed;',
 };
 
-/** Bytes after gzip that each may take: a change that passes one raises it here, with its reason in the commit. @type {Record<string, number>} */
+/** Maximum bytes after gzip. A change that exceeds one raises it here, with the reason in the commit. @type {Record<string, number>} */
 export const LIMITS = {
   "one call": 48_500,
   "one call and one mask": 48_500,
@@ -54,10 +55,10 @@ export const LIMITS = {
   "attention-view: everything, in one file": 200_000,
 };
 
-/** The same of each page of the Lab: up to its first picture, and with the worker and all that it computes its first state with. */
+/** Maximum bytes after gzip of each page of the Lab: up to its first picture, and with the worker that computes its first state. */
 const LAB_LIMITS = { first: 45_000, all: 120_000 };
 
-/** Files of the element that a page loads: at first with its worker, up to the first picture, or as one file. */
+/** Files of the element that a page loads: first with its worker, then up to the first picture; or as one file. */
 const ELEMENT = {
   "the explorer's page: to the first paint": [
     "element.js",
@@ -77,7 +78,7 @@ const ELEMENT = {
 };
 
 /**
- * The files and whatever they import at once, as they are.
+ * The files and the files that they import statically.
  * @param {string[]} names @param {Map<string, Buffer>} [loaded] @param {string} [folder]
  */
 function loads(names, loaded = new Map(), folder = "dist/attention-view") {
@@ -97,8 +98,8 @@ function loads(names, loaded = new Map(), folder = "dist/attention-view") {
 }
 
 /**
- * What a page of the Lab loads: up to its first picture, which is in its markup, with what makes it answer; and with the worker
- * and what computes the page, which it loads after that.
+ * What a page of the Lab loads: up to its first picture, which is in its markup, with the script that handles input; and with the
+ * worker and the code that computes the page, which are loaded after that.
  */
 function labLoads() {
   const folder = "dist/lab";
@@ -110,7 +111,7 @@ function labLoads() {
   });
 }
 
-/** Bytes of files, as they are and after gzip. @param {readonly Buffer[]} codes */
+/** Bytes of files, before and after gzip. @param {readonly Buffer[]} codes */
 function sums(codes) {
   const sum = (/** @type {(code: Buffer) => number} */ of) =>
     codes.reduce((total, code) => total + of(code), 0);
@@ -124,9 +125,9 @@ function sums(codes) {
 export async function sizes() {
   const folder = mkdtempSync(join(tmpdir(), "heed-size-"));
   const toBuilt = {
-    name: "heed-doors",
+    name: "heed-entry-points",
     /** @param {string} id */
-    resolveId: (id) => doors.find(({ name }) => name === id)?.built,
+    resolveId: (id) => entryPoints.find(({ name }) => name === id)?.built,
   };
   const table = [];
   try {

@@ -1,6 +1,6 @@
 /**
- * `npm start`: installs and builds what is missing, then runs the main job with the arguments given: the attention of one's
- * own words in a real model, shown in the terminal and then served as the explorer until Ctrl-C (`heed show --view`).
+ * `npm start`: installs and builds what is missing, then runs the main job with the given arguments: the attention of a real model
+ * on a text, printed to the terminal and then served in the explorer until Ctrl-C (`heed show --view`).
  * `npm start -- "time flies like an arrow" "fruit flies like a banana"`; with `--no-view` (or `--json`) it only prints.
  * Runs on Node 20.19 with nothing installed; the job itself runs on the pinned Node, whose engine has every SIMD level.
  */
@@ -14,7 +14,7 @@ if (!prints) args.unshift("--view");
 process.chdir(root);
 install();
 build();
-// Without words of one's own: five sentences that a larger model has read.
+// Without a text: five sentences captured from a larger model.
 const plain = args.includes("--view") && args.every((arg) => arg === "--view" || arg === "--no-open");
 const command = plain ? ["view", ...args.filter((arg) => arg !== "--view")] : ["show", ...args];
 process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), ...command]);

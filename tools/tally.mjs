@@ -1,25 +1,25 @@
 /**
- * Counts checks of the plain scripts (platform runs, browser, package) and prints them the way the runner reads them:
- * a line for each check that did not pass, then `N passed, N failed, N skipped` alone on the last line.
- * Runs in Node and in pages, so it touches nothing of either.
+ * Counts the checks of plain scripts (platform runs, browser, package) and prints them in the format that the runner reads:
+ * a line for each check that did not pass, then the last line `N passed, N failed, N skipped`.
+ * Runs in Node and in pages, so it uses no API of either.
  */
 
-/** The closing line of a run. */
+/** The last line of a run. */
 export const CLOSING = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
 
-/** Counts of checks, added up as they come in. */
+/** Counts of checks. */
 export class Tally {
   passed = 0;
   failed = 0;
   skipped = 0;
 
-  /** @param {(line: string) => void} print where lines go */
+  /** @param {(line: string) => void} print prints a line */
   constructor(print) {
     this.print = print;
   }
 
   /**
-   * One check: `problem` is empty where it passed.
+   * One check: `problem` is empty if it passed.
    * @param {string} name
    * @param {string} problem
    */
@@ -32,16 +32,16 @@ export class Tally {
   }
 
   /**
-   * One check that was left out, and why.
+   * One check that was skipped, and why.
    * @param {string} name
    * @param {string} why
    */
   skip(name, why) {
     this.skipped++;
-    this.print(`  left out: ${name}: ${why}`);
+    this.print(`  skipped: ${name}: ${why}`);
   }
 
-  /** Adds the counts of the closing line in `text`; false where there is none. @param {string} text */
+  /** Adds the counts of the last line of `text`; false if it has none. @param {string} text */
   add(text) {
     const found = text
       .trimEnd()
@@ -55,7 +55,7 @@ export class Tally {
     return true;
   }
 
-  /** The closing line. */
+  /** The last line. */
   toString() {
     return `${this.passed} passed, ${this.failed} failed, ${this.skipped} skipped`;
   }

@@ -1,7 +1,8 @@
 /**
- * `npm test`: installs, builds, checks types, style and doc comments, runs each test of the suite once (those that use only
- * what the package exports on the built package, the others on the source), runs the built package on Node 20, 22, 24 and
- * 26 and in Chromium, and reads the packed tarball. Runs on Node 20.19 with nothing installed. What cannot be had (a Node, a Chromium) is said and counted as skipped.
+ * `npm test`: installs, builds, checks types, style and doc comments, runs each test of the suite once (tests that import only
+ * the package's entry points on the built package, the others on the source), runs the built package on Node 20, 22, 24 and
+ * 26 and in Chromium, and reads the packed tarball. Runs on Node 20.19 with nothing installed. If a Node or a Chromium is not
+ * available, the checks that need it are reported and counted as skipped.
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * The last line is `N passed, N failed, N skipped`, over all parts; the exit status is 1 where anything failed.
@@ -31,11 +32,11 @@ const began = Date.now();
 const heading = (title) => say(`\n── ${title} (${((Date.now() - began) / 1000).toFixed(0)} s)`);
 
 /**
- * Runs a program and resolves to its exit status and its output, which is shown at once or, where several programs run side
- * by side, in one piece when it ends.
+ * Runs a program and resolves to its exit status and its output. The output is shown immediately, or in one piece when the program
+ * ends if several run side by side.
  * @param {string} command
  * @param {string[]} argv
- * @param {{ timeout?: number, title?: string }} [options] timeout in seconds; title: heads the output that is shown in one piece
+ * @param {{ timeout?: number, title?: string }} [options] timeout in seconds; title: shows the output in one piece under this title
  * @returns {Promise<{ status: number | null, text: string, late: boolean }>}
  */
 function output(command, argv, { timeout = 600, title } = {}) {
@@ -71,11 +72,11 @@ function output(command, argv, { timeout = 600, title } = {}) {
 }
 
 /**
- * Runs one of the plain scripts, which ends with a closing line, and adds its counts.
+ * Runs a plain script, whose last line has its counts, and adds them.
  * @param {string} name
  * @param {string} node
  * @param {string[]} argv
- * @param {number} timeout seconds after which it counts as hanging
+ * @param {number} timeout in seconds, after which the script counts as hanging
  * @param {string} [title] see `output`
  */
 async function script(name, node, argv, timeout, title) {
@@ -88,7 +89,7 @@ async function script(name, node, argv, timeout, title) {
 }
 
 /**
- * A check that a program's exit status decides.
+ * A check that passes if a program exits with 0.
  * @param {string} name
  * @param {string[]} argv of the pinned Node
  */
@@ -118,7 +119,7 @@ function vitest(name, env) {
     tally.passed += counts.numPassedTests;
     tally.failed += counts.numFailedTests;
     tally.skipped += counts.numPendingTests + (counts.numTodoTests ?? 0);
-    // A file that does not load, or an error outside any test, fails no test of its own.
+    // A file that does not load, or an error outside of any test, is not in the counts.
     if (status !== 0 && counts.numFailedTests === 0)
       tally.check(name, `Vitest ended with status ${status} (see above)`);
   } else tally.check(name, `Vitest ended with status ${status} and wrote no report`);
@@ -143,7 +144,7 @@ async function playwright() {
     tally.passed += stats.expected;
     tally.failed += stats.unexpected + stats.flaky;
     tally.skipped += stats.skipped;
-    // A file that does not load fails no test of its own.
+    // A file that does not load is not in the counts.
     if (status !== 0 && stats.unexpected === 0)
       tally.check("the browser tests", `Playwright ended with status ${status} (see above)`);
   } else tally.check("the browser tests", `Playwright ended with status ${status} and wrote no report`);
@@ -157,7 +158,7 @@ const builtStatus = run(node, [at("tools/build.mjs")]);
 tally.check("build", builtStatus === 0 ? "" : "tsc found errors (see above)");
 const built = builtStatus === 0;
 
-/** Checks of the source as text, each by a program of its own: they run side by side. */
+/** Static checks, each a separate program: they run side by side. */
 const CHECKS = new Map([
   ["types", ["node_modules/typescript/bin/tsc", "--noEmit", "-p", at("tsconfig.json")]],
   ["lint", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "."]],
@@ -173,7 +174,7 @@ if (checks.length > 0) {
 
 if (parts.includes("source")) {
   const rest = parts.includes("built");
-  heading(`the suite on the source${rest ? ", but for the tests that run on the built package" : ""}`);
+  heading(`the suite on the source${rest ? ", except the tests that run on the built package" : ""}`);
   vitest("suite on the source", rest ? { TEST_INTERNAL: "1" } : {});
 }
 
@@ -204,7 +205,7 @@ async function platform(major) {
   await run(`Node ${major}`, smoke);
   if (major === 20) await run("Node 20, relaxed SIMD", "--experimental-wasm-relaxed-simd", smoke);
   await run(`Node ${major}, command line`, at("tests/platforms/command.mjs"));
-  // Reads files and starts threads; everything else (writing, processes, from Node 25 on the network) is refused.
+  // It may read files and start threads; everything else (writing, processes, from Node 25 the network) is denied.
   if (major >= 24)
     await run(
       `Node ${major}, permissions`,

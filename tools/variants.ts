@@ -1,10 +1,10 @@
 /**
- * Makes lab/variants/captures.ts: two heads of the encoder that heed ships, on a text of 128 tokens, for the page "Variants" of the
- * Lab.
+ * Writes lab/variants/captures.ts: two heads of the encoder that heed ships, on a text of 128 tokens, for the page "Variants" of
+ * the Lab.
  *
  *     node tools/variants.ts
  *
- * Layer 0, head 0 looks at the previous word; layer 0, head 1 takes an average of the whole text. Needs Node ≥ 22.18.
+ * Layer 0, head 0 attends to the previous word; layer 0, head 1 averages the whole text. Needs Node ≥ 22.18.
  */
 import { writeFileSync } from "node:fs";
 import { toFloat16 } from "../src/core/dtype.ts";

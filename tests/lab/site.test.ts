@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { renderSite } from "../../lab/frame/site.ts";
 import { htmlFile } from "../../src/view/html.ts";
-import { leadToLab } from "../../tools/site.mjs";
+import { linkToLab } from "../../tools/site.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-site-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -15,7 +15,7 @@ test("a page of the explorer has one link to the Lab, above the element, and its
   const module = 'document.createElement("p").innerHTML = "<attention-view address>";';
   const text = await htmlFile({ module, data: new Uint8Array(8), name: "a.safetensors" });
   writeFileSync(file, text);
-  leadToLab(file);
+  linkToLab(file);
   const led = readFileSync(file, "utf8");
   expect(led.indexOf('href="../lab/index.html"')).toBeLessThan(led.indexOf("<attention-view address"));
   expect(led.match(/lab\/index\.html/g)?.length).toBe(1);
@@ -25,7 +25,7 @@ test("a page of the explorer has one link to the Lab, above the element, and its
 test("a file without an explorer is refused", () => {
   const file = join(folder, "other.html");
   writeFileSync(file, "<p></p>");
-  expect(() => leadToLab(file)).toThrow(/no explorer/);
+  expect(() => linkToLab(file)).toThrow(/no explorer/);
 });
 
 test("the map of the Lab leads to the explorer", async () => {

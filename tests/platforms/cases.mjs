@@ -272,7 +272,7 @@ export function fingerprint(...arrays) {
 
 /**
  * Computes every case with `heed` as it is configured now.
- * @param {any} heed the package's main door
+ * @param {any} heed the package's main entry point
  * @returns {{ name: string, problem: string, bits: string, level: string, threads: number }[]} level and threads: what the plan says
  */
 export function runCases(heed) {

@@ -183,7 +183,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     expect(found.threads).toBe(true);
   });
 
-  it("show runs through the same door", async () => {
+  it("show is dispatched like the other commands", async () => {
     const { code, out } = await heed(["show", "hello world", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(out).texts[0].text).toBe("hello world");

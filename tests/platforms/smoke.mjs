@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * The built package on whichever Node runs this: every case of cases.mjs on every level and with one thread and two,
- * each compared with the float64 loop, bits equal over threads. It has to end by itself: a worker that keeps the
- * process alive shows as a run that hangs. `heed` is the package itself, by its own exports.
+ * each compared with the float64 loop, with equal bits on one thread and two. The process must end without help: a worker that
+ * keeps it alive makes the run hang. `heed` is the package itself, resolved by its own exports.
  */
 import { Socket } from "node:net";
 import { Tally } from "../../tools/tally.mjs";
@@ -23,12 +23,12 @@ const warnings = [];
 process.on("warning", ({ name, message }) => warnings.push(`${name}: ${message}`));
 console.warn = (...args) => warnings.push(args.join(" "));
 
-for (const door of ["heed", "heed/reference", "heed/io", "heed/models"])
+for (const module of ["heed", "heed/reference", "heed/io", "heed/models"])
   try {
-    const names = Object.keys(await import(door));
-    tally.check(`import ${door}`, names.length > 0 ? "" : "it exports nothing");
+    const names = Object.keys(await import(module));
+    tally.check(`import ${module}`, names.length > 0 ? "" : "it exports nothing");
   } catch (error) {
-    tally.check(`import ${door}`, String(error));
+    tally.check(`import ${module}`, String(error));
   }
 
 const heed = await import("heed");

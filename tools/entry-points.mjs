@@ -1,6 +1,6 @@
 /**
- * The package's public doors, read from package.json, and which tests go through nothing else: those run a second time
- * on the built package (`TEST_BUILT=1`), where each door is the file in dist/ that is published.
+ * The package's entry points, read from package.json, and which tests import nothing else from src/: those run on the built
+ * package (`TEST_BUILT=1`), where each entry point is the published file in dist/.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -9,11 +9,11 @@ import { at, root } from "./setup.mjs";
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /**
- * Every door: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` is the file
- * of the main entry point with tests of behavior beside it, so it counts as one.
+ * Every entry point: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` counts as one,
+ * because tests of behavior import it directly.
  * @type {{ name: string | undefined, source: string, built: string }[]}
  */
-export const doors = [
+export const entryPoints = [
   ...Object.entries(manifest.exports)
     .filter(([, target]) => typeof target === "object")
     .map(([name, target]) => ({
@@ -25,7 +25,7 @@ export const doors = [
 ];
 
 /**
- * The source of a door: the explorer's element and what wraps it are bundles of explorer/, the others one file to one.
+ * The source of an entry point: the explorer's element and its wrappers are bundles of explorer/, the others are compiled file by file.
  * @param {string} name
  * @param {string} built
  */
@@ -49,18 +49,18 @@ export function importsOf(text) {
 }
 
 /**
- * What a test reaches in src/, its helpers included: whether a door, and whether anything past the doors.
+ * What a test imports from src/, its helpers included: whether entry points, and whether internal files.
  * @param {string} file
- * @param {{ door: boolean, inside: boolean }} reached
+ * @param {{ entryPoint: boolean, internal: boolean }} reached
  * @param {Set<string>} seen
  */
-function reach(file, reached = { door: false, inside: false }, seen = new Set()) {
+function reach(file, reached = { entryPoint: false, internal: false }, seen = new Set()) {
   if (seen.has(file)) return reached;
   seen.add(file);
   for (const name of importsOf(readFileSync(file, "utf8"))) {
     const path = name.startsWith(".") ? resolve(dirname(file), name) : name;
-    if (doors.some((door) => door.source === path || door.name === path)) reached.door = true;
-    else if (path.startsWith(at("src/"))) reached.inside = true;
+    if (entryPoints.some(({ name, source }) => source === path || name === path)) reached.entryPoint = true;
+    else if (path.startsWith(at("src/"))) reached.internal = true;
     else if (name.startsWith(".") && existsSync(path)) reach(path, reached, seen);
   }
   return reached;
@@ -72,7 +72,7 @@ function reach(file, reached = { door: false, inside: false }, seen = new Set())
  */
 const startsSource = (file) => readFileSync(file, "utf8").includes('resolve("node/bin/node")');
 
-/** The tests of behavior, which reach src/ through doors only, as paths inside the repository. */
+/** The tests of behavior, which import only entry points from src/, as paths inside the repository. */
 export function behaviorTests() {
   return ["src", "tests"]
     .flatMap((folder) =>
@@ -81,8 +81,8 @@ export function behaviorTests() {
         .map((name) => join(at(folder), name)),
     )
     .filter((file) => {
-      const { door, inside } = reach(file);
-      return door && !inside && !startsSource(file);
+      const { entryPoint, internal } = reach(file);
+      return entryPoint && !internal && !startsSource(file);
     })
     .map((file) => relative(root, file));
 }
