@@ -1,9 +1,9 @@
 /**
- * Which tokens are along an edge of a picture, and where: runs of neighboring tokens (a segment, say), put side by
- * side without the tokens between. Places count from 0 along the picture; indices count tokens.
+ * The tokens along one edge of a picture: runs of consecutive tokens (segments, for example) without the tokens between them.
+ * A place is a position along the picture, counted from 0; an index is the number of a token in the text.
  */
 
-/** Tokens from `start` up to `end`, the first at place `at`. */
+/** The tokens from `start` to `end`, exclusive; the first is at place `at`. */
 export interface Run {
   readonly start: number;
   readonly end: number;
@@ -12,11 +12,11 @@ export interface Run {
 
 export interface Axis {
   readonly runs: readonly Run[];
-  /** Places in all. */
+  /** The number of places. */
   readonly count: number;
 }
 
-/** All tokens, or those inside any of the ranges (in order, each once). */
+/** An axis of all tokens, or of those inside any of the ranges (in order, each once). */
 export function axisOf(count: number, ranges?: readonly (readonly [start: number, end: number])[]): Axis {
   if (ranges === undefined) return { runs: count > 0 ? [{ start: 0, end: count, at: 0 }] : [], count };
   const runs: Run[] = [];
@@ -41,13 +41,13 @@ export function indexAt({ runs }: Axis, place: number): number | undefined {
   return run && run.start + Math.floor(place) - run.at;
 }
 
-/** The place of a token; undefined where it is not shown. */
+/** The place of a token; undefined if it is not shown. */
 export function placeOf({ runs }: Axis, index: number): number | undefined {
   const run = runs.find(({ start, end }) => index >= start && index < end);
   return run && run.at + index - run.start;
 }
 
-/** The token shown that is nearest to this one, which may itself not be shown; 0 where none is. */
+/** The shown token that is nearest to this one, which need not be shown; 0 if none is shown. */
 export function nearest(axis: Axis, index: number): number {
   let best = axis.runs[0]?.start ?? 0;
   for (const { start, end } of axis.runs) {
@@ -57,7 +57,7 @@ export function nearest(axis: Axis, index: number): number {
   return best;
 }
 
-/** The token `by` places on, stopping at the ends. */
+/** The token `by` places further, clamped to the ends. */
 export function step(axis: Axis, index: number, by: number): number {
   if (axis.count === 0) return 0;
   const place = placeOf(axis, nearest(axis, index)) ?? 0;

@@ -1,26 +1,26 @@
 /**
- * Where a picture of cells is looked at from: zooming about a point, panning, and staying inside. Lengths are CSS
- * pixels; a camera's x and y are the place (in cells) at the upper left corner of the area.
+ * The camera of a picture of cells: zooming about a point, panning, and clamping to the picture. Lengths are CSS pixels; a
+ * camera's x and y are the cell coordinates of the upper left corner of the viewport.
  *
- * Cells are square, but for pictures that are many times wider than high (a cached decode of one query) or the other way
- * round: there the short side is stretched, up to the largest size of a cell.
+ * Cells are square, except in pictures that are many times wider than high (a cached decode of one query) or the reverse: there
+ * cells are stretched along the short dimension, up to the largest size of a cell.
  */
 import type { Camera } from "../state/state.ts";
 
-/** A picture of `columns` × `rows` cells, seen through an area of `width` × `height` pixels. */
+/** A picture of `columns` × `rows` cells in a viewport of `width` × `height` pixels. */
 export interface Scene {
   readonly width: number;
   readonly height: number;
   readonly columns: number;
   readonly rows: number;
-  /** The most pixels a cell takes where the whole picture fits. */
+  /** The maximum size of a cell in pixels when the whole picture fits. */
   readonly largest: number;
-  /** The least it takes: a picture that needs more room than there is begins at its upper left corner. */
+  /** The minimum size of a cell: a picture that does not fit starts at its upper left corner. */
   readonly smallest?: number;
-  /** The most it takes close up; 64 where nothing is said. */
+  /** The maximum size of a cell when zoomed in; 64 by default. */
   readonly closest?: number;
 }
-/** How many times longer one side is before the other is stretched. */
+/** The ratio of rows to columns (or the reverse) above which cells are stretched. */
 const LONG = 6;
 
 /** Width and height of a cell at a camera's scale. */
@@ -32,7 +32,7 @@ export function cellSize(
   return [stretched(rows / Math.max(1, columns)), stretched(columns / Math.max(1, rows))];
 }
 
-/** The camera that shows everything. */
+/** The camera that shows the whole picture. */
 export function fitted(scene: Scene): Camera {
   const { width, height, columns, rows, largest } = scene;
   let scale = Math.min(largest, width / Math.max(1, columns), height / Math.max(1, rows));
@@ -42,13 +42,13 @@ export function fitted(scene: Scene): Camera {
     if (over > 1.0001) scale /= over;
   }
   scale = Math.max(scale, scene.smallest ?? 0);
-  // Whole pixels, where cells have gaps between them, keep those even.
+  // Whole pixels keep the gaps between cells even.
   return { scale: scale >= 6 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
 }
 
 const closest = (scene: Scene, whole: Camera) => Math.max(scene.closest ?? 64, whole.scale);
 
-/** The camera in use: the given one kept inside the picture, or the one that shows everything. */
+/** The effective camera: the given one clamped to the picture, or the one that shows the whole picture. */
 export function settle(scene: Scene, camera: Camera | null): Camera {
   const whole = fitted(scene);
   if (camera === null) return whole;
@@ -61,7 +61,7 @@ export function settle(scene: Scene, camera: Camera | null): Camera {
   };
 }
 
-/** Zoomed by a factor so that what is at pixel (px, py) stays there. null once everything fits again. */
+/** Zooms by a factor about the pixel (px, py). Returns null if the whole picture fits again. */
 export function zoom(
   scene: Scene,
   camera: Camera | null,
@@ -78,7 +78,7 @@ export function zoom(
   return settle(scene, { scale, x: from.x + px / w0 - px / w1, y: from.y + py / h0 - py / h1 });
 }
 
-/** Moved by pixels. */
+/** Moves the camera by pixels. */
 export function pan(scene: Scene, camera: Camera | null, dx: number, dy: number): Camera | null {
   if (camera === null && scene.smallest === undefined) return null;
   const from = settle(scene, camera);
@@ -86,7 +86,7 @@ export function pan(scene: Scene, camera: Camera | null, dx: number, dy: number)
   return settle(scene, { scale: from.scale, x: from.x - dx / w, y: from.y - dy / h });
 }
 
-/** Moved as little as shows the cell with a margin of cells about it. */
+/** Moves the camera by the minimum that shows a cell and a margin of cells around it. */
 export function reveal(
   scene: Scene,
   camera: Camera | null,

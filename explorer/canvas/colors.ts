@@ -1,11 +1,11 @@
 /**
- * The colors a canvas is painted with: 256 of a scale as 32-bit words, in the order an ImageData has them, and what the
- * page's style says about paper and ink.
+ * The colors of a canvas: the 256 colors of a scale as 32-bit words with the byte order of ImageData, and the colors of the
+ * page's style.
  */
 import { colorTable, type Ramp, type Rgb } from "../../src/view/color.ts";
 import type { RampName } from "../state/state.ts";
 
-/** The scale of weights, or of signed scores, for the page. */
+/** The color scale of weights or of signed scores, for a light or a dark page. */
 export function rampOf(name: RampName, signed: boolean, dark: boolean): Ramp {
   if (signed) return dark ? "signed-dark" : "signed";
   if (name === "cividis") return name;
@@ -14,7 +14,7 @@ export function rampOf(name: RampName, signed: boolean, dark: boolean): Ramp {
 
 const words = new Map<Ramp, Uint32Array>();
 
-/** 256 opaque colors as the bytes of an ImageData. */
+/** The 256 opaque colors of a scale as 32-bit words of ImageData. */
 export function wordsOf(ramp: Ramp): Uint32Array {
   let found = words.get(ramp);
   if (found === undefined) {
@@ -25,12 +25,12 @@ export function wordsOf(ramp: Ramp): Uint32Array {
   return found;
 }
 
-/** One color as a word. */
+/** One color as a 32-bit word. */
 export function wordOf([red, green, blue]: Rgb): number {
   return new Uint32Array(new Uint8Array([red, green, blue, 255]).buffer)[0];
 }
 
-/** Colors of a page that pictures need. */
+/** The colors of the page's style that pictures need. */
 export interface Paints {
   readonly paper: string;
   readonly ink: string;
@@ -45,7 +45,7 @@ export interface Paints {
   readonly mono: string;
 }
 
-/** Read from a probe inside the element: whatever the page has set. */
+/** Reads the custom properties with a probe element, so that values set by the page apply. */
 export function paintsOf(host: Element, probe: HTMLElement): Paints {
   const style = getComputedStyle(host);
   const resolved = (name: string) => {
@@ -66,5 +66,5 @@ export function paintsOf(host: Element, probe: HTMLElement): Paints {
   };
 }
 
-/** A not-a-number's color, which no scale has. */
-export const STRANGE: Rgb = [224, 122, 0];
+/** The color of values that are not weights; no color scale contains it. */
+export const NOT_A_WEIGHT: Rgb = [224, 122, 0];

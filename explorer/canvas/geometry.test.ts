@@ -28,7 +28,7 @@ describe("an axis", () => {
     ]);
   });
 
-  it("names each token it shows once, in order", () => {
+  it("contains each shown token once, in order", () => {
     const range = fc.tuple(fc.nat(40), fc.nat(40));
     fc.assert(
       fc.property(fc.nat(30), fc.array(range), (count, ranges) => {
@@ -43,7 +43,7 @@ describe("an axis", () => {
     );
   });
 
-  it("of nothing has no places", () => {
+  it("of no tokens has no places", () => {
     expect(axisOf(0)).toEqual({ runs: [], count: 0 });
     expect(step(axisOf(0), 3, 1)).toBe(0);
   });
@@ -52,13 +52,13 @@ describe("an axis", () => {
 describe("a camera", () => {
   const scene: Scene = { width: 800, height: 600, columns: 4096, rows: 4096, largest: 28 };
 
-  it("shows everything at first, with whole pixels where cells have several", () => {
+  it("shows the whole picture at first, with whole pixels for large cells", () => {
     expect(fitted(scene).scale).toBeCloseTo(600 / 4096);
     expect(fitted({ ...scene, columns: 24, rows: 24 }).scale).toBe(25);
     expect(fitted({ ...scene, columns: 3, rows: 3 }).scale).toBe(28);
   });
 
-  it("keeps what is under the pointer there", () => {
+  it("zooms about the pointer", () => {
     const first = zoom(scene, null, 8, 300, 200)!;
     const whole = fitted(scene);
     expect(first.x + 300 / first.scale).toBeCloseTo(300 / whole.scale);
@@ -81,7 +81,7 @@ describe("a camera", () => {
     expect(pan(scene, { scale: 10, x: 0, y: 0 }, 50, -50)).toEqual({ scale: 10, x: 0, y: 5 });
   });
 
-  it("follows a cell as little as needed", () => {
+  it("moves no more than is needed to show a cell", () => {
     const camera = { scale: 20, x: 100, y: 100 };
     expect(reveal(scene, camera, 110, 110)).toBe(camera);
     expect(reveal(scene, camera, 99, 110)).toEqual({ scale: 20, x: 97, y: 100 });
@@ -90,7 +90,7 @@ describe("a camera", () => {
 });
 
 describe("the cache", () => {
-  it("holds what was requested last, up to its bytes", () => {
+  it("keeps the most recently used entries, up to its capacity", () => {
     const lru = new Lru<number>(30);
     for (const key of ["a", "b", "c"]) lru.set(key, 1, 10);
     lru.get("a");
@@ -102,7 +102,7 @@ describe("the cache", () => {
 });
 
 describe("a picture of one query", () => {
-  it("is high enough to be seen, and its cells turn square close up", () => {
+  it("is stretched to be visible, and its cells become square when zoomed in", () => {
     const scene: Scene = { width: 800, height: 600, columns: 4096, rows: 1, largest: 28 };
     const [w, h] = cellSize(scene, fitted(scene).scale);
     expect([w, h]).toEqual([800 / 4096, 28]);

@@ -1,11 +1,11 @@
 /**
- * What a pointer does to a picture: hovering, tapping, dragging, and zooming by wheel or by two fingers. One place for
- * mouse, pen and touch; where a wheel belongs to the page, it is left to the page.
+ * Pointer gestures on a picture, for mouse, pen and touch: hovering, tapping, dragging, and zooming by wheel or pinch. A wheel
+ * event that the picture does not take scrolls the page.
  */
 
 export type Phase = "start" | "move" | "end" | "cancel";
 
-/** A point inside the element, CSS pixels. */
+/** A point relative to the element, in CSS pixels. */
 export type Point = readonly [x: number, y: number];
 
 export interface Gestures {
@@ -15,16 +15,16 @@ export interface Gestures {
   double?(at: Point, event: MouseEvent): void;
   drag(phase: Phase, from: Point, to: Point, event: PointerEvent): void;
   zoom(factor: number, at: Point): void;
-  /** After the last zoom of a turn of the wheel or of two fingers. */
+  /** Called after the last zoom of a turn of the wheel or of a pinch. */
   zoomed(): void;
-  /** Whether the wheel is the picture's. */
+  /** Whether a wheel event zooms the picture. */
   takesWheel(event: WheelEvent): boolean;
 }
 
-/** Pixels a pointer moves before it drags. */
+/** The distance in pixels at which a movement becomes a drag. */
 const THRESHOLD = 4;
-/** Milliseconds without a wheel event after which a turn is over. */
-const REST = 160;
+/** Milliseconds without a wheel event after which a turn of the wheel has ended. */
+const WHEEL_PAUSE = 160;
 
 export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSignal): void {
   const down = new Map<number, Point>();
@@ -102,11 +102,11 @@ export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSi
       if (!gestures.takesWheel(event)) return;
       event.preventDefault();
       const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-      // A pinch on a touch pad comes as a wheel with Control, in small steps.
+      // Browsers report a pinch on a touchpad as wheel events with Control, in small steps.
       const speed = event.ctrlKey ? 0.01 : 0.002;
       gestures.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), at(event));
       clearTimeout(rest);
-      rest = setTimeout(() => gestures.zoomed(), REST);
+      rest = setTimeout(() => gestures.zoomed(), WHEEL_PAUSE);
     },
     false,
   );

@@ -1,14 +1,15 @@
 /**
- * A picture for keyboards and screen readers, after the ARIA grid pattern: true row and column counts, and a block of real
- * cells about the cursor, eight by eight, one of which can take the focus. The cell with the focus covers its place in
- * the picture, so that magnifiers follow it. Moving is the element's business: the keys bubble.
+ * A picture for keyboards and screen readers, after the ARIA grid pattern: the full row and column counts, and elements for the
+ * 8 × 8 cells around the cursor, one of which is focusable. The focused cell covers its cell in the picture, so that screen
+ * magnifiers follow it. Key events bubble to the element, which moves the cursor.
  */
 import type { Box } from "../views/matrix/frame.ts";
-import { speak } from "./labels.ts";
+import { setLang } from "./labels.ts";
 
+/** Rows and columns of the cells that have elements. */
 const SIDE = 8;
 
-/** What a grid says. Rows and columns are places in the picture. */
+/** The content of a grid. Rows and columns are places in the picture. */
 export interface Gridded {
   readonly label: string;
   readonly rows: number;
@@ -17,18 +18,18 @@ export interface Gridded {
   readonly column: number;
   /** Whether the cursor's cell is pinned. */
   readonly selected: boolean;
-  /** Changes where the same places have other names. */
+  /** Changes when the rows or columns get other names. */
   readonly key: string;
-  /** Changes where the same places have other numbers. */
+  /** Changes when the cells get other texts. */
   readonly version: string;
   readonly corner: string;
-  /** Languages of the names, where they are tokens. */
+  /** The languages of the names, if they are tokens. */
   readonly lang?: { readonly query?: string; readonly key?: string };
   readonly rowName: (row: number) => string;
   readonly columnName: (column: number) => string;
-  /** What a cell says; `full` where it is the cursor's. "": there is none. */
+  /** The text of a cell, "" if there is none; `full` for the cursor's cell. */
   readonly text: (row: number, column: number, full: boolean) => string;
-  /** Where the cursor's cell is, inside the grid. */
+  /** The box of the cursor's cell, relative to the grid. */
   readonly box: Box | undefined;
 }
 
@@ -103,10 +104,10 @@ export class Grid {
       element.append(...inside);
       return element;
     };
-    const named = (role: string, column: number, text: string, spoken?: string) => {
+    const named = (role: string, column: number, text: string, elementLang?: string) => {
       const element = make(role, "aria-colindex", column);
       element.textContent = text;
-      speak(element, spoken);
+      setLang(element, elementLang);
       return element;
     };
     const head = make("row", "aria-rowindex", 1, [

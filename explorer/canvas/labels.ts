@@ -1,22 +1,22 @@
 /**
- * Token labels along a picture: elements that are used again as the picture moves, thinned out where they would touch,
- * with the cursor's and the pointer's always there. Text only, never markup; each in its own direction of writing.
+ * Token labels along a picture. Elements are reused as the picture moves. Labels that would overlap are skipped, but those of
+ * the cursor and the pointer are always shown. Labels are text, never markup, each with its own text direction.
  */
 import { widthOf } from "../../src/store/text/label.ts";
 import { type Axis, indexAt, placeOf } from "./axis.ts";
 
-/** Pixels a label takes along its edge, at least. */
+/** The minimum distance of two labels in pixels. */
 const PITCH = 15;
 /** Width of one column of the 12-px monospaced font. */
 export const EM = 7.25;
 
-/** Says an element's language, or takes it away where none is named. */
-export function speak(element: HTMLElement, lang: string | undefined): void {
+/** Sets an element's language, or removes it if undefined. */
+export function setLang(element: HTMLElement, lang: string | undefined): void {
   if (lang === undefined) element.removeAttribute("lang");
   else if (element.lang !== lang) element.lang = lang;
 }
 
-/** Every n-th label is shown: 1, 2, 5, 10, 20 … */
+/** The n of "every n-th label is shown": 1, 2, 5, 10, 20 … */
 export function thinning(pixels: number): number {
   for (let ten = 1; ; ten *= 10)
     for (const n of [1, 2, 5]) if (n * ten * pixels >= PITCH || n * ten > 1e7) return n * ten;
@@ -24,8 +24,8 @@ export function thinning(pixels: number): number {
 
 const widest = new WeakMap<readonly string[], number>();
 
-/** Pixels the longest of these labels takes, at most so many. Long lists are looked at in part, and each once. */
-export function roomFor(labels: readonly string[], most: number): number {
+/** The width of the longest label in pixels, at most `max`. Measures at most about 512 labels, and caches the result. */
+export function labelWidth(labels: readonly string[], max: number): number {
   let columns = widest.get(labels);
   if (columns === undefined) {
     columns = 1;
@@ -34,23 +34,23 @@ export function roomFor(labels: readonly string[], most: number): number {
       columns = Math.max(columns, widthOf(labels[i].slice(0, 24)));
     widest.set(labels, columns);
   }
-  return Math.min(most, Math.ceil(columns * EM) + 2);
+  return Math.min(max, Math.ceil(columns * EM) + 2);
 }
 
-/** Where a strip of labels is looked at: pixels a place, the first place seen, and the pixels seen. */
+/** The visible part of a strip of labels: pixels per place, the first visible place, and the visible length in pixels. */
 export interface Sight {
   readonly pixels: number;
   readonly from: number;
   readonly length: number;
 }
 
-/** What is marked among the labels. */
+/** The labels that look different, or are always shown. */
 export interface Marks {
   readonly cursor: number;
   readonly pointed: number | undefined;
   readonly chosen: ReadonlySet<number>;
   readonly faded: ReadonlySet<number>;
-  /** Named too where there is room, the first ones first. */
+  /** Indices that are labeled too if they do not overlap, in order of priority. */
   readonly named?: readonly number[];
 }
 
@@ -73,13 +73,13 @@ export class Labels {
     marks: Marks,
     lang?: string,
   ): void {
-    speak(this.root, lang);
+    setLang(this.root, lang);
     const step = thinning(pixels);
     const places = new Map<number, boolean>();
     const first = Math.max(0, Math.ceil(Math.floor(from) / step) * step);
     for (let place = first; place < Math.min(axis.count, from + length / pixels); place += step)
       places.set(place, false);
-    // What is pointed at is always named; labels that overlap it are hidden.
+    // The cursor and the pointer are always labeled; labels that overlap them are hidden.
     for (const index of [marks.cursor, marks.pointed]) {
       const place = index === undefined ? undefined : placeOf(axis, index);
       if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;

@@ -1,12 +1,12 @@
-/** A cache that holds at most so many bytes and lets go of what was not asked for the longest. */
+/** A cache with a maximum size in bytes; it evicts the least recently used entries. */
 export class Lru<V> {
-  readonly #kept = new Map<string, { readonly value: V; readonly bytes: number }>();
-  readonly #most: number;
+  readonly #entries = new Map<string, { readonly value: V; readonly bytes: number }>();
+  readonly #capacity: number;
   #bytes = 0;
 
-  /** @param most maximum bytes */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param capacity maximum bytes */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
   get bytes(): number {
@@ -14,26 +14,26 @@ export class Lru<V> {
   }
 
   get(key: string): V | undefined {
-    const found = this.#kept.get(key);
+    const found = this.#entries.get(key);
     if (found === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, found);
+    this.#entries.delete(key);
+    this.#entries.set(key, found);
     return found.value;
   }
 
   set(key: string, value: V, bytes: number): void {
-    this.#bytes += bytes - (this.#kept.get(key)?.bytes ?? 0);
-    this.#kept.delete(key);
-    this.#kept.set(key, { value, bytes });
-    for (const [oldest, { bytes: freed }] of this.#kept) {
-      if (this.#bytes <= this.#most || oldest === key) break;
-      this.#kept.delete(oldest);
+    this.#bytes += bytes - (this.#entries.get(key)?.bytes ?? 0);
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, bytes });
+    for (const [oldest, { bytes: freed }] of this.#entries) {
+      if (this.#bytes <= this.#capacity || oldest === key) break;
+      this.#entries.delete(oldest);
       this.#bytes -= freed;
     }
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#entries.clear();
     this.#bytes = 0;
   }
 }

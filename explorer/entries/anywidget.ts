@@ -6,13 +6,12 @@
  *   data     bytes: a bundle, npz, npy or JSON file           name     text: what it is called
  *   theme    "auto", "light", "dark"                          height   pixels, 640 by default
  *   view, mode, stage, block, layer, head                     as the element's attributes
- *   cursor   { block, layer, head, query, key }: set by the page, and heard from Python
+ *   cursor   { block, layer, head, query, key }: written by the page, read and set from Python
  */
-
 import type { AttentionViewElement, AttentionViewEvents } from "../../src/view/element.ts";
 import { AttentionView } from "./define.ts";
 
-/** What is used of anywidget's model. */
+/** The part of anywidget's model that is used. */
 export interface Model {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
@@ -24,14 +23,14 @@ export interface Model {
 const ATTRIBUTES = ["theme", "view", "mode", "stage", "block", "layer", "head"] as const;
 const CURSOR = ["block", "layer", "head", "query", "key"] as const;
 
-/** Bytes as a notebook sends them: a view, a buffer, or nothing. */
+/** The bytes that a notebook sends: a view, a buffer, or nothing. */
 function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (!ArrayBuffer.isView(value) || value.byteLength === 0) return undefined;
   return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
 }
 
-/** Draws the model into an element; gives what ends it. */
+/** Renders the model into an element; returns a function that removes it. */
 export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const view = document.createElement(AttentionView.tag) as AttentionViewElement;
   const ended: (() => void)[] = [];
@@ -49,10 +48,10 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   follow("height", (value) => {
     view.style.setProperty("--heed-height", `${typeof value === "number" && value > 0 ? value : 640}px`);
   });
-  // The notebook's own shortcuts are single letters too: those of the element act only while it has the focus.
-  const stay = (event: Event) => event.stopPropagation();
-  view.addEventListener("keydown", stay);
-  ended.push(() => view.removeEventListener("keydown", stay));
+  // A key pressed in the element must not trigger the notebook's shortcuts, which are single letters too.
+  const contain = (event: Event) => event.stopPropagation();
+  view.addEventListener("keydown", contain);
+  ended.push(() => view.removeEventListener("keydown", contain));
 
   let reported = "";
   const moved = (event: Event) => {
@@ -68,7 +67,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   follow("data", (value) => {
     const bytes = bytesOf(value);
     const name = model.get("name");
-    // What is wrong with it, the element says.
+    // The element reports the error.
     if (bytes) view.open(bytes, typeof name === "string" && name !== "" ? name : "attention").catch(() => {});
   });
   follow("cursor", (value) => {

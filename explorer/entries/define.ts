@@ -1,4 +1,4 @@
-/** Defines the elements where there is a page, and they are not defined yet: by another copy of the module, say. */
+/** Defines the elements in a page, unless another copy of the module has defined them already. */
 import { AttentionView } from "../app/element.ts";
 import { AttentionRow } from "../app/row-element.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The module of <attention-view> as packages and bundlers have it: defines the element, and loads what it shows when it is
- * shown. Its parts are in the folder beside it (dist/attention-view/); whole.ts is the same in one file.
+ * The module of <attention-view> for packages and bundlers. It defines the elements; their parts are separate files in
+ * dist/attention-view/ and are loaded when they are needed. single-file.ts is the same in one file.
  */
 import type { Port } from "../../src/store/compute/messages.ts";
 import { provide } from "../app/workers.ts";

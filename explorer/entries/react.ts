@@ -1,9 +1,9 @@
 /**
- * <attention-view> for React 18 and 19: its attributes as typed props, its events as callbacks, the element itself as the
- * ref. The element's module is loaded where there is a page, so the component can be rendered on a server.
+ * <attention-view> for React 18 and 19: attributes are typed props, events are callbacks, and the ref is the element. The module
+ * of the element is loaded only in a page, so the component can be rendered on a server.
  *
- * React 18 sets attributes on custom elements, React 19 properties where the element has them: what is passed here means the
- * same either way. Data and listeners, which attributes cannot carry, are set on the element itself.
+ * React 18 sets attributes on custom elements, React 19 sets properties if the element has them; the props here work either way.
+ * Data and listeners, which attributes cannot carry, are set on the element itself.
  */
 import {
   type CSSProperties,
@@ -19,14 +19,14 @@ import type { AttentionViewElement, AttentionViewEvents, Openable, State } from 
 
 export type { AttentionViewElement, AttentionViewEvents, Openable, State };
 
-/** What an event of the element tells. */
+/** The detail of an event of the element. */
 type Detail<Name extends keyof AttentionViewEvents> = AttentionViewEvents[Name]["detail"];
 
 /** Props of the component; all optional. */
 export interface AttentionViewProps {
   /** Address of a bundle, npz, npy or JSON file. */
   readonly src?: string;
-  /** Arrays in memory, a file, or bytes; in place of `src`. Opened again when it is another object. */
+  /** Arrays in memory, a file, or bytes, instead of `src`. Opened again when the object changes. */
   readonly data?: Openable;
   readonly theme?: "auto" | "light" | "dark";
   readonly view?: State["view"];
@@ -35,9 +35,9 @@ export interface AttentionViewProps {
   readonly block?: string;
   readonly layer?: number;
   readonly head?: number;
-  /** "off": single letters do nothing. */
+  /** "off" disables the single-letter shortcuts. */
   readonly keys?: "on" | "off";
-  /** The state is kept in the page's address, after #. One of a page at most. */
+  /** Stores the state in the page's address, after #. At most one element of a page may do so. */
   readonly address?: boolean;
   readonly id?: string;
   readonly className?: string;
@@ -50,7 +50,7 @@ export interface AttentionViewProps {
   readonly onProgress?: (detail: Detail<"progress">) => void;
 }
 
-/** Events of the element, and the props that hear them. */
+/** The events of the element and the props for them. */
 const EVENTS = {
   cursorchange: "onCursorChange",
   pin: "onPin",
@@ -71,12 +71,12 @@ export const AttentionView: ForwardRefExoticComponent<
   useEffect(() => {
     latest.current = props;
   });
-  // Listeners before the element is there: what happens while it opens is heard too.
+  // Listeners are added before the element is defined, so that events during opening are not missed.
   useEffect(() => {
     const element = own.current as AttentionViewElement;
     const ended = Object.entries(EVENTS).map(([name, prop]) => {
       const listener = (event: Event) => {
-        // Events of the page's own that bubble up from inside are not the element's.
+        // Events that bubble up from elements inside are ignored.
         if (event instanceof CustomEvent && event.target === element)
           (latest.current[prop] as ((detail: unknown) => void) | undefined)?.(event.detail);
       };
@@ -94,7 +94,7 @@ export const AttentionView: ForwardRefExoticComponent<
     if (data === undefined) return;
     let wanted = true;
     void customElements.whenDefined("attention-view").then(() => {
-      // What is wrong with it, the element says, and onError hears.
+      // The element reports the error; onError receives it.
       if (wanted) own.current?.open(data).catch(() => {});
     });
     return () => {
@@ -105,7 +105,7 @@ export const AttentionView: ForwardRefExoticComponent<
   const { src, theme, view, mode, stage, block, layer, head, keys, address, id, className, style } = props;
   return createElement("attention-view", {
     ref: own,
-    // Data is there already: an address beside it would be opened as well.
+    // With data, an address would be opened too.
     src: data === undefined ? src : undefined,
     theme,
     view,

@@ -1,14 +1,14 @@
 /**
- * The module of <attention-view> in one file, whatever it is loaded as: in a page it defines the element; in a worker, which is
- * made of this very module, it serves the store. (Where there is no document, tools/element.mjs gives lit a stand-in for the
- * few it touches while it is loaded.) For pages that copy one file, one-file pages and, as its default export, notebooks.
+ * The module of <attention-view> in one file. In a page it defines the elements; in a worker, which runs the same module, it
+ * serves the store. (Without a document, tools/element.mjs provides the few globals that lit uses while it is loaded.) For pages
+ * that copy one file, for one-file pages and, as its default export, for notebooks.
  */
 import { FormatError } from "../../src/core/errors.ts";
 import type { Port } from "../../src/store/compute/messages.ts";
 import { serveStore } from "../../src/store/compute/serve.ts";
 import { provide } from "../app/workers.ts";
 
-/** What this module is called: by it, a page that holds the module in a script of its own finds that script. */
+/** A marker in the text of this module: it identifies the inline script of a page that contains the module. */
 export const name = "heed:attention-view";
 
 if (
@@ -27,13 +27,16 @@ function worker(): Port {
   return workerOf([`import ${JSON.stringify(url)}`]);
 }
 
-/** The text of this module where the page itself contains it: found by its name. */
+/** The text of this module if the page contains it as an inline script. */
 function inline(): string | undefined {
   if (import.meta.url.split("#")[0] !== location.href.split("#")[0]) return undefined;
   const scripts = [...document.querySelectorAll("script")];
   const text = scripts.find((script) => script.textContent?.includes(name))?.textContent;
   if (text == null)
-    throw new FormatError("module", "attention-view: the page's script with the module is gone");
+    throw new FormatError(
+      "module",
+      "attention-view: the inline script with the module is no longer in the page",
+    );
   return text;
 }
 
@@ -45,7 +48,7 @@ function workerOf(text: string[]): Port {
   try {
     return started(made);
   } finally {
-    // The worker has begun to read; a minute is enough for the slowest.
+    // The worker reads the URL asynchronously; a minute is ample.
     setTimeout(() => URL.revokeObjectURL(made), 60_000);
   }
 }

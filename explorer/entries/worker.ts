@@ -1,4 +1,4 @@
-/** A worker of the explorer: serves a store with what is computed about its heads. */
+/** A worker of the explorer: computes for a store. */
 import type { Port } from "../../src/store/compute/messages.ts";
 import { serveStore } from "../../src/store/compute/serve.ts";
 

@@ -1,82 +1,50 @@
 /**
- * The page that `heed view` serves: one explorer over the files the command line was given. The token of the page's own
- * address opens them; the page asks nobody else for anything.
+ * The page that `heed view` serves: one explorer for the files of the command line. The token in the page's address gives
+ * access to them. The page sends no requests to other servers.
  */
 
-/** What the command line says to the page: the files by their addresses, without the token. */
+import type {
+  AblatedHead,
+  AblationResult,
+  AttentionSource,
+  AttentionViewElement,
+  SourceModel,
+} from "../../src/view/element.ts";
+import { ablatedCode } from "../state/ablation.ts";
+
+/** The data that the server sends: the files with their addresses, without the token. */
 interface Session {
   readonly files: readonly Made[];
-  /** Says what is seen, and what else can be done. */
+  /** Shows the sentence about the picture, and what to try next. */
   readonly welcome?: boolean;
-  /** The model that reads what is typed here; undefined: there is none. */
+  /** The name of the model that reads texts typed here; undefined: none. */
   readonly model?: string;
-  /** Where the Lab is. */
+  /** The address of the Lab. */
   readonly lab?: string;
 }
 
-/** A file, and the model that made it. */
+/** A file, and the model that computed it. */
 interface Made {
   readonly name: string;
   readonly path: string;
-  readonly model?: { readonly name: string; readonly predicts: string; readonly path: string };
-}
-
-/** A head that the model is to run without. */
-interface AblatedHead {
-  readonly layer: number;
-  readonly head: number;
-  readonly replace: "zero" | "mean";
-  readonly position: number | null;
-}
-
-/** What is used of the element. */
-interface Element extends HTMLElement {
-  sources: readonly Given[];
-  readonly store:
-    | {
-        readonly blocks: readonly {
-          readonly name: string;
-          readonly queryTokens: readonly string[];
-          readonly keyTokens: readonly string[];
-        }[];
-        ready(ref: object): boolean;
-        cell(ref: object, query: number, key: number, stage: "weights"): number;
-      }
-    | undefined;
-  readonly state: {
-    readonly view: string;
-    readonly block: string;
-    readonly layer: number;
-    readonly head: number;
-    readonly query: number;
-    readonly key: number;
-  };
-  add(source: Given): Promise<void>;
-  pick(): void;
-}
-
-/** A source as the element takes it. */
-interface Given {
-  readonly name: string;
-  readonly src: string;
-  readonly model?: object;
+  readonly model?: Pick<SourceModel, "name" | "predicts"> & { readonly path: string };
 }
 
 const found = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-const view = document.querySelector("attention-view") as Element;
+const view = document.querySelector("attention-view") as AttentionViewElement;
 const notice = found("notice");
 const ways = found("ways");
 const status = found("status");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
-/** Says what is wrong, and what to do about it. */
-function tell(text: string): void {
+/** Shows an error and what to do about it. */
+function showNotice(text: string): void {
   notice.textContent = text;
   notice.hidden = text === "";
 }
 
-/** Shows the line above the explorer: what is seen, a field for words, a file, the Lab. */
+/** Shows the line above the explorer: a sentence about the picture, a text field, a file button, a link to the Lab. */
 function greet({ welcome = false, model, lab }: Session): void {
   ways.hidden = false;
   found("seen").hidden = !welcome;
@@ -99,7 +67,7 @@ function greet({ welcome = false, model, lab }: Session): void {
     const text = words.value.trim();
     if (text === "" || button.disabled) return;
     button.disabled = true;
-    status.textContent = `Reading it with ${model} …`;
+    status.textContent = `${model} is reading it …`;
     void read(text).then((problem) => {
       button.disabled = false;
       status.textContent = problem;
@@ -107,7 +75,7 @@ function greet({ welcome = false, model, lab }: Session): void {
   });
 }
 
-/** Asks the model to read a text, and shows it; gives what went wrong, "" where nothing did. */
+/** Lets the model read a text, and shows the result; returns an error message, or "". */
 async function read(text: string): Promise<string> {
   try {
     const answer = await fetch(`/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`);
@@ -121,18 +89,14 @@ async function read(text: string): Promise<string> {
   }
 }
 
-/** A file as the element takes it: the server runs its model again where the element asks for it. */
-function sourceOf({ name, path, model }: Made): Given {
+/** A file as a source of the element. The server runs its model again when the element requests it. */
+function sourceOf({ name, path, model }: Made): AttentionSource {
   const src = withToken(path);
   if (model === undefined) return { name, src };
   const ask = async (heads: readonly AblatedHead[], more: string): Promise<unknown> => {
-    const named = heads.map(
-      ({ layer, head, replace, position }) =>
-        `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`,
-    );
     let answer: Response;
     try {
-      answer = await fetch(`${withToken(model.path)}&heads=${named.join()}${more}`);
+      answer = await fetch(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`);
     } catch {
       throw new Error("The program that served this page has ended, so its model cannot be run.");
     }
@@ -147,15 +111,14 @@ function sourceOf({ name, path, model }: Made): Given {
     model: {
       name: model.name,
       predicts: model.predicts,
-      ablate: ({ heads, position }: { heads: readonly AblatedHead[]; position: number | null }) =>
-        ask(heads, position === null ? "" : `&position=${position}`),
-      attention: async (heads: readonly AblatedHead[]) =>
-        sourceOf((await ask(heads, "&attention=1")) as Made),
+      ablate: async ({ heads, position }) =>
+        (await ask(heads, position === null ? "" : `&position=${position}`)) as AblationResult,
+      attention: async (heads) => sourceOf((await ask(heads, "&attention=1")) as Made),
     },
   };
 }
 
-/** One sentence that says what is seen. */
+/** Describes the picture in one sentence. */
 function describe(): void {
   const { store, state } = view;
   const at = store?.blocks.findIndex(({ name }) => name === state.block) ?? -1;
@@ -188,15 +151,15 @@ async function start(): Promise<void> {
   try {
     response = await fetch(withToken("/data/session"));
   } catch {
-    return tell(
+    return showNotice(
       "The program that served this page has ended. Start it again, and open the address it prints.",
     );
   }
   if (response.status === 403)
-    return tell(
+    return showNotice(
       "This address lacks its token: open the one that heed printed, or choose a file of your own here.",
     );
-  if (!response.ok) return tell(`The server answered ${response.status} ${response.statusText}.`);
+  if (!response.ok) return showNotice(`The server answered ${response.status} ${response.statusText}.`);
   const session: Session = await response.json();
   await customElements.whenDefined("attention-view");
   if (session.welcome || session.model !== undefined) greet(session);

@@ -1,11 +1,11 @@
 /**
- * What the model gives without the heads that are switched off. The model behind the source computes it (src/view/element.ts,
- * `SourceModel`); its answer is kept until the heads, the token or the text change.
+ * The run of the model without the heads that are switched off. The model of the source computes it (src/view/element.ts,
+ * `SourceModel`); the result is cached until the heads, the predicted token or the text change.
  */
 import type { AblationResult } from "../../src/view/element.ts";
 import type { Session } from "../app/session.ts";
 
-/** What a run without heads gave; undefined while it is under way. */
+/** The result or the error of a run. */
 export type Answer =
   | { readonly result: AblationResult; readonly error?: undefined }
   | { readonly result?: undefined; readonly error: string };
@@ -17,7 +17,7 @@ interface Asked {
 
 const asked = new WeakMap<Session, Asked>();
 
-/** What the run without the ablated heads gives; undefined where none is ablated, or while the model runs. */
+/** The result of the run without the ablated heads; undefined if none is ablated, or while the model runs. */
 export function ablationOf(session: Session): Answer | undefined {
   const { model, state } = session;
   if (model === undefined || state.ablated.length === 0) {

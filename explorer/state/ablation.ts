@@ -1,11 +1,11 @@
-/** The heads that the model runs without: how the cursor's head is switched. What such a run gives: ablated-run.ts. */
+/** The heads that are switched off, and the setting of the cursor's head. The run without them: ablated-run.ts. */
 import type { Session } from "../app/session.ts";
 import type { AblatedHead, State } from "./state.ts";
 
-/** How a head takes part in the run: as it is, or replaced by zeros, by its mean, or by zeros at the cursor's query alone. */
+/** The output of a head: unchanged, or replaced by zeros, by its mean, or by zeros at the cursor's query only. */
 export type HeadSetting = "on" | "off" | "mean" | "here";
 
-/** The entry of a head among the ablated ones. */
+/** The entry of a head in the list of ablated heads, if any. */
 export function ablatedHead(
   state: Pick<State, "ablated">,
   { layer, head }: Pick<State, "layer" | "head">,
@@ -13,7 +13,11 @@ export function ablatedHead(
   return state.ablated.find((one) => one.layer === layer && one.head === head);
 }
 
-/** How the cursor's head is set; `elsewhere`: it is off at a token that is not the cursor's query. */
+/** A head as an address writes it: `4.7`, `4.8m` for its mean, `2.1.5` at token 5 only. */
+export const ablatedCode = ({ layer, head, replace, position }: AblatedHead): string =>
+  `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`;
+
+/** The setting of the cursor's head; `elsewhere`: it is off at a token other than the cursor's query. */
 export function headSetting(state: State): HeadSetting | "elsewhere" {
   const found = ablatedHead(state, state);
   if (found === undefined) return "on";
@@ -21,7 +25,7 @@ export function headSetting(state: State): HeadSetting | "elsewhere" {
   return found.replace === "mean" ? "mean" : "off";
 }
 
-/** Sets the cursor's head. */
+/** Changes the setting of the cursor's head. */
 export function setHead(session: Session, setting: HeadSetting): void {
   const { layer, head, query, ablated } = session.state;
   const rest = ablated.filter((one) => one.layer !== layer || one.head !== head);

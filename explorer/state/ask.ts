@@ -1,6 +1,6 @@
 /**
- * "Ask the heads": every head of the block ranked by the weight it gives to the cursor's link, or by what it gives from its
- * query or to its key alone. The store answers with one row a head; the answer is kept until the question changes.
+ * "Ask the heads": ranks all heads of the block by the weight of the cursor's link, or by the weight from its query or to its
+ * key. The store computes one row of each head; the ranking is cached until the question changes.
  */
 import { askHeads, type HeadAnswer, sortAnswers } from "../../src/store/measures/ask-heads.ts";
 import type { Cell, Session } from "../app/session.ts";
@@ -9,18 +9,18 @@ interface Asked {
   readonly key: string;
   readonly stop: AbortController;
   answers: readonly HeadAnswer[] | undefined;
-  /** The place in the ranking that was gone to last; −1: none. */
+  /** The index in the ranking of the last head that was opened; −1: none. */
   at: number;
 }
 
 const asked = new WeakMap<Session, Asked>();
 
-/** The cell that is asked about: the pinned one, or the cursor's; what is only pointed at is not. */
+/** The cell of the question: the pinned one, else the cursor's, never the hovered one. */
 export function askedCell({ state }: Session): Cell {
   return state.pinned === null ? state : { query: state.pinned[0], key: state.pinned[1] };
 }
 
-/** The heads, ranked; undefined while they are asked, or where nothing is. */
+/** The ranked heads; undefined while they are computed, or if nothing is asked. */
 export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
   const { store, state, block } = session;
   if (store === undefined || block === undefined || state.ask === "off") {
@@ -66,16 +66,16 @@ function ranked(answers: readonly HeadAnswer[] | undefined, by: "weight" | "lift
   return found;
 }
 
-/** Goes to the next head of the ranking, or the one before. */
+/** Opens the next or the previous head of the ranking. */
 export function stepAnswer(session: Session, by: 1 | -1): void {
   const answers = answersOf(session);
   const { layer, head } = session.state;
   if (answers === undefined || answers.length === 0) return;
   const now = asked.get(session)!;
-  const isAt = (place: number) => answers[place]?.ref.layer === layer && answers[place].ref.head === head;
-  // A head outside the ranking starts at its top.
-  const place = isAt(now.at) ? Math.max(0, Math.min(answers.length - 1, now.at + by)) : 0;
-  now.at = place;
-  const { ref } = answers[place];
+  const isAt = (rank: number) => answers[rank]?.ref.layer === layer && answers[rank].ref.head === head;
+  // If the cursor has left the ranking, it returns to the top.
+  const rank = isAt(now.at) ? Math.max(0, Math.min(answers.length - 1, now.at + by)) : 0;
+  now.at = rank;
+  const { ref } = answers[rank];
   session.set({ layer: ref.layer, head: ref.head });
 }

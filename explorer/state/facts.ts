@@ -1,6 +1,6 @@
 /**
- * What a picture needs to know of every row of a head: its entropy, its largest weight, the share that hidden keys take,
- * and how much each key gets in all. Rows are asked of the store one at a time, so nothing of N × N is ever there.
+ * Facts of the rows of a head: entropy, largest weight, the share of hidden keys, and the total weight of each key. Rows are
+ * requested from the store one at a time, so no N × N array is ever allocated.
  *
  *     entropy of a row = −Σ p·ln p     in nats; 0·ln 0 is 0
  */
@@ -12,10 +12,10 @@ export interface RowFacts {
   readonly entropy: number;
   readonly max: number;
   readonly sum: number;
-  /** Of the sum, what hidden keys take. */
+  /** The part of the sum that belongs to hidden keys. */
   readonly hidden: number;
   /** Values that are NaN or infinite. */
-  readonly strange: number;
+  readonly nonFinite: number;
 }
 
 /** The facts of a row of weights. */
@@ -32,18 +32,19 @@ export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []):
     if (weight > 0) entropy -= weight * Math.log(weight);
   }
   for (const key of hidden) if (Number.isFinite(row[key])) left += row[key];
-  return { entropy: Math.max(0, entropy), max, sum, hidden: left, strange: nonFinite };
+  return { entropy: Math.max(0, entropy), max, sum, hidden: left, nonFinite };
 }
 
-/** Facts of a head, row by row as they come. */
+/** The facts of a head, collected row by row. */
 export class HeadFacts {
   readonly entropy: Float64Array;
   readonly hidden: Float64Array;
-  /** Σ over the rows seen so far of what each key gets. */
+  /** The total weight of each key over the rows read so far. */
   readonly totals: Float64Array;
-  /** Rows seen so far, and values that are no numbers. */
+  /** How many rows have been read. */
   rows = 0;
-  strange = 0;
+  /** How many of their values are NaN or infinite. */
+  nonFinite = 0;
   readonly store: HeadStore;
   readonly #ref: HeadRef;
   readonly #hidden: readonly number[];
@@ -63,22 +64,22 @@ export class HeadFacts {
     return this.rows === this.entropy.length;
   }
 
-  /** Reads one more row; false once all are read. */
+  /** Reads one more row; false once all have been read. */
   step(): boolean {
     if (this.#next >= this.entropy.length) return false;
     const i = this.#next++;
     const row = this.store.row(this.#ref, i, "weights");
     const facts = factsOf(row, this.#hidden);
-    this.entropy[i] = facts.strange > 0 ? Number.NaN : facts.entropy;
+    this.entropy[i] = facts.nonFinite > 0 ? Number.NaN : facts.entropy;
     this.hidden[i] = facts.hidden;
-    this.strange += facts.strange;
+    this.nonFinite += facts.nonFinite;
     for (let j = 0; j < row.length; j++) if (row[j] > 0) this.totals[j] += row[j];
     this.rows++;
     return this.#next < this.entropy.length;
   }
 }
 
-/** Places of the `count` largest values, largest first; ties in order. */
+/** The indices of the `count` largest values, largest first; ties in order. */
 export function largest(values: ArrayLike<number>, count: number): number[] {
   const best: number[] = [];
   for (let j = 0; j < values.length; j++) {
@@ -92,7 +93,7 @@ export function largest(values: ArrayLike<number>, count: number): number[] {
   return best;
 }
 
-/** How many values are greater, plus one. */
+/** The rank of a value: one plus the number of greater values. */
 export function rankOf(values: ArrayLike<number>, at: number): number {
   let rank = 1;
   for (let j = 0; j < values.length; j++) if (values[j] > values[at]) rank++;

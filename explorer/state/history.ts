@@ -1,25 +1,25 @@
 /**
- * The state in the page's address: a step that Back undoes for what a person did, a change in place for what is still
- * moving. Browsers limit how often an address may change, so moving ones wait for a moment's rest.
+ * Writes the state into the page's address and reads it back. A user action adds a history entry that Back undoes; a change
+ * during a movement replaces the entry. Browsers limit how often an address may change, so replacements are debounced.
  */
 import type { How, Session } from "../app/session.ts";
 import { decode, encode } from "./url.ts";
 
-/** Milliseconds of rest before a moving state is written. */
-const REST = 200;
+/** Milliseconds without a change before a replacement is written. */
+const DEBOUNCE = 200;
 
 export class Address {
   readonly #session: Session;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading = false;
-  /** The address that the last step was made from. */
+  /** The last address that was written or read. */
   #written = "";
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** The whole address of what is shown. */
+  /** The address of the page with the current state. */
   get link(): string {
     return location.href.split("#")[0] + encode(this.#session.state);
   }
@@ -40,15 +40,15 @@ export class Address {
     if (this.#reading || how === "address" || this.#session.store === undefined) return;
     clearTimeout(this.#timer);
     if (how === "push") this.#put("pushState");
-    // The first address is written at once, so that the first step has something to go back to.
+    // The first address is written immediately, so that Back can return to it.
     else if (this.#written === "") this.#put("replaceState");
-    else this.#timer = setTimeout(() => this.#put("replaceState"), REST);
+    else this.#timer = setTimeout(() => this.#put("replaceState"), DEBOUNCE);
   }
 
   #put(how: "pushState" | "replaceState"): void {
     const hash = encode(this.#session.state);
     if (hash === this.#written) return;
-    // The first address is not a step: there is nothing before it to go back to.
+    // The first address replaces the entry of the page: it is not a step of the user.
     history[this.#written === "" ? "replaceState" : how](history.state, "", hash);
     this.#written = hash;
   }

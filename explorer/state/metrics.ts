@@ -1,6 +1,6 @@
 /**
- * The metrics heads are sorted and filtered by: what each is called, what it means, and how it is written. The numbers are
- * the store's measures; they determine the place of each head.
+ * The metrics by which heads are sorted and filtered: name, meaning and number format of each. The values are the store's
+ * measures. `arrange` computes the grid position of each head.
  */
 
 import type { NumberOptions } from "../../src/store/text/number.ts";
@@ -22,7 +22,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "effectiveKeys",
     label: "effective keys",
-    meaning: "a row is spread as if over so many keys: e to the mean entropy",
+    meaning: "the number of keys of an even row with the same entropy: e to the mean entropy",
     options: {},
   },
   {
@@ -61,32 +61,32 @@ export const METRICS: readonly Metric[] = [
 
 export const metricOf = (name: string) => METRICS.find((metric) => metric.name === name);
 
-/** The value of a metric, where the head has it. */
+/** The value of a metric; undefined if the head does not have it. */
 export function metricValue(measures: HeadMeasures | undefined, name: string): number | undefined {
   const value = measures?.[name as keyof HeadMeasures];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** A head and its place. */
+/** A head and its grid position. */
 export interface Placed extends HeadName {
   readonly row: number;
   readonly column: number;
-  /** Filters leave it out: it fades, it does not vanish. */
+  /** A filter excludes it: it is drawn faded. */
   readonly faded: boolean;
 }
 
-/** Heads in rows and columns, and the labels at the edges. */
+/** Heads in rows and columns, with the labels of both. */
 export interface Arrangement {
   readonly placed: readonly Placed[];
   readonly rows: number;
   readonly columns: number;
   readonly rowNames: readonly string[];
   readonly columnNames: readonly string[];
-  /** Query heads that share a key head are side by side: how many; 1 where none do, or where the order is another. */
+  /** The number of adjacent query heads that share a key head; 1 if none do, or if heads are sorted. */
   readonly group: number;
 }
 
-/** @param perRow heads in a row of the sorted list; by default as many as a layer has */
+/** @param perRow heads in a row of the sorted list; by default the heads of a layer */
 export function arrange(
   session: Session,
   state: State = session.state,

@@ -1,6 +1,6 @@
 /**
- * What a click selects: one cell and it is pinned; with Control or Command a token more or less; with Shift all from the
- * cursor to there. A rectangle selects its queries and its keys.
+ * What a click does: it pins a cell; with Control or Command it adds a token to the selection or removes it; with Shift it
+ * selects the range from the cursor. A dragged rectangle selects its queries and keys.
  */
 import { indexSet, type State } from "./state.ts";
 
@@ -9,13 +9,13 @@ export interface Clicked {
   readonly range: boolean;
 }
 
-/** Every index from one to another, both included. */
+/** All indices from one to another, both included. */
 export function span(from: number, to: number): readonly number[] {
   const low = Math.min(from, to);
   return Array.from({ length: Math.abs(from - to) + 1 }, (_, i) => low + i);
 }
 
-/** With the index among them, or without it where it was. */
+/** Adds an index, or removes it if it is in the list. */
 export function toggled(values: readonly number[], index: number): readonly number[] {
   return values.includes(index) ? values.filter((one) => one !== index) : indexSet([...values, index]);
 }
@@ -47,7 +47,7 @@ export function clickToken(
   return { ...cursor, [side]: again ? [] : [index] };
 }
 
-/** Esc, one step back at a time: the pinned cell, the selection, the table, then the page `up`; undefined where there is none. */
+/** One press of Escape: unpins the cell, else clears the selection, else closes the table, else goes to the page `up`, if any. */
 export function stepBack(state: State, up?: State["view"]): Partial<State> | undefined {
   if (state.pinned !== null) return { pinned: null };
   if (state.rows.length > 0 || state.columns.length > 0) return { rows: [], columns: [] };

@@ -1,14 +1,14 @@
 /**
- * What a page of the explorer shows (`State`, src/view/element.ts), its default, and the names its parts may have.
+ * The state of the explorer (`State`, src/view/element.ts): its default and the allowed values of its parts.
  *
- * Leaves to others: how it is written in an address (url.ts), what a click makes of it (select.ts), and what only lasts
- * as long as the pointer stays (../app/session.ts).
+ * Other files write it into an address (url.ts), change it after a click (select.ts), and store what is not part of it, such as
+ * the hovered cell (../app/session.ts).
  */
 import type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "../../src/view/element.ts";
 
 export type { AblatedHead, Camera, Edit, Filter, HeadName, State };
 
-/** The steps from q·k to what reaches the output, in order. */
+/** The steps from q·k to the contribution to the output, in order. */
 export const STAGES = ["scores", "scaled", "masked", "weights", "contribution"] as const;
 export const TRANSFERS = ["sqrt", "linear", "log"] as const;
 export const DOMAINS = ["absolute", "head", "row"] as const;
@@ -26,8 +26,8 @@ export type TransferName = State["transfer"];
 export type Hide = State["hide"];
 export type RampName = State["ramp"];
 
-/** The most pins there are letters for. */
-export const MOST_PINS = 6;
+/** The maximum number of pinned heads, one for each letter. */
+export const MAX_PINS = 6;
 
 export const DEFAULT: State = {
   text: 0,
@@ -84,20 +84,20 @@ export const DEFAULT: State = {
   predict: null,
 };
 
-/** Whether two heads are one. */
+/** Whether two names refer to the same head. */
 export function sameHead(a: HeadName, b: HeadName): boolean {
   return a.block === b.block && a.layer === b.layer && a.head === b.head;
 }
 
-/** Pins with this head among them, or without it where it was; the seventh is not taken. */
+/** Adds a head to the pins, or removes it if it is pinned. A seventh head is not added. */
 export function togglePin(pins: readonly HeadName[], { block, layer, head }: HeadName): readonly HeadName[] {
   const name = { block, layer, head };
   const rest = pins.filter((pin) => !sameHead(pin, name));
   if (rest.length < pins.length) return rest;
-  return pins.length < MOST_PINS ? [...pins, name] : pins;
+  return pins.length < MAX_PINS ? [...pins, name] : pins;
 }
 
-/** Sorted, each once. */
+/** The values sorted, without duplicates. */
 export function indexSet(values: Iterable<number>): readonly number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }

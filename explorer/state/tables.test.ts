@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { csvOf, type Table } from "./tables.ts";
 
-it("a copied table gives a spreadsheet no formula and keeps numbers in full", () => {
+it("a copied table contains no formulas and keeps numbers in full precision", () => {
   const table: Table = {
     caption: "",
     columns: [

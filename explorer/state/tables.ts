@@ -1,10 +1,10 @@
 /**
- * What the table twin of each picture says: a head's rows with their strongest keys, all heads with their measures, or a row
- * with all its keys. Rows are made when they are looked at; sorting by a number makes them all, a slice at a time.
+ * The tables of the pictures: the rows of a head with their strongest keys, all heads with their measures, or all keys of a
+ * row. A row is computed when it is shown; sorting computes all rows.
  */
 import type { NumberOptions } from "../../src/store/text/number.ts";
 import { csvLines } from "../../src/view/figure/table.ts";
-import { axesOf, type Session } from "../app/session.ts";
+import { axesOf, type Labels, type Session } from "../app/session.ts";
 import { factsOf, largest } from "./facts.ts";
 import { arrange, METRICS, metricValue } from "./metrics.ts";
 import type { State } from "./state.ts";
@@ -15,14 +15,14 @@ export interface Column {
   readonly name: string;
   readonly source: string;
   readonly options?: NumberOptions;
-  /** Its cells are a token and a number: two fields in CSV. */
+  /** Its cells have a token and a number: two fields in CSV. */
   readonly pair?: boolean;
 }
 
 /** A cell: a token, a number, a token with its number, or nothing. */
 export interface TableCell {
   readonly token?: string;
-  /** The token's language, where it is named. */
+  /** The token's language, if the file names it. */
   readonly lang?: string;
   readonly value?: number;
 }
@@ -31,14 +31,14 @@ export interface Table {
   readonly caption: string;
   readonly columns: readonly Column[];
   readonly count: number;
-  /** A row by its place in the picture's own order. */
+  /** The row at an index, in the order of the picture. */
   readonly row: (at: number) => readonly TableCell[];
-  /** Whether the cursor is in the row, and how it is moved there. */
+  /** Whether the cursor is in a row, and the patch that moves it there. */
   readonly current: (at: number) => boolean;
   readonly go: (at: number) => Partial<State>;
 }
 
-/** Keys a row lists. */
+/** How many keys are listed for a row. */
 export const TOP = 5;
 
 export function tableOf(session: Session): Table {
@@ -46,6 +46,20 @@ export function tableOf(session: Session): Table {
   if (view === "model") return heads(session);
   return view === "row" ? keys(session) : rows(session);
 }
+
+/** The columns of the strongest keys of a row. */
+export const topColumns = (source: string): readonly Column[] =>
+  Array.from({ length: TOP }, (_, i) => ({ name: i === 0 ? "strongest" : `${i + 1}`, source, pair: true }));
+
+/** The cells of these columns; empty where the row has fewer keys. */
+export const topCells = (
+  values: Float64Array,
+  keys: readonly number[],
+  { key: names, lang }: Labels,
+): readonly TableCell[] =>
+  Array.from({ length: TOP }, (_, i) =>
+    keys[i] === undefined ? {} : { token: names[keys[i]], lang: lang.key, value: values[keys[i]] },
+  );
 
 function rows(session: Session): Table {
   const { block, state, store, ref } = session;
@@ -55,16 +69,12 @@ function rows(session: Session): Table {
     Array.from({ length: end - start }, (_, i) => start + i),
   );
   return {
-    caption: `The ${TOP} keys each query gives most to, layer ${state.layer}, head ${state.head}`,
+    caption: `The ${TOP} keys with the largest weight for each query, layer ${state.layer}, head ${state.head}`,
     columns: [
       { name: "query", source: "index" },
       { name: "token", source: "" },
       { name: "effective keys", source: "e^entropy of row" },
-      ...Array.from({ length: TOP }, (_, i) => ({
-        name: i === 0 ? "strongest" : `${i + 1}`,
-        source: "row weights",
-        pair: true,
-      })),
+      ...topColumns("row weights"),
     ],
     count: indices.length,
     row: (at) => {
@@ -76,11 +86,7 @@ function rows(session: Session): Table {
         { value: query },
         { token: names.query[query], lang: names.lang.query },
         { value: best.length === 0 ? 0 : Math.exp(entropy) },
-        ...Array.from({ length: TOP }, (_, i) =>
-          best[i] === undefined
-            ? {}
-            : { token: names.key[best[i]], lang: names.lang.key, value: weights[best[i]] },
-        ),
+        ...topCells(weights, best, names),
       ];
     },
     current: (at) => indices[at] === state.query,
@@ -142,12 +148,12 @@ function keys(session: Session): Table {
   };
 }
 
-/** What a row is sorted by in a column. */
+/** The sort key of a cell. */
 export function sortValue({ value, token }: TableCell): number | string {
   return value ?? token ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The table as CSV, in an order of rows: numbers in full, tokens such that no spreadsheet takes one for a formula. */
+/** The table as CSV, rows in the given order: numbers in full precision, tokens escaped so that spreadsheets read no formula. */
 export function csvOf(table: Table, order: readonly number[]): Generator<string> {
   // A key and its weight are two fields.
   const columns = table.columns.flatMap(({ name, pair }) =>

@@ -108,7 +108,7 @@ const state: fc.Arbitrary<State> = fc.record({
 });
 
 describe("the address", () => {
-  it("gives back every state it was written from", () => {
+  it("decodes to the state that was encoded, for every state", () => {
     fc.assert(
       fc.property(state, (one) => {
         expect(decode(encode(one))).toEqual(one);
@@ -117,7 +117,7 @@ describe("the address", () => {
     );
   });
 
-  it("survives what browsers do to an address", () => {
+  it("survives the normalization of URLs by browsers", () => {
     fc.assert(
       fc.property(state, (one) => {
         expect(decode(new URL(encode(one), "http://localhost/").hash)).toEqual(one);
@@ -144,7 +144,7 @@ describe("the address", () => {
     expect(encode(one)).toBe("#v1/head?b=enc&l=4&h=7&i=9&j=2&hide=sp&pin=4.7,dec:0.2");
   });
 
-  it("keeps 0 apart from nothing, and tells no state for another version", () => {
+  it("distinguishes 0 from a missing value, and rejects other versions", () => {
     expect(decode("#v1/head?ma=0&te=0&at=0.0")).toEqual({
       ...DEFAULT,
       mass: 0,
@@ -156,7 +156,7 @@ describe("the address", () => {
     expect(decode("#section-2")).toBeUndefined();
   });
 
-  it("passes over what no state would write", () => {
+  it("ignores parts that no state would write", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const read = decode(`#v1/row?${text}`);
@@ -173,7 +173,7 @@ describe("the address", () => {
 });
 
 describe("pins", () => {
-  it("are six at most, and one that is pinned again is released", () => {
+  it("are at most six, and pinning a pinned head unpins it", () => {
     const heads = Array.from({ length: 8 }, (_, head) => ({ block: "", layer: 0, head }));
     const full = heads.reduce(togglePin, [] as ReturnType<typeof togglePin>);
     expect(full.map(({ head }) => head)).toEqual([0, 1, 2, 3, 4, 5]);

@@ -1,12 +1,13 @@
 /**
  * The state as the part of an address after #, versioned and short: `#v1/head?b=enc&l=4&h=7&i=9&j=2&pin=4.7,0.2`.
- * Only what differs from the default is written, so old links keep their meaning as long as defaults do.
+ * Only values that differ from the default are written, so old links keep their meaning as long as the defaults do.
  *
- * Law: decode(encode(state)) is the state, for every state. Anything in an address that no state would write (an unknown
- * name, a number that is none) is passed over, so that a damaged link still opens.
+ * Law: decode(encode(state)) equals the state, for every state. Parts of an address that no state would write (an unknown name,
+ * an invalid number) are ignored, so that a damaged link still opens.
  */
 
 import { DRAWINGS, PAGES } from "../views/registry.ts";
+import { ablatedCode } from "./ablation.ts";
 import {
   type AblatedHead,
   AGGREGATES,
@@ -22,7 +23,7 @@ import {
   type HeadName,
   HIDES,
   indexSet,
-  MOST_PINS,
+  MAX_PINS,
   RAMPS,
   SORTS,
   STAGES,
@@ -30,31 +31,31 @@ import {
   TRANSFERS,
 } from "./state.ts";
 
-/** How one part of the state is written: `write` gives undefined, `read` too, for what is not to be written or read. */
+/** How one part of the state is written and read; `read` returns undefined for invalid text. */
 interface Codec<T> {
   readonly write: (value: T, state: State) => string;
   readonly read: (text: string, block: string) => T | undefined;
 }
 
-/** The value or undefined. */
+/** The value if it is valid. */
 const only = <T>(value: T, good: boolean): T | undefined => (good ? value : undefined);
 
 const index: Codec<number> = {
   write: String,
   read: (text) => only(Number(text), /^\d{1,15}$/.test(text)),
 };
-/** A number as text that reads back as the same bits; −0 is a number like any other. */
+/** A number as text that reads back as the same bits, −0 included. */
 const plain = (value: number) => (Object.is(value, -0) ? "-0" : String(value));
 const finite: Codec<number> = {
   write: plain,
   read: (text) => only(Number(text), text.trim() !== "" && Number.isFinite(Number(text))),
 };
-/** A number from 0 to `most`. */
-const share = (most: number): Codec<number> => ({
+/** A number from 0 to `max`. */
+const share = (max: number): Codec<number> => ({
   write: plain,
   read: (text) => {
     const value = finite.read(text, "");
-    return value !== undefined && value >= 0 && value <= most ? value : undefined;
+    return value !== undefined && value >= 0 && value <= max ? value : undefined;
   },
 });
 const indexOrNull: Codec<number | null> = {
@@ -68,7 +69,7 @@ const flag: Codec<boolean> = {
 const word: Codec<string> = { write: quote, read: unquote };
 
 function quote(text: string): string {
-  // Unpaired surrogates have no escape of their own in an address: written as their code.
+  // An unpaired surrogate cannot be percent-encoded: it is written as its code.
   return encodeURIComponent(
     text.replace(/\p{Cs}|!/gu, (one) => `!${one.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );
@@ -84,14 +85,14 @@ function unquote(text: string): string | undefined {
   }
 }
 
-/** One of several names, by a short form of each. */
+/** One of several names, each with an optional short form. */
 function choice<T extends string>(names: readonly T[], short: Partial<Record<T, string>> = {}): Codec<T> {
   const shortOf = (name: T) => short[name] ?? name;
   return { write: shortOf, read: (text) => names.find((name) => shortOf(name) === text) };
 }
 
-/** The most members a set in an address may have: more than any text has tokens, and soon written down. */
-const MOST = 1 << 17;
+/** The maximum size of a set in an address, larger than the number of tokens of any text. */
+const MAX_MEMBERS = 1 << 17;
 
 /** `3-7,9`. */
 const set: Codec<readonly number[]> = {
@@ -109,7 +110,7 @@ const set: Codec<readonly number[]> = {
     for (const run of text.split(",")) {
       const [, first, last = first] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(run) ?? [];
       if (first === undefined) continue;
-      for (let value = Number(first); value <= Number(last) && values.length < MOST; value++)
+      for (let value = Number(first); value <= Number(last) && values.length < MAX_MEMBERS; value++)
         values.push(value);
     }
     return indexSet(values);
@@ -149,7 +150,7 @@ const pins: Codec<readonly HeadName[]> = {
     for (const one of text.split(",")) {
       const [, name, layer, head] = /^(?:([^:]*):)?(\d{1,15})\.(\d{1,15})$/.exec(one) ?? [];
       const block = name === undefined ? own : unquote(name);
-      if (layer !== undefined && block !== undefined && found.length < MOST_PINS)
+      if (layer !== undefined && block !== undefined && found.length < MAX_PINS)
         found.push({ block, layer: Number(layer), head: Number(head) });
     }
     return found;
@@ -172,7 +173,7 @@ const filters: Codec<readonly Filter[]> = {
   },
 };
 
-/** The most edits an address may have. */
+/** The maximum number of edits in an address. */
 const MAX_EDITS = 1024;
 
 /** `q.3:0.5,k.7.2:1.5,s:0.25`: component 3 of the query, component 2 of key token 7, the scale. */
@@ -204,18 +205,12 @@ const edits: Codec<readonly Edit[]> = {
   },
 };
 
-/** The most heads an address may switch off. */
+/** The maximum number of ablated heads in an address. */
 const MAX_ABLATED = 1024;
 
-/** `4.7,4.8m,2.1.5`: layer 4, head 7 off; its mean; off at token 5 alone. */
+/** `4.7,4.8m,2.1.5`: layer 4 head 7 off, layer 4 head 8 replaced by its mean, layer 2 head 1 off at token 5 only. */
 const ablated: Codec<readonly AblatedHead[]> = {
-  write: (value) =>
-    value
-      .map(
-        ({ layer, head, replace, position }) =>
-          `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`,
-      )
-      .join(),
+  write: (value) => value.map(ablatedCode).join(),
   read(text) {
     const found = new Map<string, AblatedHead>();
     for (const one of text.split(",")) {
@@ -232,11 +227,11 @@ const ablated: Codec<readonly AblatedHead[]> = {
   },
 };
 
-/** A part of the state that has a name in the address. */
+/** The parts of the state except the view. */
 type Part = Exclude<keyof State, "view">;
 type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[P]>] }[Part];
 
-/** Every part but the view, which is the path, in the order it is written. The block comes first: pins refer to it. */
+/** All parts except the view, which is the path, in the order they are written. The block precedes the pins that refer to it. */
 const PARTS: readonly Entry[] = [
   ["n", "text", index],
   ["b", "block", word],
@@ -293,16 +288,16 @@ const PARTS: readonly Entry[] = [
 
 /** The state as `#v1/…`. */
 export function encode(state: State): string {
-  const said: string[] = [];
+  const written: string[] = [];
   for (const [name, part, codec] of PARTS) {
     const write = codec.write as Codec<unknown>["write"];
     const text = write(state[part], state);
-    if (text !== write(DEFAULT[part], DEFAULT)) said.push(`${name}=${text}`);
+    if (text !== write(DEFAULT[part], DEFAULT)) written.push(`${name}=${text}`);
   }
-  return `#v1/${state.view}${said.length > 0 ? `?${said.join("&")}` : ""}`;
+  return `#v1/${state.view}${written.length > 0 ? `?${written.join("&")}` : ""}`;
 }
 
-/** The state of an address, or undefined where it is of another kind or version. */
+/** The state of an address; undefined if it has another form or version. */
 export function decode(hash: string): State | undefined {
   const [, path, search = ""] = /^#?v1\/([a-z]+)(?:\?(.*))?$/s.exec(hash) ?? [];
   const view = PAGES.find(({ name }) => name === path)?.name;

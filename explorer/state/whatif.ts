@@ -1,18 +1,18 @@
 /**
- * What if: numbers of the query, of the key, or the scale changed by hand, and the temperature of the row. The store computes
- * with them; here they are put together and taken back.
+ * The edits of the row view: changed components of the query or of a key, a changed scale, and the temperature. The store
+ * computes with them.
  */
 import type { Edits, Ledger } from "../../src/store/types.ts";
 import type { Session } from "../app/session.ts";
 import { typedNumber } from "../views/row/steps.ts";
 import type { Edit } from "./state.ts";
 
-/** The scale the recipe gives the head. */
+/** The scale of the head in the recipe. */
 export function scaleOf({ store, ref, shown }: Session): number | undefined {
   return store!.ledger(ref, shown.query, shown.key).scale;
 }
 
-/** Everything that is changed, as the store takes it. */
+/** All edits in the form that the store takes. */
 export function editsOf(session: Session): Edits {
   const { edits, state } = session;
   if (state.view !== "row") return {};
@@ -21,10 +21,10 @@ export function editsOf(session: Session): Edits {
   return scale === undefined ? edits : { ...edits, scale: scale / state.temperature };
 }
 
-/** The ledger each session was last asked for: a page is rendered many times while one cell is looked at. */
+/** The last ledger of each session: a page is rendered many times while it shows one cell. */
 const last = new WeakMap<Session, { readonly key: string; readonly edits: Edits; readonly ledger: Ledger }>();
 
-/** The ledger of the cell that is shown, changes included. */
+/** The ledger of the cell that is explained, with the edits. */
 export function ledgerOf(session: Session): Ledger {
   const { query, key } = session.shown;
   const { store, ref, state } = session;
@@ -36,7 +36,7 @@ export function ledgerOf(session: Session): Ledger {
   return ledger;
 }
 
-/** Puts a number into the query's or the key's vector; the scale has no index. False where the text is no number. */
+/** Edits a component of the query or the key, or the scale, which has no index. False if the text is not a number. */
 export function edit(
   session: Session,
   what: "query" | "key" | "scale",
@@ -52,7 +52,7 @@ export function edit(
       : what === "query"
         ? { what, index, value }
         : { what, token: shown.key, index, value };
-  // Each number once; of keys those of one token.
+  // A new edit replaces the edit of the same number, and edits of other keys.
   const rest = state.edits.filter((one) =>
     one.what !== next.what
       ? true
@@ -64,7 +64,7 @@ export function edit(
   return true;
 }
 
-/** Whether anything is not as it was. */
+/** Whether anything has been edited. */
 export function isChanged({ state }: Session): boolean {
   return state.view === "row" && (state.edits.length > 0 || state.temperature !== 1);
 }

@@ -1,6 +1,6 @@
 /**
- * What the page says in sentences: of a cell, of a row, of what is shown and how. Numbers come through `num`, so each
- * has its source; tokens are in single guillemets, as in ‹sat›.
+ * The sentences of the page about cells, rows and the selection. `num` formats the numbers; tokens are in single guillemets, as
+ * in ‹sat›.
  */
 
 import { num } from "../../src/store/text/number.ts";
@@ -17,18 +17,18 @@ export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
   contribution: "w·‖v‖",
 };
 
-/** What a value of a stage is. */
+/** The meaning of a value of each stage. */
 export const STAGE_MEANINGS: Readonly<Record<Stage, string>> = {
   scores: "q·k: how well the query and the key match",
   scaled: "the score, q·k ÷ √d_k",
   masked: "the score after bias and mask",
   weights: "the share of attention",
-  contribution: "the share times the length of the value: how much is passed on",
+  contribution: "the share times the length of the value: the size of its contribution",
 };
 
 export const TRANSFER_NAMES = { sqrt: "√", linear: "linear", log: "log" } as const;
 
-/** "Layer 4 · Head 7", with the block where there are several. */
+/** "Layer 4 · Head 7", with the block if there are several. */
 export function headName(session: Session, { block, layer, head }: HeadName = session.state): string {
   const own = session.block?.headNames?.[head];
   const of = (session.store?.blocks.length ?? 0) > 1 ? `${block} · ` : "";
@@ -41,7 +41,7 @@ export function shortName(session: Session, { block, layer, head }: HeadName = s
   return `${of}L${layer} H${head}`;
 }
 
-/** What a row of weights turns into after keys are left out: the share they took, and what the others are divided by. */
+/** The effect of keys that are left out on a row of weights: their share, and the divisor of the others. */
 export function leftOut(
   block: Block,
   state: State,
@@ -60,7 +60,7 @@ export function cellValue(session: Session, query: number, key: number): number 
   return value / leftOut(block, state, session.row(query, "weights")).by;
 }
 
-/** A row of weights as the page shows it: 0 for keys that are left out, the others rescaled where that is asked for. */
+/** A row of weights as the page shows it: 0 for keys that are left out, the others rescaled if the state says so. */
 export function shownWeights(session: Session, query: number, edits?: Edits): Float64Array {
   const { state, block, store, ref } = session;
   const row = (edits ? store!.row(ref, query, "weights", edits) : session.row(query, "weights")).slice();
@@ -69,19 +69,19 @@ export function shownWeights(session: Session, query: number, edits?: Edits): Fl
   return by === 1 ? row : row.map((weight) => weight / by);
 }
 
-/** Whether the query may see the key. */
-export function seen(session: Session, query: number, key: number): boolean {
+/** Whether the mask lets the query attend to the key. */
+export function isVisible(session: Session, query: number, key: number): boolean {
   return session.store!.visible(session.ref, query)[key] === 1;
 }
 
-/** What a screen reader says of a cell: the number first, then the names, then where. */
+/** The text of a cell for screen readers: the number, the two tokens, and, if `full`, rank, layer and head. */
 export function describeCell(session: Session, query: number, key: number, full: boolean): string {
   const { block, state } = session;
   if (block === undefined || !session.ready) return "";
   const names = session.labels(block);
   const pair = `${names.query[query]} to ${names.key[key]}`;
   const unmasked = state.stage === "scores" || state.stage === "scaled";
-  if (!unmasked && !seen(session, query, key)) return `masked, ${pair}`;
+  if (!unmasked && !isVisible(session, query, key)) return `masked, ${pair}`;
   const text = num(cellValue(session, query, key), `row ${state.stage}`).text;
   if (!full) return `${text}, ${pair}`;
   const row = session.row(query, state.stage);
@@ -89,7 +89,7 @@ export function describeCell(session: Session, query: number, key: number, full:
   return `${text}, ${pair}, ${rank}. Layer ${state.layer} head ${state.head}.`;
 }
 
-/** The cell step by step, for those who ask (D). */
+/** The values of the cursor's cell at each stage, for screen readers (key D). */
 export function detailCell(session: Session): string {
   const { query, key } = session.state;
   const { block } = session;
@@ -97,20 +97,20 @@ export function detailCell(session: Session): string {
   const parts = block.stages
     .filter((stage) => stage !== "weights")
     .map((stage) => {
-      if (stage === "masked") return seen(session, query, key) ? "unmasked" : "masked";
+      if (stage === "masked") return isVisible(session, query, key) ? "unmasked" : "masked";
       return `${stage === "scores" ? "raw" : stage} ${num(session.row(query, stage)[key], `row ${stage}`).text}`;
     });
   return parts.join(", ");
 }
 
-/** The selection's mass: what its queries give to its keys, taken together as the state says. */
+/** The total weight from the selected queries to the selected keys, aggregated over the queries as the state says. */
 export function selection(session: Session): { text: string; value: number } | undefined {
   const { block, state } = session;
   if (block === undefined || !session.ready || (state.rows.length === 0 && state.columns.length === 0))
     return undefined;
   const rows = state.rows.length > 0 ? state.rows : [session.shown.query];
   const columns = state.columns.length > 0 ? state.columns : undefined;
-  let [sum, most] = [0, Number.NEGATIVE_INFINITY];
+  let [sum, maximum] = [0, Number.NEGATIVE_INFINITY];
   for (const query of rows) {
     if (query >= block.Nq) continue;
     const row = session.row(query, "weights");
@@ -118,15 +118,15 @@ export function selection(session: Session): { text: string; value: number } | u
     if (columns === undefined) for (const weight of row) mass += weight;
     else for (const key of columns) if (key < block.Nk) mass += row[key];
     sum += mass;
-    most = Math.max(most, mass);
+    maximum = Math.max(maximum, mass);
   }
-  const value = state.aggregate === "max" ? most : state.aggregate === "sum" ? sum : sum / rows.length;
+  const value = state.aggregate === "max" ? maximum : state.aggregate === "sum" ? sum : sum / rows.length;
   const queries = rows.length === 1 ? "1 query gives" : `${state.aggregate} of ${rows.length} queries`;
   const keys = columns === undefined ? "all keys" : columns.length === 1 ? "1 key" : `${columns.length} keys`;
   return { text: `${queries}${rows.length === 1 ? "" : ", given"} to ${keys}`, value };
 }
 
-/** Whatever makes a number on screen other than the plain value: each a badge. */
+/** One badge for each setting that changes the numbers or colors on screen. */
 export function badges(session: Session): string[] {
   const { state, block } = session;
   if (block === undefined) return [];

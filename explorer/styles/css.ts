@@ -1,6 +1,6 @@
 /**
- * Styles set through the object model, one property at a time: pages with a strict policy refuse style attributes in
- * markup, and refuse nothing here.
+ * Styles set through the CSS object model, one property at a time: a strict Content-Security-Policy blocks style attributes in
+ * markup, but not these.
  */
 import { type ElementPart, noChange } from "lit";
 import { Directive, directive } from "lit/directive.js";
@@ -21,10 +21,10 @@ class Css extends Directive {
   }
 }
 
-/** `<div ${css({ left: "2px" })}>`; a number is a length in pixels. Names are as in style sheets. */
+/** `<div ${css({ left: "2px" })}>`; a number is a length in pixels. Names are those of style sheets. */
 export const css = directive(Css);
 
-/** Sets what differs from `last`; what is missing or undefined is taken away. */
+/** Sets the properties that differ from `last`; removes those that are missing or undefined. */
 export function applyStyles({ style }: HTMLElement, styles: Styles, last: Styles = {}): void {
   for (const name in last) if (styles[name] === undefined) style.removeProperty(name);
   for (const name in styles) {

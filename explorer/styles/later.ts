@@ -1,4 +1,4 @@
-/** Styles of what is loaded after the first picture: dialogs, and the panels that switch a head and ask all of them. */
+/** Styles that are loaded after the first picture: the dialogs, and the panels that switch and rank heads. */
 import { css } from "lit";
 
 export const later = css`

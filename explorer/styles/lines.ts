@@ -1,4 +1,4 @@
-/** The look of lines and of the running text. */
+/** The styles of the lines view and the text view. */
 import { css } from "lit";
 
 export const linesLook = css`

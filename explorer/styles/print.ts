@@ -1,19 +1,19 @@
 /**
- * On paper: the picture with its caption and legend (or the row in full), in the colors of the light page on white, without
- * whatever is there to be pressed. A picture keeps the size in pixels it has on the screen, so that it need not be computed
- * anew while the browser waits; a wider one is shrunk to the width of a sheet (print.ts measures it).
+ * Print styles: the picture with its caption and legend (or the whole row), in light colors on white, without controls. A
+ * picture keeps its size in pixels, so that its tiles need not be recomputed while the browser waits; a wide one is scaled down
+ * to the width of a sheet (app/print.ts measures it).
  */
 import { css, unsafeCSS } from "lit";
 import { COLORS } from "./theme.ts";
 
-/** Pixels of CSS that fit across A4 and Letter, upright, with their margins. */
+/** The width in CSS pixels that fits on A4 and Letter in portrait, inside the margins. */
 export const SHEET = 672;
 
 const white = COLORS.map(
   ([name, light]) => `--${name}: ${name === "paper" || name === "raised" ? "#ffffff" : light};`,
 ).join("\n");
 
-/** What holds on paper, and as soon as it is about to be printed. */
+/** Applied on paper, and from `beforeprint` on. */
 export const paper = css`
 :host, :host([theme]) { color-scheme: light; ${unsafeCSS(white)} block-size: auto; background: #ffffff; container-type: normal; break-inside: avoid; }
 * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

@@ -1,4 +1,4 @@
-/** The shell's layout: three columns where there is room, a drawer under the picture where there is less, else one column. */
+/** The layout of the shell: three columns; below 1200 px, the inspector is under the picture; below 900 px, one column. */
 import { css } from "lit";
 
 export const shell = css`
@@ -46,9 +46,9 @@ export const shell = css`
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
-.legend .strange { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
-.legend .hatched, .legend .strange { margin-block-end: 16px; margin-inline-start: 8px; }
-.legend .hatched + span, .legend .strange + span { margin-block-end: 16px; }
+.legend .not-a-weight { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
+.legend .hatched, .legend .not-a-weight { margin-block-end: 16px; margin-inline-start: 8px; }
+.legend .hatched + span, .legend .not-a-weight + span { margin-block-end: 16px; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
@@ -85,7 +85,7 @@ export const shell = css`
 @container (width < 900px) {
   .root { display: flex; flex-direction: column; overflow: auto; }
   .root > * { flex: none; }
-  /* The picture comes first: what it is of, and the other heads, after it. */
+  /* The order is: picture, inspector, atlas. */
   .side { order: 1; }
   .left { order: 2; border-block-start: 1px solid var(--line); }
   .status { order: 3; }
@@ -94,7 +94,7 @@ export const shell = css`
   .top nav { flex: none; }
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; overflow: visible; }
   .main { padding: 12px 12px 0; }
-  /* As high as its picture needs: what is below it begins where it ends. */
+  /* As high as its picture needs, without space below. */
   .pane { flex: none; block-size: clamp(200px, var(--natural), min(104cqi, 540px)); }
   .pane:has(> .tablewrap) { block-size: min(104cqi, 540px); }
   .root.closed .main { flex: 1 0 auto; }
@@ -110,7 +110,7 @@ export const shell = css`
 @container (width < 520px) {
   .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
   .toolbar > * { flex: none; }
-  /* It goes on beyond the edge, and fades there. */
+  /* The toolbar scrolls; a fade at the edge shows that it continues. */
   .toolbar::after { content: ""; position: sticky; inset-inline-end: 0; flex: none; align-self: stretch; inline-size: 32px; margin-inline-start: -6px; background: linear-gradient(to right, transparent, var(--paper) 75%); pointer-events: none; }
   .toolbar .more .menu { position: fixed; inset-inline: 12px; }
   .top nav button { padding: 0 5px; }
@@ -187,10 +187,10 @@ export const shell = css`
   :host([parts]) .root { display: grid; overflow: hidden; grid-template: auto minmax(0, 1fr) auto / var(--atlas) minmax(0, 1fr) var(--side); grid-template-areas: "top top top" "atlas main side" "status status status"; }
   :host([parts]) .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
   :host([parts]) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
-  /* What is beside the picture scrolls, and does not make it higher. */
+  /* The columns next to the picture scroll, and do not make the element higher. */
   :host([parts]) :is(.left, .side) { block-size: 0; min-block-size: 100%; }
 }
-/* Room for the ring around what has the focus. */
+/* Space for the focus ring. */
 .pane.scrolls { overflow: auto; margin: -8px -10px 0; padding: 10px 10px 0; scroll-padding: 10px; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
 .alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }

@@ -1,11 +1,11 @@
 /**
- * The look: warm paper, ink, one color a role, hairlines. Every color is a custom property that a page may set on the
- * element; fonts are inherited, those for tokens and numbers named, none is loaded. Dark pages have their own set.
- * The four role colors were searched for the greatest distance under normal and three kinds of color-deficient vision.
+ * The theme. Every color is a custom property that a page may set on the element, with one value for light and one for dark
+ * pages. Fonts are inherited, except the monospaced font of tokens and numbers; none is loaded. A search chose the four role
+ * colors for the greatest distance under normal vision and three kinds of color-deficient vision.
  */
 import { css, unsafeCSS } from "lit";
 
-/** Name, on light paper, on dark. */
+/** The name of each color, and its values on light and dark pages. */
 export const COLORS: readonly (readonly [name: string, light: string, dark: string])[] = [
   ["paper", "#fbfaf7", "#14151a"],
   ["raised", "#ffffff", "#1d1f26"],
@@ -43,7 +43,7 @@ export const theme = css`
 }
 :host([theme="light"]) { color-scheme: light; }
 :host([theme="dark"]) { color-scheme: dark; }
-/* As high as the picture needs, where the page does not say otherwise. */
+/* As high as the picture needs, unless the page sets a height. */
 :host(:is([controls="none"], [controls="few"])) { block-size: var(--heed-height, auto); }
 :host([hidden]) { display: none; }
 *, *::before, *::after { box-sizing: border-box; }
@@ -61,7 +61,7 @@ h2, h3 {
 h2 .quoted, h3 .quoted, h2 .math, h3 .math { text-transform: none; letter-spacing: 0; }
 .mono, .token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
 .num { font-variant-numeric: tabular-nums; white-space: nowrap; }
-/* A space before a unit, and raised figures, as narrow as they are meant: of one width with all letters they fall apart. */
+/* The space before a unit and superscript digits are narrower than a column of the monospaced font. */
 .num .thin { letter-spacing: -.38em; }
 .num .raised { letter-spacing: -.12em; }
 .token { unicode-bidi: isolate; overflow-wrap: anywhere; }

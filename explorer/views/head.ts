@@ -1,4 +1,4 @@
-/** The page of one head. How the head is drawn is another view's: matrix, lines, text. */
+/** The page of one head. Another view draws the head: matrix, lines or text. */
 import { matrix } from "./matrix/view.ts";
 import type { View } from "./view.ts";
 
@@ -11,6 +11,5 @@ export const head: View = {
   keys: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
   up: "model",
   layout: { heads: true, side: true, toolbar: true, foot: true },
-  figure: "head",
   load: matrix.load,
 };

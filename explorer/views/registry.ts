@@ -1,4 +1,4 @@
-/** The views there are, in the order of their buttons. To add one: a folder with a `view.ts`, and a line here. */
+/** All views, in the order of their buttons. To add one: a folder with a `view.ts`, and a line here. */
 import type { State } from "../state/state.ts";
 import { compare } from "./compare/view.ts";
 import { flow } from "./flow/view.ts";
@@ -12,7 +12,7 @@ import type { View } from "./view.ts";
 
 export const VIEWS: readonly View[] = [model, head, matrix, lines, text, row, compare, flow];
 
-/** Views that are pages of their own, and ways to draw one head. */
+/** Views that are pages, and views that draw one head. */
 export const PAGES: readonly View[] = VIEWS.filter(({ place }) => place === "page");
 export const DRAWINGS: readonly View[] = VIEWS.filter(({ place }) => place === "head");
 
@@ -20,7 +20,7 @@ export const DRAWINGS: readonly View[] = VIEWS.filter(({ place }) => place === "
 export const pageOf = ({ view }: Pick<State, "view">): View =>
   PAGES.find(({ name }) => name === view) ?? head;
 
-/** The view that draws a state: its page, or on the page of one head the way it is drawn. */
+/** The view that draws a state: its page, or, on the page of one head, the drawing of its mode. */
 export function viewOf(state: Pick<State, "view" | "mode">): View {
   const page = pageOf(state);
   return page === head ? (DRAWINGS.find(({ name }) => name === state.mode) ?? matrix) : page;

@@ -1,6 +1,6 @@
 /**
- * What a view of the explorer is: one object in a folder of its own. The registry (registry.ts) lists them; the bar, the toolbar,
- * the palette, the keyboard, the address and the legend go through that list and know no view by name.
+ * The interface of a view of the explorer: one object in its own folder. The registry (registry.ts) lists them; the bar, the
+ * toolbar, the palette, the keyboard, the address and the legend use that list and contain no names of views.
  */
 import type { TemplateResult } from "lit";
 import type { Session } from "../app/session.ts";
@@ -17,30 +17,30 @@ export interface Pane {
   dispose(): void;
   restyle(): void;
   schedule(repaint?: boolean): void;
-  /** Draws now, without waiting for a frame. */
+  /** Draws immediately, without waiting for a frame. */
   draw(): void;
   focus(): void;
-  /** Moves what is seen so that the cursor is in it. */
+  /** Scrolls or pans to the cursor. */
   follow?(): void;
-  /** Closer by a factor, or farther; 0: as it was at first. */
+  /** Zooms by a factor; 0 resets the camera. */
   zoomBy?(factor: number): void;
-  /** Overviews computed in the background have arrived. */
+  /** Called when overviews have been computed in the background. */
   overviewed?(): void;
-  /** The head so many rows and columns from the cursor's. */
+  /** The head at an offset from the cursor's, in rows and columns. */
   headAt?(rows: number, columns: number): HeadName | undefined;
 }
 
-/** What a picture is made with. */
+/** The arguments of a pane. */
 export interface PaneContext {
   readonly session: Session;
   readonly slices: Slices;
   readonly overviews: Overviews;
   readonly takesWheel: (event: WheelEvent) => boolean;
-  /** What a cell, or a head, says to screen readers; `full` where it is the cursor's. */
+  /** The text of a cell or a head for screen readers; `full` for the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
   readonly describeHead: (head: HeadName, full: boolean) => string;
   readonly openHead: () => void;
-  /** Shows a head beside the pointer. */
+  /** Shows a preview of a head next to the pointer. */
   readonly preview: (
     root: HTMLElement,
     head: HeadName | undefined,
@@ -50,17 +50,17 @@ export interface PaneContext {
 
 type Template = TemplateResult | symbol;
 
-/** What a view draws with, loaded when it is shown for the first time. */
+/** The implementation of a view, loaded when it is shown for the first time. */
 export interface ViewParts {
-  /** The picture as an element, made once; or a template of the session in its place. */
+  /** The picture as an element that is created once; or, instead, a template of the session. */
   readonly pane?: (context: PaneContext) => Pane;
   readonly content?: (ui: Ui) => TemplateResult;
-  /** Controls in the toolbar besides those of all views. */
+  /** Additional controls in the toolbar. */
   readonly controls?: (ui: Ui) => Template;
   readonly legend?: (session: Session, pane: Pane | undefined) => Template;
-  /** The sentence before the head's own. */
+  /** The start of the caption, before the sentence of the head. */
   readonly caption?: (session: Session) => Template | string;
-  /** What is beside the picture in place of the inspector. */
+  /** The content of the right column instead of the inspector. */
   readonly side?: (ui: Ui) => Template;
 }
 
@@ -70,22 +70,22 @@ export interface View {
   /** A page of its own, or a way to draw one head. */
   readonly place: "page" | "head";
   readonly label: string;
-  /** What is seen, for those who point at its button. */
+  /** The tooltip of its button. */
   readonly hint: string;
-  /** What the palette and the sheet of keys call it. */
+  /** Its name in the palette and in the list of shortcuts. */
   readonly command: string;
   readonly key?: string;
-  /** The line of keys at the bottom. */
+  /** The shortcuts in the status bar. */
   readonly keys?: string;
-  /** Whether it can be shown; by default whenever something is open. */
+  /** Whether it can be shown; by default whenever a file is open. */
   readonly when?: (session: Session) => boolean;
-  /** The page that Escape leads to. */
+  /** The page that Escape opens. */
   readonly up?: State["view"];
-  /** What is around the picture. */
+  /** The parts of the page around the picture. */
   readonly layout: {
-    /** The column of all heads. */
+    /** The left column with the atlas. */
     readonly heads: boolean;
-    /** The column beside the picture. */
+    /** The right column. */
     readonly side: boolean;
     /** The toolbar of a head. */
     readonly toolbar: boolean;
@@ -94,13 +94,11 @@ export interface View {
     /** The page scrolls, not the picture. */
     readonly scrolls?: boolean;
   };
-  /** It shows weights whatever the stage of the state is. */
+  /** It shows weights at every stage. */
   readonly weightsOnly?: boolean;
-  /** Its picture shows the numbers as a table by itself. */
+  /** Its pane shows its own table. */
   readonly ownTable?: boolean;
-  /** It shows all heads together: the name of the cursor's head is left out. */
+  /** It shows all heads together, so the name of the cursor's head is not shown. */
   readonly ofAllHeads?: boolean;
-  /** The figure an export makes of it; undefined: there is none yet. */
-  readonly figure?: "head" | "model" | "row";
   readonly load: () => Promise<ViewParts>;
 }

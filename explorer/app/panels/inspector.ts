@@ -40,7 +40,7 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const row = shownWeights(session, query, edits);
-  const { entropy, strange: nonFinite } = factsOf(
+  const { entropy, nonFinite } = factsOf(
     edits ? session.store!.row(session.ref, query, "weights", edits) : session.row(query, "weights"),
   );
   // Weights from a file may be negative; those are listed too.

@@ -30,6 +30,6 @@ export function legend(session: Session, drawn: number | undefined, weightsOnly 
       ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
     ${block && hasMask(block) ? html`<span class="hatched swatch" aria-hidden="true"></span><span>masked</span>` : nothing}
-    ${notNumbers + negative > 0 ? html`<span class="strange swatch" aria-hidden="true">×</span><span>not a weight</span>` : nothing}
+    ${notNumbers + negative > 0 ? html`<span class="not-a-weight swatch" aria-hidden="true">×</span><span>not a weight</span>` : nothing}
   </span>`;
 }

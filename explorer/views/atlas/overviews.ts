@@ -5,13 +5,13 @@
 import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { HeadStore, Overview } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
-import { rampOf, STRANGE, wordOf, wordsOf } from "../../canvas/colors.ts";
+import { NOT_A_WEIGHT, rampOf, wordOf, wordsOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import type { HeadName, TransferName } from "../../state/state.ts";
 
 /** Bytes of colored pictures kept. */
 const MOST = 8 * 2 ** 20;
-const nonFinite = wordOf(STRANGE);
+const nonFinite = wordOf(NOT_A_WEIGHT);
 /** Ranges a side of an overview that is looked at in full size. */
 const FINE = 512;
 

@@ -12,6 +12,5 @@ export const compare: View = {
   up: "head",
   ownTable: true,
   layout: { heads: false, side: false, toolbar: false, foot: false },
-  figure: "head",
   load: async () => (await import("./parts.ts")).parts,
 };

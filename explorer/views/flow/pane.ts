@@ -11,7 +11,7 @@ import { type Cell, type Exports, Session } from "../../app/session.ts";
 import { figure, quoted } from "../../app/ui.ts";
 import { axisOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
-import { Labels, roomFor } from "../../canvas/labels.ts";
+import { Labels, labelWidth } from "../../canvas/labels.ts";
 import { rankOf } from "../../state/facts.ts";
 import { Matrix } from "../matrix/matrix.ts";
 import { TablePane } from "../table/table.ts";
@@ -203,7 +203,7 @@ export class FlowPane implements Pane {
     if (look === this.#drawn || width < 60 || height < 60) return;
     this.#drawn = look;
     const names = session.labels(block);
-    const named = roomFor(names.key, Math.min(120, width * 0.28));
+    const named = labelWidth(names.key, Math.min(120, width * 0.28));
     const number = width < 420 ? 0 : 44;
     const place: Place = {
       left: named + number + 12,

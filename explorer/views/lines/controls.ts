@@ -4,7 +4,7 @@ import { askHeads } from "../../../src/store/measures/ask-heads.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import type { Cell, Session } from "../../app/session.ts";
 import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
-import { MOST_PINS } from "../../state/state.ts";
+import { MAX_PINS } from "../../state/state.ts";
 import { css } from "../../styles/css.ts";
 import { type Kept, MOST_KEYS, stageOf } from "./edges.ts";
 import type { Over } from "./focus.ts";
@@ -49,7 +49,7 @@ function pinSharpest(session: Session): void {
     (answers) => {
       if (session.store !== store) return;
       const pins = answers
-        .slice(0, MOST_PINS)
+        .slice(0, MAX_PINS)
         .map(({ ref: { layer, head } }) => ({ block: state.block, layer, head }));
       session.set({ pins });
     },

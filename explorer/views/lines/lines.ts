@@ -13,7 +13,7 @@ import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
-import { roomFor } from "../../canvas/labels.ts";
+import { labelWidth } from "../../canvas/labels.ts";
 import { shortName } from "../../state/words.ts";
 import { Columns, make, put, type Side } from "./columns.ts";
 import { focusLine, keptLine } from "./controls.ts";
@@ -378,7 +378,7 @@ export class Lines {
       height: height - top - 4,
       rows: rows.count,
       columns: columns.count,
-      names: [roomFor(names.query, most), roomFor(names.key, most)] as const,
+      names: [labelWidth(names.query, most), labelWidth(names.key, most)] as const,
       arcs,
       ahead: arcs && (session.store?.visible(session.ref, 0).lastIndexOf(1) ?? 0) > 0,
       pitch: this.#pitch,

@@ -4,7 +4,7 @@
  * picture, so that magnifiers follow it.
  */
 
-import { speak } from "../../canvas/labels.ts";
+import { setLang } from "../../canvas/labels.ts";
 import type { Box } from "../matrix/frame.ts";
 
 const SIDE = 8;
@@ -65,7 +65,7 @@ export class TokenList {
       const said = current ? text : name(at);
       if (option.textContent !== said) option.textContent = said;
       // The cursor's option says a sentence of ours.
-      speak(option, said === name(at) ? lang : undefined);
+      setLang(option, said === name(at) ? lang : undefined);
       if (!current) continue;
       this.#current = option;
       if (box === undefined) continue;

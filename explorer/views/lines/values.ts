@@ -6,7 +6,7 @@
 import { widthOf } from "../../../src/store/text/label.ts";
 import { num } from "../../../src/store/text/number.ts";
 import type { Stage } from "../../../src/store/types.ts";
-import { speak } from "../../canvas/labels.ts";
+import { setLang } from "../../canvas/labels.ts";
 import type { Link } from "./edges.ts";
 import type { Focus } from "./focus.ts";
 import { crossing, heightOf, type Layout, outside } from "./layout.ts";
@@ -68,7 +68,7 @@ export class Values {
       const element = this.#element(used++);
       const [name, data] = element.children as unknown as [HTMLElement, HTMLDataElement];
       if (name.textContent !== spot.name) name.textContent = spot.name;
-      speak(name, shown?.kind === "key" ? shown.lang.query : shown?.lang.key);
+      setLang(name, shown?.kind === "key" ? shown.lang.query : shown?.lang.key);
       if (data.textContent !== text) data.textContent = text;
       data.value = String(value);
       data.dataset.source = source;

@@ -10,6 +10,5 @@ export const lines: View = {
   key: "l",
   layout: { heads: true, side: true, toolbar: true, foot: true },
   weightsOnly: true,
-  figure: "head",
   load: async () => (await import("./parts.ts")).parts,
 };

@@ -5,7 +5,7 @@
 import type { Labels as Names } from "../../app/session.ts";
 import { type Axis, placeOf } from "../../canvas/axis.ts";
 import { cellSize, type Scene, settle } from "../../canvas/camera.ts";
-import { roomFor } from "../../canvas/labels.ts";
+import { labelWidth } from "../../canvas/labels.ts";
 import type { State } from "../../state/state.ts";
 
 export interface Frame {
@@ -45,8 +45,8 @@ export function frameOf(
   { camera }: State,
 ): Frame {
   const small = width < 520;
-  const side = roomFor(names.query, Math.min(128, width * 0.3));
-  const lean = roomFor(names.key, small ? Math.max(72, width * 0.25) : 120);
+  const side = labelWidth(names.query, Math.min(128, width * 0.3));
+  const lean = labelWidth(names.key, small ? Math.max(72, width * 0.25) : 120);
   const left = side + 12 + TICK;
   // Between a label and the cells there is the tick of what is pointed at.
   const top = Math.ceil(lean * 0.866) + 14 + TICK;

@@ -175,7 +175,7 @@ function cellMarks(
   const { plan, rows, columns, ratio, paints, value, facts, readRow } = painting;
   const domain = plan.domain ?? drawn ?? 1;
   const space = Math.min(view.cellWidth, view.cellHeight) / ratio;
-  const nonFinite = facts !== undefined && facts.strange > 0 && space >= 8;
+  const nonFinite = facts !== undefined && facts.nonFinite > 0 && space >= 8;
   if (!nonFinite && (value === undefined || space < 14)) return;
   const [dark, light] = ["#1b1a17", "#fbfaf7"];
   context.textAlign = "center";

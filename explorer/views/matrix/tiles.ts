@@ -16,7 +16,7 @@ import {
   type TileTransfer,
 } from "../../../src/store/types.ts";
 import type { Slices } from "../../app/time-slicer.ts";
-import { STRANGE, wordOf } from "../../canvas/colors.ts";
+import { NOT_A_WEIGHT, wordOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import { factsOf } from "../../state/facts.ts";
 
@@ -41,7 +41,7 @@ export interface Plan {
 const MOST = 16 * 2 ** 20;
 const MOST_CODES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
-const nonFinite = wordOf(STRANGE);
+const nonFinite = wordOf(NOT_A_WEIGHT);
 
 /** A square's canvas, and how many of its cells are inside the head. */
 export interface Drawn {

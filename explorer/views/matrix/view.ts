@@ -9,6 +9,5 @@ export const matrix: View = {
   command: "Draw as a matrix",
   key: "m",
   layout: { heads: true, side: true, toolbar: true, foot: true },
-  figure: "head",
   load: async () => (await import("./parts.ts")).parts,
 };

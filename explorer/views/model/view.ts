@@ -10,6 +10,5 @@ export const model: View = {
   keys: "←↑↓→ head · Enter open · Shift+click or P pin · + − 0 zoom · T table · ? keyboard",
   layout: { heads: false, side: true, toolbar: false, foot: true },
   weightsOnly: true,
-  figure: "model",
   load: async () => (await import("./parts.ts")).parts,
 };

@@ -9,7 +9,7 @@ import type { Ledger, Stage } from "../../../src/store/types.ts";
 import { hiddenKeys } from "../../app/session.ts";
 import { bar, figure, quoted, shown, type Ui } from "../../app/ui.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
-import { cellValue, leftOut, STAGE_MEANINGS, seen, shownWeights } from "../../state/words.ts";
+import { cellValue, isVisible, leftOut, STAGE_MEANINGS, shownWeights } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { formula } from "./math.ts";
 
@@ -18,7 +18,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
   const names = session.labels(block!);
-  const masked = state.stage !== "scores" && state.stage !== "scaled" && !seen(session, query, key);
+  const masked = state.stage !== "scores" && state.stage !== "scaled" && !isVisible(session, query, key);
   const changed = isChanged(session);
   const value =
     changed && ledger && state.stage === "weights"

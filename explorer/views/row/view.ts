@@ -11,6 +11,5 @@ export const row: View = {
   keys: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
   up: "head",
   layout: { heads: true, side: false, toolbar: false, foot: false, scrolls: true },
-  figure: "row",
   load: async () => (await import("./parts.ts")).parts,
 };

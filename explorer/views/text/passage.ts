@@ -3,7 +3,7 @@
  * the ARIA pattern: its tokens are the options, with their true number, and one of them can take the focus.
  */
 
-import { speak } from "../../canvas/labels.ts";
+import { setLang } from "../../canvas/labels.ts";
 import { flow, GAP, type Line, lineOf, paddingOf, type Unit } from "./flow.ts";
 import type { Tint } from "./ink.ts";
 
@@ -113,7 +113,7 @@ export class Passage {
       // What a unit says besides its text (its label) is ours, and in our language.
       const inner = this.#lang === undefined ? element : element.appendChild(document.createElement("span"));
       inner.textContent = text;
-      speak(inner, this.#lang);
+      setLang(inner, this.#lang);
       element.setAttribute("role", "option");
       element.setAttribute("aria-posinset", String(unit + 1));
       element.setAttribute("aria-setsize", String(this.#units.length));

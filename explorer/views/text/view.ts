@@ -9,6 +9,5 @@ export const text: View = {
   command: "Draw on the text",
   key: "x",
   layout: { heads: true, side: true, toolbar: true, foot: true },
-  figure: "head",
   load: async () => (await import("./parts.ts")).parts,
 };
