@@ -51,6 +51,9 @@ function sourceOf(one: AttentionSource): Source {
   };
 }
 
+/** Where the cursor moves in what is opened: nowhere, to the same tokens, or to the most telling link. */
+type OpensAt = "as named" | "carried" | "new";
+
 /** The warnings of the report: they say why the picture may be wrong. */
 function noticesOf({ report }: HeadStore): readonly Notice[] {
   return report.problems
@@ -169,7 +172,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     const shown = this.#session.store;
     this.#sources.replace(given.map(sourceOf), shown);
     this.#list(Math.min(this.#session.state.text, Math.max(0, given.length - 1)));
-    if (given.length > 0) void this.#show(false, shown).catch(() => {});
+    if (given.length > 0) void this.#show("as named", shown).catch(() => {});
   }
 
   /** Arrays, a file or bytes, opened as soon as they are set. */
@@ -340,7 +343,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (this.address) this.#address.write(how);
     if (state === before) return;
     if (state.text !== before.text && this.#sources.list.length > 0)
-      void this.#show(how !== "address").catch(() => {});
+      void this.#show(how === "address" ? "as named" : "carried").catch(() => {});
     this.#reflect();
     if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
@@ -397,7 +400,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Opens one source, which replaces all others. */
   async #only(name: string, open: Opening): Promise<void> {
     const source = { name, open };
-    await this.#open(source, false, () => {
+    await this.#open(source, "as named", () => {
       const shown = this.#session.store;
       this.#sources.replace([source], shown);
       this.#list(0);
@@ -409,7 +412,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   async #add(more: readonly Source[]): Promise<void> {
     const at = this.#sources.list.length;
     const [first, ...rest] = more;
-    await this.#open(first, true, () => {
+    await this.#open(first, "new", () => {
       this.#sources.add([first]);
       this.#list(at);
       return undefined;
@@ -420,10 +423,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   /** Shows the source that the state names. */
-  #show(carry: boolean, old?: HeadStore): Promise<void> {
+  #show(at: OpensAt, old?: HeadStore): Promise<void> {
     const { list } = this.#sources;
     const source = list[Math.min(this.#session.state.text, list.length - 1)];
-    return this.#open(source, carry, () => old);
+    return this.#open(source, at, () => old);
   }
 
   /** Publishes the list of sources and the index of the one shown. */
@@ -436,10 +439,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /**
    * Opens a source and shows it.
    *
-   * @param carry the cursor moves to the same tokens of the new text
+   * @param at where the cursor moves
    * @param before called once the source is open; returns the store to dispose of
    */
-  async #open(source: Source, carry: boolean, before: () => HeadStore | undefined): Promise<void> {
+  async #open(source: Source, at: OpensAt, before: () => HeadStore | undefined): Promise<void> {
     const what = source.name;
     this.#opening?.abort();
     const control = new AbortController();
@@ -454,10 +457,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     progress(0);
     try {
       const store = await this.#sources.store(source, control.signal, progress, session.store);
+      const patch = at === "as named" ? {} : await this.#carried(store, at);
       if (control.signal.aborted) return;
       const old = before();
       session.notices = noticesOf(store);
-      session.open(store, carry, source.model);
+      session.open(store, patch, source.model);
       if (old !== store) old?.dispose();
       this.#opened(store);
     } catch (error) {
@@ -467,12 +471,25 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     }
   }
 
+  /** Where a text opens: at the cursor's tokens, or at a telling link. */
+  async #carried(store: HeadStore, at: "carried" | "new"): Promise<Partial<State>> {
+    const { state, block } = this.#session;
+    // A page that names a head, and an address that names one for its first text, are shown that head.
+    const isNamed =
+      this.#named.has("layer") ||
+      this.#named.has("head") ||
+      (block === undefined && state.layer + state.head + state.query + state.key > 0);
+    const { carried } = await import("../state/carried.ts");
+    return carried(state, block, store, at === "new" && !isNamed);
+  }
+
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
     void this.#load().then(() => {
       const { query, key, pinned: pinnedCell } = this.#session.state;
       const first = query + key === 0 && pinnedCell === null && !named;
-      const cell = first ? interestingCell(this.#session) : undefined;
+      const { ref } = this.#session;
+      const cell = first && store.blocks.length > 0 ? interestingCell(store, ref) : undefined;
       if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();

@@ -136,10 +136,10 @@ export class Session {
   /**
    * Shows another store, or none. The caller disposes of the previous one.
    *
-   * @param carry the cursor moves to the same tokens of the new text
+   * @param patch changes of the state that come with it, such as the cell it opens at
    * @param model the model that computed the store
    */
-  open(store: HeadStore | undefined, carry = false, model?: SourceModel): void {
+  open(store: HeadStore | undefined, patch: Partial<State> = {}, model?: SourceModel): void {
     const old = this.block;
     this.store = store;
     this.model = model;
@@ -150,10 +150,9 @@ export class Session {
     this.#edits = undefined;
     this.status = store === undefined ? { kind: "empty" } : { kind: "ready" };
     const before = this.state;
-    const carried = carry && old && this.block ? carriedCell(before, old, this.block) : {};
     // Edits from an address apply only to the first store that is opened.
     const edits = old === undefined ? before.edits : [];
-    this.state = this.settled({ ...before, edits, ...carried });
+    this.state = this.settled({ ...before, edits, ...patch });
     this.changed("replace", before);
   }
 
@@ -341,35 +340,6 @@ function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["
     }
   }
   return made;
-}
-
-/** Moves the cursor to the same tokens of another text, else to the same indices. Clears the pinned cell and the selection. */
-function carriedCell(state: State, from: Block, to: Block): Partial<State> {
-  const query = sameToken(from.queryTokens, to.queryTokens, state.query);
-  const key = sameToken(from.keyTokens, to.keyTokens, state.key);
-  const sameText = from.queryTokens.join("\n") === to.queryTokens.join("\n");
-  return {
-    // Heads stay switched off, except at a token: the indices of another text mean other tokens.
-    ...(!sameText && { predict: null, ablated: state.ablated.filter(({ position }) => position === null) }),
-    query: query ?? state.query,
-    key: key ?? state.key,
-    pinned: null,
-    rows: [],
-    columns: [],
-    hidden: [],
-    querySegments: [],
-    keySegments: [],
-    camera: null,
-  };
-}
-
-/** The token of another list with the same text: at the same index, or the occurrence with the same number. */
-function sameToken(from: readonly string[], to: readonly string[], index: number): number | undefined {
-  const token = from[index];
-  if (token === undefined || to[index] === token) return index;
-  const nth = from.slice(0, index).filter((other) => other === token).length;
-  const indices = to.flatMap((other, at) => (other === token ? [at] : []));
-  return indices[Math.min(nth, indices.length - 1)];
 }
 
 /** The tokens that a head's picture shows. */

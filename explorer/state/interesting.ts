@@ -1,11 +1,13 @@
 /** The first cursor of a head: its strongest link between two different tokens, neither of them a special token. */
-import type { Cell, Session } from "../app/session.ts";
+import type { HeadRef, HeadStore } from "../../src/store/types.ts";
+import type { Cell } from "../app/session.ts";
 
 /** The maximum number of rows that are read. */
 const ROWS = 256;
 
-export function interestingCell({ store, block, ref }: Session): Cell | undefined {
-  if (store === undefined || block === undefined || !store.ready(ref) || block.Nq === 0) return undefined;
+export function interestingCell(store: HeadStore, ref: HeadRef): Cell | undefined {
+  const block = store.blocks[ref.block];
+  if (!store.ready(ref) || block.Nq === 0) return undefined;
   const { special, kind, queryOffset } = block;
   let best: Cell | undefined;
   let maximum = 0;

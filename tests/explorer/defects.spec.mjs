@@ -295,3 +295,84 @@ test("a mask is named only where there is one", ({ visit }) =>
     expect(await textOf(page, ".legend")).toMatch(/masked/);
     expect(await textOf(page, ".side .ledger")).toMatch(/mask/);
   }));
+
+test("a text without the cursor's tokens opens at a link between its own words", ({ visit }) =>
+  visit({}, async (page) => {
+    const texts = [
+      ["[CLS]", "the", "cat", "was", "tired", "and", "it", "slept", "[SEP]"],
+      ["[CLS]", "time", "flies", "fast", "[SEP]"],
+      ["[CLS]", "now", "it", "flies", "south", "[SEP]"],
+    ];
+    await page.evaluate(async (lists) => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+      view.sources = lists.map((/** @type {string[]} */ tokens, /** @type {number} */ n) => ({
+        name: tokens.slice(1, -1).join(" "),
+        data: made({ seed: n, tokens }),
+      }));
+      await loaded;
+    }, texts);
+    const open = async (/** @type {number} */ text) => {
+      await page.evaluate(
+        async ([from, to]) => {
+          const { view } = /** @type {any} */ (globalThis);
+          view.state = { text: from };
+          while (!view.store?.blocks[0].queryTokens.includes("cat"))
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          view.state = { layer: 1, head: 1, query: 6, key: 2 };
+          view.state = { text: to };
+        },
+        [0, text],
+      );
+      await expect
+        .poll(() =>
+          page.evaluate(() => /** @type {any} */ (globalThis).view.store.blocks[0].queryTokens.length),
+        )
+        .toBe(texts[text].length);
+      await settled(page);
+      const { layer, head, query, key } = await page.evaluate(
+        () => /** @type {any} */ (globalThis).view.state,
+      );
+      expect([layer, head], "the head stays").toEqual([1, 1]);
+      return [texts[text][query], texts[text][key]];
+    };
+    // Neither ‹it› nor ‹cat›.
+    const [query, key] = await open(1);
+    for (const token of [query, key]) expect(token).not.toMatch(/^\[/);
+    expect(query).not.toBe(key);
+    // ‹it› alone: the cursor stays on it.
+    const [same, other] = await open(2);
+    expect(same).toBe("it");
+    expect(["flies", "south", "now"]).toContain(other);
+  }));
+
+test("a file that is added opens at a telling link; the same text keeps the cursor", ({ visit }) =>
+  visit({ heads: { Nq: 8 }, hash: "#v1/head?l=0&h=1&i=7&j=0" }, async (page) => {
+    const added = (/** @type {string[]} */ tokens, /** @type {number} */ seed) =>
+      page.evaluate(
+        async ([words, n]) => {
+          const { view, made } = /** @type {any} */ (globalThis);
+          await view.add({ name: `text ${n}`, data: made({ seed: n, tokens: words }) });
+          const { layer, head, query, key } = view.state;
+          return { at: [layer, head, query, key], words: [words[query], words[key]] };
+        },
+        /** @type {[string[], number]} */ ([tokens, seed]),
+      );
+    const same = await added(
+      Array.from({ length: 8 }, (_, n) => `w${n}`),
+      7,
+    );
+    expect(same.at).toEqual([0, 1, 7, 0]);
+    const other = await added(["[CLS]", "boats", "cross", "wide", "rivers", "slowly", "[SEP]"], 8);
+    for (const token of other.words) expect(token).not.toMatch(/^\[/);
+    expect(other.words[0]).not.toBe(other.words[1]);
+    // The link is of any head: its weight is among the largest there are.
+    const weight = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const { layer, head, query, key } = view.state;
+      return view.store
+        .load({ block: 0, layer, head })
+        .then(() => view.store.cell({ block: 0, layer, head }, query, key, "weights"));
+    });
+    expect(weight).toBeGreaterThanOrEqual(0.3);
+  }));

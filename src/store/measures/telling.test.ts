@@ -43,4 +43,11 @@ describe("tellingLink", () => {
     const store = storeFrom(sampleBundle("causal"));
     expect(await tellingLink(store, { layer: 1, head: 2 })).toMatchObject({ layer: 1, head: 2 });
   });
+
+  it("considers only the given query", async () => {
+    const store = storeFrom(sampleBundle("causal"));
+    for (const query of [2, 5])
+      expect(await tellingLink(store, { layer: 1, head: 2, query })).toMatchObject({ head: 2, query });
+    expect(await tellingLink(store, { query: 10_000 })).toBeUndefined();
+  });
 });

@@ -15,12 +15,13 @@ export interface TellingLink extends HeadRef {
   readonly lift: number;
 }
 
-/** Which heads are considered. */
+/** Which heads and queries are considered. */
 export interface TellingOptions {
   /** Default: all blocks. */
   readonly block?: number;
   readonly layer?: number;
   readonly head?: number;
+  readonly query?: number;
 }
 
 /** Cells that are read at most; of longer texts some rows are skipped. */
@@ -51,7 +52,9 @@ export async function tellingLink(
     const block = store.blocks[ref.block];
     const known = words.get(ref.block) ?? wordIn(block);
     words.set(ref.block, known);
-    for (let query = 0; query < block.Nq; query += step) {
+    const first = options.query ?? 0;
+    const end = options.query === undefined ? block.Nq : Math.min(block.Nq, first + 1);
+    for (let query = first; query < end; query += step) {
       const row = store.row(ref, query, "weights");
       const visible = store.visible(ref, query).reduce((count, seen) => count + seen, 0);
       for (let key = 0; key < row.length; key++) {
@@ -136,5 +139,6 @@ function rankOf(block: Block, word: Word, query: number, key: number, weight: nu
   if (!text) return 0;
   if (!(other && notFirst)) return 1;
   const content = whole && isContent(queryTokens[query], keyTokens[key]);
-  return 2 + (weight >= LOW ? 8 : 0) + (whole ? 4 : 0) + (content ? 2 : 0);
+  const explains = weight >= LOW && weight <= HIGH;
+  return 2 + (weight >= LOW ? 8 : 0) + (whole ? 4 : 0) + (content ? 2 : 0) + (explains ? 1 : 0);
 }

@@ -184,3 +184,40 @@ test("a captured sentence has no switch; what is typed into the page has one", a
   await close();
   await end();
 });
+
+test("own words open at a link between two whole words, whatever head and token were looked at", async ({
+  browser,
+}) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
+  await page.evaluate(() => {
+    /** @type {any} */ (document.querySelector("attention-view")).state = {
+      layer: 0,
+      head: 3,
+      query: 9,
+      key: 0,
+    };
+  });
+  for (const text of ["the girl lost the ball and she was sad", "a dog saw the river near the old house"]) {
+    await page.locator("#words").fill(text);
+    await page.locator("#own button").click();
+    const tab = page.locator("attention-view .sources button[aria-current]");
+    await expect(tab).toHaveText(text, { timeout: 60_000 });
+    const found = await page.evaluate(async () => {
+      const element = /** @type {any} */ (document.querySelector("attention-view"));
+      const { layer, head, query, key } = element.state;
+      const { queryTokens, keyTokens } = element.store.blocks[0];
+      await element.store.load({ block: 0, layer, head });
+      const weight = element.store.cell({ block: 0, layer, head }, query, key, "weights");
+      return { weight, words: [queryTokens[query], keyTokens[key]] };
+    });
+    expect(found.weight, text).toBeGreaterThanOrEqual(0.3);
+    expect(found.weight, text).toBeLessThanOrEqual(0.8);
+    for (const word of found.words) expect(text.split(" "), text).toContain(word);
+    await expect(page.locator("#seen")).toContainText(`‹${found.words[0]}› gives`);
+  }
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
