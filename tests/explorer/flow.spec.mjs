@@ -161,7 +161,7 @@ test("the largest flow of each pair is shown in the same picture, with its row s
     expect(await textOf(page, ".flow-said")).toContain(values[5 * 8 + 2].toPrecision(3));
     const side = await textOf(page, ".side");
     expect(side).toContain(`Σ ${rowSums[5].toPrecision(4)}, by which its flows are divided`);
-    expect(side).toMatch(/says how much could pass, not what does/);
+    expect(side).toMatch(/says how much could pass, not how much does/);
     expect(new URL(page.url()).hash).toContain("fb=flow");
     const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
     expect(svg).toContain("Largest flows");

@@ -6,7 +6,7 @@ import { sampleBundle } from "../sample.ts";
 import { ATTENTION_FLOW_WARNING, attentionFlow, pairFlow } from "./attention-flow.ts";
 import { rollout } from "./rollout.ts";
 
-/** Layers' matrices with rows that sum to 1, some links of them missing. */
+/** Layer matrices with rows that sum to 1 and some zeros. */
 function matrices(r: Random, N: number, layers: number): Float64Array[] {
   return Array.from({ length: layers }, () => {
     const step = Float64Array.from({ length: N * N }, () => (r.int(0, 2) === 0 ? 0 : r.int(1, 99)));
@@ -19,13 +19,13 @@ function matrices(r: Random, N: number, layers: number): Float64Array[] {
   });
 }
 
-/** The least capacity that parts target and input: every way to divide the positions between them is tried. */
-function leastCut(steps: readonly Float64Array[], N: number, target: number, input: number): number {
+/** The minimum cut between target and input, by brute force over all partitions of the positions. */
+function minimumCut(steps: readonly Float64Array[], N: number, target: number, input: number): number {
   const between = (steps.length - 1) * N;
-  let least = Infinity;
+  let minimum = Infinity;
   for (let chosen = 0; chosen < 2 ** between; chosen++) {
-    // The target's part; of the input tokens, the others lead nowhere and may be with the target.
-    const has = (layer: number, i: number) =>
+    // Whether a node is in the target's part. The other input tokens have no edges onward, so they may be in it.
+    const inTargetPart = (layer: number, i: number) =>
       layer === steps.length
         ? i === target
         : layer === 0
@@ -34,25 +34,25 @@ function leastCut(steps: readonly Float64Array[], N: number, target: number, inp
     let cut = 0;
     for (const [n, step] of steps.entries())
       for (let i = 0; i < N; i++)
-        for (let j = 0; j < N; j++) if (has(n + 1, i) && !has(n, j)) cut += step[i * N + j];
-    least = Math.min(least, cut);
+        for (let j = 0; j < N; j++) if (inTargetPart(n + 1, i) && !inTargetPart(n, j)) cut += step[i * N + j];
+    minimum = Math.min(minimum, cut);
   }
-  return least;
+  return minimum;
 }
 
 describe("attention flow", () => {
-  it("is the least cut between a position and an input token", () => {
+  it("is the minimum cut between a position and an input token", () => {
     for (let seed = 0; seed < 60; seed++) {
       const r = random(seed);
       const N = r.int(1, 4);
       const steps = matrices(r, N, r.int(1, 3));
       for (let i = 0; i < N; i++)
         for (let j = 0; j < N; j++)
-          expect(pairFlow(steps, N, i, j).value).toBeCloseTo(leastCut(steps, N, i, j), 9);
+          expect(pairFlow(steps, N, i, j).value).toBeCloseTo(minimumCut(steps, N, i, j), 9);
     }
   });
 
-  it("carries what it says: at most its capacity on each link, as much out of a position as into it", () => {
+  it("has at most its capacity on each edge, and as much flow out of a position as into it", () => {
     for (let seed = 0; seed < 30; seed++) {
       const r = random(seed);
       const [N, layers] = [r.int(2, 12), r.int(1, 5)];
@@ -74,7 +74,7 @@ describe("attention flow", () => {
     }
   });
 
-  it("of one layer it is that layer's matrix", async () => {
+  it("of one layer is that layer's matrix", async () => {
     const store = storeFrom(sampleBundle("causal"));
     const { values, shares, rowSums, steps, warning } = await attentionFlow(store, { from: 1 });
     expect([...values]).toEqual([...steps[0]]);
@@ -83,7 +83,7 @@ describe("attention flow", () => {
     expect(warning).toBe(ATTENTION_FLOW_WARNING);
   });
 
-  it("is at least the rollout, which is one flow among all", async () => {
+  it("is at least the rollout, which is one of the flows", async () => {
     const store = storeFrom(randomInput(5, { Nq: 7, Nk: 7, layers: 3 }));
     const { values } = await attentionFlow(store);
     const { products } = await rollout(store);
@@ -91,12 +91,30 @@ describe("attention flow", () => {
     for (let at = 0; at < last.length; at++) expect(values[at]).toBeGreaterThanOrEqual(last[at] - 1e-9);
   });
 
-  it("refuses more than 64 tokens, and stops where it is given up", async () => {
+  it("names itself in the errors of its options", async () => {
+    const store = storeFrom(sampleBundle("causal"));
+    await expect(attentionFlow(store, { alpha: 2 })).rejects.toThrow(
+      "attentionFlow: alpha must be a number from 0 to 1, got 2",
+    );
+  });
+
+  it("reports progress that never decreases", async () => {
+    const reported: number[] = [];
+    await attentionFlow(
+      storeFrom(randomInput(5, { Nq: 64, Nk: 64, layers: 3, recipe: {} })),
+      {},
+      { onProgress: (done) => reported.push(done) },
+    );
+    expect(reported.length).toBeGreaterThan(1);
+    expect(reported).toEqual([...reported].sort((a, b) => a - b));
+  });
+
+  it("refuses more than 64 tokens, and stops when it is aborted", async () => {
     const long = storeFrom(randomInput(5, { Nq: 65, Nk: 65, recipe: {} }));
     await expect(attentionFlow(long)).rejects.toThrow("the text has 65 tokens; at most 64 are supported");
-    const stopped = AbortSignal.abort(new Error("given up"));
+    const stopped = AbortSignal.abort(new Error("aborted"));
     await expect(attentionFlow(storeFrom(sampleBundle("causal")), {}, { signal: stopped })).rejects.toThrow(
-      "given up",
+      "aborted",
     );
   });
 });

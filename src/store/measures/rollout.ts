@@ -1,37 +1,37 @@
 /**
- * Attention rollout (Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers"): how much of each token's final
- * position comes from each input token, if every layer did nothing but mix positions by its attention weights.
+ * Attention rollout (Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers"): the share of each input token in
+ * each final position, if every layer only mixed positions by its attention weights.
  *
  *     Ã = rows of (α·I + (1 − α)·fuse over heads of A), each divided by its sum      R = Ã_L · … · Ã_1
  *
- * All rows of Ã and of R sum to 1: the sums are computed and returned, not assumed. A fully masked row keeps its own
- * position (α·I), which is what the residual connection does.
+ * All rows of Ã and of R sum to 1; the sums are computed and returned. A fully masked row becomes the identity row, because
+ * only its residual connection is left.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { Asking, HeadRef, HeadStore } from "../types.ts";
 
-/** What rollout leaves out. Show it wherever a rollout is shown. */
+/** The limits of rollout. Show this text with every rollout. */
 export const ROLLOUT_WARNING =
   "Rollout ignores the value vectors, the output projections and the feed-forward layers, and treats all heads alike. It is a summary of the weights, not a cause.";
 
-/** The longest text: the product of two layers takes N³ multiplications. */
+/** Maximum number of tokens: the product of two layers takes N³ multiplications. */
 const MAX_TOKENS = 1024;
 
-/** How to compute a rollout. */
+/** Options of `rollout`. */
 export interface RolloutOptions {
   /** Index of the block in `store.blocks`; self-attention with as many queries as keys. Default 0. */
   readonly block?: number;
   /** Share of the residual connection, 0 to 1. Default 0.5. */
   readonly alpha?: number;
-  /** How the heads of a layer become one matrix. Default "mean". */
+  /** How the heads of a layer are combined into one matrix. Default "mean". */
   readonly fuse?: "mean" | "max" | "min";
-  /** The smallest weights of each row whose sum is at most this share of it are set to 0 before fusing, 0 to under 1. Default 0. */
+  /** Share of each row that is discarded before the heads are combined, at least 0 and below 1: its smallest weights are set to 0. Default 0. */
   readonly discard?: number;
-  /** First layer of the product: a layer number of the block. Default: its first layer. */
+  /** The first layer of the product: a layer number of the block. Default: the block's first layer. */
   readonly from?: number;
 }
 
-/** What each layer does to positions. Matrices are [N, N], row-major: row = position after the layer, column = before it. */
+/** The matrix of each layer, [N, N], row-major: row = position after the layer, column = position before it. */
 export interface LayerMatrices {
   readonly tokens: number;
   /** Layer numbers, the first layer first. */
@@ -40,9 +40,9 @@ export interface LayerMatrices {
   readonly steps: readonly Float64Array[];
 }
 
-/** A rollout. Matrices are as those of the layers. */
+/** A rollout. Its matrices are [N, N] too. */
 export interface Rollout extends LayerMatrices {
-  /** The product up to and including each layer; column = input token. The last one is the rollout. */
+  /** The product up to each layer, inclusive; column = input token. The last one is the rollout. */
   readonly products: readonly Float64Array[];
   /** `[N]`: row sums of the last product; 1 up to rounding. */
   readonly rowSums: Float64Array;
@@ -54,25 +54,23 @@ export interface Rollout extends LayerMatrices {
 /**
  * Computes the attention rollout of a block from its given or recomputed weights, in float64.
  *
- * Errors: `OptionError` where the block is not square self-attention, the text is longer than 1,024 tokens, an option is
+ * Errors: `OptionError` if the block is not square self-attention, the text is longer than 1,024 tokens, an option is
  * out of range, or a weight is not a number.
  *
  * @example
  * const { products, rowSums } = await rollout(store, { alpha: 0.5, fuse: "mean" });
- * products.at(-1); // [N, N]: row i says how much of position i comes from each input token
+ * products.at(-1); // [N, N]: row i holds the share of each input token in position i
  */
 export async function rollout(
   store: HeadStore,
   options: RolloutOptions = {},
   asking: Asking = {},
 ): Promise<Rollout> {
-  // Reading the heads, and multiplying the layers: half of the work each.
-  const reading = { ...asking, onProgress: (done: number) => asking.onProgress?.(done / 2) };
-  const { tokens: N, layers, steps } = await layerMatrices(store, options, reading);
+  const { tokens: N, layers, steps } = await layerMatrices("rollout", MAX_TOKENS, store, options, asking);
   const products: Float64Array[] = [];
   let worst = 0;
   let rowSums: Float64Array = new Float64Array(N).fill(1);
-  const slices = new Slices(asking.signal);
+  const slices = new TimeSlices(asking.signal);
   for (const [at, step] of steps.entries()) {
     const product = at === 0 ? step : await multiply(step, products[at - 1], N, slices);
     products.push(product);
@@ -84,24 +82,34 @@ export async function rollout(
   return { tokens: N, layers, steps, products, rowSums, worst, warning: ROLLOUT_WARNING };
 }
 
-/** Checks the options, and computes each layer's matrix: its heads joined, with the residual connection. */
+/**
+ * Checks the options and computes the matrix of each layer: its heads combined, with the residual connection. Reports the
+ * first half of the progress. `name` is the caller's, for errors.
+ */
 export async function layerMatrices(
+  name: string,
+  maxTokens: number,
   store: HeadStore,
   options: RolloutOptions,
   asking: Asking,
 ): Promise<LayerMatrices> {
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
+  const fail = (option: string, expected: string, got: unknown): never => {
+    throw new OptionError(option, `${name}: ${option} ${expected}, got ${formatValue(got)}`, {
+      [option]: got,
+    });
+  };
   const block = store.blocks[index];
-  if (!block) fail("block", `must be an integer from 0 to ${store.blocks.length - 1}`, index);
+  if (!block) return fail("block", `must be an integer from 0 to ${store.blocks.length - 1}`, index);
   const { Nq: N, heads } = block;
   if (block.kind !== "self" || N !== block.Nk)
     throw new OptionError(
       "block",
-      `rollout: block \`${block.name}\` has ${N} queries and ${block.Nk} keys (${block.kind}-attention); rollout needs self-attention over one text`,
+      `${name}: block \`${block.name}\` has ${N} queries and ${block.Nk} keys (${block.kind}-attention); ${name} needs self-attention over one text`,
       { block: index },
     );
-  if (N > MAX_TOKENS)
-    throw new OptionError("size", `rollout: the text has ${N} tokens; at most ${MAX_TOKENS} are supported`, {
+  if (N > maxTokens)
+    throw new OptionError("size", `${name}: the text has ${N} tokens; at most ${maxTokens} are supported`, {
       N,
     });
   if (!(alpha >= 0 && alpha <= 1)) fail("alpha", "must be a number from 0 to 1", alpha);
@@ -114,7 +122,7 @@ export async function layerMatrices(
   const layers = block.layers.filter((layer) => layer >= from);
 
   const steps: Float64Array[] = [];
-  const slices = new Slices(asking.signal);
+  const slices = new TimeSlices(asking.signal);
   for (const [at, layer] of layers.entries()) {
     asking.signal?.throwIfAborted();
     const fused = new Float64Array(N * N).fill(fuse === "min" ? Infinity : 0);
@@ -122,12 +130,12 @@ export async function layerMatrices(
       const ref: HeadRef = { block: index, layer, head };
       const weights = await store.weights(ref, { signal: asking.signal });
       for (let i = 0; i < N; i++) {
-        if (slices.over) await slices.rest();
+        if (slices.over) await slices.pause();
         const row = weights.subarray(i * N, (i + 1) * N);
         if (!row.every(Number.isFinite))
           throw new OptionError(
             "numbers",
-            `rollout: layer ${layer}, head ${head} has weights that are not numbers`,
+            `${name}: layer ${layer}, head ${head} has weights that are not numbers`,
             { layer, head },
           );
         if (discard > 0) discardSmallest(row, discard);
@@ -135,14 +143,14 @@ export async function layerMatrices(
           if (fuse === "mean") fused[at] += row[j] / heads;
           else fused[at] = fuse === "max" ? Math.max(fused[at], row[j]) : Math.min(fused[at], row[j]);
       }
-      asking.onProgress?.((at * heads + head + 1) / (layers.length * heads));
+      asking.onProgress?.((at * heads + head + 1) / (layers.length * heads) / 2);
     }
     steps.push(withResidual(fused, N, alpha));
   }
   return { tokens: N, layers, steps };
 }
 
-/** Sets the smallest entries of a row to 0 as long as their sum stays at or below `share` of the row. */
+/** Sets the smallest entries of a row to 0, as many as sum to at most `share` of the row. */
 function discardSmallest(row: Float64Array, share: number): void {
   let budget = share * row.reduce((sum, x) => sum + x, 0);
   const order = Array.from(row.keys()).sort((a, b) => row[a] - row[b]);
@@ -153,7 +161,7 @@ function discardSmallest(row: Float64Array, share: number): void {
   }
 }
 
-/** Rows of α·I + (1 − α)·A, each divided by its sum. A row without a sum becomes the identity's. */
+/** Rows of α·I + (1 − α)·A, each divided by its sum. A row whose sum is 0 becomes the identity row. */
 function withResidual(fused: Float64Array, N: number, alpha: number): Float64Array {
   for (let i = 0; i < N; i++) {
     const row = fused.subarray(i * N, (i + 1) * N);
@@ -166,11 +174,11 @@ function withResidual(fused: Float64Array, N: number, alpha: number): Float64Arr
   return fused;
 }
 
-/** Milliseconds after which other work of the thread may run: a page stays responsive. */
+/** Milliseconds of a time slice. */
 const SLICE = 10;
 
-/** Work in slices: `rest` waits once a slice is over, and throws where the work has been given up. */
-export class Slices {
+/** Time slices of a computation: when one is over, `pause` lets the thread's other tasks run, so that a page stays responsive. */
+export class TimeSlices {
   readonly #signal: AbortSignal | undefined;
   #end = Date.now() + SLICE;
 
@@ -178,38 +186,44 @@ export class Slices {
     this.#signal = signal;
   }
 
-  /** Whether a slice is over; asked where waiting for `rest` each time would cost more than the work. */
+  /** True if the slice is over and it is time to `pause`. */
   get over(): boolean {
     return Date.now() > this.#end;
   }
 
-  async rest(): Promise<void> {
-    if (!this.over) return;
+  /** Lets other tasks run and starts the next slice. Throws if the signal was aborted. */
+  async pause(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     this.#signal?.throwIfAborted();
     this.#end = Date.now() + SLICE;
   }
 }
 
-/** a·b of two [N, N] matrices, four rows of `a` at a time: each row of `b` is read once for all of them. */
-async function multiply(a: Float64Array, b: Float64Array, N: number, slices: Slices): Promise<Float64Array> {
+/** a·b of two [N, N] matrices, four rows of `a` at a time, so that each row of `b` is read once for all four. */
+async function multiply(
+  a: Float64Array,
+  b: Float64Array,
+  N: number,
+  slices: TimeSlices,
+): Promise<Float64Array> {
   const out = new Float64Array(N * N);
   for (let i = 0; i < N; i += 4) {
-    if (slices.over) await slices.rest();
+    if (slices.over) await slices.pause();
+    // Past the last row, row N − 1 is computed again into a scratch row.
     const rows = [0, 1, 2, 3].map((n) => Math.min(i + n, N - 1) * N);
-    const [p, q, r, s] = rows;
-    const [o, t, u, v] = [0, 1, 2, 3].map((n) =>
-      i + n < N ? out.subarray(rows[n], rows[n] + N) : new Float64Array(N),
+    const [row0, row1, row2, row3] = rows;
+    const [out0, out1, out2, out3] = rows.map((row, n) =>
+      i + n < N ? out.subarray(row, row + N) : new Float64Array(N),
     );
     for (let k = 0; k < N; k++) {
-      const [w, x, y, z] = [a[p + k], a[q + k], a[r + k], a[s + k]];
-      if (w === 0 && x === 0 && y === 0 && z === 0) continue;
+      const [x0, x1, x2, x3] = [a[row0 + k], a[row1 + k], a[row2 + k], a[row3 + k]];
+      if (x0 === 0 && x1 === 0 && x2 === 0 && x3 === 0) continue;
       for (let j = 0, from = k * N; j < N; j++, from++) {
-        const value = b[from];
-        o[j] += w * value;
-        t[j] += x * value;
-        u[j] += y * value;
-        v[j] += z * value;
+        const y = b[from];
+        out0[j] += x0 * y;
+        out1[j] += x1 * y;
+        out2[j] += x2 * y;
+        out3[j] += x3 * y;
       }
     }
   }
@@ -220,8 +234,4 @@ function sumsOf(matrix: Float64Array, N: number): Float64Array {
   return Float64Array.from({ length: N }, (_, i) =>
     matrix.subarray(i * N, (i + 1) * N).reduce((sum, x) => sum + x, 0),
   );
-}
-
-function fail(name: string, expected: string, got: unknown): never {
-  throw new OptionError(name, `rollout: ${name} ${expected}, got ${formatValue(got)}`, { [name]: got });
 }
