@@ -1,6 +1,6 @@
 /**
- * The store itself: exact answers about single rows at once, long ones through `compute`, each asked once however many
- * wait for it. It holds the heads that were last looked at; everything else is recomputed when it is wanted.
+ * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
+ * flight are shared. It caches the most recently used heads, rows and passes.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Asked, Compute } from "./compute/compute.ts";
@@ -27,24 +27,24 @@ import type {
   TileAddress,
 } from "./types.ts";
 
-/** Bytes of heads that are kept. */
+/** Maximum bytes of cached heads. */
 const MAX_BYTES = 96 * 2 ** 20;
-/** Rows that are kept: the one under the cursor is asked for again and again. */
-const ROWS = 16;
-/** Pooled size of a pass nobody asked a picture of: thumbnails' size, so that measures and picture are one pass. */
-const SIZE = 128;
-/** Overviews of different size that are kept of a head. */
-const SIZES = 4;
-/** Weights that are given at once as a matrix: 2,048 × 2,048, 32 MiB. */
-const MATRIX = 2 ** 22;
-/** Priority offset of what is not on screen: this many visible heads come first. */
-const LATER = 1e6;
+/** Maximum number of cached rows: the row under the cursor is read many times. */
+const MAX_ROWS = 16;
+/** Overview size of a pass that was requested without one: the size of thumbnails, so that measures and thumbnail are one pass. */
+const DEFAULT_SIZE = 128;
+/** Maximum number of cached passes of a head, each with an overview of another size. */
+const MAX_PASSES = 4;
+/** Maximum number of weights in a matrix: 2,048 × 2,048, 32 MiB. */
+const MAX_WEIGHTS = 2 ** 22;
+/** Urgency of heads that are not on screen: lower is more urgent, and heads on screen have their index. */
+const OFF_SCREEN = 1e6;
 
 /** Builds a store over a source. */
 export const createStore = (source: HeadSource, report: LoadReport, compute: Compute): HeadStore =>
   new LocalStore(source, report, compute);
 
-/** What is asked of a head is checked, answered from what is kept, or computed. */
+/** Checks each request, and answers it from the caches or computes it. */
 class LocalStore implements HeadStore {
   readonly blocks: HeadStore["blocks"];
   readonly report: LoadReport;
@@ -52,7 +52,7 @@ class LocalStore implements HeadStore {
   readonly #compute: Compute;
   readonly #heads = new Map<string, Head>();
   readonly #rows = new Map<string, Float64Array>();
-  /** Heads on screen, the most urgent first. */
+  /** Index of each head on screen, the most urgent first. */
   readonly #order = new Map<string, number>();
   /** Passes over each head, by the size of their overview. */
   readonly #passes = new Map<string, Map<number, PassAnswer>>();
@@ -66,7 +66,7 @@ class LocalStore implements HeadStore {
     this.#compute = compute;
   }
 
-  // Heads: loading, and which are in memory
+  // Loading heads into memory
 
   ready(ref: HeadRef): boolean {
     const key = this.#check(ref);
@@ -78,7 +78,7 @@ class LocalStore implements HeadStore {
     if (!this.#heads.has(key)) this.#keep(key, await this.#source.head(ref));
   }
 
-  // Answers at once, of a head in memory
+  // Synchronous answers, about a head in memory
 
   row(ref: HeadRef, i: number, stage: Stage, edits?: Edits): Float64Array {
     if (!edits) return this.#keptRow(ref, i, stage).slice();
@@ -134,7 +134,7 @@ class LocalStore implements HeadStore {
     return ledgerOf(head, ref, i, j, edits);
   }
 
-  // Answers that are computed
+  // Asynchronous answers
 
   async lse(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
     return (await this.#pass(ref, undefined, asking)).lse.slice();
@@ -199,10 +199,10 @@ class LocalStore implements HeadStore {
   async weights(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
     this.#check(ref);
     const { Nq, Nk } = this.blocks[ref.block];
-    if (Nq * Nk > MATRIX)
+    if (Nq * Nk > MAX_WEIGHTS)
       throw new OptionError(
         "size",
-        `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights, more than the ${MATRIX} that are given at once; use row, tile or overview`,
+        `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights; at most ${MAX_WEIGHTS} are returned; use row, tile or overview`,
         { Nq, Nk },
       );
     return (await this.#compute.ask(this.#asked(ref), { what: "weights" }, asking)) as Float64Array;
@@ -214,7 +214,7 @@ class LocalStore implements HeadStore {
     this.#compute.reorder();
   }
 
-  // Bundles. Few who look also write: the writer is loaded when it is wanted.
+  // Bundles. The writer is loaded on demand, because most pages never write one.
 
   async bundleSize(options?: BundleOptions): Promise<number> {
     const { bundleSize } = await import("./formats/bundle.ts");
@@ -236,9 +236,9 @@ class LocalStore implements HeadStore {
     void this.#source.close();
   }
 
-  // What is kept
+  // Caches
 
-  /** Keeps a head, and lets those go that were not looked at for the longest time. */
+  /** Caches a head, and evicts the least recently used ones. */
   #keep(key: string, data: HeadData): Head {
     const heads = this.#heads;
     const head = heads.get(key) ?? new Head(data);
@@ -254,7 +254,7 @@ class LocalStore implements HeadStore {
     return head;
   }
 
-  /** The head, or an error that says to load it first. */
+  /** The head from memory. Throws if it was not loaded. */
   #headNow(ref: HeadRef): Head {
     const key = this.#check(ref);
     const known = this.#heads.get(key);
@@ -268,7 +268,7 @@ class LocalStore implements HeadStore {
     return this.#keep(key, this.#source.head(ref) as HeadData);
   }
 
-  /** A row as it is kept: not to be handed out. */
+  /** A cached row. Callers must not return it to the user, who could change it. */
   #keptRow(ref: HeadRef, i: number, stage: Stage): Float64Array {
     const head = this.#headNow(ref);
     this.#checkStage(ref, stage);
@@ -279,50 +279,50 @@ class LocalStore implements HeadStore {
     const row = head.row(i, stage);
     this.#rows.set(key, row);
     for (const oldest of this.#rows.keys()) {
-      if (this.#rows.size <= ROWS) break;
+      if (this.#rows.size <= MAX_ROWS) break;
       this.#rows.delete(oldest);
     }
     return row;
   }
 
-  // What is asked
+  // Requests
 
-  /** A question about a head; `sooner` puts it before others. */
+  /** The head of a request; `sooner` is subtracted from its urgency. */
   #asked(ref: HeadRef, sooner = 0): Asked {
     const key = keyOf(ref);
     return {
       key,
       data: () => this.#heads.get(key)?.data ?? this.#source.head(ref),
       places: this.#source.blocks[ref.block].places,
-      urgency: () => (this.#order.get(key) ?? LATER) - sooner,
+      urgency: () => (this.#order.get(key) ?? OFF_SCREEN) - sooner,
     };
   }
 
-  /** Questions about what is looked at right now go before passes over heads. */
+  /** The head of a request for the current view, which comes before all passes over heads. */
   #urgent(ref: HeadRef): Asked {
-    return this.#asked(ref, 2 * LATER);
+    return this.#asked(ref, 2 * OFF_SCREEN);
   }
 
-  /** A pass over a head: its lse, measures and overview, once however many ask. */
+  /** A pass over a head: its lse, measures and overview. Equal passes in flight are shared. */
   async #pass(ref: HeadRef, size: number | undefined, asking: Asking = {}): Promise<PassAnswer> {
     const key = this.#check(ref);
     const known = this.#passes.get(key) ?? new Map<number, PassAnswer>();
     const cached = size === undefined ? known.values().next().value : known.get(size);
     if (cached) return cached;
-    const wanted = size ?? SIZE;
-    const under = size === undefined ? this.#shared.any(key) : undefined;
-    return this.#shared.ask(under ?? `${key} ${wanted}`, asking, async (whole) => {
+    const wanted = size ?? DEFAULT_SIZE;
+    const inFlight = size === undefined ? this.#shared.any(key) : undefined;
+    return this.#shared.ask(inFlight ?? `${key} ${wanted}`, asking, async (whole) => {
       const question = { what: "pass", size: wanted } as const;
       const found = (await this.#compute.ask(this.#asked(ref), question, whole)) as PassAnswer;
       this.#passes.set(key, known.set(wanted, found));
-      for (const oldest of known.keys()) if (known.size > SIZES) known.delete(oldest);
+      for (const oldest of known.keys()) if (known.size > MAX_PASSES) known.delete(oldest);
       return found;
     });
   }
 
   // Checks
 
-  /** The key of a head that exists, in a store that was not disposed. */
+  /** The key of a head. Throws if the head does not exist or the store is disposed. */
   #check(ref: HeadRef): string {
     if (this.#disposed) throw gone();
     layerOf(this.#source.blocks, ref);

@@ -1,5 +1,5 @@
 /**
- * Where long answers come from: this thread, in slices (here), or workers (`remote.ts`). A store asks either the same way.
+ * Long computations: on this thread in time slices (here), or in workers (`remote.ts`). Both have one interface, `Compute`.
  */
 import { OptionError } from "../../core/errors.ts";
 import type { Places } from "../measures/measures.ts";
@@ -9,29 +9,29 @@ import { type Kernel, plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
 import { type Answer, type Ask, Subject, workOn } from "./work.ts";
 
-/** A head as a question names it. */
+/** The head of a request. */
 export interface Asked {
-  /** Names the head; the same key is the same head. */
+  /** Identifies the head. */
   readonly key: string;
-  /** Its numbers, asked for when they are needed. */
+  /** Loads the head's numbers. */
   readonly data: () => HeadData | Promise<HeadData>;
   readonly places: Places;
-  /** How urgent the question is now: lower comes first. */
+  /** The current priority of the request: lower runs first. */
   readonly urgency: () => number;
 }
 
-/** Answers questions about heads. */
+/** Answers requests about heads. */
 export interface Compute {
   ask(head: Asked, ask: Ask, asking?: Asking): Promise<Answer>;
-  /** Urgencies have changed. */
+  /** Applies changed urgencies to the requests in flight. */
   reorder(): void;
   dispose(): void;
 }
 
-/** Heads whose sums and maps are kept. */
-const KEPT = 64;
+/** Maximum number of heads whose sums and maps are cached. */
+const MAX_SUBJECTS = 64;
 
-/** Heads under work, the latest used last; the oldest are forgotten. */
+/** A cache of heads with their sums and maps; the least recently used are evicted. */
 class Subjects {
   private readonly subjects = new Map<string, Subject>();
 
@@ -44,20 +44,16 @@ class Subjects {
     return subject;
   }
 
-  set(key: string, subject: Subject, most = KEPT): void {
+  set(key: string, subject: Subject): void {
     this.subjects.set(key, subject);
     for (const oldest of this.subjects.keys()) {
-      if (this.subjects.size <= most) break;
+      if (this.subjects.size <= MAX_SUBJECTS) break;
       this.subjects.delete(oldest);
     }
   }
-
-  delete(key: string): void {
-    this.subjects.delete(key);
-  }
 }
 
-/** Computes on this thread, in slices of 8 ms, with the plain kernel or the one given. */
+/** Computes on this thread, in slices of 8 ms. */
 export function localCompute(kernel: Kernel = plainKernel): Compute {
   const runner = new Runner();
   const subjects = new Subjects();
@@ -90,12 +86,12 @@ export function localCompute(kernel: Kernel = plainKernel): Compute {
   };
 }
 
-/** What questions to a store that is closed end with. */
+/** The error of requests to a disposed store. */
 export function gone(): OptionError {
   return new OptionError("disposed", "HeadStore: the store has been disposed; open it again");
 }
 
-/** The result, or the signal's reason where it is given up first. */
+/** The result. Calls `cancel` with the signal's reason if the signal aborts first. */
 export async function stopping<T>(
   result: Promise<T>,
   cancel: (reason: unknown) => void,
@@ -111,18 +107,18 @@ export async function stopping<T>(
   }
 }
 
-/** Milliseconds between two pictures of a pass under way. */
+/** Minimum milliseconds between two progress reports. */
 const PACE = 80;
 
-/** Progress as a caller hears it: shares at once, pictures now and then. */
+/** A progress handler that calls `report` at most every 80 ms, and makes an overview only then. */
 export function paced(
-  tell: NonNullable<Asking["onProgress"]>,
-): (progress: { readonly done: number; readonly overview?: () => Parameters<typeof tell>[1] }) => void {
+  report: NonNullable<Asking["onProgress"]>,
+): (progress: { readonly done: number; readonly overview?: () => Parameters<typeof report>[1] }) => void {
   let last = performance.now();
   return ({ done, overview }) => {
     const now = performance.now();
     if (now - last < PACE) return;
     last = now;
-    tell(done, overview?.());
+    report(done, overview?.());
   };
 }

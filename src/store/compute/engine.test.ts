@@ -12,7 +12,7 @@ function numbersIn(value: unknown, path = ""): Record<string, number> {
 }
 
 describe("engineKernel", () => {
-  it("a pass by heed's kernels gives the sums, measures and overviews of the plain one, to float32", async () => {
+  it("gives the sums, measures and overviews of the plain kernel, to float32 precision", async () => {
     for (let seed = 0; seed < 24; seed++) {
       const input = randomInput(seed, { wide: seed % 5 === 0 });
       const plain = storeFrom(input);

@@ -1,6 +1,6 @@
 /**
- * Passes by heed's own compiled kernels: the recipe of a head as masks and score mods of `heed`, its rows as calls of
- * `scaledDotProductAttention` (for the sums) and `attentionWeights`. Many rows at once, in float32; a head in float64 is
+ * Passes with heed's compiled kernels: the recipe of a head becomes masks and score mods of `heed`, and its rows are computed by
+ * `scaledDotProductAttention` (for the sums) and `attentionWeights`. One call computes many rows, in float32; a head in float64 is
  * computed in float64.
  */
 import type { attentionWeights, scaledDotProductAttention } from "../../index.ts";
@@ -8,7 +8,7 @@ import { maskOf, modsOf } from "../recipe/head-recipe.ts";
 import type { Floats, Head } from "./head.ts";
 import type { Kernel, RowVisit } from "./row-source.ts";
 
-/** What of heed the kernel calls: `import * as heed from "heed"` has it. */
+/** The functions of heed that the kernel calls: pass `heed` of `import * as heed from "heed"`. */
 export interface Engine {
   /** The function of `heed`. */
   readonly scaledDotProductAttention: typeof scaledDotProductAttention;
@@ -16,10 +16,10 @@ export interface Engine {
   readonly attentionWeights: typeof attentionWeights;
 }
 
-/** Weights of a step: 1 MiB. */
+/** Weights of one step: 1 MiB in float32. */
 const CELLS = 2 ** 18;
 
-/** A kernel on the engine. It is handed over, not imported, because a page that shows small heads need not load it. */
+/** A kernel that runs on heed's engine. The caller passes the engine, because a page that shows small heads does not load it. */
 export function engineKernel(heed: Engine): Kernel {
   return {
     source: "attentionWeights",
@@ -47,13 +47,13 @@ function runRows(heed: Engine, head: Head, from: number, to: number, visit: RowV
   if (bias) masks.push({ data: floats(bias.subarray(from * Nk, to * Nk)), shape: [rows, Nk] });
   const options = {
     scale: recipe.scale,
-    // Masks and changes speak of positions only, so any rows can be computed by themselves.
+    // Masks and score mods depend on positions only, so any range of rows can be computed separately.
     queryOffset: recipe.queryOffset + from,
     attnMask: masks as never,
     scoreMod: modsOf(recipe),
     ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
   };
-  // Values of no columns: only the sums are wanted.
+  // Values have no columns: only lse is used.
   const v = { data: wide ? new Float64Array(0) : new Float32Array(0), shape: [Nk, 0] };
   const { lse } = heed.scaledDotProductAttention(q, k, v, options);
   const weights = heed.attentionWeights(q, k, lse, options).data as Floats;

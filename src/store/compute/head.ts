@@ -1,10 +1,10 @@
 /**
- * One head, exactly: scores, weights and outputs of single rows in float64, straight from q, k and the recipe.
+ * One head, exactly: scores, weights and outputs of single rows in float64, computed from q, k and the recipe.
  *
  *     s = change(q·k × scale) + bias      weight = exp(s − m) / l      m the row's maximum, l = Σ exp(s − m)
  *
- * in heed's order (scale, score mods, additive bias, mask, sink). Nothing here holds more than a row; what is masked
- * is not read. Of given weights the rows are the given numbers. `kernel.ts` runs over many rows, `ledger.ts` explains one.
+ * in heed's order (scale, score mods, additive bias, mask, sink). Memory is one row at most; masked keys are not read. If a
+ * file has weights, the rows are those weights. `row-source.ts` computes many rows, `ledger.ts` explains one weight.
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
@@ -12,26 +12,26 @@ import { type HeadRecipe, maskOf, type NamedMod, namedMods } from "../recipe/hea
 import type { Edits, Stage } from "../types.ts";
 import { Visibility } from "./visibility.ts";
 
-/** Numbers as they are kept in memory. */
+/** An array of floats in memory. */
 export type Floats = Float32Array | Float64Array;
 
-/** What is known of one head. Plain data: it can be sent to a worker as it is. */
+/** The data of one head. Plain data, which can be posted to a worker. */
 export interface HeadData {
   readonly Nq: number;
   readonly Nk: number;
   readonly d: number;
   readonly dv: number;
-  /** [Nq, d] and [Nk, d], or neither. */
+  /** [Nq, d] and [Nk, d]; both or neither. */
   readonly query?: Floats;
   readonly key?: Floats;
   /** [Nq, Nk] as stored in the file; uint8 means n/255. */
   readonly weights?: { readonly data: TypedData; readonly dtype: WeightDType };
   /** [Nk, dv] */
   readonly value?: Floats;
-  /** `[Nk]`: ‖v‖, or ‖v·W_O‖ where W_O is there. */
+  /** `[Nk]`: ‖v‖, or ‖v·W_O‖ where the file has W_O. */
   readonly valueNorm?: Float64Array;
   readonly recipe: HeadRecipe;
-  /** `[Nq, Nk]`: nonzero elements are kept, or dropped. */
+  /** `[Nq, Nk]`: nonzero elements mark cells that are attended ("keep"), or masked ("drop"). */
   readonly keep?: { readonly data: ArrayLike<number>; readonly polarity: "keep" | "drop" };
   /** [Nq, Nk], added to the score; −∞ masks. */
   readonly bias?: Floats;
@@ -41,16 +41,16 @@ export interface HeadData {
 
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "uint8";
 
-/** Maximum, sum and log-sum-exp of one row, its sink included; −∞, 0 and −∞ where it is fully masked. */
+/** Maximum, sum and log-sum-exp of one row, its sink included; −∞, 0 and −∞ for a fully masked row. */
 export interface RowSum {
   readonly m: number;
   readonly l: number;
   readonly lse: number;
-  /** −Σ w·ln w of its weights, in nats. */
+  /** −Σ w·ln w of the row's weights, in nats. */
   readonly entropy: number;
 }
 
-/** One head ready to answer. Rows are i, keys j. */
+/** Computes rows of one head. Rows are i, keys j. */
 export class Head {
   readonly data: HeadData;
   private readonly visibility: Visibility;
@@ -71,12 +71,12 @@ export class Head {
     }
   }
 
-  /** True where q and k are there, so that scores can be computed. */
+  /** True if the head has q and k, so that scores can be computed. */
   get scored(): boolean {
     return this.data.query !== undefined;
   }
 
-  /** Keys query i may see, as from, to, from, to … The array is used again by the next call. */
+  /** Keys that query i may attend to, as from, to, from, to … The next call reuses the array. */
   runs(i: number): readonly number[] {
     const { Nk, keep, bias } = this.data;
     this.visibility.runs(i, Nk, this.visible);
@@ -91,19 +91,19 @@ export class Head {
     return runs;
   }
 
-  /** True where query i may see key j. */
+  /** True if query i may attend to key j. */
   sees(i: number, j: number): boolean {
     return this.visibility.sees(i, j) && this.open(i, j);
   }
 
-  /** What the head's own tensors say of a cell. */
+  /** True if the head's mask tensor and bias allow a cell. */
   private open(i: number, j: number): boolean {
     const { Nk, keep, bias } = this.data;
     if (keep && (keep.data[i * Nk + j] !== 0) !== (keep.polarity === "keep")) return false;
     return !bias || bias[i * Nk + j] !== -Infinity;
   }
 
-  /** The query of a row as it is used: in float64, with its edits. */
+  /** The query of a row in float64, edits applied. */
   query(i: number, edits: Edits = {}): Float64Array {
     const { query, d } = this.data;
     return Float64Array.from(edits.query ?? query!.subarray(i * d, (i + 1) * d));
@@ -125,7 +125,7 @@ export class Head {
     if (from <= edited && edited < to) out[edited - from] = this.dot(q, edited, edits) * scale;
   }
 
-  /** A scaled score after every change and the bias. */
+  /** A scaled score after all score mods and the bias. */
   private changed(scaled: number, i: number, j: number): number {
     const cell = this.place(i, j, scaled);
     for (const { apply } of this.mods) cell.score = apply(cell);
@@ -164,7 +164,7 @@ export class Head {
       dots(q, key!, d, start, end, scale, out, from);
       if (start <= edited && edited < end) out[edited - from] = this.dot(q, edited, edits) * scale;
       if (!plain) for (let j = start; j < end; j++) out[j - from] = this.changed(out[j - from], i, j);
-      // NaN in visible data must reach the result: it passes the maximum by and is found again in exp.
+      // NaN in visible data must reach the result: the maximum ignores it, and exp gives NaN again.
       for (let at = start - from; at < end - from; at++) if (out[at] > m) m = out[at];
     }
     return m;
@@ -178,7 +178,7 @@ export class Head {
     let l = sunk;
     let spread = 0;
     for (let j = 0; j < s.length; j++) {
-      // −∞ is "not seen"; −∞ − m would be NaN where m is −∞ too.
+      // −∞ is a masked key; −∞ − m would be NaN if m is −∞ too.
       if (s[j] === -Infinity) {
         s[j] = 0;
         continue;
@@ -208,14 +208,14 @@ export class Head {
     return this.read!(i * this.data.Nk + j);
   }
 
-  /** Weights of a row: computed, or as they were given. */
+  /** Weights of a row: computed, or read from the file's weights. */
   weights(i: number, edits: Edits = {}, out: Float64Array = new Float64Array(this.data.Nk)): Float64Array {
     if (this.read) for (let j = 0, at = i * out.length; j < out.length; j++, at++) out[j] = this.read(at);
     else this.softmax(out, this.scores(i, out, 0, out.length, edits));
     return out;
   }
 
-  /** A row at a stage. */
+  /** A row at a stage, [Nk]. */
   row(i: number, stage: Stage, edits: Edits = {}): Float64Array {
     const { Nk, recipe, valueNorm } = this.data;
     if (stage === "weights") return this.weights(i, edits);
@@ -243,7 +243,7 @@ export class Head {
     return o;
   }
 
-  /** The keys whose values a row reads: what is masked is not read, unless a weight was given for it. */
+  /** Visits the keys whose values a row reads: the unmasked ones, or all keys of given weights. */
   private eachRead(i: number, visit: (j: number) => void): void {
     if (this.read) for (let j = 0; j < this.data.Nk; j++) visit(j);
     else {
@@ -253,7 +253,7 @@ export class Head {
   }
 }
 
-/** q·k, summed from the first product to the last. Rows sum in the same order, so they agree with it to the bit. */
+/** q·k, summed from the first product to the last. `dots` sums in the same order, so both give the same bits. */
 function dot(q: Float64Array, k: Floats, at: number, d: number): number {
   let sum = 0;
   for (let n = 0; n < d; n++) sum += q[n] * k[at + n];
@@ -261,8 +261,8 @@ function dot(q: Float64Array, k: Floats, at: number, d: number): number {
 }
 
 /**
- * out[j − first] = q·k of the keys from … to, times scale. Four keys at a time: each sum keeps its order, but four of
- * them are under way at once (43 ns a product of 64 numbers where one by one takes 100; Node 24, one busy core).
+ * out[j − first] = q·k × scale of the keys from … to. Four keys at a time: each sum keeps its order, but four sums are
+ * computed in parallel (43 ns for a dot product of 64 numbers; one key at a time takes 100 ns; Node 24, one busy core).
  */
 function dots(
   q: Float64Array,

@@ -25,29 +25,29 @@ afterEach(() => {
   for (const undo of restore.splice(0)) undo();
 });
 
-/** Every array or buffer made from now on; views of buffers that are there count as nothing. */
+/** Records the largest array or buffer that is allocated after this call. Views of existing buffers do not count. */
 function watch(): { largest: number } {
   const seen = { largest: 0 };
-  const place = globalThis as unknown as Record<string, new (...args: unknown[]) => object>;
+  const globals = globalThis as unknown as Record<string, new (...args: unknown[]) => object>;
   for (const name of [...NAMES, "ArrayBuffer", "SharedArrayBuffer"]) {
-    const original = place[name];
+    const original = globals[name];
     const buffer = name.endsWith("Buffer");
-    place[name] = new Proxy(original, {
+    globals[name] = new Proxy(original, {
       construct(target, [first, ...rest], newTarget) {
         const length = typeof first === "number" ? first : ((first as ArrayLike<unknown>)?.length ?? 0);
-        // Buffers count bytes: an element takes one at least.
+        // Buffers are measured in bytes: 8 for a float64 number.
         seen.largest = Math.max(seen.largest, buffer ? length / 8 : length);
         return Reflect.construct(target, [first, ...rest], newTarget);
       },
     });
     restore.push(() => {
-      place[name] = original;
+      globals[name] = original;
     });
   }
   return seen;
 }
 
-it("the wrapped constructors notice an array of N² numbers", () => {
+it("the wrapped constructors record an array of N² numbers", () => {
   const seen = watch();
   new Float32Array(N * N);
   expect(seen.largest).toBe(N * N);
@@ -57,7 +57,7 @@ for (const [name, kernel] of [
   ["plain", plainKernel],
   ["engine", engineKernel(heed)],
 ] as const)
-  it(`with the ${name} kernel, nothing allocates half of N² numbers at N = ${N}, whatever is asked`, async () => {
+  it(`with the ${name} kernel, no request allocates half of N² numbers at N = ${N}`, async () => {
     const input = randomInput(9, {
       Nq: N,
       Nk: N,

@@ -1,4 +1,4 @@
-/** What a page and its workers say to each other. Plain data; big arrays are handed over, not copied twice. */
+/** Messages between a page and its workers. Plain data; buffers of large arrays are transferred, not cloned. */
 import {
   DTypeError,
   FormatError,
@@ -18,7 +18,7 @@ export interface Port {
   postMessage(message: unknown, transfer?: object[]): void;
   /** Registers a listener for messages or errors. */
   addEventListener(type: string, listener: (event: MessageEvent) => void): void;
-  /** MessagePorts with listeners wait for it. */
+  /** Starts a MessagePort, which delivers no messages to listeners before. */
   start?(): void;
   /** Closes a MessagePort. */
   close?(): void;
@@ -45,7 +45,7 @@ export type FromWorker =
   | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
   | { readonly type: "error"; readonly id: number; readonly error: Failure };
 
-/** An error on its way between threads. */
+/** An error as plain data, which can be posted between threads. */
 export interface Failure {
   readonly name: string;
   readonly code: string;
@@ -64,7 +64,7 @@ export function errorOf({ name, code, message }: Failure): HeedError {
   return new kind(code, message);
 }
 
-/** What a worker needs of a head, in arrays of its own, and those arrays' buffers. Values stay: their norms are enough. */
+/** Copies the data that a worker needs of a head, and lists the buffers to transfer. Values are left out: their norms are enough. */
 export function packed(data: HeadData): { data: HeadData; transfer: object[] } {
   const transfer: object[] = [];
   const own = <T extends object>(array: T): T => {
@@ -92,13 +92,13 @@ export function packed(data: HeadData): { data: HeadData; transfer: object[] } {
   };
 }
 
-/** Bytes a head takes in a worker. */
+/** Bytes of a head's data in a worker. */
 export function bytesOf({ query, key, weights, valueNorm, keep, bias, lse }: HeadData): number {
   const arrays = [query, key, weights?.data, valueNorm, keep?.data, bias, lse];
   return arrays.reduce((n, x) => n + ((x as ArrayBufferView | undefined)?.byteLength ?? 0), 0);
 }
 
-/** Buffers of an answer that can be handed over. */
+/** Buffers of an answer that can be transferred. */
 export function buffersOf(answer: Answer | Overview): object[] {
   const found: object[] = [];
   const visit = (x: unknown): void => {

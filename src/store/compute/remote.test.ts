@@ -14,7 +14,7 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-/** A worker on this thread: both sides of a channel. */
+/** A worker on this thread: `serveStore` at the other end of a channel. */
 function worker(kernel = plainKernel): Port {
   const { port1, port2 } = new MessageChannel();
   serveStore(port2 as unknown as Port, { kernel });
@@ -30,7 +30,7 @@ const refs = (store: HeadStore): HeadRef[] =>
     layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ block, layer, head }))),
   );
 
-/** Everything a store computes in workers, of every head, in a form that is quick to compare. */
+/** All answers that a store computes in workers, for every head, in a form that is quick to compare. */
 async function everything(store: HeadStore): Promise<unknown[]> {
   const answers: unknown[] = await Promise.all(
     refs(store).flatMap((ref) => [
@@ -47,7 +47,7 @@ async function everything(store: HeadStore): Promise<unknown[]> {
   return answers.map(brief);
 }
 
-/** Arrays by the sum of their bytes, each times its place. */
+/** Replaces arrays by a hash of their bytes. */
 function brief(answer: unknown): unknown {
   if (ArrayBuffer.isView(answer)) {
     const bytes = new Uint8Array(answer.buffer, answer.byteOffset, answer.byteLength);
@@ -58,7 +58,7 @@ function brief(answer: unknown): unknown {
 }
 
 describe("workers", () => {
-  it("answer as this thread does, to the bit", async () => {
+  it("return the same bits as this thread", async () => {
     for (let seed = 0; seed < 4; seed++) {
       const input = randomInput(seed + 40, { layers: 2 });
       const here = storeFrom(input);
@@ -69,9 +69,9 @@ describe("workers", () => {
     }
   });
 
-  it("of another thread answer as this one does", async () => {
-    // Node runs TypeScript by itself from 22.18 on.
-    if (!(process.features as { typescript?: unknown }).typescript) return;
+  it("on another thread return the same bits as this one", async (context) => {
+    if (!(process.features as { typescript?: unknown }).typescript)
+      return context.skip("Node runs TypeScript files from 22.18 on");
     const threads: Worker[] = [];
     const thread = (): Port => {
       const made = new Worker(new URL("../../../tests/support/store-worker.ts", import.meta.url));
@@ -90,7 +90,7 @@ describe("workers", () => {
     for (const made of threads) await made.terminate();
   });
 
-  it("that cannot be made are done without", async () => {
+  it("that cannot be created are replaced by this thread", async () => {
     const input = randomInput(3);
     const here = storeFrom(input);
     const refused = () => {
@@ -102,12 +102,12 @@ describe("workers", () => {
     store.dispose();
   });
 
-  it("that fail on the way lose nothing: their questions are asked again elsewhere", async () => {
+  it("that fail have their requests sent to another worker, or to this thread", async () => {
     const input = randomInput(4, { layers: 3 });
     const here = storeFrom(input);
     const listeners: ((event: MessageEvent) => void)[] = [];
     let terminated = 0;
-    /** Takes everything and says nothing. */
+    /** A worker that never answers. */
     const mute = (): Port => ({
       postMessage() {},
       addEventListener(type, listener) {
@@ -124,7 +124,7 @@ describe("workers", () => {
     expect(terminated).toBe(1);
     store.dispose();
 
-    // The last one fails as well: this thread is left.
+    // The only worker fails: this thread answers.
     listeners.length = 0;
     const alone = storeFrom(input, { worker: mute, workers: 1 });
     const asked = everything(alone);
@@ -135,9 +135,9 @@ describe("workers", () => {
     here.dispose();
   });
 
-  it("drop the heads they hold too many of, and get them again", async () => {
+  it("drop heads above their capacity, and receive them again when requested", async () => {
     const N = 64;
-    // Each head of weights takes 32 KiB; the worker may hold three.
+    // The weights of a head take 32 KiB; the capacity is three heads.
     const layers = Array.from({ length: 12 }, (_, layer) => ({
       weights: { data: new Float64Array(N * N).fill((layer + 1) / 1000), shape: [1, N, N] },
     }));
@@ -157,7 +157,7 @@ describe("workers", () => {
       { worker: listening, workers: 1, workerBytes: 3 * 32 * 1024 },
     );
     for (const [n, layer] of [...layers.keys(), 0, 1].entries()) {
-      // Another size, so that it is not answered from what is there.
+      // Another size, so that the answer is not cached.
       const { max } = await store.overview({ block: 0, layer, head: 0 }, n < 12 ? 2 : 3);
       expect(max[0]).toBe(Math.round(255 * Math.sqrt((layer + 1) / 1000)));
     }
@@ -169,8 +169,8 @@ describe("workers", () => {
   });
 });
 
-describe("questions", () => {
-  it("are given up by their signal, and the next one is asked anew", async () => {
+describe("requests", () => {
+  it("are canceled by their signal, and the next one starts again", async () => {
     for (const options of [{}, { worker, workers: 1 }]) {
       const store = storeFrom(randomInput(5, { Nq: 300, Nk: 300, heads: 2, keyHeads: 2 }), options);
       const stop = new AbortController();
@@ -190,7 +190,7 @@ describe("questions", () => {
     }
   });
 
-  it("asked twice are computed once, and one asker may leave", async () => {
+  it("made twice are computed once, even if one caller cancels", async () => {
     let rows = 0;
     const counting = {
       ...plainKernel,
@@ -204,11 +204,11 @@ describe("questions", () => {
     });
     const ref = { block: 0, layer: 0, head: 0 };
     const stop = new AbortController();
-    const leaving = store.overview(ref, 64, { signal: stop.signal });
-    const staying = Promise.all([store.measures(ref), store.lse(ref), store.overview(ref, 64)]);
-    stop.abort(new Error("left"));
-    await expect(leaving).rejects.toThrow("left");
-    await staying;
+    const canceled = store.overview(ref, 64, { signal: stop.signal });
+    const others = Promise.all([store.measures(ref), store.lse(ref), store.overview(ref, 64)]);
+    stop.abort(new Error("canceled"));
+    await expect(canceled).rejects.toThrow("canceled");
+    await others;
     expect(rows).toBe(200);
     store.dispose();
   });
@@ -221,14 +221,14 @@ describe("questions", () => {
       store.prioritize([heads[9], heads[4]]);
       const all = heads.map((ref) => store.overview(ref, 8).then(() => done.push(ref.head)));
       await Promise.all(all);
-      // The first to be asked may have begun before the others arrived.
+      // The first request may have started before the others arrived.
       expect(done.slice(0, 3)).toEqual(expect.arrayContaining([9, 4]));
       store.dispose();
     }
   });
 
-  it("tell how far they are, and show what they have", async () => {
-    // A step that takes a while, so that there is something to tell.
+  it("report their progress, with an overview of the rows so far", async () => {
+    // Steps of 12 ms, so that there is progress to report.
     const slow = {
       ...plainKernel,
       rowsPerStep: () => 10,
@@ -251,7 +251,7 @@ describe("questions", () => {
     }
   });
 
-  it("under way when the store is disposed are refused", async () => {
+  it("in flight when the store is disposed are rejected", async () => {
     for (const options of [{}, { worker, workers: 1 }]) {
       const store = storeFrom(randomInput(9, { Nq: 300, Nk: 300 }), options);
       const asked = store.overview({ block: 0, layer: 0, head: 0 }, 16);
@@ -261,7 +261,7 @@ describe("questions", () => {
     }
   });
 
-  it("about a head that was never sent, or that fail, come back as typed errors", async () => {
+  it("about a head that was not sent fail with a typed error, and errors keep their kind between threads", async () => {
     const port = worker();
     const answer = new Promise<{ error: Parameters<typeof errorOf>[0] }>((resolve) => {
       port.addEventListener("message", ({ data }) => resolve(data));

@@ -1,8 +1,8 @@
 /**
- * The page's side: questions go to the worker that has the head, or to the one with least to do; heads go along when
- * they are first asked about and are dropped again, the oldest first, when a worker holds too many. Where a worker
- * fails (a policy forbids it, its script is missing, it dies), its questions are asked again elsewhere, in the end on
- * this thread.
+ * The page's end of `serve.ts`. A request goes to the worker that has the head, or to the one with the fewest requests. A head
+ * is sent with its first request; if a worker has more bytes of heads than its capacity, the least recently used heads are
+ * dropped. If a worker fails (a policy forbids it, its script is missing, it dies), its requests are sent to the other workers,
+ * or to this thread if none is left.
  */
 
 import type { Asking } from "../types.ts";
@@ -10,7 +10,7 @@ import { type Asked, type Compute, gone, localCompute, stopping } from "./comput
 import { bytesOf, errorOf, type FromWorker, type Port, packed, type ToWorker } from "./messages.ts";
 import type { Answer, Ask } from "./work.ts";
 
-/** Bytes of heads a worker may hold, where nothing else is said. */
+/** Default capacity of a worker: bytes of heads. */
 const CAPACITY = 96 * 2 ** 20;
 
 interface Pending {
@@ -24,43 +24,43 @@ interface Pending {
 interface Worker {
   readonly port: Port;
   readonly pending: Map<number, Pending>;
-  /** Bytes of each head it holds, the latest used last. */
+  /** Bytes of each head that was sent to the worker, the least recently used first. */
   readonly heads: Map<string, number>;
   alive: boolean;
 }
 
-/** How to compute in workers. */
+/** Options of `remoteCompute`. */
 export interface RemoteOptions {
-  /** Computes where no worker is left; on this thread by default. */
+  /** Makes what computes if no worker is left. Default: `localCompute`, on this thread. */
   readonly fallback?: () => Compute;
-  /** Bytes of heads that a worker keeps; 96 MiB by default. */
+  /** Bytes of heads that a worker keeps. Default 96 MiB. */
   readonly capacity?: number;
 }
 
-/** Computes in the workers at the other ends of `ports`, each of which runs `serveStore`. */
+/** Computes in the workers at the other ends of `ports`. Each worker runs `serveStore`. */
 export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {}): Compute {
   const { capacity = CAPACITY } = options;
   let nextId = 1;
   let disposed = false;
   let local: Compute | undefined;
-  const here = () => (local ??= (options.fallback ?? localCompute)());
+  const onThisThread = () => (local ??= (options.fallback ?? localCompute)());
   const workers: Worker[] = ports.map((port) => ({
     port,
     pending: new Map(),
     heads: new Map(),
     alive: true,
   }));
-  const tell = (worker: Worker, message: ToWorker, transfer: Transferable[] = []) =>
+  const post = (worker: Worker, message: ToWorker, transfer: Transferable[] = []) =>
     worker.port.postMessage(message, transfer);
 
-  /** Gives the questions of a worker that failed to the others. */
-  const lose = (worker: Worker) => {
+  /** Ends a worker that failed, and sends its requests again. */
+  const fail = (worker: Worker) => {
     if (!worker.alive || disposed) return;
     worker.alive = false;
     end(worker.port);
-    const orphans = [...worker.pending.values()];
+    const unanswered = [...worker.pending.values()];
     worker.pending.clear();
-    for (const orphan of orphans) void send(orphan);
+    for (const pending of unanswered) void send(pending);
   };
 
   for (const worker of workers) {
@@ -76,20 +76,20 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
       if (message.type === "answer") pending.resolve(message.answer);
       else pending.reject(errorOf(message.error));
     });
-    worker.port.addEventListener("error", () => lose(worker));
-    worker.port.addEventListener("messageerror", () => lose(worker));
+    worker.port.addEventListener("error", () => fail(worker));
+    worker.port.addEventListener("messageerror", () => fail(worker));
     worker.port.start?.();
   }
 
-  /** The worker that has the head, or soon will; else the one with least to do. */
+  /** The worker that has the head or waits for it, else the one with the fewest requests. */
   const choose = (key: string): Worker | undefined => {
     const alive = workers.filter((worker) => worker.alive);
-    const awaits = ({ pending }: Worker) => [...pending.values()].some(({ head }) => head.key === key);
-    const holder = alive.find((worker) => worker.heads.has(key)) ?? alive.find(awaits);
-    return holder ?? alive.sort((a, b) => a.pending.size - b.pending.size)[0];
+    const waitsFor = ({ pending }: Worker) => [...pending.values()].some(({ head }) => head.key === key);
+    const known = alive.find((worker) => worker.heads.has(key)) ?? alive.find(waitsFor);
+    return known ?? alive.sort((a, b) => a.pending.size - b.pending.size)[0];
   };
 
-  /** Frees memory of a worker: drops heads without open requests, the oldest first. */
+  /** Frees memory of a worker: drops heads without pending requests, the least recently used first. */
   const trim = (worker: Worker) => {
     let bytes = 0;
     for (const size of worker.heads.values()) bytes += size;
@@ -98,37 +98,37 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
       if (bytes <= capacity) return;
       if (busy.has(key)) continue;
       worker.heads.delete(key);
-      tell(worker, { type: "drop", key });
+      post(worker, { type: "drop", key });
       bytes -= size;
     }
   };
 
-  const send = async (pending: Pending): Promise<number> => {
+  const send = async (pending: Pending): Promise<void> => {
     const { head, ask, onProgress } = pending;
     const worker = choose(head.key);
     if (!worker) {
-      here().ask(head, ask, { onProgress }).then(pending.resolve, pending.reject);
-      return 0;
+      onThisThread().ask(head, ask, { onProgress }).then(pending.resolve, pending.reject);
+      return;
     }
     const id = nextId++;
-    // Counted as its work before the head is there, so that the next question goes to another worker.
+    // Counted before the head is loaded, so that the next request goes to another worker.
     worker.pending.set(id, pending);
     try {
       const bytes = worker.heads.get(head.key);
       if (bytes === undefined) {
         const data = await head.data();
-        if (!worker.pending.has(id)) return id; // Given up, or given to another worker, meanwhile.
+        if (!worker.pending.has(id)) return; // Canceled or sent to another worker while it was loading.
         if (!worker.heads.has(head.key)) {
           const copy = packed(data);
-          // Counted before they are handed over: then this side's arrays are empty.
+          // Measured before the transfer, which leaves these arrays empty.
           worker.heads.set(head.key, bytesOf(copy.data));
-          tell(worker, { type: "head", key: head.key, data: copy.data, places: head.places }, copy.transfer);
+          post(worker, { type: "head", key: head.key, data: copy.data, places: head.places }, copy.transfer);
         }
       } else {
         worker.heads.delete(head.key);
         worker.heads.set(head.key, bytes);
       }
-      tell(worker, {
+      post(worker, {
         type: "ask",
         id,
         key: head.key,
@@ -141,7 +141,6 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
       worker.pending.delete(id);
       pending.reject(error);
     }
-    return id;
   };
 
   return {
@@ -159,7 +158,7 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
           for (const [id, one] of worker.pending)
             if (one === pending) {
               worker.pending.delete(id);
-              tell(worker, { type: "cancel", id });
+              post(worker, { type: "cancel", id });
             }
         pending.reject(reason);
       };
@@ -168,7 +167,7 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
     reorder() {
       for (const worker of workers)
         if (worker.alive && worker.pending.size > 0)
-          tell(worker, {
+          post(worker, {
             type: "urgency",
             urgencies: [...worker.pending].map(([id, { head }]) => [id, head.urgency()] as const),
           });

@@ -1,26 +1,26 @@
 /**
- * Who computes the rows of a pass. The plain kernel is the formula in float64, a row at a time; `engine.ts` has heed's
- * compiled kernels do many rows at once, in float32. Both hand each row on and keep none.
+ * Kernels, which compute the rows of a pass. The plain kernel is the formula in float64, one row at a time; `engine.ts` uses
+ * heed's compiled kernels for many rows in one call, in float32. Both visit each row and store none.
  */
 import type { Floats, Head } from "./head.ts";
 
-/** One row of weights, valid until the next one comes. */
+/** Receives one row of weights, which is valid until the next call. */
 export type RowVisit = (i: number, weights: Floats, about: RowAbout) => void;
 
-/** What is known of a row beside its weights. */
+/** Properties of a row besides its weights. */
 export interface RowAbout {
   readonly lse: number;
-  /** −Σ w·ln w, where the kernel has it. */
+  /** −Σ w·ln w, if the kernel computes it. */
   readonly entropy?: number;
 }
 
 /** A way to compute rows of weights. */
 export interface Kernel {
-  /** Name of the library function that gives the numbers. */
+  /** Name of the library function that computes the weights. */
   readonly source: string;
-  /** True where lse is exact to float64, so that single cells can be rebuilt from it. */
+  /** True if lse is exact to float64, so that single cells can be recomputed from it. */
   readonly exact: boolean;
-  /** Rows to ask for at once, so that a step takes about a millisecond. */
+  /** Number of rows of one step of about a millisecond. */
   rowsPerStep(head: Head): number;
   /** Visits rows `from` to `to` (exclusive) of a head, in order. */
   run(head: Head, from: number, to: number, visit: RowVisit): void;
@@ -29,22 +29,26 @@ export interface Kernel {
 /** Multiplications of a step: about a millisecond of plain JavaScript. */
 const STEP = 2 ** 20;
 
-/** Rows of scores straight from q and k. */
+/** Number of rows of `keys` keys in a step, at d multiplications a key and about 16 more for softmax. */
+export const rowsInStep = (keys: number, d: number): number =>
+  Math.max(1, Math.floor(STEP / (Math.max(1, keys) * (d + 16))));
+
+/** Computes rows from q and k. */
 export const plainKernel: Kernel = {
   source: "scores",
   exact: true,
-  rowsPerStep: ({ data }) => Math.max(1, Math.floor(STEP / (Math.max(1, data.Nk) * (data.d + 16)))),
+  rowsPerStep: ({ data }) => rowsInStep(data.Nk, data.d),
   run(head, from, to, visit) {
     const row = new Float64Array(head.data.Nk);
     for (let i = from; i < to; i++) visit(i, row, head.softmax(row, head.scores(i, row)));
   },
 };
 
-/** Rows of weights as they were given. */
+/** Reads rows of the file's weights. */
 const givenKernel: Kernel = {
   source: "given weights",
   exact: true,
-  rowsPerStep: ({ data }) => Math.max(1, Math.floor(STEP / (16 * Math.max(1, data.Nk)))),
+  rowsPerStep: ({ data }) => rowsInStep(data.Nk, 0),
   run(head, from, to, visit) {
     const w = new Float64Array(head.data.Nk);
     for (let i = from; i < to; i++)
@@ -52,7 +56,7 @@ const givenKernel: Kernel = {
   },
 };
 
-/** The kernel for a head: what was given, or what computes. */
+/** The kernel for a head: the one that reads given weights, or `chosen`. */
 export function kernelFor(head: Head, chosen: Kernel): Kernel {
   return head.data.weights ? givenKernel : chosen;
 }

@@ -1,14 +1,13 @@
 /**
- * Long work on one thread without blocking it: the most urgent piece runs for a slice of a few milliseconds, then the
- * thread is given back for frames, clicks and messages. The same runner serves workers, where the pause lets a
- * cancellation in.
+ * Long jobs on one thread without blocking it: the most urgent job runs for a time slice of a few milliseconds, then the
+ * thread handles frames, clicks and messages. Workers use the same runner; between slices they receive cancellations.
  */
 import type { Progress, Work } from "./work.ts";
 
-/** How a piece of work is run. */
+/** A job of the runner. */
 export interface Job<T> {
   readonly work: () => Work<T>;
-  /** Lower runs first; asked again before every slice. */
+  /** The priority: lower runs first. It is called before every step. */
   readonly urgency: () => number;
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -19,7 +18,7 @@ interface Running<T> extends Job<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Milliseconds of a slice. */
+/** Milliseconds of a time slice. */
 const SLICE = 8;
 
 /** Runs jobs, the most urgent first. */
@@ -33,7 +32,7 @@ export class Runner {
     this.slice = slice;
   }
 
-  /** Adds a job; the promise is rejected with what `cancel` was given, or with what the work throws. */
+  /** Adds a job. The promise is rejected with the reason of `cancel`, or with the error that the work throws. */
   add<T>(job: Job<T>): { readonly result: Promise<T>; cancel(reason: unknown): void } {
     let running!: Running<T>;
     const result = new Promise<T>((resolve, reject) => {
@@ -49,7 +48,7 @@ export class Runner {
     };
   }
 
-  /** Gives up all that is under way. */
+  /** Rejects all jobs. */
   stop(reason: unknown): void {
     for (const job of this.jobs.splice(0)) job.reject(reason);
     this.sleep();
@@ -61,7 +60,7 @@ export class Runner {
     return at >= 0;
   }
 
-  /** Schedules a slice after the thread's other work: a message to oneself arrives sooner than a timer. */
+  /** Schedules a slice after the thread's other tasks. A message arrives sooner than a timer. */
   private wake(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -75,7 +74,7 @@ export class Runner {
     this.channel.port2.postMessage(0);
   }
 
-  /** An open channel would keep the process alive. */
+  /** Closes the channel: an open one would keep the process alive. */
   private sleep(): void {
     this.channel?.port1.close();
     this.channel = undefined;

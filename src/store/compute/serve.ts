@@ -1,6 +1,6 @@
 /**
- * The worker's side: heads come in, questions are answered, the most urgent first, in slices so that a cancellation or
- * a change of mind is heard in between. `serveStore(self)` is all a worker's script has to call.
+ * The worker's end of `remote.ts`: it receives heads and answers requests, the most urgent first, in time slices so that it
+ * receives cancellations and changed urgencies in between. A worker's script only calls `serveStore(self)`.
  */
 import { HeedError } from "../../core/errors.ts";
 import { paced } from "./compute.ts";
@@ -9,16 +9,16 @@ import { type Kernel, plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
 import { Subject, workOn } from "./work.ts";
 
-/** Milliseconds of a slice: a worker draws no frames, so it stops only to listen. */
+/** Milliseconds of a time slice. A worker draws no frames, so it stops only to receive messages. */
 const SLICE = 16;
 
-/** Answers the questions that come through `port`, with the plain kernel or the one given. */
+/** Answers the requests that arrive through `port`. `kernel` defaults to the plain kernel. */
 export function serveStore(port: Port, { kernel = plainKernel }: { readonly kernel?: Kernel } = {}): void {
   const runner = new Runner(SLICE);
   const subjects = new Map<string, Subject>();
   const urgencies = new Map<number, number>();
   const cancels = new Map<number, (reason: unknown) => void>();
-  const tell = (message: FromWorker, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const post = (message: FromWorker, transfer: Transferable[] = []) => port.postMessage(message, transfer);
 
   const answer = async (message: Extract<ToWorker, { type: "ask" }>): Promise<void> => {
     const { id, key, ask, urgency, progress } = message;
@@ -31,15 +31,15 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
         urgency: () => urgencies.get(id) ?? 0,
         onProgress: progress
           ? paced((done, overview) =>
-              tell({ type: "progress", id, done, overview }, overview ? buffersOf(overview) : []),
+              post({ type: "progress", id, done, overview }, overview ? buffersOf(overview) : []),
             )
           : undefined,
       });
       cancels.set(id, cancel);
       const found = await result;
-      tell({ type: "answer", id, answer: found }, buffersOf(found));
+      post({ type: "answer", id, answer: found }, buffersOf(found));
     } catch (error) {
-      tell({ type: "error", id, error: failureOf(error) });
+      post({ type: "error", id, error: failureOf(error) });
     } finally {
       urgencies.delete(id);
       cancels.delete(id);
@@ -62,7 +62,7 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
         for (const [id, urgency] of message.urgencies) if (urgencies.has(id)) urgencies.set(id, urgency);
         break;
       case "cancel":
-        cancels.get(message.id)?.(new HeedError("cancelled", "the question was given up"));
+        cancels.get(message.id)?.(new HeedError("cancelled", "the request was canceled"));
         break;
     }
   });

@@ -1,6 +1,6 @@
 /**
- * One answer for many askers: a question that is under way is not asked again, everybody hears its progress, and it is
- * given up only when nobody waits for it any more.
+ * Requests in flight are shared: an equal request joins the one in flight, every caller receives its progress, and it is
+ * aborted only when all its callers have canceled.
  */
 import type { Asking } from "../types.ts";
 
@@ -11,17 +11,17 @@ interface Entry<T> {
   waiting: number;
 }
 
-/** Questions under way, by name. */
+/** Requests in flight, by name. */
 export class Shared<T> {
   private readonly entries = new Map<string, Entry<T>>();
 
-  /** The name of a question under way that begins with `prefix` and a space. */
+  /** The name of a request in flight that begins with `prefix` and a space. */
   any(prefix: string): string | undefined {
     for (const name of this.entries.keys()) if (name.startsWith(`${prefix} `)) return name;
     return undefined;
   }
 
-  /** The answer to `name`, asked by `begin` if nobody has. */
+  /** The result of the request `name`; `begin` starts it if it is not in flight. */
   async ask(name: string, { signal, onProgress }: Asking, begin: (whole: Asking) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     let entry = this.entries.get(name);
@@ -41,13 +41,14 @@ export class Shared<T> {
       this.entries.set(name, entry);
     }
     const { result, stop, listeners } = entry;
-    const own = onProgress && ((...news: Parameters<typeof onProgress>) => onProgress(...news));
+    // A function for each call: two callers may pass the same one.
+    const own = onProgress && ((...progress: Parameters<typeof onProgress>) => onProgress(...progress));
     if (own) listeners.add(own);
     entry.waiting++;
     const leave = () => {
       if (own) listeners.delete(own);
       if (--entry.waiting === 0) {
-        // The next one who asks begins anew.
+        // The next call starts the request again.
         if (this.entries.get(name) === entry) this.entries.delete(name);
         stop.abort(signal?.reason);
       }
@@ -60,14 +61,13 @@ export class Shared<T> {
       }
     }
     return new Promise<T>((resolve, reject) => {
-      const given = () => {
-        signal.removeEventListener("abort", given);
+      const aborted = () => {
         leave();
         reject(signal.reason);
       };
-      signal.addEventListener("abort", given, { once: true });
+      signal.addEventListener("abort", aborted, { once: true });
       const settled = () => {
-        signal.removeEventListener("abort", given);
+        signal.removeEventListener("abort", aborted);
         if (!signal.aborted) leave();
       };
       result.then(

@@ -8,7 +8,7 @@ import { storeFrom } from "../layout/from.ts";
 import { parseRecipe } from "../recipe/recipe.ts";
 import { Visibility } from "./visibility.ts";
 
-/** Random parameters of a registered mask over a text of n positions: at least each parameter's minimum, lists with a number for each position. */
+/** Random parameters of a registered mask over n positions: each at least its minimum, lists with one number per position. */
 const randomParameters = (
   r: Random,
   n: number,
@@ -32,7 +32,7 @@ const randomMask = (r: Random, n: number, depth = 2): MaskJson => {
 };
 
 describe("Visibility", () => {
-  it("gives the visible keys of a row as runs that neither touch nor overlap, for any mask", () => {
+  it("returns the visible keys of a row as runs with gaps in between, for any mask", () => {
     for (let seed = 0; seed < 600; seed++) {
       const r = random(seed + 5000);
       const [Nq, Nk] = [r.int(1, 20), r.int(0, 70)];
@@ -86,7 +86,7 @@ describe("a mask of the registry", () => {
     }
   });
 
-  it("is refused by name where its parameters do not fit", () => {
+  it("with wrong parameters is refused, and the error names the parameter", () => {
     expect(parseRecipe({ mask: { dilated: 2 } })).toEqual({ mask: { named: { dilated: 2 } } });
     expect(() => parseRecipe({ mask: { dilated: 0 } })).toThrow(
       "recipe: mask: dilated: n must be an integer",

@@ -1,15 +1,16 @@
 /**
- * Which keys a query may see, from a mask of `src/masks`: the mask's bounds over a range of keys tell ranges that are all
- * seen or all hidden, and only what is left is asked cell by cell. So a causal row costs a few questions, not one a key.
+ * The keys that a query may attend to, from a mask of `src/masks`. The mask's bounds classify a range of keys as all visible, all
+ * masked or mixed; the mask is evaluated cell by cell in small mixed ranges only. A causal row takes a few evaluations, not one
+ * per key.
  */
 import { compileTileClassifier } from "../../masks/expression/bounds.ts";
 import type { BoolExpression } from "../../masks/expression/expr.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
 
-/** Ranges of at most so many keys are asked cell by cell. */
+/** In mixed ranges of at most this many keys, the mask is evaluated for each cell. */
 const SMALL = 8;
 
-/** A mask ready to answer for one head. */
+/** A compiled mask of one head. */
 export class Visibility {
   private readonly cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
   private readonly box = { b0: 0, b1: 0, h0: 0, h1: 0, i0: 0, i1: 0, k0: 0, k1: 0, offset0: 0, offset1: 0 };
@@ -17,7 +18,7 @@ export class Visibility {
   private readonly classify: ReturnType<typeof compileTileClassifier> | undefined;
   private readonly queryOffset: number;
 
-  /** Without a mask every key is seen. */
+  /** Without a mask, every key is visible. */
   constructor(mask: BoolExpression | undefined, queryOffset: number) {
     this.queryOffset = queryOffset;
     this.allowed = mask && compile(mask);
@@ -25,7 +26,7 @@ export class Visibility {
     this.box.offset0 = this.box.offset1 = queryOffset;
   }
 
-  /** True where query i may see key j. */
+  /** True if query i may attend to key j. */
   sees(i: number, j: number): boolean {
     if (!this.allowed) return true;
     const { cell } = this;
@@ -35,7 +36,7 @@ export class Visibility {
     return this.allowed(cell) !== 0;
   }
 
-  /** Fills `runs` with the keys from 0 to Nk that query i may see: from, to, from, to … ascending, apart from each other. */
+  /** Fills `runs` with the keys from 0 to Nk that query i may attend to: from, to, from, to … ascending, with gaps in between. */
   runs(i: number, Nk: number, runs: number[]): void {
     runs.length = 0;
     if (Nk === 0) return;
@@ -61,7 +62,14 @@ export class Visibility {
   }
 }
 
-/** Adds a run after the others, or makes the last one longer. */
+/** Number of keys in runs (from, to, from, to …). */
+export function keysIn(runs: readonly number[]): number {
+  let count = 0;
+  for (let n = 0; n < runs.length; n += 2) count += runs[n + 1] - runs[n];
+  return count;
+}
+
+/** Appends a run, or extends the last one. */
 function add(runs: number[], from: number, to: number): void {
   if (runs.length > 0 && runs[runs.length - 1] === from) runs[runs.length - 1] = to;
   else runs.push(from, to);

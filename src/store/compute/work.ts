@@ -1,6 +1,6 @@
 /**
- * The long answers, cut into steps of about a millisecond: generators that hand over a share now and then and return
- * their answer, so that the scheduler (`scheduler.ts`) can stop in between for a frame, a message or a more urgent one.
+ * Long computations as generators: each yields its progress about every millisecond and returns its answer. Between steps
+ * the scheduler (`scheduler.ts`) can handle a frame, a message or a more urgent request.
  */
 
 import { Measurer, outside, type Places } from "../measures/measures.ts";
@@ -8,9 +8,10 @@ import { Pool } from "../measures/pool.ts";
 import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
 import { type HeadMeasures, type Overview, type Stage, TILE, type Tile, type TileAddress } from "../types.ts";
 import { type Floats, Head, type HeadData } from "./head.ts";
-import { type Kernel, kernelFor } from "./row-source.ts";
+import { type Kernel, kernelFor, rowsInStep } from "./row-source.ts";
+import { keysIn } from "./visibility.ts";
 
-/** What is asked. */
+/** A request about a head. */
 export type Ask =
   | { readonly what: "pass"; readonly size: number }
   | { readonly what: "tile"; readonly address: TileAddress }
@@ -19,17 +20,17 @@ export type Ask =
   | { readonly what: "link"; readonly queries: readonly number[]; readonly keys: readonly number[] }
   | { readonly what: "weights" };
 
-/** What a pass over a head gives. */
+/** The answer of a pass over a head. */
 export interface PassAnswer {
   readonly lse: Float64Array;
   readonly measures: HeadMeasures;
   readonly overview: Overview;
 }
 
-/** Answers by question. */
+/** The answer to any request. */
 export type Answer = PassAnswer | Tile | Float64Array | readonly [number, number];
 
-/** A share done; a pass can show what it has. */
+/** The share done, 0 to 1; a pass can make an overview of its rows so far. */
 export interface Progress {
   readonly done: number;
   readonly overview?: () => Overview;
@@ -37,14 +38,14 @@ export interface Progress {
 
 export type Work<T> = Generator<Progress, T, void>;
 
-/** A head under work: what is known of it so far. */
+/** A head with the sums, ranges and maps that earlier requests computed. */
 export class Subject {
   readonly head: Head;
   readonly places: Places;
-  /** `[Nq]`: exact log-sum-exp; NaN where not known yet. */
+  /** `[Nq]`: exact log-sum-exp; NaN for rows that were not computed. */
   readonly lse: Float64Array;
   readonly ranges = new Map<Stage, readonly [number, number]>();
-  /** Pooled stages from which coarse tiles are cut. */
+  /** Pooled stages, which coarse tiles are cut from. */
   readonly maps = new Map<Stage, Pool>();
 
   constructor(data: HeadData, places: Places) {
@@ -59,14 +60,14 @@ export class Subject {
     return this.lse[i];
   }
 
-  /** Level of the map: at most 1024 rows and columns, and no finer than 8 cells. */
+  /** Level of the maps: at most 1024 rows and columns, at least 8 cells wide. */
   get mapLevel(): number {
     const { Nq, Nk } = this.head.data;
     return Math.max(3, Math.ceil(Math.log2(Math.max(Nq, Nk, 1) / 1024)));
   }
 }
 
-/** The work that answers a question. */
+/** The generator that answers a request. */
 export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer> {
   switch (ask.what) {
     case "pass":
@@ -84,7 +85,7 @@ export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer>
   }
 }
 
-/** Every row once: sums, measures, the overview, and for a long head the map that coarse tiles are cut from. */
+/** Computes each row once: sums, measures, the overview, and for a long head the map that coarse tiles are cut from. */
 function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer> {
   const { head, places } = subject;
   const { Nq, Nk, lse: own, recipe } = head.data;
@@ -116,7 +117,7 @@ function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer>
   return { lse, measures, overview: overview.overview() };
 }
 
-/** |a − b| of two log-sum-exps; both −∞ agree. What cannot be compared differs without bound. */
+/** |a − b| of two log-sum-exps: 0 if both are −∞, Infinity if one is NaN. */
 export function deltaOf(a: number, b: number): number {
   if (a === b) return 0;
   const delta = Math.abs(a - b);
@@ -146,13 +147,13 @@ function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> 
 function* link(subject: Subject, queries: readonly number[], keys: readonly number[]): Work<Float64Array> {
   const { head } = subject;
   const { Nk, d, weights: given } = head.data;
-  const step = Math.max(1, Math.floor(2 ** 20 / (Math.max(1, Nk) * (d + 16))));
+  const step = rowsInStep(Nk, d);
   const w = new Float64Array(Nk);
   const sums = new Float64Array(keys.length);
   const evens = new Float64Array(keys.length);
   let rows = 0;
   for (const [n, i] of queries.entries()) {
-    const visible = given ? Nk : countOf(head.runs(i));
+    const visible = given ? Nk : keysIn(head.runs(i));
     if (visible > 0) {
       head.weights(i, {}, w);
       rows++;
@@ -171,18 +172,11 @@ function* link(subject: Subject, queries: readonly number[], keys: readonly numb
   return Float64Array.of(total(sums), total(evens), rows, ...strongest);
 }
 
-/** Keys in runs. */
-function countOf(runs: readonly number[]): number {
-  let count = 0;
-  for (let n = 0; n < runs.length; n += 2) count += runs[n + 1] - runs[n];
-  return count;
-}
-
-/** Every weight of the head, [Nq, Nk], row by row in float64. */
+/** All weights of the head, [Nq, Nk], in float64. */
 function* allWeights({ head }: Subject): Work<Float64Array> {
   const { Nq, Nk, d } = head.data;
   const out = new Float64Array(Nq * Nk);
-  const step = Math.max(1, Math.floor(2 ** 20 / (Math.max(1, Nk) * (d + 16))));
+  const step = rowsInStep(Nk, d);
   for (let i = 0; i < Nq; i++) {
     head.weights(i, {}, out.subarray(i * Nk, (i + 1) * Nk));
     if (i % step === step - 1) yield { done: i / Nq };
@@ -222,7 +216,7 @@ function* range(subject: Subject, stage: Stage): Work<readonly [number, number]>
   return found;
 }
 
-/** A square of codes. */
+/** A tile: 128 × 128 codes. */
 function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Tile> {
   const { stage, level } = address;
   const { Nq, Nk, d } = subject.head.data;
@@ -254,7 +248,7 @@ function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Til
   return cut(pool, 0, { ...address, i: 0, j: 0 }, code, domain, signed);
 }
 
-/** Keys of `values` (from key j0 on) that are not masked at a stage. Before the mask, all are there. */
+/** Runs of the elements of `values` (keys from j0) that are not masked at a stage. Stages before the mask have no masked keys. */
 function shownRuns(head: Head, stage: Stage, i: number, j0: number, values: Floats): number[] {
   const all = [0, values.length];
   if (stage === "scores" || stage === "scaled") return all;
@@ -264,7 +258,7 @@ function shownRuns(head: Head, stage: Stage, i: number, j0: number, values: Floa
     const [from, to] = [Math.max(j0, runs[n]) - j0, Math.min(j0 + values.length, runs[n + 1]) - j0];
     if (from < to) shown.push(from, to);
   }
-  // Weights given to masked keys are shown: nothing that is there is hidden.
+  // A file's weights on masked keys are shown too.
   return head.data.weights && outside(values, shown) !== 0 ? all : shown;
 }
 
@@ -327,13 +321,13 @@ function cut(
           if (signed ? Math.abs(value) > Math.abs(peak) : value > peak) peak = value;
         }
       marks[r * TILE + c] = mark;
-      // What is not a number, or masked, has no color; a range that also holds numbers shows its largest.
+      // Masked ranges have no color; a range with some NaN has the color of its largest number.
       codes[r * TILE + c] = mark === 1 ? 0 : code(peak);
     }
   return { rows, columns, codes, marks, domain, signed };
 }
 
-/** A function that computes keys j0 … j1 of row i at a stage and shows them: exactly, in float64. */
+/** Returns a function that computes keys j0 … j1 of row i at a stage, in float64, and passes them to `visit`. */
 function cellsOf(
   subject: Subject,
   stage: Stage,
@@ -358,15 +352,14 @@ function cellsOf(
   };
 }
 
-/** exp(s − lse); a masked cell, and any of a fully masked row, weighs 0. */
+/** exp(s − lse); 0 for a masked cell, also in a fully masked row. */
 function weightOf(s: number, lse: number): number {
   return s === -Infinity ? 0 : Math.exp(s - lse);
 }
 
-/** Rows a step may take: about a millisecond, sums of rows that are not known included. */
+/** Number of rows in a step of about a millisecond, including the log-sum-exps that must be computed. */
 function rowsPerStep({ head, lse }: Subject, stage: Stage, keys: number, d: number): number {
   const sums =
     (stage === "weights" || stage === "contribution") && !head.data.weights && lse.some((x) => x !== x);
-  const cost = (Math.max(1, keys) + (sums ? head.data.Nk : 0)) * (d + 16);
-  return Math.max(1, Math.floor(2 ** 20 / cost));
+  return rowsInStep(Math.max(1, keys) + (sums ? head.data.Nk : 0), d);
 }

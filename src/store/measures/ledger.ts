@@ -6,6 +6,7 @@
  */
 
 import type { Head } from "../compute/head.ts";
+import { keysIn } from "../compute/visibility.ts";
 import { num } from "../text/number.ts";
 import type { Edits, HeadRef, Ledger, LedgerLine, Num } from "../types.ts";
 
@@ -251,7 +252,7 @@ function fromDot(
     recipe.sink === undefined
       ? []
       : [", with the sink's e^(", show(recipe.sink, "sinks"), " − ", show(m, "rowSum"), ")"];
-  const keys = show(count(head.runs(i)), "visible");
+  const keys = show(keysIn(head.runs(i)), "visible");
   line("sum", ["over ", keys, keys.value === 1 ? " key" : " keys", ...sink], l, "rowSum", {
     name: `sum over ${keys.text} ${keys.value === 1 ? "key" : "keys"}`,
   });
@@ -279,12 +280,6 @@ function sumOf(products: Float64Array, sum: number, show: Show): Part[] {
   const others = products.length - top.length;
   if (others > 0) parts.push(rest < 0 ? " − " : " + ", show(Math.abs(rest), "products"), ` (${others} more)`);
   return parts;
-}
-
-function count(runs: readonly number[]): number {
-  let n = 0;
-  for (let at = 0; at < runs.length; at += 2) n += runs[at + 1] - runs[at];
-  return n;
 }
 
 /** How few terms carry how much: the share that the `top` largest |q·k| products have of all of them. */
