@@ -7,6 +7,7 @@ import * as h from "heed";
 import * as io from "heed/io";
 import * as models from "heed/models";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import * as train from "heed/train";
 import * as view from "heed/view";
 import { expect, it } from "vitest";
@@ -22,7 +23,7 @@ const npz = await io.writeNpz({ x });
 const seen = decoder.attention("the old ship");
 const ids = Int32Array.of(1, 2);
 // Without their types: a program in JavaScript has none.
-const [H, N, I, T, M, V]: any[] = [h, nn, io, train, models, view];
+const [H, N, O, I, T, M, V]: any[] = [h, nn, history, io, train, models, view];
 const sizes = { vocabulary: 10, context: 4, layers: 1, heads: 1, width: 4 };
 
 // biome-ignore format: a call is a line
@@ -50,6 +51,13 @@ const CALLS: Record<string, () => unknown> = {
   MultiHeadAttention: () => new N.MultiHeadAttention(4, 2, bad),
   EncoderBlock: () => new N.EncoderBlock(4, 2, bad),
   DecoderBlock: () => new N.DecoderBlock(4, 2, bad),
+  AdditiveAttention: () => new O.AdditiveAttention(4, 4, 4, bad),
+  LuongAttention: () => new O.LuongAttention(4, 4, bad),
+  GRUCell: () => new O.GRUCell(4, 4, bad),
+  GRU: () => new O.GRU(4, 4, bad),
+  RecurrentEncoderDecoder: () => new O.RecurrentEncoderDecoder({ sourceWords: 4, targetWords: 4, ...bad }),
+  LinearAttention: () => new O.LinearAttention(4, 2, bad),
+  PerformerAttention: () => new O.PerformerAttention(4, 2, bad),
   sum: () => N.sum(x, 0, bad),
   mean: () => N.mean(x, 0, bad),
   max: () => N.max(x, 0, bad),
@@ -96,7 +104,7 @@ const CALLS: Record<string, () => unknown> = {
   renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
 };
 
-it.each(Object.keys(CALLS))("%s refuses an option that it has not", async (name) => {
+it.each(Object.keys(CALLS))("%s refuses an option that it does not have", async (name) => {
   const error = await (async () => CALLS[name]())().then(
     () => undefined,
     (thrown: unknown) => thrown,

@@ -1,10 +1,10 @@
 /**
- * Bahdanau's scores (Bahdanau, Cho & Bengio 2015, appendix A.1.2): a hidden layer looks at a query and a key together,
+ * Bahdanau's scores (Bahdanau, Cho & Bengio 2015, appendix A.1.2): a hidden layer reads a query and a key together,
  *
  *   s(i, j) = w · tanh(pᵢ + rⱼ)       p = Wq·q, r = Wk·k, both of A numbers
  *
- * where a product of the two would do today. It costs a tanh for each pair and hidden number, forwards and backwards:
- * those are computed anew in the backward pass, so what is kept is the N×M scores, not N×M×A.
+ * A dot product replaces it today. It costs one tanh per pair and hidden unit. The backward pass recomputes them, so memory
+ * holds the N×M scores, not N×M×A values.
  */
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
@@ -85,7 +85,7 @@ function scoreGradients(
     for (let i = 0; i < N; i++)
       for (let j = 0; j < M; j++, cell++) {
         const g = ds[cell];
-        // A masked cell: its key is not read, whatever is in it.
+        // A masked score: its key is not read, whatever its values.
         if (g === 0) continue;
         const [from, to] = [(n * N + i) * A, (n * M + j) * A];
         for (let h = 0; h < A; h++) {

@@ -1,5 +1,5 @@
 /**
- * Attention as it began (Bahdanau, Cho & Bengio 2015): a small network scores each pair of query and key. Then as ever:
+ * The first attention (Bahdanau, Cho & Bengio 2015): a small network scores each pair of query and key.
  *
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
@@ -7,6 +7,7 @@ import type { WeightsWanted } from "../../attention.ts";
 import { addedScores, checkOptionNames, maskList } from "../../backend/problem.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import {
+  checkLayerOptions,
   checkSizes,
   fillLinear,
   fillXavierUniform,
@@ -15,13 +16,13 @@ import {
   parameter,
 } from "../initialize.ts";
 import { Module } from "../module.ts";
-import { type AttendOptions, keysOnly } from "../multi-head.ts";
+import { type AttendOptions, expandKeyMask } from "../multi-head.ts";
 import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
 import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { additiveScores } from "./additive-scores.ts";
 
-/** Options of a call of the older kinds of attention. */
+/** Options of a call of additive or multiplicative attention. */
 export type ScoredOptions = Pick<
   AttendOptions,
   "attnMask" | "isCausal" | "keyMask" | "queryOffset" | "returnWeights"
@@ -49,6 +50,7 @@ export class AdditiveAttention extends Module {
   /** @param dq size of a query, dk of a key, da of the hidden layer between them */
   constructor(dq: number, dk: number, da: number, options: LayerOptions = {}) {
     super();
+    checkLayerOptions("AdditiveAttention", options);
     checkSizes("AdditiveAttention", { dq, dk, da });
     const { dtype } = options;
     const seed = generatorOf(options.seed);
@@ -79,9 +81,9 @@ export class AdditiveAttention extends Module {
     const { keyMask, attnMask, ...rest } = options;
     const [q, k] = [linear(query, this.wq), linear(key, this.wk)];
     const scores = additiveScores(q, k, this.w);
-    const masks = [...maskList(attnMask), ...(keyMask ? [keysOnly(what, keyMask, k, false)] : [])];
-    // The scores come as the additive mask of heads without numbers, whose own scores are 0: masks, empty rows, weights
-    // and gradients are then those of every attention.
+    const masks = [...maskList(attnMask), ...(keyMask ? [expandKeyMask(what, keyMask, k, false)] : [])];
+    // The scores are passed as the additive mask of heads of size 0, whose own scores are 0. Masks, empty rows, weights and
+    // gradients are then those of every attention call.
     const none = (t: FloatTensor) => tensorFrom(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
     const values = operand(what, "value", value, scores);
     return attention(none(q), none(k), values, { ...rest, attnMask: [addedScores(scores), ...masks] });

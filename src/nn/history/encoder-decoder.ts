@@ -1,10 +1,10 @@
 /**
- * The model that attention was made for (Bahdanau, Cho & Bengio 2015): one recurrent network reads a sentence both ways,
- * another writes its translation, and before each word it looks back at what it read.
+ * The model that attention was invented for (Bahdanau, Cho & Bengio 2015): a bidirectional recurrent network reads a sentence,
+ * another one writes its translation, and attends to the source before each word.
  *
  *   hⱼ = [→hⱼ, ←hⱼ]                    the annotation of source word j
  *   s₀ = tanh(W·←h₁)
- *   cᵢ = attention(s_{i−1}, h)         the context: what matters for word i
+ *   cᵢ = attention(s_{i−1}, h)         the context of word i
  *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
@@ -12,7 +12,7 @@ import { checkOptionNames } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
-import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
+import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";
 import { Module } from "../module.ts";
 import { tanh } from "../ops/activations.ts";
@@ -24,13 +24,13 @@ import { AdditiveAttention } from "./additive.ts";
 import { GRU, GRUCell } from "./gru.ts";
 import { LuongAttention } from "./luong.ts";
 
-/** How a `RecurrentEncoderDecoder` is built. */
+/** Options of a `RecurrentEncoderDecoder`. */
 export interface RecurrentOptions extends LayerOptions {
-  /** Words of the source language. */
+  /** Vocabulary size of the source language. */
   sourceWords: number;
-  /** Words of the target language. */
+  /** Vocabulary size of the target language. */
   targetWords: number;
-  /** Size of a word's vector. Default 64. */
+  /** Size of a word vector. Default 64. */
   embedDim?: number;
   /** Size of a state. Default 64. */
   hidden?: number;
@@ -38,7 +38,7 @@ export interface RecurrentOptions extends LayerOptions {
   score?: "additive" | "general";
 }
 
-/** A sentence that was read. */
+/** An encoded sentence. */
 export interface EncoderOutput {
   /** [B, N, 2·hidden] */
   readonly annotations: FloatTensor;
@@ -46,13 +46,13 @@ export interface EncoderOutput {
   readonly keyMask?: TensorLike | Tensor;
 }
 
-/** One word written. */
+/** One decoding step. */
 export interface DecoderStep {
   /** [B, targetWords] */
   readonly logits: FloatTensor;
   /** [B, hidden] */
   readonly state: FloatTensor;
-  /** Where it looked: [B, N]. */
+  /** Attention weights [B, N]. */
   readonly weights?: FloatTensor;
 }
 
@@ -75,6 +75,13 @@ export class RecurrentEncoderDecoder extends Module {
 
   constructor(options: RecurrentOptions) {
     super();
+    checkLayerOptions("RecurrentEncoderDecoder", options, [
+      "sourceWords",
+      "targetWords",
+      "embedDim",
+      "hidden",
+      "score",
+    ]);
     const { sourceWords, targetWords, embedDim = 64, hidden = 64, score = "additive", dtype } = options;
     checkSizes("RecurrentEncoderDecoder", { sourceWords, targetWords, embedDim, hidden });
     if (score !== "additive" && score !== "general")
@@ -96,7 +103,7 @@ export class RecurrentEncoderDecoder extends Module {
     this.output = new Linear(3 * hidden + embedDim, targetWords, own);
   }
 
-  /** Reads source words [B, N]; `keyMask` bool [B, N] says which are real. Gives the memory and the first state [B, hidden]. */
+  /** Encodes source words [B, N]; `keyMask` bool [B, N] is true for real words. Returns the memory and the first state [B, hidden]. */
   read(
     source: Ids,
     options: { keyMask?: TensorLike | Tensor } = {},
@@ -106,7 +113,7 @@ export class RecurrentEncoderDecoder extends Module {
     return { memory: { annotations: output, keyMask }, state: tanh(this.initial.forward(last[1])) };
   }
 
-  /** Writes one word after `previous` [B] (ids) in `state` [B, hidden]. */
+  /** One decoding step: the word after `previous` [B] (ids), from `state` [B, hidden]. */
   write(
     previous: Ids,
     state: FloatTensor,
@@ -129,10 +136,10 @@ export class RecurrentEncoderDecoder extends Module {
   }
 
   /**
-   * Reads source words [B, N] and writes after each of the target words [B, T], all of them known (teacher forcing):
-   * `target` starts with the mark of a beginning, and logits [B, T, targetWords] say what follows each.
+   * Encodes source words [B, N] and predicts the word after each of the known target words [B, T] (teacher forcing): `target`
+   * begins with the start token, and the result is logits [B, T, targetWords].
    *
-   * @param options `keyMask` bool [B, N]: which source words are real; `returnWeights`: where each looked, [B, T, N]
+   * @param options `keyMask` bool [B, N]: which source words are real; `returnWeights`: attention weights as well, [B, T, N]
    */
   forward(
     source: Ids,

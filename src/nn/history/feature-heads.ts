@@ -1,6 +1,6 @@
 /**
  * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
- * projections of multi-head attention; what stands between them is in ops/kernel-attention.ts and ops/performer.ts.
+ * projections of multi-head attention; the attention itself is in linear-attention.ts and performer.ts.
  */
 import { checkOptionNames } from "../../backend/problem.ts";
 import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
@@ -19,13 +19,13 @@ import {
 } from "./linear-attention.ts";
 import { defaultFeatures, orthogonalFeatures, performerAttention } from "./performer.ts";
 
-/** How such a layer is built; all optional. */
+/** Options of both layers; all optional. */
 export interface FeatureHeadOptions extends LayerOptions {
   /** Biases of the projections. Default true. */
   bias?: boolean;
 }
 
-/** Projections, heads, and what a subclass makes of them. */
+/** The projections and heads; a subclass computes the attention. */
 abstract class FeatureHeads extends Module {
   readonly q_proj: Linear;
   readonly k_proj: Linear;
@@ -34,8 +34,15 @@ abstract class FeatureHeads extends Module {
   readonly numHeads: number;
   readonly #what: string;
 
-  constructor(what: string, embedDim: number, numHeads: number, options: FeatureHeadOptions) {
+  constructor(
+    what: string,
+    embedDim: number,
+    numHeads: number,
+    options: FeatureHeadOptions,
+    more: readonly string[] = [],
+  ) {
     super();
+    checkOptionNames(what, options, ["bias", ...more, "dtype", "seed"]);
     checkSizes(what, { embedDim, numHeads });
     if (embedDim % numHeads !== 0)
       throw new OptionError("heads", `${what}: ${numHeads} heads do not divide embedDim ${embedDim}`, {
@@ -51,7 +58,7 @@ abstract class FeatureHeads extends Module {
     this.#what = what;
   }
 
-  /** What the heads do: query, key and value are [..., H, N, D]. */
+  /** The attention of the heads: query, key and value are [..., H, N, D]. */
   protected abstract attend(
     query: FloatTensor,
     key: FloatTensor,
@@ -100,7 +107,7 @@ abstract class FeatureHeads extends Module {
     return { ...result, output: this.out_proj.forward(mergeHeads(result.output)) };
   }
 
-  /** A mask [..., Nk] as one that is the same for every head: [..., 1, Nk]. */
+  /** A mask [..., Nk] for all heads: [..., 1, Nk]. */
   #perHead(keyMask: TensorLike, key: FloatTensor): TensorLike {
     const mask = asTensor(`${this.#what}: keyMask`, keyMask);
     checkShapeIs(this.#what, "keyMask", mask, [...key.shape.slice(0, -3), key.shape[key.shape.length - 2]]);
@@ -110,7 +117,7 @@ abstract class FeatureHeads extends Module {
 
 /**
  * Multi-head **linear attention** (Katharopoulos et al. 2020), φ(x) = elu(x) + 1. It is not softmax attention and does
- * not approximate it: weights trained for one do not serve the other.
+ * not approximate it: weights trained for one do not work with the other.
  *
  * @example
  * new LinearAttention(8, 2, { seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
@@ -132,7 +139,7 @@ export class LinearAttention extends FeatureHeads {
 
 /**
  * Multi-head attention **approximated** by random features: Performer, FAVOR+ (Choromanski et al. 2021). Built with the
- * weights of softmax attention it gives nearly its result, the nearer the more `features`.
+ * weights of softmax attention, its result is close to softmax attention, and closer with more `features`.
  *
  * @example
  * new PerformerAttention(8, 2, { features: 64, seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
@@ -140,17 +147,17 @@ export class LinearAttention extends FeatureHeads {
 export class PerformerAttention extends FeatureHeads {
   readonly #features: FloatTensor;
 
-  /** @param options `features`: how many a head, default ⌈D·ln D⌉ for heads of D numbers; `featureSeed` that draws them, default 0 */
+  /** @param options `features`: number per head, default ⌈D·ln D⌉ for heads of D numbers; `featureSeed` that draws them, default 0 */
   constructor(
     embedDim: number,
     numHeads: number,
     options: FeatureHeadOptions & { features?: number; featureSeed?: number } = {},
   ) {
-    super("PerformerAttention", embedDim, numHeads, options);
+    super("PerformerAttention", embedDim, numHeads, options, ["features", "featureSeed"]);
     const size = embedDim / numHeads;
     const { features = defaultFeatures(size), featureSeed = 0, dtype } = options;
     checkSizes("PerformerAttention", { features });
-    // A seed of their own: the same features for any first values, so that a loaded state finds them again.
+    // A separate seed: the features do not depend on the initial values, so a loaded state uses the same ones.
     this.#features = orthogonalFeatures(features, size, featureSeed, dtype);
   }
 

@@ -6,7 +6,14 @@
  */
 import { DTypeError, formatTensor, ShapeError } from "../../core/errors.ts";
 import { asTensor, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { checkSizes, fillLinear, generatorOf, type LayerOptions, parameter } from "../initialize.ts";
+import {
+  checkLayerOptions,
+  checkSizes,
+  fillLinear,
+  generatorOf,
+  type LayerOptions,
+  parameter,
+} from "../initialize.ts";
 import { Module } from "../module.ts";
 import { sigmoid, tanh } from "../ops/activations.ts";
 import { add, multiply, sub } from "../ops/arithmetic.ts";
@@ -43,6 +50,7 @@ export class GRUCell extends Module {
 
   constructor(inputs: number, hidden: number, options: LayerOptions = {}) {
     super();
+    checkLayerOptions("GRUCell", options);
     checkSizes("GRUCell", { inputs, hidden });
     const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
@@ -59,16 +67,17 @@ export class GRUCell extends Module {
   }
 }
 
-/** What a GRU gives back for a sequence. */
+/** Result of a GRU over a sequence. */
 export interface GruOutput {
-  /** [B, N, hidden], or with both directions [B, N, 2·hidden]: forwards first. */
+  /** [B, N, hidden], or with both directions [B, N, 2·hidden]: the forward direction first. */
   readonly output: FloatTensor;
-  /** The state after the last step [B, hidden]; backwards, after the first position. */
+  /** The state after the last step [B, hidden]; in the reverse direction, after the first position. */
   readonly last: readonly FloatTensor[];
 }
 
 /**
- * A GRU over a sequence, forwards or both ways; one layer. Names end in `_l0`, and `_l0_reverse` for the way back.
+ * A GRU over a sequence, in one or both directions; one layer. Parameter names end in `_l0`, or `_l0_reverse` for the reverse
+ * direction.
  *
  * @example
  * new GRU(8, 4, { bidirectional: true, seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
@@ -84,9 +93,10 @@ export class GRU extends Module {
   readonly bias_hh_l0_reverse?: FloatTensor;
   readonly hidden: number;
 
-  /** @param options `bidirectional`: also from the last position to the first; default false */
+  /** @param options `bidirectional`: adds the reverse direction; default false */
   constructor(inputs: number, hidden: number, options: LayerOptions & { bidirectional?: boolean } = {}) {
     super();
+    checkLayerOptions("GRU", options, ["bidirectional"]);
     checkSizes("GRU", { inputs, hidden });
     const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
@@ -110,7 +120,7 @@ export class GRU extends Module {
   /**
    * x [B, N, inputs]; the state starts at 0.
    *
-   * @param options `keyMask` bool [B, N]: positions that are not real leave the state as it is
+   * @param options `keyMask` bool [B, N]: padding positions leave the state unchanged
    */
   forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): GruOutput {
     const from = operand("GRU", "x", x);
@@ -123,11 +133,11 @@ export class GRU extends Module {
         },
       );
     const real = options.keyMask && realSteps(from, options.keyMask);
-    const ways = [
+    const directions = [
       this.#run(from, real, false, this.weight_ih_l0, this.weight_hh_l0, this.bias_ih_l0, this.bias_hh_l0),
     ];
     if (this.weight_ih_l0_reverse)
-      ways.push(
+      directions.push(
         this.#run(
           from,
           real,
@@ -138,10 +148,10 @@ export class GRU extends Module {
           this.bias_hh_l0_reverse!,
         ),
       );
-    const outputs = ways.map(({ output }) => output);
+    const outputs = directions.map(({ output }) => output);
     return {
       output: outputs.length === 1 ? outputs[0] : concat(outputs, -1),
-      last: ways.map(({ last }) => last),
+      last: directions.map(({ last }) => last),
     };
   }
 
@@ -161,7 +171,7 @@ export class GRU extends Module {
     for (let n = 0; n < N; n++) {
       const at = backwards ? N - 1 - n : n;
       const next = gates(reshape(fromInput[at], [B, 3 * this.hidden]), linear(h, weightState, biasState), h);
-      // A step that is not real keeps the old state, bit for bit.
+      // A padding step keeps the state bit for bit.
       h = real
         ? add(multiply(slice(real.yes, 1, at, at + 1), next), multiply(slice(real.no, 1, at, at + 1), h))
         : next;
@@ -171,7 +181,7 @@ export class GRU extends Module {
   }
 }
 
-/** Which steps are real, as numbers [B, N]: 1 where they are, and 1 where they are not. */
+/** Real and padding steps as numbers [B, N]: `yes` is 1 at real steps, `no` at padding. */
 interface RealSteps {
   readonly yes: FloatTensor;
   readonly no: FloatTensor;

@@ -3,9 +3,9 @@
  *
  *   outᵢ = Σⱼ (φ(qᵢ)·φ(kⱼ))·vⱼ / Σⱼ φ(qᵢ)·φ(kⱼ)
  *
- * so the sums over keys can be taken first: S = Σⱼ φ(kⱼ)·[vⱼ, 1]ᵀ, and each row is φ(qᵢ)·S. Time and memory grow with N,
- * not with N². Causal: S is a running sum, carried from one chunk of keys to the next. **It is not softmax attention**:
- * the result differs from `attention`'s, by as much as φ(q)·φ(k) differs from e^(q·k).
+ * so the sums over keys are computed first: S = Σⱼ φ(kⱼ)·[vⱼ, 1]ᵀ, and each row is φ(qᵢ)·S. Time and memory grow with N,
+ * not with N². With a causal mask S is a running sum over chunks of keys. **It is not softmax attention**: its result differs
+ * from that of `attention`, as φ(q)·φ(k) differs from e^(q·k).
  *
  * The backward pass is the same sum with its three operands exchanged: with out = Σⱼ (aᵢ·bⱼ)·cⱼ,
  *
@@ -23,7 +23,7 @@ import { concat } from "../ops/shapes.ts";
 
 /** Options of attention by features; all optional. */
 export interface LinearAttentionOptions {
-  /** Row i sees keys 0 … i only; needs as many queries as keys. Default false. */
+  /** Row i attends to keys 0 … i only; needs as many queries as keys. Default false. */
   isCausal?: boolean;
   /** bool [..., Nk], true = attend, the leading axes broadcast: which keys are real. Others are not read. */
   keyMask?: TensorLike | Tensor;
@@ -38,7 +38,7 @@ export const LINEAR_OPTIONS: readonly (keyof LinearAttentionOptions)[] = [
   "returnWeights",
 ];
 
-/** What attention by features gives back. */
+/** Result of attention by features. */
 export interface LinearAttentionResult {
   /** [..., Nq, dv] */
   readonly output: FloatTensor;
@@ -47,7 +47,7 @@ export interface LinearAttentionResult {
 }
 
 /**
- * Linear attention: φ(x) = elu(x) + 1. It differs from softmax attention, and is trained as what it is.
+ * Linear attention: φ(x) = elu(x) + 1. It differs from softmax attention, so a model is trained with one or the other.
  *
  * @param query [..., Nq, dk]; key [..., Nk, dk]; value [..., Nk, dv]; leading axes are equal
  *
@@ -80,7 +80,7 @@ export function linearAttention(
   return featureAttention(what, elu1(q), elu1(keptRows(k, kept)), value, kept, options);
 }
 
-/** Which rows of keys [..., Nk, d] are real, one number each in row-major order; undefined where all are. */
+/** 1 for each real row of keys [..., Nk, d], 0 for padding, in row-major order; undefined without a mask. */
 export function realRows(
   what: string,
   key: TensorLike,
@@ -113,7 +113,7 @@ export function realRows(
   return spread.contiguous().data;
 }
 
-/** Attention by features that are given: φ(q) [..., Nq, m], φ(k) [..., Nk, m], value [..., Nk, dv]. */
+/** Attention by given features: φ(q) [..., Nq, m], φ(k) [..., Nk, m], value [..., Nk, dv]. */
 export function featureAttention(
   what: string,
   queryFeatures: FloatTensor,
@@ -135,26 +135,26 @@ export function featureAttention(
       { got: isCausal, Nq, Nk },
     );
   const features = keptRows(keyFeatures, kept);
-  // A column of ones beside the values: its sum is the denominator.
+  // A column of ones is appended to the values: its weighted sum is the denominator.
   const ones = tensorFrom(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
   const values = concat([keptRows(v, kept), ones]);
   const output = divided(summed(queryFeatures, features, values, isCausal));
   if (!returnWeights) return { output };
   const scores = matmul(queryFeatures, features, { transposeB: true }) as FloatTensor;
-  if (isCausal) cut(scores, "before");
+  if (isCausal) maskScores(scores, "before");
   return { output, weights: rowShares(scores) };
 }
 
-/** Which keys a row sums over: all, those up to its own, or its own and those after it. */
+/** The keys that a row sums over: all, those up to its own position, or those from its own position on. */
 type Reach = "all" | "before" | "after";
 
-/** Rows of a chunk: inside one, a product is masked; between them, a running sum is carried. */
+/** Rows per chunk: products inside a chunk are masked, and a running sum connects the chunks. */
 const CHUNK = 64;
 
 /** outᵢ = Σⱼ (aᵢ·bⱼ)·cⱼ, recorded: a [..., N, m], b [..., M, m], c [..., M, e], out [..., N, e]. */
 function summed(a: FloatTensor, b: FloatTensor, c: FloatTensor, isCausal: boolean): FloatTensor {
-  const [forth, back]: Reach[] = isCausal ? ["before", "after"] : ["all", "all"];
-  const y = carried(a, b, c, forth);
+  const [reach, reverse]: Reach[] = isCausal ? ["before", "after"] : ["all", "all"];
+  const y = chunkedSum(a, b, c, reach);
   record({
     name: "featureAttention",
     inputs: [a, b, c],
@@ -162,13 +162,17 @@ function summed(a: FloatTensor, b: FloatTensor, c: FloatTensor, isCausal: boolea
     backward: ([d]) => {
       if (!d) return [];
       const given = d as FloatTensor;
-      return [carried(given, c, b, forth), carried(c, given, a, back), carried(b, a, given, back)];
+      return [
+        chunkedSum(given, c, b, reach),
+        chunkedSum(c, given, a, reverse),
+        chunkedSum(b, a, given, reverse),
+      ];
     },
   });
   return y;
 }
 
-function carried(a: FloatTensor, b: FloatTensor, c: FloatTensor, reach: Reach): FloatTensor {
+function chunkedSum(a: FloatTensor, b: FloatTensor, c: FloatTensor, reach: Reach): FloatTensor {
   if (reach === "all") return matmul(a, matmul(b, c, { transposeA: true }));
   const [lead, [N, m], e] = [a.shape.slice(0, -2), a.shape.slice(-2), c.shape[c.shape.length - 1]];
   const out = tensorFrom(numbers(a.dtype, sizeOf(lead) * N * e), [...lead, N, e]);
@@ -179,7 +183,7 @@ function carried(a: FloatTensor, b: FloatTensor, c: FloatTensor, reach: Reach): 
     const count = Math.min(CHUNK, N - first);
     const [ac, bc, cc] = [a, b, c].map((t) => rowsOf(t, first, count));
     const inner = matmul(ac, bc, { transposeB: true });
-    cut(inner, reach);
+    maskScores(inner, reach);
     const part = matmul(ac, sum);
     matmul(inner, cc, { accumulate: part });
     const numbersOfPart = part.data;
@@ -199,15 +203,15 @@ function rowsOf(t: FloatTensor, first: number, count: number): FloatTensor {
   return new Tensor(t.data, shape, t.dtype, t.strides, t.offset + first * t.strides[axis]);
 }
 
-/** Zeros, in place, outside of what a row of scores [..., N, M] may see. */
-function cut(scores: FloatTensor, reach: Reach): void {
+/** Sets the scores [..., N, M] outside of each row's reach to zero, in place. */
+function maskScores(scores: FloatTensor, reach: Reach): void {
   const [N, M] = scores.shape.slice(-2);
   for (let row = 0, at = 0; at < scores.data.length; row = (row + 1) % N, at += M)
     if (reach === "before") scores.data.fill(0, at + row + 1, at + M);
     else scores.data.fill(0, at, at + row);
 }
 
-/** x with the rows that are not kept at zero, whatever is in them; no gradient flows back to those. */
+/** x with zeros in the rows that are not kept, whatever their values; they have no gradient. */
 function keptRows(x: FloatTensor, kept: Uint8Array | undefined): FloatTensor {
   if (!kept) return x;
   const width = x.shape[x.shape.length - 1];
@@ -223,7 +227,7 @@ function keptRows(x: FloatTensor, kept: Uint8Array | undefined): FloatTensor {
   return y;
 }
 
-/** [..., e + 1] to [..., e]: each row over its last number. A row over 0, which saw nothing, is zeros, and so is its gradient. */
+/** [..., e + 1] to [..., e]: each row divided by its last element. A row without keys, whose divisor is 0, is zeros with a zero gradient. */
 function divided(x: FloatTensor): FloatTensor {
   const e = x.shape[x.shape.length - 1] - 1;
   const from = numbersOf(x);
@@ -258,7 +262,7 @@ function divided(x: FloatTensor): FloatTensor {
   return y;
 }
 
-/** Each row over its sum; a row of zeros stays. */
+/** Divides each row by its sum, in place; a row of zeros stays. */
 function rowShares(scores: FloatTensor): FloatTensor {
   const M = scores.shape[scores.shape.length - 1];
   const x = numbersOf(scores);

@@ -5,14 +5,19 @@
  *
  * without the division by √dk, which was published two years later.
  */
-
 import type { WeightsWanted } from "../../attention.ts";
 import { checkOptionNames, maskList } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { checkSizes, fillXavierUniform, type LayerOptions, parameter } from "../initialize.ts";
+import {
+  checkLayerOptions,
+  checkSizes,
+  fillXavierUniform,
+  type LayerOptions,
+  parameter,
+} from "../initialize.ts";
 import { Module } from "../module.ts";
-import { keysOnly } from "../multi-head.ts";
+import { expandKeyMask } from "../multi-head.ts";
 import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
 import { type FloatTensor, operand } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";
@@ -32,6 +37,7 @@ export class LuongAttention extends Module {
   /** @param options `score`, default "general"; "dot" needs dq = dk */
   constructor(dq: number, dk: number, options: LayerOptions & { score?: "dot" | "general" } = {}) {
     super();
+    checkLayerOptions("LuongAttention", options, ["score"]);
     const { score = "general", dtype, seed } = options;
     checkSizes("LuongAttention", { dq, dk });
     if (score !== "dot" && score !== "general")
@@ -70,7 +76,7 @@ export class LuongAttention extends Module {
     const k = operand(what, "key", key, q);
     checkOptionNames(what, options, SCORED_OPTIONS);
     const { keyMask, attnMask, ...rest } = options;
-    const masks = [...maskList(attnMask), ...(keyMask ? [keysOnly(what, keyMask, k, false)] : [])];
+    const masks = [...maskList(attnMask), ...(keyMask ? [expandKeyMask(what, keyMask, k, false)] : [])];
     return attention(this.w ? matmul(q, this.w) : q, k, value, {
       ...rest,
       scale: 1,

@@ -3,11 +3,11 @@
  *
  *   φ(x)ᵣ = exp(fᵣ·x/d^¼ − |x|²/(2√d))/√m       E[φ(q)·φ(k)] = exp(q·k/√d)
  *
- * so that `featureAttention` **approximates** softmax attention at a cost that grows with N. The error falls with the
- * number of features as 1/√m and grows with |q|² and |k|²; features that are orthogonal to one another make it smaller.
+ * so `featureAttention` **approximates** softmax attention at a cost that grows with N. The error falls as 1/√m with the number
+ * of features and grows with |q|² and |k|²; orthogonal features make it smaller.
  *
- * A factor common to all features of a row of queries, or to all keys, cancels in the fraction: exponents are taken
- * relative to their largest, so that nothing overflows, and no gradient flows through that.
+ * A factor common to all features of a query row, or of all keys, cancels in the fraction. So exponents are taken relative to
+ * the largest, which avoids overflow, and no gradient flows through that maximum.
  */
 import { checkOptionNames } from "../../backend/problem.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
@@ -80,10 +80,10 @@ export function performerAttention(
   return featureAttention(what, left, right, value, kept, options);
 }
 
-/** The number of features a head of d numbers gets where nobody says: ⌈d·ln d⌉, the order that the paper proves enough. */
+/** Default number of features for a head of size d: ⌈d·ln d⌉, the order that the paper proves sufficient. */
 export const defaultFeatures = (d: number): number => Math.max(1, Math.ceil(d * Math.log(Math.max(d, 2))));
 
-/** φ(x) [..., N, m] of x [..., N, d], up to a factor for each row, or for each head. Rows that are not kept give zeros. */
+/** φ(x) [..., N, m] of x [..., N, d], up to a factor for each row, or for each head. Rows that are not kept are zeros. */
 function positiveFeatures(
   x: FloatTensor,
   features: FloatTensor,
@@ -100,18 +100,18 @@ function positiveFeatures(
   const each = factor === "row" ? 1 : N;
   const isReal = (row: number) => !kept || kept[row] === 1;
   for (let first = 0; first < count; first += each) {
-    let most = -Infinity;
+    let largest = -Infinity;
     for (let row = first; row < first + each; row++) {
       if (!isReal(row)) continue;
       let square = 0;
       for (let n = 0; n < d; n++) square += from[row * d + n] ** 2;
       for (let r = row * m; r < (row + 1) * m; r++) {
         out[r] = out[r] / root - square / (2 * root * root);
-        if (!(out[r] <= most)) most = out[r];
+        if (!(out[r] <= largest)) largest = out[r];
       }
     }
     for (let row = first; row < first + each; row++)
-      for (let r = row * m; r < (row + 1) * m; r++) out[r] = isReal(row) ? Math.exp(out[r] - most) : 0;
+      for (let r = row * m; r < (row + 1) * m; r++) out[r] = isReal(row) ? Math.exp(out[r] - largest) : 0;
   }
   record({
     name: "positiveFeatures",
@@ -163,7 +163,7 @@ export function orthogonalFeatures(
   for (let n = 0; n < m; n++) {
     const block = rows.slice(n - (n % Math.max(1, d)));
     const row = Float64Array.from({ length: d }, () => random.normal());
-    // Gram and Schmidt, twice over: once leaves what rounding left.
+    // Gram–Schmidt, twice: the second pass removes the rounding errors of the first.
     for (let pass = 0; pass < 2; pass++)
       for (const other of block) {
         const share = dot(row, other) / dot(other, other);
