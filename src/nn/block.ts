@@ -1,6 +1,6 @@
 /**
- * The two blocks that transformers are stacks of, under the names of PyTorch's TransformerEncoderLayer and
- * TransformerDecoderLayer. With f one of its parts (attention, then the hidden layer):
+ * The two kinds of transformer blocks, with the parameter names of PyTorch's TransformerEncoderLayer and
+ * TransformerDecoderLayer. f is a sublayer: attention or the feed-forward network.
  *
  *   post-norm  x ← norm(x + f(x))        the paper, BERT
  *   pre-norm   x ← x + f(norm(x))        GPT-2 and most since: `normFirst: true`
@@ -23,7 +23,7 @@ import { add } from "./ops/arithmetic.ts";
 import { checkDropout, layerDropout } from "./ops/dropout.ts";
 import { type FloatTensor, operand } from "./ops/operand.ts";
 
-/** How a block is built; all optional. */
+/** Options of a block; all optional. */
 export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numKvHeads" | "rope"> {
   /** Biases of all linear maps and norms. Default true. */
   bias?: boolean;
@@ -33,9 +33,9 @@ export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numK
   activation?: ActivationName;
   /** Pre-norm. Default false: post-norm. */
   normFirst?: boolean;
-  /** Of the layer norms. Default 1e-5. */
+  /** eps of the layer norms. Default 1e-5. */
   layerNormEps?: number;
-  /** Share dropped inside `withDropout`: of attention's weights, of the hidden layer, and before each sum. Default 0. */
+  /** Dropout probability inside `withDropout`: of attention weights, of the hidden layer, and before each residual sum. Default 0. */
   dropoutP?: number;
 }
 
@@ -44,17 +44,17 @@ const BLOCK_OPTIONS: readonly Exclude<keyof BlockOptions, keyof LayerOptions>[] 
   "numKvHeads", "rope", "bias", "feedForward", "activation", "normFirst", "layerNormEps", "dropoutP",
 ]; // biome-ignore format: one list
 
-/** What a block gives back. */
+/** Result of a block. */
 export interface BlockResult {
   /** [..., N, embedDim] */
   readonly output: FloatTensor;
-  /** Its self-attention. */
+  /** Result of the self-attention. */
   readonly attention: AttendResult;
-  /** Its attention over the memory, where it has one. */
+  /** Result of the attention over the memory, where the block has one. */
   readonly crossAttention?: AttendResult;
 }
 
-/** What both blocks share: self-attention, a hidden layer, and the sums and norms around them. */
+/** The common part of both blocks: self-attention, a feed-forward network, and the residual sums and norms. */
 abstract class Block extends Module {
   readonly self_attn: MultiHeadAttention;
   readonly linear1: Linear;
@@ -98,21 +98,21 @@ abstract class Block extends Module {
     this.dropoutP = dropoutP;
   }
 
-  /** x with what `f` makes of it, normed before or after. */
-  protected around(x: FloatTensor, norm: LayerNorm, f: (x: FloatTensor) => FloatTensor): FloatTensor {
+  /** The residual sum of x and `f(x)`, normalized before `f` or after the sum. */
+  protected residual(x: FloatTensor, norm: LayerNorm, f: (x: FloatTensor) => FloatTensor): FloatTensor {
     const change = layerDropout(f(this.normFirst ? norm.forward(x) : x), this.dropoutP);
     return this.normFirst ? add(x, change) : norm.forward(add(x, change));
   }
 
-  /** The feed-forward part of the block: x `[..., C]` to `[..., C]`. */
-  protected hidden(x: FloatTensor): FloatTensor {
+  /** The feed-forward network: x `[..., C]` to `[..., C]`. */
+  protected feedForward(x: FloatTensor): FloatTensor {
     const inner = activate(this.linear1.forward(x), this.activation);
     return this.linear2.forward(layerDropout(inner, this.dropoutP));
   }
 }
 
 /**
- * Self-attention over all positions, then a hidden layer.
+ * Self-attention over all positions, then a feed-forward network.
  *
  * @example
  * new EncoderBlock(8, 2, { seed: 1 }).forward(x).output.shape; // → [2, 3, 8]
@@ -125,28 +125,28 @@ export class EncoderBlock extends Block {
   /** x [..., N, embedDim]; options as `MultiHeadAttention.forward` takes them. */
   forward(x: TensorLike, options: AttendOptions = {}): BlockResult {
     let attention!: AttendResult;
-    const y = this.around(operand("EncoderBlock", "x", x), this.norm1, (z) => {
+    const y = this.residual(operand("EncoderBlock", "x", x), this.norm1, (z) => {
       attention = this.self_attn.forward(z, z, z, options);
       return attention.output;
     });
-    return { output: this.around(y, this.norm2, (z) => this.hidden(z)), attention };
+    return { output: this.residual(y, this.norm2, (z) => this.feedForward(z)), attention };
   }
 }
 
 /**
- * Causal self-attention, attention over a memory where it is built with one, then a hidden layer.
+ * Causal self-attention, attention over a memory with `crossAttention`, then a feed-forward network.
  *
  * @example
  * const block = new DecoderBlock(8, 2, { seed: 1 });
  * block.forward(x).output.shape; // → [2, 3, 8]
  */
 export class DecoderBlock extends Block {
-  /** Over the memory; only with `crossAttention`. */
+  /** Attention over the memory; only with `crossAttention`. */
   readonly multihead_attn?: MultiHeadAttention;
-  /** Of the hidden layer; only with `crossAttention`, where norm2 is that of the memory's part. */
+  /** Norm of the feed-forward network; only with `crossAttention`, where norm2 belongs to the attention over the memory. */
   readonly norm3?: LayerNorm;
 
-  /** @param options `crossAttention: true` attends to a memory too, as the decoder of an encoder–decoder; default false */
+  /** @param options `crossAttention: true` adds attention over a memory, as in the decoder of an encoder–decoder; default false */
   constructor(
     embedDim: number,
     numHeads: number,
@@ -189,16 +189,16 @@ export class DecoderBlock extends Block {
     checkMemory(cross !== undefined, memory !== undefined);
     let attention!: AttendResult;
     let crossAttention: AttendResult | undefined;
-    let y = this.around(operand("DecoderBlock", "x", x), this.norm1, (z) => {
+    let y = this.residual(operand("DecoderBlock", "x", x), this.norm1, (z) => {
       attention = this.self_attn.forward(z, z, z, { ...own, isCausal });
       return attention.output;
     });
     if (cross && memory)
-      y = this.around(y, this.norm2, (z) => {
+      y = this.residual(y, this.norm2, (z) => {
         crossAttention = cross.forward(z, memory, memory, memoryOptions);
         return crossAttention.output;
       });
-    const output = this.around(y, norm3 ?? this.norm2, (z) => this.hidden(z));
+    const output = this.residual(y, norm3 ?? this.norm2, (z) => this.feedForward(z));
     return { output, attention, ...(crossAttention && { crossAttention }) };
   }
 }

@@ -1,4 +1,4 @@
-/** A table of vectors by number, as a layer. */
+/** A table of vectors by id, as a layer. */
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { embedding, type Ids } from "./ops/lookup.ts";

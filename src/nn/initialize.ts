@@ -1,6 +1,6 @@
 /**
- * First values of parameters, from a seed, by PyTorch's rules. Every number is a float32 number, in float64 tensors too:
- * a float64 model of the same seed is the oracle of its float32 self.
+ * Initial values of parameters, drawn from a seed by PyTorch's rules. Every value is a float32 number, in float64 tensors too,
+ * so a float64 model with the same seed is the oracle of the float32 model.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { generatorOf, type Seed } from "../core/generator.ts";
@@ -15,8 +15,8 @@ export interface LayerOptions {
   /** Dtype of the parameters, and so of what the layer computes. Default "float32". */
   dtype?: Precision;
   /**
-   * Seed of the first values: an integer, or a Generator that a larger module shares among its parts. Default: the
-   * next numbers of the sequence all layers share (`withSeed`), so that two layers built one after the other differ.
+   * Seed of the initial values: an integer, or a Generator that a larger module passes to its parts. Default: the next
+   * numbers of the sequence that all layers share (`withSeed`), so two layers built one after the other differ.
    */
   seed?: Seed;
 }
@@ -102,7 +102,7 @@ function draw<T extends Tensor>(t: T, next: () => number): T {
   return t;
 }
 
-/** Throws where a layer is built with an option that it has not. */
+/** Throws for an option that the layer does not have. */
 export function checkLayerOptions<O extends LayerOptions>(
   what: string,
   options: O,

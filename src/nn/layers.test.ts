@@ -86,7 +86,6 @@ describe("gradients agree with central differences", () => {
     const sinks = make(3);
     const other = make(2, 5, 6);
     const rope = new nn.Rope({ base: 30 });
-    const [one, three] = [6, 12];
     for (const [name, options, inputs, forward] of [
       ["self", {}, { x }, (l) => l.forward(x)],
       ["no bias", { bias: false }, { x }, (l) => l.forward(x, x, x, { isCausal: true, keyMask })],
@@ -110,18 +109,17 @@ describe("gradients agree with central differences", () => {
       check(layer, inputs, () => forward(layer).output, 8);
       expect(forward(layer).output.shape, name).toEqual([2, 5, 6]);
     }
-    const wide = make(2, 5, three);
+    const wide = make(2, 5, 12);
     for (const numKvHeads of [1, 2]) {
-      const layer = new nn.MultiHeadAttention(three, 4, { numKvHeads, dtype, dropoutP: 0.2 });
+      const layer = new nn.MultiHeadAttention(12, 4, { numKvHeads, dtype, dropoutP: 0.2 });
       const work = () => layer.forward(wide, wide, wide, { scoreMod: alibi(slopes) }).output;
       check(layer, { wide, slopes }, work, 8);
       check(layer, { wide }, () => nn.withDropout(1, work), 8);
-      expect(layer.in_proj_weight!.shape).toEqual([three + 2 * numKvHeads * 3, three]);
+      expect(layer.in_proj_weight!.shape).toEqual([12 + 2 * numKvHeads * 3, 12]);
     }
-    expect(one).toBe(6);
   });
 
-  it("MultiHeadAttention behind a past: the past gets its gradient too", () => {
+  it("MultiHeadAttention after past keys: past keys and values have gradients too", () => {
     const layer = new nn.MultiHeadAttention(6, 3, { dtype, rope: new nn.Rope() });
     const past = { key: make(2, 3, 3, 2), value: make(2, 3, 3, 2) };
     check(layer, { x, ...past }, () => layer.forward(x, x, x, { past, isCausal: true }).output, 8);
@@ -277,7 +275,7 @@ describe("errors", () => {
   });
   it("positions beyond the table, a memory too many or too few, and mixed offsets with rope", () => {
     expect(() => new nn.LearnedPositions(4, 2).forward(3, 2)).toThrow(
-      /there are 4 positions, asked for 3 from 2/,
+      /there are 4 positions; got N = 3 from offset 2/,
     );
     expect(() => new nn.DecoderBlock(6, 2, { dtype }).forward(x, x)).toThrow(/built without crossAttention/);
     expect(() => new nn.DecoderBlock(6, 2, { dtype, crossAttention: true }).forward(x)).toThrow(

@@ -1,4 +1,4 @@
-/** What each position does by itself between two attentions: one hidden layer, plain or gated. */
+/** Feed-forward networks, applied to each position separately: one hidden layer, plain or gated. */
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";

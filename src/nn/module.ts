@@ -1,19 +1,19 @@
 /**
- * A module is a layer with parameters, or made of such layers. Its parameters are its public fields: a Tensor is a
- * parameter under the field's name, a Module contributes its own behind `name.`, a list of modules behind `name.0.`,
- * `name.1.` … Fields carry the names that checkpoints have (`in_proj_weight`, `self_attn`), PyTorch's where there are
- * such, so that a state loads without a table of translations. What is no parameter is kept in a `#private` field.
+ * A module is a layer with parameters, or contains such layers. Its parameters are its public fields: a Tensor is a
+ * parameter under the field's name, a Module contributes its own parameters with the prefix `name.`, a list of modules with
+ * the prefixes `name.0.`, `name.1.` … Fields have the names that checkpoints use (`in_proj_weight`, `self_attn`), PyTorch's
+ * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
  */
 import { type DeviceData, isDeviceData } from "../core/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 
-/** Names that did not meet when a state was loaded. */
+/** The names in which a module and a loaded state differ. */
 export interface LoadResult {
-  /** Parameters that the state has nothing for; they keep their values. */
+  /** Parameters that the state does not have; they keep their values. */
   readonly missing: readonly string[];
-  /** Names of the state that no parameter has. */
+  /** Names in the state that no parameter has. */
   readonly unexpected: readonly string[];
 }
 
@@ -38,9 +38,9 @@ export abstract class Module {
   }
 
   /**
-   * Moves every parameter to a device, and resolves to the module. The fields then hold new tensors, tied ones still one: take
-   * `parameters()` after it, and move an optimizer that exists with `optimizer.to(model.parameters())`. The tensors that were
-   * there before are not disposed.
+   * Moves every parameter to a device, and resolves to the module. The fields then hold new tensors (tied parameters remain
+   * one tensor): call `parameters()` again afterwards, and move an existing optimizer with `optimizer.to(model.parameters())`.
+   * The previous tensors are not disposed.
    *
    * @throws OptionError where no device has that name; then nothing has changed
    *
@@ -55,7 +55,7 @@ export abstract class Module {
     return this;
   }
 
-  /** Every parameter by its dotted name. A tensor with several names (tied weights) comes once, under the first. */
+  /** Every parameter by its dotted name. A tensor with several names (tied weights) is listed once, under its first name. */
   parameters(): Map<string, Tensor> {
     const all = new Map<string, Tensor>();
     const seen = new Set<Tensor>();
@@ -72,11 +72,10 @@ export abstract class Module {
   }
 
   /**
-   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`): of any float dtype, widened or
-   * rounded to the parameter's own, from the CPU. Either all of
-   * it fits and is taken, or nothing changes.
+   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`). Values on the CPU may have any
+   * float dtype; they are widened or rounded to the parameter's dtype. Either the whole state is loaded, or nothing changes.
    *
-   * @param options `strict: false` leaves out what does not meet by name, and says what; by default it is an error
+   * @param options `strict: false` skips names that do not match and returns them; by default they are an error
    * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
    */
   loadStateDict(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): LoadResult {
@@ -135,7 +134,7 @@ function modulesOf(x: unknown): Module[] {
   return x instanceof Module ? [x, ...Object.values(x).flatMap(modulesOf)] : [];
 }
 
-/** Puts other tensors in the place of the parameters of a module, or of the tensors and modules of a list. */
+/** Replaces the parameters of a module, or the tensors and the modules' parameters of a list. */
 function replaceTensors(holder: object, tensors: ReadonlyMap<Tensor, Tensor>): void {
   for (const [name, value] of Object.entries(holder))
     if (value instanceof Tensor) Object.assign(holder, { [name]: tensors.get(value) });
@@ -162,7 +161,7 @@ function copy(from: Tensor, to: Tensor): void {
   });
 }
 
-/** Numbers of the CPU are converted there and written. */
+/** Converts CPU values to the parameter's dtype, and writes them to its device. */
 function copyToDevice(from: Tensor, to: Tensor, storage: DeviceData): void {
   const converted = new Tensor(arrayFor(to.dtype, to.size), to.shape, to.dtype);
   copy(from, converted);

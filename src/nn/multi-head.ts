@@ -37,11 +37,11 @@ export interface MultiHeadOptions extends LayerOptions {
   kdim?: number;
   /** Size of the values' vectors. Default embedDim. */
   vdim?: number;
-  /** Heads of keys and values; they divide numHeads. Default numHeads. */
+  /** Number of key and value heads; it divides numHeads. Default numHeads. */
   numKvHeads?: number;
   /** Biases of all four projections. Default true. */
   bias?: boolean;
-  /** Share of weights dropped inside `withDropout`. Default 0. */
+  /** Dropout probability of the attention weights inside `withDropout`. Default 0. */
   dropoutP?: number;
   /** Rotary positions for queries and keys. Default none. */
   rope?: Rope;
@@ -64,17 +64,17 @@ export const ATTEND_OPTIONS: readonly (keyof AttendOptions)[] = [
   "attnMask", "isCausal", "queryOffset", "scoreMod", "sinks", "returnWeights", "keyMask", "past",
 ]; // biome-ignore format: one list
 
-/** Attention of a layer: its result, and all that its weights can be rebuilt from (`attentionWeights`). */
+/** Result of a layer's attention, with the inputs from which `attentionWeights` recomputes its weights. */
 export interface AttendResult {
   /** [..., Nq, embedDim] */
   readonly output: FloatTensor;
   /** [..., H, Nq] */
   readonly lse: FloatTensor;
-  /** Projected queries [..., H, Nq, D], keys and values [..., Hkv, Nk, D]: what attention saw. */
+  /** Projected queries [..., H, Nq, D], keys and values [..., Hkv, Nk, D]: the inputs of the attention. */
   readonly query: FloatTensor;
   readonly key: FloatTensor;
   readonly value: FloatTensor;
-  /** If requested: [..., H, Nq, Nk], every head its own, not averaged. */
+  /** If requested: [..., H, Nq, Nk], one matrix per head, not averaged. */
   readonly weights?: FloatTensor;
 }
 
@@ -87,9 +87,9 @@ export interface AttendResult {
  * weights.shape; // → [2, 2, 3, 3]
  */
 export class MultiHeadAttention extends Module {
-  /** Rows of W^q, W^k, W^v: [embedDim + 2·Hkv·D, embedDim]; where kdim and vdim are embedDim. */
+  /** Rows of W^q, W^k, W^v: [embedDim + 2·Hkv·D, embedDim]; only where kdim and vdim are embedDim. */
   readonly in_proj_weight?: FloatTensor;
-  /** [embedDim, embedDim]; where kdim or vdim differ. */
+  /** [embedDim, embedDim]; only where kdim or vdim differs from embedDim, as k_proj_weight and v_proj_weight. */
   readonly q_proj_weight?: FloatTensor;
   /** [Hkv·D, kdim] */
   readonly k_proj_weight?: FloatTensor;
@@ -170,7 +170,7 @@ export class MultiHeadAttention extends Module {
           `${what}: ${name}: expected a tensor { data, shape }, got ${formatValue(t)}; options are the fourth argument: forward(x, x, x, options)`,
           { got: t },
         );
-    // Heads need an axis of batches before them.
+    // The attention needs a batch axis before the heads.
     if (x.shape.length === 2) {
       const batched = (t: TensorLike) => (t === query ? whole : reshape(t, [1, ...asTensor(what, t).shape]));
       const whole = reshape(x, [1, ...x.shape]);
@@ -187,12 +187,14 @@ export class MultiHeadAttention extends Module {
     const { past, keyMask, attnMask, queryOffset = past?.key.shape.at(-2), ...rest } = options;
     const projected = this.#project(x, key, value);
     const [q, k, v] = projected.map((t, n) => splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads));
-    const [turnedQ, turnedK] = this.#turn(q, k, queryOffset);
-    const [allK, allV] = past ? [concat([past.key, turnedK], -2), concat([past.value, v], -2)] : [turnedK, v];
+    const [rotatedQ, rotatedK] = this.#rotate(q, k, queryOffset);
+    const [allK, allV] = past
+      ? [concat([past.key, rotatedK], -2), concat([past.value, v], -2)]
+      : [rotatedK, v];
     const masks: MaskLike[] = [...maskList(attnMask)];
-    if (keyMask) masks.push(keysOnly(what, keyMask, allK));
+    if (keyMask) masks.push(expandKeyMask(what, keyMask, allK));
     const seed = this.dropoutP > 0 ? dropoutSeed() : undefined;
-    const attended = attention(turnedQ, allK, allV, {
+    const attended = attention(rotatedQ, allK, allV, {
       ...rest,
       ...(queryOffset !== undefined && { queryOffset }),
       ...(masks.length > 0 && { attnMask: masks.length === 1 ? masks[0] : masks }),
@@ -201,13 +203,13 @@ export class MultiHeadAttention extends Module {
     return {
       ...attended,
       output: this.out_proj.forward(mergeHeads(attended.output)),
-      query: turnedQ,
+      query: rotatedQ,
       key: allK,
       value: allV,
     };
   }
 
-  /** Queries, keys and values [..., N, heads·D]; one product for all that come from one tensor. */
+  /** Queries, keys and values [..., N, heads·D]; one product for all projections of the same tensor. */
   #project(query: FloatTensor, key: TensorLike, value: TensorLike): FloatTensor[] {
     const width = (this.embedDim / this.numHeads) * this.numKvHeads;
     const sizes = [this.embedDim, width, width];
@@ -226,7 +228,7 @@ export class MultiHeadAttention extends Module {
     return [query, key, value].map((x, n) => linear(x, weights[n], biases[n]));
   }
 
-  #turn(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {
+  #rotate(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {
     if (!this.rope) return [q, k];
     if (queryOffset !== undefined && typeof queryOffset !== "number")
       throw new OptionError(
@@ -238,13 +240,13 @@ export class MultiHeadAttention extends Module {
   }
 }
 
-/** True where something has numbers and a shape. */
+/** True for an object with data and a shape. */
 function isOperand(x: unknown): boolean {
   return typeof x === "object" && x !== null && "data" in x && ("shape" in x || "dims" in x);
 }
 
-/** A mask of keys [..., Nk] as one of scores: [..., 1, 1, Nk]. */
-export function keysOnly(
+/** A key mask [..., Nk] as a mask of the scores: [..., 1, 1, Nk], or [..., 1, Nk] without `heads`. */
+export function expandKeyMask(
   what: string,
   keyMask: TensorLike | readonly NestedBooleans[],
   key: Tensor,

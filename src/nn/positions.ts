@@ -1,4 +1,4 @@
-/** What tells a model where a token stands: learned vectors, sinusoids, rotations. Formulas: ops/rope.ts. */
+/** Position encodings as layers: learned vectors, sinusoids, rotations. The formulas are in ops/rope.ts. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
@@ -9,7 +9,7 @@ import { ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops
 import { slice } from "./ops/shapes.ts";
 
 /**
- * One learned vector a position. Starts with normal numbers of standard deviation `std` (1).
+ * One learned vector per position. Starts with normal numbers of standard deviation `std` (1).
  *
  * @example
  * add(x, new LearnedPositions(64, 8, { seed: 1 }).forward(3)).shape; // → [2, 3, 8]
@@ -31,7 +31,7 @@ export class LearnedPositions extends Module {
     if (!(Number.isInteger(N) && Number.isInteger(offset) && offset >= 0 && N >= 0 && offset + N <= length))
       throw new OptionError(
         "positions",
-        `LearnedPositions: there are ${length} positions, asked for ${formatValue(N)} from ${formatValue(offset)} on`,
+        `LearnedPositions: there are ${length} positions; got N = ${formatValue(N)} from offset ${formatValue(offset)} on`,
         { length, N, offset },
       );
     return slice(this.weight, 0, offset, offset + N);
@@ -39,7 +39,7 @@ export class LearnedPositions extends Module {
 }
 
 /**
- * Sinusoids of C numbers a position; nothing is learned.
+ * Sinusoids, C numbers per position; there are no parameters.
  *
  * @example
  * add(x, new SinusoidalPositions(8).forward(3)).shape; // → [2, 3, 8]
@@ -59,7 +59,7 @@ export class SinusoidalPositions extends Module {
     this.dtype = dtype;
   }
 
-  /** Waves of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
+  /** Sinusoids of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
   forward(N: number, offset = 0): FloatTensor {
     return sinusoidalPositions(N, this.size, {
       base: this.base,
@@ -71,7 +71,7 @@ export class SinusoidalPositions extends Module {
 }
 
 /**
- * Rotary positions for queries and keys; nothing is learned.
+ * Rotary positions for queries and keys; there are no parameters.
  *
  * @example
  * new MultiHeadAttention(8, 2, { rope: new Rope() }).forward(x).output.shape; // → [2, 3, 8]
@@ -86,7 +86,7 @@ export class Rope extends Module {
     this.options = options;
   }
 
-  /** x [..., H, N, D], row 0 at position `at`, or row n at `at[n]`; each pair turned by its position's angle. */
+  /** Rotates each pair of x [..., H, N, D] by its position's angle. Row 0 is at position `at`, or row n at `at[n]`. */
   forward(x: TensorLike, at: number | ArrayLike<number> = 0): FloatTensor {
     return rope(x, { ...this.options, ...(typeof at === "number" ? { offset: at } : { positions: at }) });
   }

@@ -1,5 +1,5 @@
 /**
- * Attention as it is first met: one head, three maps of one input.
+ * Single-head self-attention, as textbooks introduce it: three linear maps of one input.
  *
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
@@ -9,7 +9,7 @@ import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, keysOnly } from "./multi-head.ts";
+import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, expandKeyMask } from "./multi-head.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { operand } from "./ops/operand.ts";
 
@@ -55,7 +55,7 @@ export class SelfAttention extends Module {
     const value = this.v_proj.forward(from);
     const masks = [
       ...maskList(attnMask),
-      ...(keyMask ? [keysOnly("SelfAttention", keyMask, key, false)] : []),
+      ...(keyMask ? [expandKeyMask("SelfAttention", keyMask, key, false)] : []),
     ];
     const attended = attention(query, key, value, { ...rest, ...(masks.length > 0 && { attnMask: masks }) });
     return { ...attended, query, key, value };

@@ -1,21 +1,19 @@
 /**
- * Functions of one number, applied to all of a tensor: relu, gelu, silu (also called swish), sigmoid, tanh and elu + 1. The
- * formulas and their derivatives are in reference/rowwise.ts.
+ * Element-wise activations: relu, gelu, silu (also called swish), sigmoid, tanh and elu + 1. The formulas and their derivatives are in reference/rowwise.ts.
  */
 
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type MapName, rowwise } from "../../rowwise.ts";
-import { allocateResult, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
+import { type FloatTensor, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
 
 /** The name of an activation: what blocks take as `activation`. */
 export type ActivationName = MapName;
 
 const NAMES: readonly ActivationName[] = ["relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh", "elu1"];
 
-/** Throws unless there is an activation of this name. */
+/** Throws unless an activation has this name. */
 export function checkActivation(what: string, name: string): void {
   if (!NAMES.includes(name as ActivationName))
     throw new OptionError(
@@ -34,22 +32,19 @@ export function checkActivation(what: string, name: string): void {
 export function activate(x: TensorLike, name: ActivationName): FloatTensor {
   checkActivation("activate", name);
   const from = operand(name, "x", x);
-  const { dtype, size } = from;
   const input = storageOf(from);
-  const output = allocateResult(input, dtype, size);
-  rowwise({ name: "map", map: name, x: input, y: output });
-  const y = tensorFrom(output, from.shape);
-  record({
-    name,
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      const dx = allocateResult(input, dtype, size);
-      rowwise({ name: "map-backward", map: name, x: input, y: output, dy: storageOf(d), dx });
-      return [tensorFrom(dx, from.shape)];
-    },
-  });
+  const y = resultLike(from, from.shape);
+  rowwise({ name: "map", map: name, x: input, y: y.storage });
+  recordUnary(name, from, y, (dy, dx) =>
+    rowwise({
+      name: "map-backward",
+      map: name,
+      x: input,
+      y: y.storage,
+      dy: storageOf(dy),
+      dx: dx.storage,
+    }),
+  );
   return y;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Sums, differences and products, number by number, and sums along axes. Two tensors broadcast as in NumPy: shapes are
- * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of what was repeated is
- * the sum over its repetitions.
+ * Element-wise sums, differences, products and quotients, and sums along axes. Two tensors broadcast as in NumPy: shapes are
+ * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of a broadcast operand is
+ * summed over its repetitions.
  */
 import * as arrays from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
@@ -33,12 +33,12 @@ export function add(x: Operand, y: Operand): FloatTensor {
     name: "add",
     inputs: [a, b],
     outputs: [z],
-    backward: ([d]) => [d && gathered(d, a.shape), d && gathered(d, b.shape)],
+    backward: ([d]) => [d && sumTo(d, a.shape), d && sumTo(d, b.shape)],
   });
   return z;
 }
 
-/** a + b. Operands of one size are added by the row-wise kernel. */
+/** a + b. The row-wise kernel adds operands of equal size. */
 function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatTensor {
   const z = resultLike(a, shape);
   if (a.size === z.size && b.size === z.size)
@@ -72,7 +72,7 @@ export function sub(x: Operand, y: Operand): FloatTensor {
     name: "sub",
     inputs: [a, b],
     outputs: [z],
-    backward: ([d]) => [d && gathered(d, a.shape), d && gathered(scaled(d, -1), b.shape)],
+    backward: ([d]) => [d && sumTo(d, a.shape), d && sumTo(scaled(d, -1), b.shape)],
   });
   return z;
 }
@@ -93,8 +93,8 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
       return [
-        wanted[0] ? gathered(combined("multiply", d, b, shape), a.shape) : undefined,
-        wanted[1] ? gathered(combined("multiply", d, a, shape), b.shape) : undefined,
+        wanted[0] ? sumTo(combined("multiply", d, b, shape), a.shape) : undefined,
+        wanted[1] ? sumTo(combined("multiply", d, a, shape), b.shape) : undefined,
       ];
     },
   });
@@ -118,8 +118,8 @@ export function divide(x: Operand, y: Operand): FloatTensor {
       if (!d) return [undefined, undefined];
       const db = () => combined("divide", combined("multiply", scaled(d, -1), z, shape), b, shape);
       return [
-        wanted[0] ? gathered(combined("divide", d, b, shape), a.shape) : undefined,
-        wanted[1] ? gathered(db(), b.shape) : undefined,
+        wanted[0] ? sumTo(combined("divide", d, b, shape), a.shape) : undefined,
+        wanted[1] ? sumTo(db(), b.shape) : undefined,
       ];
     },
   });
@@ -127,7 +127,7 @@ export function divide(x: Operand, y: Operand): FloatTensor {
 }
 
 /**
- * factor · x, for a number that no gradient flows to.
+ * factor · x for a constant factor.
  *
  * @example
  * scale(tensor([1, 2]), 0.5); // → [0.5, 1]
@@ -144,7 +144,7 @@ export function scale(x: TensorLike, factor: number): FloatTensor {
 }
 
 /**
- * The sum over one axis, which goes (or stays with length 1: `keepAxis`); over all axes, shape [], where none is named.
+ * The sum over one axis, which is removed (or kept with length 1: `keepAxis`), or over all axes by default: shape [].
  *
  * @example
  * sum(tensor([[1, 2], [3, 4]]), 0); // → [4, 6]
@@ -179,7 +179,7 @@ function reduce(
   const kept = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
   const factor = isMean ? sizeOf(kept) / from.size : 1;
   const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
-  const total = reshaped(gathered(from, kept), shape);
+  const total = reshaped(sumTo(from, kept), shape);
   const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
   record({
     name,
@@ -187,16 +187,16 @@ function reduce(
     outputs: [z],
     backward: ([d]) => {
       if (!d) return [undefined];
-      return [repeated(scaled(reshaped(d, kept), factor), from.shape)];
+      return [broadcast(scaled(reshaped(d, kept), factor), from.shape)];
     },
   });
   return z;
 }
 
-/** A tensor, or a number, which has the dtype of the other operand. */
+/** A tensor, or a number, which takes the dtype of the other operand. */
 export type Operand = TensorLike | number;
 
-/** Two operands of one dtype. Numbers are tensors of shape [], to which no gradient is asked for. */
+/** Two operands of one dtype. Numbers become constant tensors of shape []. */
 export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
   if (typeof x === "number" && typeof y === "number")
     return [tensorFrom(Float32Array.of(x), []), tensorFrom(Float32Array.of(y), [])];
@@ -234,19 +234,19 @@ export function broadcastShape(
   });
 }
 
-/** `t` repeated to `shape`. */
-export function repeated(t: FloatTensor, shape: readonly number[]): FloatTensor {
+/** `t` broadcast to `shape`. */
+export function broadcast(t: FloatTensor, shape: readonly number[]): FloatTensor {
   const y = resultLike(t, shape);
   arrays.assign({ name: "assign", x: t, y });
   return y;
 }
 
-/** The sum over what was repeated: `t` brought to `shape`. The tensor itself where nothing was repeated. */
-export function gathered(t: Tensor, shape: readonly number[]): FloatTensor {
+/** `t` summed over the axes along which `shape` broadcasts to it; the tensor itself where there are none. */
+export function sumTo(t: Tensor, shape: readonly number[]): FloatTensor {
   const from = t as FloatTensor;
   const size = sizeOf(shape);
   if (from.size === size) return from.shape.length === shape.length ? from : reshaped(from, shape);
-  // A bias: all axes but the last were repeated.
+  // A bias: all axes but the last were broadcast.
   const columns =
     shape.length > 0 && size === from.shape[from.shape.length - 1] && size === shape[shape.length - 1];
   if (columns) {

@@ -1,9 +1,9 @@
 /**
  * The derivative of `scaledDotProductAttention`: `attentionBackward`, which recomputes the weights tile by tile, so that
- * training too needs no N×N array. In a file of its own, so that a program that only computes does not load the backward pass.
+ * training too needs no N×N array. In a separate file, so that a program without gradients does not load the backward pass.
  *
  * Gradients flow to query, key and value, to float mask tensors, to `sinks`, and to the tensors that slopes, relative
- * tables and other tables of `scoreMod` were made from: build `alibi(slopes)` anew for each call, since it copies them.
+ * tables and other tables of `scoreMod` were built from: build `alibi(slopes)` anew for each call, since it copies them.
  * No gradient is defined through `lse` and `weights`: one that reaches them throws.
  */
 import type { AttentionOptions } from "../../backend/problem.ts";
@@ -55,7 +55,7 @@ export function attentionDerivative({ query, key, value, options, result }: Atte
 
 type Gradients = ReturnType<typeof attentionBackward>;
 
-/** A tensor beside query, key and value that a gradient flows to, and where to find it. */
+/** A differentiable tensor beside query, key and value, and how to read its gradient. */
 interface ExtraInput {
   readonly kind: Extra;
   readonly tensor: Tensor;

@@ -2,7 +2,7 @@
 import { scaledDotProductAttention } from "../../attention.ts";
 import type { FloatTensor } from "./operand.ts";
 
-/** What attention gives back. */
+/** Result of an attention call. */
 export interface Attended {
   /** [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
   readonly output: FloatTensor;
@@ -12,7 +12,7 @@ export interface Attended {
   readonly weights?: FloatTensor;
 }
 
-/** A result whose weights were asked for: with `returnWeights` they are never undefined. */
+/** A result whose weights were requested: with `returnWeights` they are never undefined. */
 export type WithWeights<R extends { readonly weights?: FloatTensor }> = R & { readonly weights: FloatTensor };
 
 /** `scaledDotProductAttention` under its short name. */

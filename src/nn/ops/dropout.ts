@@ -1,21 +1,20 @@
 /**
- * Dropout: a share p of the numbers becomes 0, the others grow by 1/(1 − p) (Srivastava et al. 2014). Which ones is
- * decided by key, not by sequence: (seed, position), as attention's own dropout, so that the backward pass and a run that
- * is resumed draw the same.
+ * Dropout: each element becomes 0 with probability p, and the others are multiplied by 1/(1 − p) (Srivastava et al. 2014). A
+ * generator keyed by (seed, position) chooses them, as in the dropout of attention, so the backward pass and a resumed run
+ * drop the same elements.
  *
- * Layers drop out inside `withDropout` only; elsewhere they compute as in use. There is no mode to switch: a training
- * step is `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
+ * Layers apply dropout only inside `withDropout`, so there is no training mode to switch: a training step is
+ * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../array.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random.ts";
-import { record } from "../../core/record.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, resultLike } from "./operand.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
 
 /**
- * Drops each number with probability `p`, by the key of `seed` (an integer, default 0). With p = 0 nothing happens.
+ * Drops each element with probability `p`, keyed by `seed` (an integer, default 0). With p = 0 it returns x.
  *
  * @example
  * dropout(ones([1000]), 0.1, { seed: 1 }).shape; // → [1000], a tenth of it 0, the rest divided by 0.9
@@ -30,32 +29,22 @@ export function dropout(x: TensorLike, p: number, options: { seed?: number } = {
     });
   const from = operand("dropout", "x", x);
   if (p === 0) return from;
-  const y = kept(from, p, seed);
-  record({
-    name: "dropout",
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => [d && kept(d, p, seed)],
-  });
+  const y = resultLike(from, from.shape);
+  drop({ name: "dropout", x: from, p, seed, y });
+  recordUnary("dropout", from, y, (dy, dx) => drop({ name: "dropout", x: dy, p, seed, y: dx }));
   return y;
 }
 
-/** Throws unless p is a share in [0, 1). */
+/** Throws unless p is a probability in [0, 1). */
 export function checkDropout(what: string, p: number): void {
   if (!(typeof p === "number" && p >= 0 && p < 1))
     throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${formatValue(p)}`, { got: p });
 }
 
-function kept(x: Tensor, p: number, seed: number): FloatTensor {
-  const y = resultLike(x as FloatTensor, x.shape);
-  drop({ name: "dropout", x, p, seed, y });
-  return y;
-}
-
 let current: { readonly seed: number; next: number } | undefined;
 
 /**
- * Runs `work` with the dropout of layers on: same seed and same calls, same numbers dropped. `undefined` turns it off.
+ * Runs `work` with the dropout of layers on. The same seed and the same calls drop the same elements; `undefined` turns it off.
  *
  * @example
  * withDropout(7, () => new EncoderBlock(8, 2, { dropoutP: 0.1 }).forward(x)); // as in training
@@ -79,20 +68,20 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
 }
 
 /**
- * The seed of the next dropout of a layer, or undefined where nothing is dropped at the moment.
+ * The seed of the next dropout of a layer, or undefined outside `withDropout`.
  *
  * @example
  * withDropout(7, () => dropoutSeed() !== undefined); // → true
  */
 export function dropoutSeed(): number | undefined {
   if (!current) return undefined;
-  // 53 bits out of two keyed draws: calls of one step, and steps of neighboring seeds, share nothing.
+  // 53 bits from two keyed draws: calls of one step, and steps of neighboring seeds, drop independent elements.
   const row = rowKey(headKey(current.seed, 1, 0), current.next++);
   return (cellBits(row, 0) >>> 11) * 2 ** 32 + cellBits(row, 1);
 }
 
 /**
- * `dropout` as a layer has it: inside `withDropout` only.
+ * `dropout` of a layer: applied only inside `withDropout`.
  *
  * @example
  * withDropout(7, () => layerDropout(x, 0.1)).shape; // → [2, 3, 8]

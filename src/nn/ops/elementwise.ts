@@ -1,24 +1,15 @@
-/** Functions of one number, applied to all of a tensor: what a formula on paper is written with. */
+/** Element-wise functions: exp, log, sqrt, square and abs. */
 import { type ElementFunction, elementwise, elementwiseBackward } from "../../array.ts";
-import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, resultLike } from "./operand.ts";
+import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
 
 function apply(name: ElementFunction, x: TensorLike): FloatTensor {
   const from = operand(name, "x", x);
   const y = resultLike(from, from.shape);
   elementwise({ name: "elementwise", function: name, x: from, y });
-  record({
-    name,
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      const dx = resultLike(from, from.shape);
-      elementwiseBackward({ name: "elementwise-backward", function: name, x: from, y, dy: d, dx });
-      return [dx];
-    },
-  });
+  recordUnary(name, from, y, (dy, dx) =>
+    elementwiseBackward({ name: "elementwise-backward", function: name, x: from, y, dy, dx }),
+  );
   return y;
 }
 

@@ -1,13 +1,12 @@
-/** Rows of a table by number: how tokens and positions become vectors. The gradient adds up at each row that was read. */
+/** Embedding lookup: rows of a table by id. The gradient of a row is the sum over all reads of it. */
 import { embedding as lookup, embeddingBackward as lookupBackward } from "../../array.ts";
 import { checkOnCpu } from "../../core/device.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { record } from "../../core/record.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, resultLike } from "./operand.ts";
+import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
 
-/** Numbers of rows: a tensor of int32 or int64 on the CPU, or a flat list. */
+/** Row ids: a tensor of int32 or int64 on the CPU, or a flat list. */
 export type Ids = TensorLike | Tensor | ArrayLike<number>;
 
 /**
@@ -27,24 +26,16 @@ export function embedding(ids: Ids, table: TensorLike): FloatTensor {
   const [V, D] = rows.shape;
   const { list, shape } = idsOf("embedding", ids);
   checkIds(list, V);
-  const wanted = Int32Array.from(list);
+  const rowIds = Int32Array.from(list);
   const y = resultLike(rows, [...shape, D]);
-  lookup({ name: "embedding", table: rows, ids: wanted, y });
-  record({
-    name: "embedding",
-    inputs: [rows],
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      const dTable = resultLike(rows, rows.shape);
-      lookupBackward({ name: "embedding-backward", dy: d, ids: wanted, dTable });
-      return [dTable];
-    },
-  });
+  lookup({ name: "embedding", table: rows, ids: rowIds, y });
+  recordUnary("embedding", rows, y, (dy, dTable) =>
+    lookupBackward({ name: "embedding-backward", dy, ids: rowIds, dTable }),
+  );
   return y;
 }
 
-/** Throws an OptionError for an id that is no row of a table of `V`. */
+/** Throws an OptionError for an id that is not a row of a table with `V` rows. */
 export function checkIds(list: Float64Array, V: number): void {
   const wrong = list.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < V));
   if (wrong >= 0)

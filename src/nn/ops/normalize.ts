@@ -6,7 +6,6 @@
  *
  * Their gradients are in reference/rowwise.ts.
  */
-
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";

@@ -1,16 +1,16 @@
 /**
- * What every operation does first and last: it reads its tensors as float32 or float64, all of one dtype, and makes a
- * new tensor of that dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and loading
- * 16-bit parameters (`Module.load`) widens them. Sums run in float64 and are rounded once when stored.
+ * Operands and results of every operation: operands are float32 or float64 tensors of one dtype, and the result has that
+ * dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and `Module.loadStateDict` widens 16-bit
+ * values. Sums are accumulated in float64 and rounded once when stored.
  */
-
 import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device.ts";
 import { tensorOver } from "../../core/device-tensor.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
-import { type Numbers, numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+import { record } from "../../core/record.ts";
 import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
-export { type Numbers, numbers, numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
 /** A tensor that layers compute with. */
 export type FloatTensor = Tensor<Precision>;
@@ -37,7 +37,7 @@ export function operand(what: string, name: string, value: TensorLike, like?: Te
   return t as FloatTensor;
 }
 
-/** What the elements are stored in, row-major, for reading only: the tensor's own storage where it is so, else a copy. */
+/** Row-major storage of the elements, for reading only: the tensor's own storage where it is row-major, else a copy. */
 export function storageOf(t: Tensor): TensorStorage {
   const dense = t.dense();
   const { storage } = dense;
@@ -46,10 +46,6 @@ export function storageOf(t: Tensor): TensorStorage {
     ? storage
     : storage.device.copy(storage, dense.shape, dense.strides, dense.offset);
 }
-
-/** A new array of the kind of another, uninitialized. */
-export const uninitializedLike = (x: Numbers): Numbers =>
-  uninitialized(x instanceof Float64Array ? "float64" : "float32", x.length);
 
 /** New storage of a dtype on the device of `like`; the caller writes all of it. */
 export const allocateResult = (like: TensorStorage, dtype: Precision, length: number): TensorStorage =>
@@ -73,6 +69,29 @@ export function constantLike(like: FloatTensor, value: number): FloatTensor {
 export function tensorFrom(storage: TensorStorage, shape: readonly number[]): FloatTensor {
   if (isDeviceData(storage)) return tensorOver(storage, shape, storage.dtype as Precision);
   return new Tensor(storage, shape, storage instanceof Float64Array ? "float64" : "float32");
+}
+
+/**
+ * Records an operation with one differentiable input. `write` fills the gradient of x, which is row-major and uninitialized,
+ * from the gradient of y.
+ */
+export function recordUnary(
+  name: string,
+  x: FloatTensor,
+  y: Tensor,
+  write: (dy: FloatTensor, dx: FloatTensor) => void,
+): void {
+  record({
+    name,
+    inputs: [x],
+    outputs: [y],
+    backward: ([dy]) => {
+      if (!dy) return [undefined];
+      const dx = resultLike(x, x.shape);
+      write(dy as FloatTensor, dx);
+      return [dx];
+    },
+  });
 }
 
 /** The axis that `axis` names, counted from the end where it is negative. */

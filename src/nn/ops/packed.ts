@@ -1,4 +1,4 @@
-/** Linear maps by matrices that were packed once (packed.ts). */
+/** Linear maps with matrices that were packed in advance (packed.ts). */
 import { reshaped } from "../../core/tensor.ts";
 import { matmulPacked, type PackedMatrix } from "../../packed.ts";
 import type { FloatTensor } from "./operand.ts";
@@ -7,7 +7,7 @@ import { asRows } from "./products.ts";
 export { type PackedDType, type PackedMatrix, packMatrix } from "../../packed.ts";
 
 /**
- * x·Wᵀ + b over the last axis with a matrix that was packed once: float32, and no derivative, so it is not for use inside a tape.
+ * x·Wᵀ + b over the last axis with a packed matrix, in float32. It has no derivative, so do not call it inside a tape.
  */
 export function packedLinear(x: FloatTensor, weight: PackedMatrix, bias?: FloatTensor): FloatTensor {
   const [out, width] = weight.shape;

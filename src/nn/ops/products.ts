@@ -1,14 +1,13 @@
 /**
- * Matrix products and the linear map, by the engine's own kernels (matmul.ts), and their gradients, which are products
+ * Matrix products and the linear map, computed by the engine's kernels (matmul.ts), and their gradients, which are products
  * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
  */
-
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
-import { broadcastShape, gathered, repeated } from "./arithmetic.ts";
+import { broadcast, broadcastShape, sumTo } from "./arithmetic.ts";
 import { checkShapeIs, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
@@ -21,7 +20,7 @@ export interface ProductOptions {
 
 /**
  * a·b over the last two axes: [..., M, K] and [..., K, N] to [..., M, N]. Leading axes broadcast. A vector [K] is a row
- * as `a` and a column as `b`, and its axis goes from the result.
+ * as `a` and a column as `b`, and its axis is removed from the result.
  *
  * @example
  * matmul(tensor([[1, 2]]), tensor([[3], [4]])); // → [[11]]
@@ -49,10 +48,7 @@ export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {
         transposeB
           ? product(d, x, { transposeA: true, transposeB: transposeA })
           : product(x, d, { transposeA: !transposeA });
-      return [
-        wanted[0] ? gathered(dx(), x.shape) : undefined,
-        wanted[1] ? gathered(dy(), y.shape) : undefined,
-      ];
+      return [wanted[0] ? sumTo(dx(), x.shape) : undefined, wanted[1] ? sumTo(dy(), y.shape) : undefined];
     },
   });
   return z;
@@ -72,7 +68,7 @@ function vectorProduct(a: FloatTensor, b: FloatTensor, options: ProductOptions):
   );
 }
 
-/** Both with the same leading axes where neither is without any, and they differ by lengths of 1 or missing axes. */
+/** Both operands with equal leading axes, broadcast where needed. They stay as they are where one has no leading axes. */
 function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTensor] {
   const [p, q] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
   if (p.length === 0 || q.length === 0 || p.join() === q.join()) return [a, b];
@@ -80,11 +76,11 @@ function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTe
   return [broadcastTo(a, [...lead, ...a.shape.slice(-2)]), broadcastTo(b, [...lead, ...b.shape.slice(-2)])];
 }
 
-/** A tensor repeated to a shape, recorded. The same tensor where it has it. */
+/** A tensor broadcast to a shape, recorded. The same tensor where it has it. */
 function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
   if (x.shape.join() === shape.join()) return x;
-  const y = repeated(x, shape);
-  record({ name: "broadcast", inputs: [x], outputs: [y], backward: ([d]) => [d && gathered(d, x.shape)] });
+  const y = broadcast(x, shape);
+  record({ name: "broadcast", inputs: [x], outputs: [y], backward: ([d]) => [d && sumTo(d, x.shape)] });
   return y;
 }
 
@@ -122,14 +118,14 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
       return [
         wanted[0] ? reshaped(product(dy, w), from.shape) : undefined,
         wanted[1] ? product(dy, rows, { transposeA: true }) : undefined,
-        ...(b ? [wanted[2] ? gathered(dy, [out]) : undefined] : []),
+        ...(b ? [wanted[2] ? sumTo(dy, [out]) : undefined] : []),
       ];
     },
   });
   return z;
 }
 
-/** [..., C] as [rows, C]; a view where the leading axes follow on from one another. */
+/** [..., C] as [rows, C]: a view of a contiguous tensor, else a copy. */
 export function asRows(x: Tensor, C: number): FloatTensor {
   const t = x as FloatTensor;
   if (t.shape.length === 2) return t;

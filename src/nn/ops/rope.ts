@@ -1,22 +1,21 @@
 /**
- * Positions as rotations and as waves.
+ * Rotary and sinusoidal position encodings.
  *
- * Rotary positions (Su et al. 2021): pair i of a head's numbers, at position n, turns by the angle n·base^(−2i/R), so
- * that q·k depends on the distance of their positions alone. Two layouts are in use, and a checkpoint needs its own:
+ * Rotary positions (Su et al. 2021): pair i of a head's elements, at position n, is rotated by the angle n·base^(−2i/R), so
+ * q·k depends only on the distance between their positions. Checkpoints use one of two layouts:
  *
  *   "half"         pair i is (x[i], x[i + R/2])     Llama, GPT-NeoX, Hugging Face's rotate_half
  *   "interleaved"  pair i is (x[2i], x[2i + 1])     the paper, GPT-J
  *
- * The first R of a head's D numbers turn (R = D by default), the rest stays. A rotation keeps lengths (times `amplitude`); its
- * gradient is the rotation back.
+ * The first R of a head's D elements are rotated (R = D by default), the rest is unchanged. A rotation keeps lengths (times
+ * `amplitude`); its gradient is the inverse rotation.
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
-import { rope as rotate } from "../../array.ts";
+import { rope as rotatePairs } from "../../array.ts";
 import { placed } from "../../core/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   axisOf,
@@ -24,40 +23,41 @@ import {
   numbers,
   operand,
   type Precision,
+  recordUnary,
   resultLike,
   tensorFrom,
 } from "./operand.ts";
 
-/** Which two numbers of a head make a pair. */
+/** Which two elements of a head form a pair. */
 export type RopeLayout = "half" | "interleaved";
 
 /** Options of `rope`; all optional. */
 export interface RopeOptions {
-  /** Which numbers make a pair. Default "half". */
+  /** Which elements form a pair. Default "half". */
   layout?: RopeLayout;
-  /** The slowest pair turns by about 1/base a position. Default 10,000. */
+  /** The slowest pair rotates by about 1/base per position. Default 10,000. */
   base?: number;
   /** Position of row 0. Default 0. */
   offset?: number;
   /** Position of every row, [N], instead of `offset`: the rows of a shard. Default offset + row. */
   positions?: ArrayLike<number>;
-  /** Numbers of each head that turn, from the first on; even. Default all. */
+  /** Number of elements of each head that are rotated, starting with the first; even. Default all. */
   rotaryDim?: number;
-  /** Angle a position of each pair, [rotaryDim/2], in place of base^(−2i/rotaryDim): scaled variants give their own. */
+  /** Angle per position of each pair, [rotaryDim/2], in place of base^(−2i/rotaryDim): for scaled variants. */
   frequencies?: ArrayLike<number>;
-  /** Multiplies the rotated numbers: the attention factor of YaRN and LongRoPE. Default 1. */
+  /** Multiplies the rotated elements: the attention factor of YaRN and LongRoPE. Default 1. */
   amplitude?: number;
   /** Axis of positions: −2 for [..., H, N, D] (default), −3 for [..., N, H, D]. */
   axis?: number;
 }
 
-/** Names of `RopeOptions` that a layer keeps; a call says its positions too. */
+/** Names of the `RopeOptions` that a layer stores; each call gives the positions. */
 export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
   "layout", "base", "rotaryDim", "frequencies", "amplitude", "axis",
 ]; // biome-ignore format: one list
 
 /**
- * Turns every pair of x [..., N, D] by its position's angle.
+ * Rotates every pair of x [..., N, D] by its position's angle.
  *
  * @example
  * rope(q).shape; // → [1, 2, 4, 8]
@@ -96,33 +96,22 @@ export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
       got: amplitude,
     });
   const N = from.shape[at];
-  const places = positions === undefined ? undefined : placesOf(positions, N, options.offset);
-  const angles = rotations(N, rotaryDim, base, places ?? offset, options.frequencies);
-  // Rows follow the axis of positions; between them and the next position lie `repeat` rows of the same.
+  const list = positions === undefined ? undefined : positionList(positions, N, options.offset);
+  const angles = rotations(N, rotaryDim, base, list ?? offset, options.frequencies);
+  // `repeat` consecutive rows have the same position: the axes between the axis of positions and the last one.
   const repeat = sizeOf(from.shape.slice(at + 1, -1));
-  const turn = (source: Tensor, sign: 1 | -1) => {
-    const turned = resultLike(from, from.shape);
-    const pairs = { N, repeat, R: rotaryDim, layout, amplitude, sign };
-    rotate({ name: "rope", x: source, y: turned, ...angles, ...pairs });
-    return turned;
-  };
-  const y = turn(from, 1);
-  record({
-    name: "rope",
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => [d && turn(d, -1)],
-  });
+  const rotate = (x: Tensor, y: Tensor, sign: 1 | -1) =>
+    rotatePairs({ name: "rope", x, y, ...angles, N, repeat, R: rotaryDim, layout, amplitude, sign });
+  const y = resultLike(from, from.shape);
+  rotate(from, y, 1);
+  recordUnary("rope", from, y, (dy, dx) => rotate(dy, dx, -1));
   return y;
 }
 
 /** A checked list of positions. */
-function placesOf(positions: ArrayLike<number>, N: number, offset: number | undefined): Float64Array {
+function positionList(positions: ArrayLike<number>, N: number, offset: number | undefined): Float64Array {
   if (offset !== undefined)
-    throw new OptionError(
-      "positions",
-      "rope: positions and offset both say where the rows are; give one of them",
-    );
+    throw new OptionError("positions", "rope: positions and offset exclude each other; give one of them");
   if (positions === null || typeof positions !== "object" || positions.length !== N)
     throw new ShapeError(
       "positions",
@@ -144,10 +133,9 @@ interface Rotations {
   readonly sin: Float64Array;
 }
 
-/** The last tables: queries and keys of all layers read the same one, or one of two where layers differ. */
-const latest: { readonly key: string; readonly rotations: Rotations }[] = [];
-/** Tables that are kept. */
-const KEPT = 2;
+/** The latest tables: queries and keys of all layers read the same one, or one of two where layers differ. */
+const cache: { readonly key: string; readonly rotations: Rotations }[] = [];
+const CACHE_SIZE = 2;
 
 function rotations(
   N: number,
@@ -156,7 +144,7 @@ function rotations(
   at: number | Float64Array,
   given: ArrayLike<number> | undefined,
 ): Rotations {
-  const frequencies = given ? Float64Array.from(given) : waves(R, base, "rope");
+  const frequencies = given ? Float64Array.from(given) : frequenciesOf(R, base, "rope");
   if (frequencies.length !== R / 2)
     throw new ShapeError(
       "frequencies",
@@ -164,7 +152,7 @@ function rotations(
       { got: frequencies.length, want: R / 2 },
     );
   const key = [N, typeof at === "number" ? at : `[${at.join()}]`, ...frequencies].join();
-  const known = latest.find((one) => one.key === key);
+  const known = cache.find((entry) => entry.key === key);
   if (known) return known.rotations;
   const cos = new Float64Array((N * R) / 2);
   const sin = new Float64Array((N * R) / 2);
@@ -175,12 +163,12 @@ function rotations(
       sin[into] = Math.sin(angle);
     }
   const rotations = { cos, sin };
-  if (latest.unshift({ key, rotations }) > KEPT) latest.pop();
+  if (cache.unshift({ key, rotations }) > CACHE_SIZE) cache.pop();
   return rotations;
 }
 
 /** base^(−2i/C) for i < C/2. */
-function waves(C: number, base: number, what: string): Float64Array {
+function frequenciesOf(C: number, base: number, what: string): Float64Array {
   if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
     throw new OptionError("base", `${what}: base must be a number above 0, got ${formatValue(base)}`, {
       got: base,
@@ -189,8 +177,8 @@ function waves(C: number, base: number, what: string): Float64Array {
 }
 
 /**
- * Sinusoidal positions [N, C] from `offset` on: sines in even columns, cosines in odd ones. They are placed on `device`,
- * the CPU by default.
+ * Sinusoidal positions offset … offset + N − 1, [N, C]: sines in even columns, cosines in odd ones; on `device`, the CPU by
+ * default.
  *
  * @example
  * sinusoidalPositions(4, 8).shape; // → [4, 8]
@@ -208,7 +196,7 @@ export function sinusoidalPositions(
       `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${formatValue(N)} and ${formatValue(C)}`,
       { N, C },
     );
-  const frequencies = waves(C, base, "sinusoidalPositions");
+  const frequencies = frequenciesOf(C, base, "sinusoidalPositions");
   const out = numbers(dtype, N * C);
   eachRow([N, C], [C, 1], 0, (start) => {
     for (let i = 0; i < C / 2; i++) {

@@ -1,6 +1,6 @@
 /**
- * Choosing among elements: `where`, triangles, the largest of an axis, entries by position. Each gives its gradient to
- * the elements that it chose.
+ * Selection: `where`, triangles, the largest or smallest element of an axis, indexing. The gradient flows to the selected
+ * elements.
  */
 import * as arrays from "../../array.ts";
 import { allocateLike, placed } from "../../core/device.ts";
@@ -10,12 +10,20 @@ import { fromNested, isNested } from "../../core/nested.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
-import { broadcastShape, gathered, type Operand, operands } from "./arithmetic.ts";
-import { axisOf, constantLike, type FloatTensor, operand, resultLike, zerosLike } from "./operand.ts";
+import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
+import {
+  axisOf,
+  constantLike,
+  type FloatTensor,
+  operand,
+  recordUnary,
+  resultLike,
+  zerosLike,
+} from "./operand.ts";
 import { concat, reshape } from "./shapes.ts";
 
 /**
- * `yes` where the condition holds (true, not 0), `no` elsewhere, broadcast. The gradient goes to the one that was chosen.
+ * `yes` where the condition is true or not 0, `no` elsewhere, broadcast. The gradient flows to the selected operand.
  *
  * @example
  * where(tensor([[true, false]]), 0, -Infinity);        // [[0, -Infinity]]: an additive mask
@@ -43,8 +51,8 @@ export function where(condition: TensorLike | readonly unknown[], yes: Operand, 
       if (!d) return [undefined, undefined];
       const zero = constantLike(a, 0);
       return [
-        gathered(chosen(onDevice, d, zero, shape), a.shape),
-        gathered(chosen(onDevice, zero, d, shape), b.shape),
+        sumTo(chosen(onDevice, d, zero, shape), a.shape),
+        sumTo(chosen(onDevice, zero, d, shape), b.shape),
       ];
     },
   });
@@ -93,16 +101,16 @@ function triangle(
       got: diagonal,
     });
   const flags = Uint8Array.from({ length: M * N }, (_, n) => (isKept(Math.floor(n / N), n % N) ? 1 : 0));
-  const kept = placed(what, new Tensor(flags, [M, N], "bool"), from.device);
-  const cut = (t: Tensor) => chosen(kept, t, constantLike(from, 0), from.shape);
-  const y = cut(from);
-  record({ name: what, inputs: [from], outputs: [y], backward: ([d]) => [d && cut(d)] });
+  const mask = placed(what, new Tensor(flags, [M, N], "bool"), from.device);
+  const masked = (t: Tensor) => chosen(mask, t, constantLike(from, 0), from.shape);
+  const y = masked(from);
+  record({ name: what, inputs: [from], outputs: [y], backward: ([d]) => [d && masked(d)] });
   return y;
 }
 
 /**
- * The largest element of an axis, which goes (or stays with length 1: `keepAxis`), or of all. The gradient goes to the
- * first of equals. NaN wins, as in the formula.
+ * The largest element along an axis, which is removed (or kept with length 1: `keepAxis`), or of all elements. The gradient
+ * flows to the first of equal elements. The result is NaN where an element is NaN.
  *
  * @example
  * max(tensor([[1, 5], [7, 2]]), -1); // → [5, 7]
@@ -112,7 +120,7 @@ export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean 
 }
 
 /**
- * The smallest element of an axis, or of all; as `max`.
+ * The smallest element along an axis, or of all elements; otherwise as `max`.
  *
  * @example
  * min(tensor([[1, 5], [7, 2]]), -1); // → [1, 2]
@@ -132,22 +140,15 @@ function extreme(
   const from = operand(what, "x", x);
   const { rows, y, position, shape, kept } = bestOf(what, from, axis, what);
   const best = viewOf(y, keepAxis ? kept : shape);
-  record({
-    name: what,
-    inputs: [from],
-    outputs: [best],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      const dx = resultLike(from, rows);
-      arrays.extremeBackward({ name: "extreme-backward", dy: d, position, dx });
-      return [viewOf(dx, from.shape)];
-    },
-  });
+  recordUnary(what, from, best, (dy, dx) =>
+    arrays.extremeBackward({ name: "extreme-backward", dy, position, dx: viewOf(dx, rows) }),
+  );
   return best;
 }
 
 /**
- * Where the largest element of an axis is, the first of equals, as int32; over all elements (row-major) without an axis.
+ * The position of the largest element along an axis, the first of equals, as int32; without an axis, over all elements in
+ * row-major order.
  *
  * @example
  * argmax(tensor([[1, 5], [7, 2]]), -1); // → [1, 0]
@@ -177,11 +178,11 @@ function bestOf(what: string, x: FloatTensor, axis: number | undefined, f: "max"
   return { rows, y, position, kept, shape: at === undefined ? [] : kept.filter((_, i) => i !== at) };
 }
 
-/** What `pick` takes for an axis: one position (the axis goes), a range [start, end] or [start, end, step], or null for all. */
+/** What `pick` takes for an axis: one position (the axis is removed), a range [start, end] or [start, end, step], or null for all. */
 export type Index = number | readonly [start: number, end: number, step?: number] | null;
 
 /**
- * A view of some positions of each axis; axes without an entry stay whole. Negative positions count from the end.
+ * A view of some positions of each axis; axes without an entry keep all positions. Negative positions count from the end.
  *
  * @example
  * pick(x, 0);                    // NumPy's x[0]
@@ -199,10 +200,26 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
         shape: from.shape,
       },
     );
+  const y = pickedView(from, indices);
+  record({
+    name: "pick",
+    inputs: [from],
+    outputs: [y],
+    backward: ([d]) => {
+      if (!d) return [undefined];
+      const dx = zerosLike(from);
+      arrays.assign({ name: "assign", x: d, y: pickedView(dx, indices) });
+      return [dx];
+    },
+  });
+  return y;
+}
+
+/** The view of a tensor that indices select. */
+function pickedView(from: FloatTensor, indices: readonly Index[]): FloatTensor {
   let offset = from.offset;
   const [shape, strides]: [number[], number[]] = [[], []];
-  for (let axis = 0; axis < rank; axis++) {
-    const n = from.shape[axis];
+  for (const [axis, n] of from.shape.entries()) {
     const index = indices[axis] ?? null;
     const fail = (): never => {
       throw new ShapeError(
@@ -211,55 +228,23 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
         { axis, index, length: n },
       );
     };
-    const place = (i: unknown): number =>
+    const position = (i: unknown): number =>
       Number.isInteger(i) ? ((i as number) < 0 ? (i as number) + n : (i as number)) : fail();
     if (typeof index === "number") {
-      const i = place(index);
+      const i = position(index);
       if (i < 0 || i >= n) fail();
       offset += i * from.strides[axis];
       continue;
     }
     if (index !== null && !Array.isArray(index)) fail();
-    const [start, end, step = 1] = index === null ? [0, n] : [place(index[0]), place(index[1]), index[2]];
+    const [start, end, step = 1] =
+      index === null ? [0, n] : [position(index[0]), position(index[1]), index[2]];
     if (!(start >= 0 && start <= end && end <= n && Number.isInteger(step) && step >= 1)) fail();
     offset += start * from.strides[axis];
     shape.push(Math.ceil((end - start) / step));
     strides.push(from.strides[axis] * step);
   }
-  const y = viewOf(from, shape, strides, offset);
-  record({
-    name: "pick",
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      // The same view of a row-major tensor: element i of the view is where the gradient of x goes.
-      const dx = zerosLike(from);
-      const place = pickedView(dx, indices);
-      arrays.assign({ name: "assign", x: d, y: viewOf(dx, shape, place.strides, place.offset) });
-      return [dx];
-    },
-  });
-  return y;
-}
-
-/** Strides and offset of the picked view over a row-major tensor; the indices were checked. */
-function pickedView(
-  { shape, strides }: Tensor,
-  indices: readonly Index[],
-): { strides: number[]; offset: number } {
-  const own: number[] = [];
-  let offset = 0;
-  for (const [axis, n] of shape.entries()) {
-    const index = indices[axis] ?? null;
-    const place = (i: number) => (i < 0 ? i + n : i);
-    if (typeof index === "number") offset += place(index) * strides[axis];
-    else {
-      if (index !== null) offset += place(index[0]) * strides[axis];
-      own.push(strides[axis] * (index?.[2] ?? 1));
-    }
-  }
-  return { strides: own, offset };
+  return viewOf(from, shape, strides, offset);
 }
 
 /**

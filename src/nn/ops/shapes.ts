@@ -1,6 +1,6 @@
 /**
- * Operations that rearrange numbers and change none: reshape, transpose, slice, split, concat, splitHeads, mergeHeads.
- * All but `concat` are views where strides allow it: nothing is copied, and the gradient is rearranged in reverse.
+ * Operations that rearrange elements and change no values: reshape, transpose, slice, split, concat, splitHeads, mergeHeads.
+ * All but `concat` return views where strides allow it: nothing is copied. The gradient is rearranged in reverse.
  */
 import { assign } from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
@@ -9,7 +9,7 @@ import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../.
 import { axisOf, type FloatTensor, operand, resultLike, zerosLike } from "./operand.ts";
 
 /**
- * The same numbers under another shape; one axis may be −1. Copies only where the strides ask for it.
+ * The same elements in another shape; one axis may be −1. Copies only where the strides require it.
  *
  * @example
  * reshape(tensor([1, 2, 3, 4]), [2, 2]); // → [[1, 2], [3, 4]]
@@ -32,7 +32,7 @@ export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
 }
 
 /**
- * A view of positions `start` (included) to `end` (left out) of one axis; negative numbers count from the end.
+ * A view of positions `start` to `end` (excluded) of one axis; negative numbers count from the end.
  *
  * @example
  * slice(tensor([1, 2, 3, 4]), 0, 1, 3); // → [2, 3]
@@ -64,7 +64,7 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
 }
 
 /**
- * Views of consecutive parts of one axis, `sizes[n]` positions each; their sum is the length of the axis.
+ * Views of consecutive parts of one axis, `sizes[n]` positions each; the sizes add up to the length of the axis.
  *
  * @example
  * split(x, [4, 4]).map((part) => part.shape); // → [[2, 3, 4], [2, 3, 4]]
@@ -100,7 +100,7 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
 }
 
 /**
- * The tensors one after the other along one axis; all other axes agree.
+ * Concatenates tensors along one axis; all other axes have equal lengths.
  *
  * @example
  * concat([tensor([[1], [2]]), tensor([[3], [4]])]); // → [[1, 3], [2, 4]]
@@ -174,13 +174,13 @@ export function splitHeads(x: TensorLike, heads: number): FloatTensor {
     name: "splitHeads",
     inputs: [from],
     outputs: [y],
-    backward: ([d]) => [d && joined(d as FloatTensor)],
+    backward: ([d]) => [d && headsMerged(d as FloatTensor)],
   });
   return y;
 }
 
 /**
- * [..., heads, N, D] as [..., N, heads·D]; a view where the numbers already lie so (a result in layout `bshd`).
+ * [..., heads, N, D] as [..., N, heads·D]; a view where the elements are already in that order (a result in layout `bshd`).
  *
  * @example
  * mergeHeads(q).shape; // → [1, 4, 16]
@@ -193,7 +193,7 @@ export function mergeHeads(x: TensorLike): FloatTensor {
       shape: from.shape,
     });
   const heads = from.shape[rank - 3];
-  const y = joined(from);
+  const y = headsMerged(from);
   record({
     name: "mergeHeads",
     inputs: [from],
@@ -205,7 +205,7 @@ export function mergeHeads(x: TensorLike): FloatTensor {
   return y;
 }
 
-function joined(x: FloatTensor): FloatTensor {
+function headsMerged(x: FloatTensor): FloatTensor {
   const [heads, N, D] = x.shape.slice(-3);
   return reshaped(transposed(x, -3, -2), [...x.shape.slice(0, -3), N, heads * D]);
 }

@@ -4,9 +4,8 @@
  */
 import { softmax as compute, softmaxBackward } from "../../array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
-import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { axisOf, type FloatTensor, operand, resultLike } from "./operand.ts";
+import { axisOf, type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
 /**
@@ -22,17 +21,7 @@ export function softmax(x: TensorLike, axis = -1): FloatTensor {
   if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1);
   const y = resultLike(from, from.shape);
   compute({ name: "softmax", x: from, y });
-  record({
-    name: "softmax",
-    inputs: [from],
-    outputs: [y],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      const dx = resultLike(from, from.shape);
-      softmaxBackward({ name: "softmax-backward", y, dy: d, dx });
-      return [dx];
-    },
-  });
+  recordUnary("softmax", from, y, (dy, dx) => softmaxBackward({ name: "softmax-backward", y, dy, dx }));
   return y;
 }
 
