@@ -1,4 +1,4 @@
-/** Changing what a layer's attention computes, and taking heads out. */
+/** Changing what a layer's attention computes, and ablating heads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ const golden = (family: string) =>
     { dtype: "float64" },
   );
 
-describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttention returns", (family) => {
+describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of onAttention", (family) => {
   const ids = [5, 6, 7, 8, 9];
   let model: TextModel;
   let plain: Float64Array;
@@ -65,7 +65,7 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttenti
     ).toBeLessThan(1e-12);
   });
 
-  test("another value changes the result, and only of the layer that returned it", () => {
+  test("a changed value changes the result as attention's linearity says", () => {
     const twice = ({ value }: LayerAttention) =>
       new Tensor(
         (value.contiguous().data as Float64Array).map((x) => 2 * x),
@@ -73,7 +73,7 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttenti
         value.dtype,
       ) as never;
     const changed = run((seen) => ({ value: twice(seen) }));
-    // Gemma norms what a branch gives: there a factor changes little.
+    // Gemma normalizes the output of a branch, so a factor changes little.
     expect(distance(changed, plain)).toBeGreaterThan(1e-8);
     // Attention is linear in its values.
     const scaled = run((seen) => ({
@@ -92,7 +92,7 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttenti
     expect(() => run(() => ({ output: 7 }) as never)).toThrow(ShapeError);
   });
 
-  test("a head without its output is zeros there alone", () => {
+  test("withoutHead replaces the output of one head with zeros", () => {
     let seen: LayerAttention | undefined;
     run((it) => {
       seen = it;
@@ -104,6 +104,14 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: what onAttenti
     (withoutHead(seen as LayerAttention, 1).output as Tensor).toFloat64().forEach((x, i) => {
       expect(x).toBe(Math.floor(i / (N * d)) === 1 ? 0 : before[i]);
     });
+    // The position after the last one would be the next head's first.
+    for (const [head, replace, position] of [
+      [0, "zero", N],
+      [0, "zero", -1],
+      [99, "zero", null],
+      [0, "noise" as never, null],
+    ] as const)
+      expect(() => withoutHead(seen as LayerAttention, head, replace, position)).toThrow(OptionError);
   });
 });
 
@@ -113,7 +121,7 @@ describe("ablate", () => {
     decoder = await readModel(locateShipped("decoder"));
   });
 
-  test("every head is judged, the largest change first, by the model's own shares", () => {
+  test("every head has an effect, the largest change first, on the model's own probability", () => {
     const { predicted, effects, position } = ablate(decoder, "the president of the united");
     expect(effects).toHaveLength(decoder.layers * decoder.heads);
     const sizes = effects.map(({ change }) => Math.abs(change));
@@ -131,7 +139,7 @@ describe("ablate", () => {
     expect(Math.exp(row[predicted[0].id]) / total).toBeCloseTo(probability, 5);
   });
 
-  test("the position says which token an encoder masks, and after which a decoder predicts", async () => {
+  test("position is the token that an encoder masks, or whose successor a decoder predicts", async () => {
     const encoder = await readModel(locateShipped("encoder"));
     const given = ablate(encoder, "the old ship", { position: 2, layer: 0, head: 0 });
     const written = ablate(encoder, "the [MASK] ship", { layer: 0, head: 0 });
@@ -146,7 +154,7 @@ describe("ablate", () => {
     expect(() => ablate(encoder, "a ship", { position: -1 })).toThrow(OptionError);
   });
 
-  test("several heads at once are compared with the run that has all, at every token or at one", async () => {
+  test("ablateHeads compares a run without several heads with the run with all, at every token or at one", async () => {
     const text = "the president of the united";
     const { ids } = decoder.tokenize(text);
     const heads = [
@@ -183,9 +191,10 @@ describe("ablate", () => {
     expect(ablateHeads(decoder, text, [])).toMatchObject({ cosine: expect.closeTo(1, 12) });
     expect(() => ablateHeads(decoder, text, [{ layer: 9, head: 0 }])).toThrow(OptionError);
     expect(() => ablateHeads(decoder, text, [{ layer: 0, head: 0, position: 99 }])).toThrow(OptionError);
+    expect(() => ablateHeads(decoder, "", [])).toThrow(expect.objectContaining({ code: "empty-text" }));
   });
 
-  test("a model without a head for tokens, and a text without a mask, are compared by their states", async () => {
+  test("without a mask in an encoder's text, only the states are compared", async () => {
     const encoder = await readModel(locateShipped("encoder"));
     const plain = ablateHeads(encoder, "the old ship", [{ layer: 0, head: 0 }]);
     expect(plain.predicted).toBeNull();
@@ -196,7 +205,7 @@ describe("ablate", () => {
     expect(pair.moved).toHaveLength(8);
   });
 
-  test("what cannot be asked is refused", async () => {
+  test("missing layers and heads, empty texts, unknown replacements and texts without a mask are refused", async () => {
     expect(() => ablate(decoder, "a", { layer: 99 })).toThrow(OptionError);
     expect(() => ablate(decoder, "a", { head: -1 })).toThrow(OptionError);
     expect(() => ablate(decoder, "")).toThrow(OptionError);

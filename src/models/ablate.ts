@@ -1,7 +1,6 @@
 /**
- * What a head does for a prediction: the model runs once as it is and once with heads ablated, and the probabilities of the predicted
- * tokens are compared. A head is ablated by putting zeros, or the mean of its outputs over the text, in the place of its output, at every
- * token or at one.
+ * Head ablation: the model runs once with all heads and once with some ablated, and the probabilities of the predicted tokens are
+ * compared. Ablating a head replaces its output with zeros, or with its mean over the text, at every token or at one.
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
@@ -11,58 +10,54 @@ import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
+import { tokenShares } from "./generate.ts";
+import { largest, maskToken, mostLikely, type Predicted, predictedToken } from "./prediction.ts";
 import type { TextModel, TextTokens } from "./text-model.ts";
 
-/** What takes the place of a head's output. */
+/** What replaces the output of an ablated head: zeros, or its mean over the text. */
 export type Replacement = "zero" | "mean";
-
-/** A token and its share of the prediction, from 0 to 1. */
-export interface Predicted {
-  readonly id: number;
-  readonly token: string;
-  readonly probability: number;
-}
 
 /** The prediction without one head. */
 export interface HeadEffect {
   readonly layer: number;
   readonly head: number;
-  /** Share of the token that is predicted with all heads, and how much it changed. */
+  /** Probability, without this head, of the token that is predicted with all heads, and its change. */
   readonly probability: number;
   readonly change: number;
-  /** What is most likely now. */
+  /** The most likely token without this head. */
   readonly top: Predicted;
 }
 
-/** A head that a run is made without. */
+/** A head to ablate. */
 export interface AblatedHead {
   readonly layer: number;
   readonly head: number;
   /** Default "zero". */
   readonly replace?: Replacement;
-  /** Only the head's output at this token is replaced; null or undefined: at every token. */
+  /** Replaces the head's output at this token only. Default null, every token. */
   readonly position?: number | null;
 }
 
-/** How to take heads out. */
+/** Options of `ablate`. */
 export interface AblateOptions {
   /**
-   * Encoders: the token that is masked and predicted; default the first mask of the text. Decoders: the token after which the next one is
-   * predicted; default the last.
+   * Encoders: the token to mask and predict; default the first mask of the text. Decoders: the token whose successor is predicted; default
+   * the last.
    */
   readonly position?: number;
   /** Default "zero". */
   readonly replace?: Replacement;
-  /** Only this layer, this head of each layer. */
+  /** Ablates heads of this layer only. Default all layers. */
   readonly layer?: number;
+  /** Ablates only this head of each layer. Default all heads. */
   readonly head?: number;
   /** Called after each head. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** What was predicted, and what each head does for it. */
+/** A prediction, and how it changes without each head. */
 export interface Ablation {
-  /** Position of the token whose prediction is compared: the last one, or the mask, where none was given. */
+  /** The option `position`, or its default. */
   readonly position: number;
   /** The five most likely tokens with all heads. */
   readonly predicted: readonly Predicted[];
@@ -78,33 +73,34 @@ export interface ComparedToken {
   readonly after: number;
 }
 
-/** What a run without some heads gives, beside the run with all of them. */
+/** A run with heads ablated, compared with the run with all heads. */
 export interface AblatedRun {
-  /** The prediction at one position; null where the model has no head for tokens, or an encoder's text no mask. */
+  /** The prediction at one position; null for a model without a language-modeling head, and for an encoder's text without a mask. */
   readonly predicted: {
     readonly position: number;
-    /** The text's own token there was replaced by the mask, in both runs. */
+    /** Both runs replaced the text's token at this position with the mask. */
     readonly masked: boolean;
-    /** The most likely tokens of both runs, by their probability with all heads, the largest first. */
+    /** The most likely tokens of both runs, sorted by their probability with all heads, the largest first. */
     readonly tokens: readonly ComparedToken[];
   } | null;
-  /** How far the last state of each token moved: ‖after − before‖ / ‖before‖. */
+  /** Relative change of the last hidden state of each token: ‖after − before‖ / ‖before‖. */
   readonly moved: readonly number[];
   /** Cosine of the two means of the last states over all tokens: 1 where a mean-pooled embedding keeps its direction. */
   readonly cosine: number;
 }
 
-/** How to compare a run without some heads. */
+/** Options of `ablateHeads`. */
 export interface AblateHeadsOptions extends Pick<AblateOptions, "position"> {
   /** The second text of a pair. */
   readonly pair?: string;
-  /** Most likely tokens of each run that are compared; default 5. */
+  /** Number of most likely tokens of each run to compare; default 5. */
   readonly top?: number;
 }
 
 /**
- * The change that takes a head out, for `onAttention`; `position`: at this token alone.
+ * The change that ablates one head, for `onAttention`; with `position`, at this token only.
  *
+ * @throws OptionError where there is no such head or position, or `replace` is neither "zero" nor "mean"
  * @example
  * const seen = decoder.attentionOf(decoder.tokenizer.ids("the old ship"), undefined, {
  *   onAttention: (layer, it) => (layer === 0 ? withoutHead(it, 3) : undefined),
@@ -116,14 +112,21 @@ export function withoutHead(
   replace: Replacement = "zero",
   position: number | null = null,
 ): AttentionChange {
-  return withoutHeads(seen, [{ layer: 0, head, replace, position }]);
+  checkIndex("withoutHead", "head", head, seen.output.shape.at(-3) as number);
+  checkReplacement("withoutHead", replace);
+  return withoutHeads("withoutHead", seen, [{ head, replace, position }]);
 }
 
-/** The change that takes several heads of a layer out. */
-function withoutHeads({ output }: LayerAttention, ablated: readonly AblatedHead[]): AttentionChange {
+/** The change that ablates several heads of a layer, whose numbers are checked. */
+function withoutHeads(
+  what: string,
+  { output }: LayerAttention,
+  heads: readonly Omit<AblatedHead, "layer">[],
+): AttentionChange {
   const [H, N, d] = output.shape.slice(-3);
   const data = (output.contiguous().data as FloatTensor["data"]).slice();
-  for (const { head, replace = "zero", position } of ablated) {
+  for (const { head, replace = "zero", position } of heads) {
+    if (position != null) checkIndex(what, "position", position, N);
     const [from, to] = position == null ? [0, N] : [position, position + 1];
     for (let first = head * N * d; first < data.length; first += H * N * d)
       for (let e = 0; e < d; e++) {
@@ -136,9 +139,9 @@ function withoutHeads({ output }: LayerAttention, ablated: readonly AblatedHead[
 }
 
 /**
- * The hook that ablates heads, for `onAttention`.
+ * A hook for `onAttention` that ablates heads.
  *
- * @throws OptionError where there is no such layer or head, or no such way to replace an output
+ * @throws OptionError where there is no such layer or head, or `replace` is neither "zero" nor "mean"
  * @example
  * const { ids } = decoder.tokenize("the old ship");
  * decoder.attentionOf(ids, undefined, { onAttention: ablation(decoder, [{ layer: 0, head: 3 }]) });
@@ -147,24 +150,32 @@ export function ablation(
   model: TextModel,
   heads: readonly AblatedHead[],
 ): NonNullable<ForwardOptions["onAttention"]> {
+  return hookOf("ablation", model, heads);
+}
+
+function hookOf(
+  what: string,
+  model: TextModel,
+  heads: readonly AblatedHead[],
+): NonNullable<ForwardOptions["onAttention"]> {
   const byLayer = new Map<number, AblatedHead[]>();
-  for (const one of heads) {
-    checkIndex("layer", one.layer, model.layers);
-    checkIndex("head", one.head, model.heads);
-    checkReplacement(one.replace ?? "zero");
-    byLayer.set(one.layer, [...(byLayer.get(one.layer) ?? []), one]);
+  for (const ablated of heads) {
+    checkIndex(what, "layer", ablated.layer, model.layers);
+    checkIndex(what, "head", ablated.head, model.heads);
+    checkReplacement(what, ablated.replace ?? "zero");
+    byLayer.set(ablated.layer, [...(byLayer.get(ablated.layer) ?? []), ablated]);
   }
   return (layer, seen) => {
-    const here = byLayer.get(layer);
-    return here && withoutHeads(seen, here);
+    const ablated = byLayer.get(layer);
+    return ablated && withoutHeads(what, seen, ablated);
   };
 }
 
 /**
- * A run of the model on a text with heads ablated, beside the run with all heads: the prediction at one position, and how far the last
- * states moved.
+ * Runs the model on a text with heads ablated, and compares with the run with all heads: the prediction at one position, and the last
+ * hidden states.
  *
- * @throws OptionError where there is no such layer, head or position
+ * @throws OptionError where there is no such layer, head or position, or the text has no token
  * @example
  * const run = ablateHeads(decoder, "the president of the united", [{ layer: 0, head: 1 }]);
  * run.predicted?.tokens[0]; // { id, token, before, after }
@@ -175,18 +186,20 @@ export function ablateHeads(
   heads: readonly AblatedHead[],
   options: AblateHeadsOptions = {},
 ): AblatedRun {
-  checkOptionNames("ablateHeads", options, ["position", "pair", "top"]);
-  const { position, pair, top = 5 } = options;
+  const what = "ablateHeads";
+  checkOptionNames(what, options, ["position", "pair", "top"]);
+  const { pair, top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0))
-    throw new OptionError("top", `ablateHeads: top must be an integer ≥ 1, got ${formatValue(top)}`, {
+    throw new OptionError("top", `${what}: top must be an integer ≥ 1, got ${formatValue(top)}`, {
       got: top,
     });
   const tokens = model.tokenize(text, pair);
   const N = tokens.ids.length;
-  for (const { position: only } of heads) if (only != null) checkIndex("heads.position", only, N);
-  const onAttention = ablation(model, heads);
-  const predicts = model.model.hasHead && (position !== undefined || defaultPosition(model, tokens) >= 0);
-  const task = predicts ? taskOf(model, tokens, position) : undefined;
+  const position = positionOf(what, model, tokens, options.position);
+  for (const ablated of heads)
+    if (ablated.position != null) checkIndex(what, "heads.position", ablated.position, N);
+  const onAttention = hookOf(what, model, heads);
+  const task = model.model.hasHead && position >= 0 ? taskOf(what, model, tokens, position) : undefined;
   const run = (change?: ForwardOptions["onAttention"]) =>
     tidy(() => {
       const states = model.model.hidden(task?.ids ?? tokens.ids, runOptions(model, tokens, change));
@@ -195,25 +208,40 @@ export function ablateHeads(
         probabilities: task && probabilitiesAt(model, states, task.position),
       };
     });
-  const before = run();
-  const after = run(onAttention);
-  const [was, now] = [before.probabilities, after.probabilities];
-  let predicted: AblatedRun["predicted"] = null;
-  if (task && was && now) {
-    const ids = new Set([...best(model, was, top), ...best(model, now, top)].map(({ id }) => id));
-    const compared = [...ids].map((id) => ({
-      id,
-      token: nameOf(model, id),
-      before: was[id],
-      after: now[id],
-    }));
-    compared.sort((a, b) => b.before - a.before);
-    predicted = { position: task.position, masked: task.masked, tokens: compared };
-  }
-  return { predicted, ...distances(before.states, after.states, N) };
+  const [before, after] = [run(), run(onAttention)];
+  return {
+    predicted: task
+      ? {
+          position: task.position,
+          masked: task.masked,
+          tokens: comparedTokens(
+            model,
+            before.probabilities as Float64Array,
+            after.probabilities as Float64Array,
+            top,
+          ),
+        }
+      : null,
+    ...distances(before.states, after.states, N),
+  };
 }
 
-/** How far states [N, C] moved, token by token, and the cosine of their means. */
+/** The `top` most likely tokens of two distributions [V], sorted by their probability in the first. */
+function comparedTokens(
+  { tokenizer }: TextModel,
+  before: Float64Array,
+  after: Float64Array,
+  top: number,
+): ComparedToken[] {
+  const tokens = new Map<number, string>();
+  for (const probabilities of [before, after])
+    for (const { id, token } of mostLikely(tokenizer, probabilities, top)) tokens.set(id, token);
+  return [...tokens]
+    .map(([id, token]) => ({ id, token, before: before[id], after: after[id] }))
+    .sort((a, b) => b.before - a.before);
+}
+
+/** Relative change of each of N states [N, C], and the cosine of their means. */
 function distances(
   before: Float64Array,
   after: Float64Array,
@@ -239,7 +267,7 @@ function distances(
 }
 
 /**
- * What each head does for the prediction of a text's next token (decoder) or of a masked token (encoder).
+ * How each head contributes to the prediction of a text's next token (decoder) or of a masked token (encoder): the prediction without it.
  *
  * @throws OptionError where there is no such layer, head or position, or an encoder's text has no mask and no position is given
  * @example
@@ -247,35 +275,38 @@ function distances(
  * ablate(decoder, "the president of the united").effects[0]; // { layer, head, probability, change, top }
  */
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
-  checkOptionNames("ablate", options, ["replace", "layer", "head", "position", "onProgress"]);
+  const what = "ablate";
+  checkOptionNames(what, options, ["replace", "layer", "head", "position", "onProgress"]);
   const { replace = "zero", onProgress } = options;
-  checkReplacement(replace);
-  if (options.layer !== undefined) checkIndex("layer", options.layer, model.layers);
-  if (options.head !== undefined) checkIndex("head", options.head, model.heads);
+  checkReplacement(what, replace);
+  if (options.layer !== undefined) checkIndex(what, "layer", options.layer, model.layers);
+  if (options.head !== undefined) checkIndex(what, "head", options.head, model.heads);
   if (!model.model.hasHead)
-    throw new UnsupportedError("head", `ablate: ${model.name} has no head for tokens, so it predicts none`);
+    throw new UnsupportedError(
+      "head",
+      `${what}: ${model.name} has no language-modeling head, so it predicts no tokens`,
+    );
   const tokens = model.tokenize(text);
-  const task = taskOf(model, tokens, options.position);
+  const task = taskOf(what, model, tokens, positionOf(what, model, tokens, options.position));
   const run = (onAttention?: ForwardOptions["onAttention"]) =>
     tidy(() => {
       const states = model.model.hidden(task.ids, runOptions(model, tokens, onAttention));
       return probabilitiesAt(model, states, task.position);
     });
-  const whole = run();
-  const predicted = best(model, whole, 5);
+  const predicted = mostLikely(model.tokenizer, run(), 5);
   const effects: HeadEffect[] = [];
   const layers = options.layer === undefined ? [...Array(model.layers).keys()] : [options.layer];
   const heads = options.head === undefined ? [...Array(model.heads).keys()] : [options.head];
   for (const layer of layers)
     for (const head of heads) {
-      const now = run(ablation(model, [{ layer, head, replace }]));
-      const probability = now[predicted[0].id];
+      const probabilities = run(hookOf(what, model, [{ layer, head, replace }]));
+      const probability = probabilities[predicted[0].id];
       effects.push({
         layer,
         head,
         probability,
         change: probability - predicted[0].probability,
-        top: best(model, now, 1)[0],
+        top: predictedToken(model.tokenizer, probabilities, largest(probabilities)),
       });
       onProgress?.(effects.length, layers.length * heads.length);
     }
@@ -283,44 +314,49 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
   return { position: task.position, predicted, effects };
 }
 
-/** What is predicted: the ids that are read, and at which of them. */
+/** What to predict: the ids to read, and the position of the prediction. */
 interface PredictionTask {
   readonly ids: Int32Array;
   readonly position: number;
-  /** A token of the text was replaced by the mask. */
+  /** A token of the text was replaced with the mask. */
   readonly masked: boolean;
 }
 
-function taskOf(model: TextModel, { ids }: TextTokens, asked: number | undefined): PredictionTask {
-  if (ids.length === 0) throw new OptionError("empty-text", "ablate: there is no token to read");
-  if (asked !== undefined) checkIndex("position", asked, ids.length);
-  const position = asked ?? defaultPosition(model, { ids });
+/**
+ * The position of a prediction: the one given, or by default a decoder's last token or an encoder's first mask, −1 where its text has none.
+ */
+function positionOf(
+  what: string,
+  { architecture, tokenizer }: TextModel,
+  { ids }: TextTokens,
+  given: number | undefined,
+): number {
+  if (ids.length === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
+  if (given !== undefined) {
+    checkIndex(what, "position", given, ids.length);
+    return given;
+  }
+  if (architecture === "decoder") return ids.length - 1;
+  const mask = maskToken(tokenizer);
+  return mask === undefined ? -1 : ids.indexOf(tokenizer.id(mask) as number);
+}
+
+function taskOf(what: string, model: TextModel, { ids }: TextTokens, position: number): PredictionTask {
   if (position < 0)
     throw new OptionError(
       "text",
-      `ablate: ${model.name} predicts masked tokens; write [MASK] where one is to be predicted, or give the position of the token to mask`,
+      `${what}: ${model.name} predicts masked tokens; write [MASK] where one is to be predicted, or give the position of the token to mask`,
     );
   if (model.architecture === "decoder") return { ids, position, masked: false };
-  const mask = maskId(model);
+  const mask = maskToken(model.tokenizer);
   if (mask === undefined)
     throw new UnsupportedError(
       "mask",
-      `ablate: the tokenizer of ${model.name} has neither [MASK] nor <mask>`,
+      `${what}: the tokenizer of ${model.name} has neither [MASK] nor <mask>`,
     );
   const read = ids.slice();
-  read[position] = mask;
-  return { ids: read, position, masked: ids[position] !== mask };
-}
-
-/** Where a prediction is made by default: decoders after the last token, encoders at the first mask; −1 where there is none. */
-function defaultPosition(model: TextModel, { ids }: Pick<TextTokens, "ids">): number {
-  if (model.architecture === "decoder") return ids.length - 1;
-  const mask = maskId(model);
-  return mask === undefined ? -1 : ids.indexOf(mask);
-}
-
-function maskId({ tokenizer }: TextModel): number | undefined {
-  return ["[MASK]", "<mask>"].map((token) => tokenizer.id(token)).find((id) => id !== undefined);
+  read[position] = model.tokenizer.id(mask) as number;
+  return { ids: read, position, masked: read[position] !== ids[position] };
 }
 
 function runOptions(
@@ -331,42 +367,24 @@ function runOptions(
   return model.architecture === "encoder" ? { typeIds, onAttention } : { onAttention };
 }
 
-function checkReplacement(replace: unknown): void {
+function checkReplacement(what: string, replace: unknown): void {
   if (replace !== "zero" && replace !== "mean")
     throw new OptionError(
       "replace",
-      `ablate: replace must be "zero" or "mean", got ${formatValue(replace)}`,
+      `${what}: replace must be "zero" or "mean", got ${formatValue(replace)}`,
       { got: replace },
     );
 }
 
-function checkIndex(name: string, value: unknown, count: number): void {
+function checkIndex(what: string, name: string, value: unknown, count: number): void {
   if (!(Number.isInteger(value) && (value as number) >= 0 && (value as number) < count))
-    throw new OptionError(name, `ablate: ${name} must be 0 to ${count - 1}, got ${formatValue(value)}`, {
+    throw new OptionError(name, `${what}: ${name} must be 0 to ${count - 1}, got ${formatValue(value)}`, {
       got: value,
     });
 }
 
-/** The probability of every token of the vocabulary at a position of states [N, C]. */
+/** The probabilities of all tokens of the vocabulary at a position of states [N, C]. */
 function probabilitiesAt(model: TextModel, states: FloatTensor, position: number): Float64Array {
-  return softmax(model.model.logits(slice(states, 0, position, position + 1) as FloatTensor).toFloat64());
-}
-
-function softmax(logits: Float64Array): Float64Array {
-  const maximum = logits.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const weights = logits.map((x) => Math.exp(x - maximum));
-  const total = weights.reduce((sum, x) => sum + x, 0);
-  return weights.map((x) => x / total);
-}
-
-function best(model: TextModel, probabilities: Float64Array, count: number): Predicted[] {
-  return [...probabilities.keys()]
-    .sort((a, b) => probabilities[b] - probabilities[a])
-    .slice(0, count)
-    .map((id) => ({ id, token: nameOf(model, id), probability: probabilities[id] }));
-}
-
-/** A token as the vocabulary shows it. A model may have more rows than its tokenizer has tokens. */
-function nameOf({ tokenizer }: TextModel, id: number): string {
-  return tokenizer.token(id) === undefined ? `#${id}` : tokenizer.display(id);
+  const logits = model.model.logits(slice(states, 0, position, position + 1) as FloatTensor);
+  return tokenShares(logits.toFloat64(), {});
 }

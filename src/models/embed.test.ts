@@ -78,9 +78,13 @@ describe("embedTexts", () => {
     expect(cut.toFloat64()).toEqual(short.toFloat64());
   });
 
-  test("no text is refused", () => {
+  test("a list without a text, and what is not a model, are refused", () => {
     expect(() => embedTexts(model, [])).toThrow(OptionError);
     expect(() => embedTexts(model, "text" as never)).toThrow(OptionError);
+    for (const wrong of [undefined, null, bert])
+      expect(() => embedTexts(wrong as never, ["text"])).toThrow(
+        expect.objectContaining({ name: "OptionError", code: "model" }),
+      );
   });
 });
 

@@ -11,7 +11,7 @@ import { checkSize } from "../io/limit.ts";
 import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { FloatTensor, Ids } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
-import type { TextModel } from "./text-model.ts";
+import { checkTextModel, type TextModel } from "./text-model.ts";
 
 /** How the states of N tokens become one vector. Several are put one after the other. */
 export type PoolingMode =
@@ -161,22 +161,15 @@ function poolingModes(config: unknown, path: string): readonly PoolingMode[] {
 export function embedTexts(
   model: TextModel,
   texts: readonly string[],
-  pooling: Pooling = { modes: [model.architecture === "encoder" ? "mean" : "lasttoken"], normalize: false },
+  pooling: Pooling = defaultPooling(model),
 ): Tensor<"float32"> {
+  checkTextModel("embedTexts", model);
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
     throw new OptionError(
       "texts",
       `embedTexts: texts must be a list of strings, not empty, got ${formatValue(texts)}`,
       {
         got: texts,
-      },
-    );
-  if (typeof model.tokenize !== "function")
-    throw new OptionError(
-      "model",
-      `embedTexts: model must be what readModel returns, got ${formatValue(model)}`,
-      {
-        got: model,
       },
     );
   checkPooling(pooling);
@@ -199,6 +192,11 @@ export function embedTexts(
     out.set(vector, n * width);
   });
   return new Tensor(out as Float32Array, [texts.length, width], "float32") as Tensor<"float32">;
+}
+
+/** The pooling of a model without `modules.json`: the mean of an encoder's states, a decoder's last state. */
+export function defaultPooling(model: Pick<TextModel, "architecture"> | undefined): Pooling {
+  return { modes: [model?.architecture === "encoder" ? "mean" : "lasttoken"], normalize: false };
 }
 
 /** The tokens that are read where at most `most` are: special tokens stay, the text loses its end. */

@@ -1,36 +1,35 @@
 /**
- * What a masked-language model writes in the place of a mask: the softmax of its logits there. One forward pass; where a text has
- * several masks, each is judged with the others still masked.
+ * Masked-token prediction: the softmax of a masked language model's logits at each mask, from one forward pass. Where a text has several
+ * masks, each is predicted with the others still masked.
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
-import type { TextModel } from "./text-model.ts";
+import { tokenShares } from "./generate.ts";
+import { MASKS, maskToken, mostLikely } from "./prediction.ts";
+import { checkTextModel, type TextModel } from "./text-model.ts";
 
 /** A token for a mask. */
 export interface Candidate {
   readonly id: number;
   /** As the vocabulary shows it: `##` kept. */
   readonly token: string;
-  /** Its share, from 0 to 1. */
+  /** From 0 to 1. */
   readonly probability: number;
 }
 
-/** What may be in the place of one mask. */
+/** The predictions for one mask. */
 export interface MaskFill {
-  /** The place of the mask among the model's tokens. */
+  /** Position of the mask among the model's tokens. */
   readonly position: number;
-  /** The most likely tokens, best first. */
+  /** The most likely tokens, the most likely first. */
   readonly candidates: readonly Candidate[];
 }
 
-/** What a mask looks like in one's text, whichever the model's own mask is. */
-const MASKS = ["[MASK]", "<mask>"] as const;
-
 /**
- * The most likely tokens for each mask of a text. A mask is written `[MASK]` or `<mask>`, whichever the model's own is.
+ * The most likely tokens for each mask of a text. A mask may be written `[MASK]` or `<mask>`, for every model.
  *
  * @param model an encoder with the head that predicts masked tokens (`readModel`)
  * @param text  a text with at least one mask
@@ -42,7 +41,7 @@ const MASKS = ["[MASK]", "<mask>"] as const;
 export function fillMask(
   model: TextModel,
   text: string,
-  options: { /** Candidates of a mask; default 5. */ readonly top?: number } = {},
+  options: { /** Number of candidates for each mask; default 5. */ readonly top?: number } = {},
 ): MaskFill[] {
   checkOptionNames("fillMask", options, ["top"]);
   const { top = 5 } = options;
@@ -52,16 +51,9 @@ export function fillMask(
     });
   if (typeof text !== "string")
     throw new OptionError("text", `fillMask: text must be a string, got ${formatValue(text)}`, { got: text });
-  if (typeof model?.tokenize !== "function")
-    throw new OptionError(
-      "model",
-      `fillMask: model must be what readModel returns, got ${formatValue(model)}`,
-      {
-        got: model,
-      },
-    );
+  checkTextModel("fillMask", model);
   const { tokenizer } = model;
-  const own = MASKS.find((token) => tokenizer.id(token) !== undefined);
+  const own = maskToken(tokenizer);
   if (model.architecture !== "encoder" || own === undefined)
     throw new UnsupportedError(
       "mask",
@@ -87,23 +79,11 @@ export function fillMask(
   const V = rows.length / positions.length;
   return positions.map((position, n) => ({
     position,
-    candidates: mostLikely(rows.subarray(n * V, (n + 1) * V), top).map(({ id, probability }) => ({
-      id,
-      token: tokenizer.token(id) === undefined ? `#${id}` : tokenizer.display(id),
-      probability,
-    })),
+    candidates: mostLikely(tokenizer, tokenShares(rows.subarray(n * V, (n + 1) * V), {}), top),
   }));
 }
 
 interface MaskedModel {
   hidden(ids: Ids, options: { readonly typeIds?: Ids }): FloatTensor;
   logits(hidden: FloatTensor): FloatTensor;
-}
-
-/** The ids of the largest logits, best first, with their softmax. */
-function mostLikely(logits: Float64Array, top: number): { id: number; probability: number }[] {
-  const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
-  const most = logits[order[0]];
-  const total = logits.reduce((sum, x) => sum + Math.exp(x - most), 0);
-  return order.slice(0, top).map((id) => ({ id, probability: Math.exp(logits[id] - most) / total }));
 }

@@ -10,6 +10,7 @@ import { cellBits, headKey, rowKey } from "../core/random.ts";
 import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import type { DecoderModel } from "./families/model.ts";
+import { largest } from "./prediction.ts";
 import type { TextModel } from "./text-model.ts";
 
 /** What `generate` needs of a model: every decoder of heed/models has it. */
@@ -123,13 +124,6 @@ function check(ids: ArrayLike<number>, options: GenerateOptions, positions: numb
   if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", "a share above 0, at most 1", topP);
   if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", "a share from 0 to 1", minP);
   if (seed !== undefined && !Number.isSafeInteger(seed)) refuse("seed", "an integer", seed);
-}
-
-/** The place of the largest number, the first of equals. */
-function largest(logits: Float64Array): number {
-  let best = 0;
-  for (let i = 1; i < logits.length; i++) if (logits[i] > logits[best]) best = i;
-  return best;
 }
 
 /**

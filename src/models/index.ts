@@ -13,7 +13,6 @@ export {
   ablation,
   type ComparedToken,
   type HeadEffect,
-  type Predicted,
   type Replacement,
   withoutHead,
 } from "./ablate.ts";
@@ -71,6 +70,7 @@ export { type FoundModel, findModel } from "./hub/find.ts";
 export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
 export { locateShipped, type ModelFolder } from "./locate.ts";
 export type { StartOptions } from "./parameters.ts";
+export type { Predicted } from "./prediction.ts";
 export type { ModelFamily, ModelOf } from "./registry.ts";
 export {
   type AttentionModel,

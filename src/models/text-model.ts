@@ -2,7 +2,7 @@
  * What a viewer needs of a model, whichever it is: cut a text into tokens, and say what each layer's attention read. Q, K,
  * V and one log-sum-exp a row are enough to draw any weight; no weights are kept.
  */
-import { OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
@@ -65,6 +65,18 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
     typeIds?: ArrayLike<number>,
     options?: ForwardOptions,
   ): readonly LayerAttention[];
+}
+
+/** Throws an OptionError unless `model` is a model with its tokenizer. */
+export function checkTextModel(what: string, model: TextModel): void {
+  if (typeof (model as Partial<TextModel> | undefined)?.tokenize !== "function")
+    throw new OptionError(
+      "model",
+      `${what}: model must be what readModel returns, got ${formatValue(model)}`,
+      {
+        got: model,
+      },
+    );
 }
 
 /**

@@ -158,7 +158,7 @@ export async function readWeights(
 }> {
   const parameters = new Map<string, Tensor | PackedMatrix>();
   const broken: string[] = [];
-  // Every slice is read into the same bytes: memory of new ones is returned only when V8 next looks at its arrays.
+  // All slices share one buffer: a new buffer for each would stay allocated until V8's next garbage collection.
   const slices = new Uint8Array(SLICE);
   for (const [name, planned] of plan) {
     const { shape } = planned;
@@ -192,12 +192,11 @@ async function readPacked(
   slices: Uint8Array,
 ): Promise<{ readonly matrix: PackedMatrix; readonly finite: boolean } | undefined> {
   const [rows] = planned.shape;
-  const given = file.tensors.get(stored)!.dtype;
+  const { dtype: given, start, end } = file.tensors.get(stored)!;
   const kept: PackedDType = given === "float16" || given === "bfloat16" ? given : "float32";
   const matrix = packMatrix(packedShape(planned), kept);
   if (!matrix) return undefined;
   let finite = true;
-  const { start, end } = file.tensors.get(stored)!;
   const step = Math.max(1, Math.floor((SLICE * rows) / (end - start)));
   for (let row = 0; row < rows; row += step) {
     const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)], into: slices });

@@ -37,9 +37,9 @@ import { KeyValueCache } from "../cache.ts";
 import { checkConfig, type DecoderConfig } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
 import { anglesOf } from "./angles.ts";
-import { type AttentionRecipe, attend, FORWARD_OPTIONS } from "./attend.ts";
+import { type AttentionRecipe, attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
-import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
+import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions, type ModelSizes } from "./model.ts";
 
 /**
  * A decoder of the Llama kind.
@@ -100,7 +100,7 @@ export class Decoder implements DecoderModel {
   }
 
   #states(ids: Ids, options: DecoderOptions): FloatTensor {
-    checkOptionNames(this.type, options, [...FORWARD_OPTIONS, "cache"]);
+    checkOptionNames(this.type, options, DECODER_OPTIONS);
     const reuse = layerMemory(options);
     const { cache } = options;
     const { config } = this;

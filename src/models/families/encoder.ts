@@ -39,6 +39,9 @@ export interface EncoderOptions extends ForwardOptions {
   readonly keyMask?: Tensor;
 }
 
+/** Names of `EncoderOptions`. */
+const ENCODER_OPTIONS: readonly (keyof EncoderOptions)[] = [...FORWARD_OPTIONS, "typeIds", "keyMask"];
+
 /** Numbers that the shared layers compute with. */
 export interface EncoderConstants {
   readonly inner: number;
@@ -123,7 +126,7 @@ export abstract class Encoder implements TransformerModel {
   }
 
   #states(ids: Ids, options: EncoderOptions): FloatTensor {
-    checkOptionNames(this.type, options, [...FORWARD_OPTIONS, "typeIds", "keyMask"]);
+    checkOptionNames(this.type, options, ENCODER_OPTIONS);
     let x = this.embed(ids, options);
     options.onHidden?.(0, x);
     const mask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));

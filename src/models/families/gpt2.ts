@@ -29,9 +29,9 @@ import { activationNamed } from "../activation.ts";
 import { KeyValueCache } from "../cache.ts";
 import { checkConfig, type Gpt2Config } from "../config.ts";
 import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
-import { attend, FORWARD_OPTIONS } from "./attend.ts";
+import { attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
-import type { DecoderModel, DecoderOptions, ModelSizes } from "./model.ts";
+import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions, type ModelSizes } from "./model.ts";
 
 /**
  * The decoder.
@@ -93,7 +93,7 @@ export class Gpt2 implements DecoderModel {
   }
 
   #states(ids: Ids, options: DecoderOptions): FloatTensor {
-    checkOptionNames("Gpt2", options, [...FORWARD_OPTIONS, "cache"]);
+    checkOptionNames("Gpt2", options, DECODER_OPTIONS);
     const reuse = layerMemory(options);
     const { cache } = options;
     const { n_positions, n_layer, embd_pdrop = 0 } = this.config;

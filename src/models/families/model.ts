@@ -2,7 +2,7 @@
 import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
 import type { KeyValueCache } from "../cache.ts";
 import type { ModelConfig } from "../config.ts";
-import type { ForwardOptions } from "./attend.ts";
+import { FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 
 /** Sizes of a model, whatever its config.json calls them. */
 export interface ModelSizes {
@@ -57,3 +57,6 @@ export interface DecoderOptions extends ForwardOptions {
   /** Keys and values of the tokens before; ids [N] follow them, and are added. */
   readonly cache?: KeyValueCache;
 }
+
+/** Names of `DecoderOptions`. */
+export const DECODER_OPTIONS: readonly (keyof DecoderOptions)[] = [...FORWARD_OPTIONS, "cache"];

@@ -33,11 +33,10 @@ export async function pickSentenceModel(
   io: Pick<Io, "stderr">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = findModel(name);
-  const { readPooling } = await import("../../../models/embed.ts");
+  const { defaultPooling, readPooling } = await import("../../../models/embed.ts");
   const own = await readPooling(directory);
   const model = await pickTextModel(name, io);
-  const mode = model.architecture === "encoder" ? ("mean" as const) : ("lasttoken" as const);
-  return { model, pooling: own ?? { modes: [mode], normalize: false } };
+  return { model, pooling: own ?? defaultPooling(model) };
 }
 
 function shipped(): string {

@@ -1,0 +1,39 @@
+/** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
+import type { Tokenizer } from "./tokenizer/index.ts";
+
+/** A token and its probability, from 0 to 1. */
+export interface Predicted {
+  readonly id: number;
+  readonly token: string;
+  readonly probability: number;
+}
+
+/** The spellings of a mask token, of BERT's and of RoBERTa's tokenizers. */
+export const MASKS = ["[MASK]", "<mask>"] as const;
+
+/** The tokenizer's own mask token; undefined where it has none. */
+export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefined {
+  return MASKS.find((token) => tokenizer.id(token) !== undefined);
+}
+
+/** The index of the largest number, the first of equals. */
+export function largest(numbers: Float64Array): number {
+  let best = 0;
+  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
+  return best;
+}
+
+/** One token of a distribution [V]. */
+export function predictedToken(tokenizer: Tokenizer, probabilities: Float64Array, id: number): Predicted {
+  // A model may have more rows than its tokenizer has tokens.
+  const token = tokenizer.token(id) === undefined ? `#${id}` : tokenizer.display(id);
+  return { id, token, probability: probabilities[id] };
+}
+
+/** The `count` most likely tokens of a distribution [V], the most likely first. */
+export function mostLikely(tokenizer: Tokenizer, probabilities: Float64Array, count: number): Predicted[] {
+  return Array.from(probabilities.keys())
+    .sort((a, b) => probabilities[b] - probabilities[a])
+    .slice(0, count)
+    .map((id) => predictedToken(tokenizer, probabilities, id));
+}
