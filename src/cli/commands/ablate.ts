@@ -45,15 +45,10 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);
     const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];
-    const asked = count("position", 0);
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
+    const options = { layer, head, replace, position: count("position", 0) };
     const model = await pickTextModel(name, io);
-    const { predicted, effects, position } = ablate(model, text, {
-      layer,
-      head,
-      replace,
-      ...(asked !== undefined && { position: asked }),
-    });
+    const { predicted, effects, position } = ablate(model, text, options);
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
       return EXIT.ok;

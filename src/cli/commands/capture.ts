@@ -5,20 +5,17 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { HeedError } from "../../core/errors.ts";
-import type { BundleOptions } from "../../store/types.ts";
+import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
 import { bundleOfTexts } from "../support/input/model-bundle.ts";
-import { MODEL_HELP, pickModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
-import { indices, oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { bytesText, jsonText } from "../support/output/terminal.ts";
 import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
-
-const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 
 export const command: Command = {
   name: "capture",
@@ -43,7 +40,7 @@ export const command: Command = {
     pair: "TEXT  the second text of a pair, for models that read pairs",
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
-    dtype: `DTYPE  store queries, keys and values as ${DTYPES.join(", ")} (default: as computed)`,
+    dtype: `DTYPE  store queries, keys and values as ${BUNDLE_DTYPES.join(", ")} (default: as computed)`,
     "no-values": "leave the value vectors out",
     python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
     shard: "I/N  of a file of documents, only share I of N (from 0); N alone takes I from the scheduler",
@@ -86,13 +83,9 @@ or in a Slurm array each process takes its share by itself; see docs/09-cluster.
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
     await checkPlace(output);
-    const { model } = await pickModel(name, io);
+    const model = await pickTextModel(name, io);
     const seen = texts.map((text) => model.attention(text, pair));
-    for (const { leftOut } of seen)
-      if (leftOut > 0)
-        io.stderr.write(
-          `warning: ${model.name} reads at most ${model.maxTokens} tokens; ${leftOut} are left out\n`,
-        );
+    for (const one of seen) warnOfCuts(model, one, io);
     const bytes = await bundleOfTexts(model, seen, options);
     await save(output, bytes);
     const tokens = seen.map((one) => one.tokens.length);
@@ -134,7 +127,7 @@ async function captureCorpus(
   await checkPlace(folder.replace(/[/\\]+$/, ""));
   await mkdir(folder, { recursive: true });
   const finished = await finishedIn(folder);
-  const { model } = await pickModel(name, io);
+  const model = await pickTextModel(name, io);
   const failures: string[] = [];
   let [written, skipped] = [0, 0];
   for await (const { name, line, text, pair } of documentsOf(path, share)) {
@@ -146,10 +139,7 @@ async function captureCorpus(
     let bytes: Uint8Array;
     try {
       const seen = model.attention(text, pair);
-      if (seen.leftOut > 0)
-        io.stderr.write(
-          `warning: ${path}, line ${line}: ${model.name} reads at most ${model.maxTokens} tokens; ${seen.leftOut} are left out\n`,
-        );
+      warnOfCuts(model, seen, io, `${path}, line ${line}: `);
       bytes = await bundleOfTexts(model, [seen], options);
     } catch (error) {
       if (!(error instanceof HeedError)) throw error;
@@ -170,16 +160,4 @@ async function captureCorpus(
       `${folder}: share ${index} of ${count}, ${written} written, ${skipped} there already${failures.length > 0 ? `, ${failures.length} failed` : ""}\n`,
     );
   return failures.length > 0 ? EXIT.failed : EXIT.ok;
-}
-
-/** What of the attention is written. */
-function bundleOptions(values: Values): BundleOptions {
-  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
-  const [layers, heads] = [list("layers"), list("heads")];
-  return {
-    ...(layers && { layers }),
-    ...(heads && { heads }),
-    ...(values.dtype !== undefined && { dtype: oneOf("dtype", values.dtype, DTYPES) }),
-    ...(values["no-values"] === true && { values: false }),
-  };
 }

@@ -1,12 +1,9 @@
 /** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as sentence-transformers pools. */
-
-import { readFile } from "node:fs/promises";
-import { FormatError, OptionError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/index.ts";
-import { systemText } from "../../io/node.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
 import { STDIN, stdinLines } from "../support/input/stdin.ts";
+import { decodeText, readBytes, textLines } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
@@ -43,7 +40,8 @@ a model without one gives the mean of an encoder's states, and a decoder's last 
     if (output === undefined || !/\.npy$/i.test(output))
       throw new UsageError("name the file to write: -o vectors.npy");
     await checkPlace(output);
-    const lines = file === STDIN ? await stdinLines(io) : await readLines(file);
+    const lines =
+      file === STDIN ? await stdinLines(io) : textLines(file, decodeText(file, await readBytes(file)));
     const { model, pooling } = await pickSentenceModel(name, io);
     const bar = startProgress(io, "embed");
     const rows: Float32Array[] = [];
@@ -67,19 +65,3 @@ a model without one gives the mean of an encoder's states, and a decoder's last 
     return EXIT.ok;
   },
 };
-
-/** The lines of a file that are not empty. */
-async function readLines(path: string): Promise<string[]> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
-  });
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new FormatError("utf-8", `${path} is not UTF-8 text`, { path });
-  }
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
-  if (lines.length === 0) throw new OptionError("text", `${path} has no line of text`, { path });
-  return lines;
-}

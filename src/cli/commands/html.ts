@@ -6,13 +6,12 @@ import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
 import { addressOf } from "../support/explorer/explore.ts";
 import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
-import { type Command, EXIT, UsageError, type Values } from "../support/line/command.ts";
-import { indices, integer, oneOf } from "../support/line/values.ts";
+import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
+import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { bytesText, jsonText } from "../support/output/terminal.ts";
-
-const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 
 export const command: Command = {
   name: "html",
@@ -38,7 +37,7 @@ export const command: Command = {
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
     first: "N  only the first N tokens",
-    dtype: `DTYPE  store numbers as ${DTYPES.join(", ")} (default: as they are)`,
+    dtype: `DTYPE  store numbers as ${BUNDLE_DTYPES.join(", ")} (default: as they are)`,
     "no-values": "leave the value vectors out",
     ...INPUT_HELP,
     json: "print the file's size as JSON",
@@ -79,19 +78,6 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     }
   },
 };
-
-/** What of the file goes into the page. */
-function bundleOptions(values: Values): BundleOptions {
-  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
-  const [layers, heads] = [list("layers"), list("heads")];
-  return {
-    ...(layers && { layers }),
-    ...(heads && { heads }),
-    ...(values.first !== undefined && { tokens: integer("first", values.first, 1) }),
-    ...(values.dtype !== undefined && { dtype: oneOf("dtype", values.dtype, DTYPES) }),
-    ...(values["no-values"] === true && { values: false }),
-  };
-}
 
 /** Layers and heads that the file does not have are refused, not left out. */
 function checkParts({ blocks }: HeadStore, { layers, heads }: BundleOptions): void {

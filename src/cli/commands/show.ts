@@ -14,7 +14,7 @@ import { renderText } from "../../view/terminal/text.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
-import { MODEL_HELP, pickModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts, stdinText } from "../support/input/stdin.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
@@ -114,7 +114,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
-  const { model } = await pickModel(values.model as string | undefined, io);
+  const model = await pickModel(values.model as string | undefined, io);
   for (const [name, value, most] of [
     ["layer", layer, model.layers],
     ["head", head, model.heads],
@@ -122,7 +122,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     if (value !== undefined && value >= most)
       throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text));
-  warnOfCuts(attended, model.maxTokens, io);
+  for (const text of attended) warnOfCuts(model, text, io);
   const store = storeFrom(inputOfTexts(model, attended));
   try {
     const broken = await warnOfNumbers(store, io);
@@ -163,10 +163,9 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     const link = await tellingLink(store, { block: 0, ...chosen });
     const files = await Promise.all(attended.map((text) => fileOfRun(model, text)));
     const hash = link && addressOf("self", link);
-    const reader = pageModel(values.model as string | undefined, io);
     return explore(
       files,
-      { ...serving, hash, model: reader },
+      { ...serving, hash, model: pageModel(values.model as string | undefined, async () => model) },
       io,
       ({ url }) => `\nIn the explorer: ${url}\n`,
     );
@@ -180,12 +179,6 @@ async function pipedTexts(io: ShowIo): Promise<readonly string[]> {
   if (!io.stdin?.isPiped) return DEFAULT_TEXTS;
   const lines = (await stdinText(io)).split(/\r?\n/).filter((line) => line.trim() !== "");
   return lines.length > 0 ? lines : DEFAULT_TEXTS;
-}
-
-function warnOfCuts(attended: readonly TextAttention[], most: number, io: ShowIo): void {
-  for (const { leftOut } of attended)
-    if (leftOut > 0)
-      io.stderr.write(`warning: the model reads the first ${most} tokens; ${leftOut} more are left out\n`);
 }
 
 /** Warns where scores are not numbers, and says where they begin; true where there are any. */

@@ -7,9 +7,8 @@
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
-import { FormatError, OptionError } from "../../core/errors.ts";
+import { OptionError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/lock.ts";
-import { systemText } from "../../io/node.ts";
 import {
   modelToFiles,
   readTokenizer,
@@ -28,6 +27,7 @@ import {
   train,
 } from "../../train/index.ts";
 import { naming } from "../support/input/tensors.ts";
+import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { answers, save } from "../support/output/interrupt.ts";
@@ -161,15 +161,21 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
       `the texts are not those that the run in ${folder} began with: ${corpus.ids.length} tokens, ${kept.tokens} then`,
       { tokens: corpus.ids.length, expected: kept.tokens },
     );
-  const { layers, heads, width, inner, dropout } = settings;
+  const { layers, heads, width, inner, dropout, lr, decay, warmup, steps, floor } = settings;
   const model = languageModel(kind, {
-    ...{ context, layers, heads, width, inner, dropout, seed },
+    context,
+    layers,
+    heads,
+    width,
+    inner,
+    dropout,
+    seed,
     vocabulary: tokenizer.size,
-    ids: specialIds(settings.kind, tokenizer),
+    ids: specialIds(kind, tokenizer),
   });
   const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
   say(
-    `${settings.kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${settings.lines ? "batches" : "sequences"} an epoch`,
+    `${kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${lines ? "batches" : "sequences"} an epoch`,
   );
   await breathe(io.signal);
   const baselines: (readonly [string, number])[] = [];
@@ -194,8 +200,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
         tokens: corpus.ids.length,
         tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
       };
-  if (found) say(`resuming at step ${found.step} of ${settings.steps}`);
-  const { lr, decay, warmup, steps, floor } = settings;
+  if (found) say(`resuming at step ${found.step} of ${steps}`);
   const report = new Report(io, say, settings, found?.step ?? 0);
   const result = await answers(() =>
     train({
@@ -205,7 +210,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
       schedule: schedule({ lr, decay, warmup, steps, floor }),
       adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
       maxNorm: settings.clip,
-      seed: settings.seed,
+      seed,
       heldOut:
         corpus.heldOut.length === 0
           ? undefined
@@ -219,7 +224,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   ).finally(() => report.end());
   if (result.interrupted) {
     io.stderr.write(
-      `heed train: stopped after step ${result.step} of ${settings.steps}; the checkpoint is saved, --resume goes on\n`,
+      `heed train: stopped after step ${result.step} of ${steps}; the checkpoint is saved, --resume goes on\n`,
     );
     return EXIT.interrupted;
   }
@@ -313,17 +318,9 @@ async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuf
   return undefined;
 }
 
-/** The text of a file. Throws typed errors for what is missing, empty or not UTF-8. */
+/** The text of a file. Throws typed errors for a file that is missing, empty or not UTF-8. */
 async function readText(path: string): Promise<string> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
-  });
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new FormatError("utf-8", `${path} is not UTF-8 text`, { path });
-  }
+  const text = decodeText(path, await readBytes(path));
   if (text.trim() === "") throw new OptionError("text", `${path} is empty`, { path });
   return text;
 }
@@ -338,9 +335,7 @@ async function tokenizerOf(
   if (kept) return readTokenizer(kept.tokenizer);
   const path = values.tokenizer as string | undefined;
   if (path !== undefined) {
-    const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-      throw new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
-    });
+    const bytes = await readBytes(path);
     return naming(path, () => readTokenizer(bytes));
   }
   const words = values.words === undefined ? [] : (await readText(values.words as string)).split(/\s+/);

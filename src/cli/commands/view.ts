@@ -92,7 +92,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     const reported = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
-    const model = pageRuns(modelName, load);
+    const model = pageModel(modelName, load);
     return await explore(files, { ...options, hash, model, welcome: nothing }, io, reported);
   } finally {
     for (const store of stores) store.dispose();
@@ -110,32 +110,28 @@ async function greeting(store: HeadStore, text: string, io: Io): Promise<string>
   return `${lines.join("\n")}\n\nIn the explorer: `;
 }
 
-/** The model that reads what is typed into the page: loaded when the first text comes. */
-export function pageModel(name: string | undefined, io: Pick<Io, "stderr">): ServeOptions["model"] {
-  return pageRuns(name, modelLoader(name, io));
-}
-
-/** Loads a model once; after a failure it is tried again. */
-function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): () => Promise<TextModel> {
-  let picked: Promise<TextModel> | undefined;
-  return () => {
-    picked ??= import("../support/input/pick-model.ts")
-      .then(({ pickModel }) => pickModel(name, io))
-      .then(({ model }) => model);
-    picked.catch(() => {
-      picked = undefined;
-    });
-    return picked;
-  };
-}
-
-function pageRuns(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
+/** The model for texts that are typed into the page; `load` is called with the first of them. */
+export function pageModel(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
   return {
     name: name ?? "the small model that comes with heed",
     run: async (text) => {
       const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
       return fileOfRun(model, model.attention(text));
     },
+  };
+}
+
+/** A function that loads a model in its first call, and again after a failure. */
+function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): () => Promise<TextModel> {
+  let loading: Promise<TextModel> | undefined;
+  return () => {
+    loading ??= import("../support/input/pick-model.ts")
+      .then(({ pickModel }) => pickModel(name, io))
+      .catch((error) => {
+        loading = undefined;
+        throw error;
+      });
+    return loading;
   };
 }
 
@@ -149,14 +145,15 @@ async function textFiles(
   const pair = values.pair as string | undefined;
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError("--pair is the second text to one --text");
-  const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
+  const [model, { warnOfCuts }, { fileOfRun }] = await Promise.all([
+    load(),
+    import("../support/input/pick-model.ts"),
+    import("../support/input/model-bundle.ts"),
+  ]);
   const files: ServedFile[] = [];
   for (const text of texts) {
     const seen = model.attention(text, pair);
-    if (seen.leftOut > 0)
-      io.stderr.write(
-        `warning: ${model.name} reads ${model.maxTokens} tokens at most; ${seen.leftOut} are left out\n`,
-      );
+    warnOfCuts(model, seen, io);
     files.push(await fileOfRun(model, seen));
   }
   return files;

@@ -4,8 +4,8 @@
  * learned pair is left. With all 256 bytes in the vocabulary there is no unknown text, and decoding gives it back exactly.
  */
 import { BYTE_CHARACTERS, GPT2_CHUNKS } from "./bytes.ts";
-import { type Cuts, type Cutter, remembering } from "./cutter.ts";
-import { join } from "./joins.ts";
+import { type Cuts, type Cutter, cached } from "./cutter.ts";
+import { endOfIds, join } from "./joins.ts";
 
 /** The learned part of a byte-level BPE tokenizer. */
 export interface BpeVocabulary {
@@ -19,10 +19,7 @@ export interface BpeVocabulary {
 export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
   const idOf = (token: string) => vocab.get(token) as number;
   const byteIds = Int32Array.from(BYTE_CHARACTERS, idOf);
-  let size = 0;
-  vocab.forEach((id) => {
-    size = Math.max(size, id + 1);
-  });
+  const size = endOfIds(vocab);
   // rank[a·size + b]: place of the merge of ids a and b; product[rank]: what it makes.
   const rank = new Map<number, number>();
   const product = new Int32Array(merges.length);
@@ -49,7 +46,7 @@ export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
     return { ids, starts, ends };
   }
 
-  return { chunks: GPT2_CHUNKS, cut: remembering(cut) };
+  return { chunks: GPT2_CHUNKS, cut: cached(cut) };
 }
 
 /** For each byte of a text's UTF-8, where in the text its character begins and ends. */

@@ -1,9 +1,9 @@
 /**
- * What the two kinds of tokenizer have in common: a text is first split into chunks that no token crosses, and each
- * chunk is cut into tokens by itself. Most chunks of a text have come before, so their cuts are kept.
+ * What all kinds of tokenizer have in common: a text is split into chunks that no token crosses, and each chunk is cut into tokens
+ * independently. Most chunks of a text are repeated, so their tokens are cached.
  */
 
-/** The tokens of a chunk: their ids, and the UTF-16 places in the chunk where each begins and ends. */
+/** The tokens of a chunk: their ids, and the UTF-16 offsets in the chunk where each begins and ends. */
 export interface Cuts {
   readonly ids: readonly number[];
   readonly starts: readonly number[];
@@ -12,24 +12,24 @@ export interface Cuts {
 
 /** One kind of tokenizer over one vocabulary. */
 export interface Cutter {
-  /** Matches the chunks of a text, one after the other; what lies between two is in no token. */
+  /** Matches the chunks of a text in order; text between two chunks is in no token. */
   readonly chunks: RegExp;
   cut(chunk: string): Cuts;
 }
 
-/** Chunks whose cuts are kept, and the longest of them: a hundred megabytes of different words must not fill the memory. */
-const KEPT = 1 << 16;
-const LONGEST = 64;
+/** Entries of a cache and the longest chunk in it: a hundred megabytes of different words must not fill the memory. */
+const MAX_CACHED = 1 << 16;
+const MAX_CACHED_LENGTH = 64;
 
-/** A function that cuts chunks and remembers the short ones. */
-export function remembering(cut: (chunk: string) => Cuts): (chunk: string) => Cuts {
-  const kept = new Map<string, Cuts>();
+/** `cut` with a cache of the results for short chunks. */
+export function cached<T>(cut: (chunk: string) => T): (chunk: string) => T {
+  const kept = new Map<string, T>();
   return (chunk) => {
     const known = kept.get(chunk);
     if (known !== undefined) return known;
     const cuts = cut(chunk);
-    if (chunk.length > LONGEST) return cuts;
-    if (kept.size === KEPT) kept.clear();
+    if (chunk.length > MAX_CACHED_LENGTH) return cuts;
+    if (kept.size === MAX_CACHED) kept.clear();
     kept.set(chunk, cuts);
     return cuts;
   };

@@ -10,7 +10,8 @@ import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, GPT2_PATTERN } from "./bytes.ts";
 import { readPipeline } from "./pipeline/index.ts";
-import type { Slot, Template } from "./template.ts";
+import { Part as PipelinePart, shown } from "./pipeline/part.ts";
+import { readPostProcessor } from "./pipeline/post.ts";
 import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
 
 /** Bytes of a file that are read at most where no `maxBytes` says otherwise. */
@@ -51,7 +52,9 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   }
   const model = part("model", readModel);
   const added = part("added_tokens", (value, no) => readAdded(value, model, no));
-  const template = part("post_processor", readTemplate);
+  const template = part("post_processor", (value, no) =>
+    value === null ? undefined : readPostProcessor(new PipelinePart(value, no)).template,
+  );
   if (model.kind === "bpe") {
     part("normalizer", (value, no) => {
       if (value !== null) no(`expected null beside a BPE model, got ${typeName(value)}`);
@@ -251,43 +254,6 @@ function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[
   });
 }
 
-/** The template; none where the post-processor is null or only trims offsets. */
-function readTemplate(value: Json, no: No): Template | undefined {
-  if (value === null) return undefined;
-  if (value instanceof Map && value.get("type") === "ByteLevel") return undefined;
-  const it = fields(value, "TemplateProcessing", no);
-  const special = it.get("special_tokens");
-  if (!(special instanceof Map)) return no("special_tokens must be an object");
-  const slots = (name: "single" | "pair"): Slot[] => {
-    const list = it.get(name);
-    if (!Array.isArray(list)) return no(`${name} must be a list`);
-    const made = list.map((slot) => readSlot(slot, special, (what) => no(`${name}: ${what}`)));
-    for (const sequence of name === "single" ? [0] : [0, 1])
-      if (made.filter((slot) => "sequence" in slot && slot.sequence === sequence).length !== 1)
-        no(`${name} must have the ${sequence === 0 ? "first" : "second"} text once`);
-    if (name === "single" && made.some((slot) => "sequence" in slot && slot.sequence === 1))
-      no("single has a second text");
-    return made;
-  };
-  return { single: slots("single"), pair: slots("pair") };
-}
-
-function readSlot(value: Json, special: ReadonlyMap<string, Json>, no: No): Slot {
-  const [entry, ...more] = object(value, no);
-  if (entry === undefined || more.length > 0) return no("expected one of Sequence and SpecialToken");
-  const [kind, body] = entry;
-  const it = object(body, no);
-  const [id, typeId] = [it.get("id"), it.get("type_id")];
-  if (typeof typeId !== "number" || !Number.isInteger(typeId) || typeId < 0)
-    return no("type_id must be an integer ≥ 0");
-  if (kind === "Sequence" && (id === "A" || id === "B")) return { sequence: id === "A" ? 0 : 1, typeId };
-  if (kind !== "SpecialToken" || typeof id !== "string")
-    return no(`expected a Sequence A or B or a SpecialToken`);
-  const ids = object(special.get(id) ?? null, no).get("ids");
-  if (!Array.isArray(ids) || ids.some((one) => typeof one !== "number")) return no(`${quote(id)} has no ids`);
-  return { special: id, ids: ids as number[], typeId };
-}
-
 /** The fields of a part that must be of type `type`. */
 function fields(value: Json, type: string, no: No): ReadonlyMap<string, Json> {
   if (!(value instanceof Map) || value.get("type") !== type)
@@ -306,11 +272,4 @@ function flag(it: ReadonlyMap<string, Json>, name: string, no: No): boolean {
 
 function typeName(value: Json): string {
   return value instanceof Map ? `type ${shown(value.get("type"))}` : shown(value);
-}
-
-/** A value of the file as a message shows it. */
-function shown(value: Json | undefined): string {
-  if (value === undefined) return "nothing";
-  if (typeof value === "string") return quote(value);
-  return value instanceof Map ? "an object" : Array.isArray(value) ? "a list" : String(value);
 }

@@ -1,4 +1,4 @@
-/** Merging neighbors by rank, the step that every kind of byte-pair encoding shares (bpe.ts, pipeline/bpe-model.ts). */
+/** Merging neighbors by rank, the step that every kind of byte-pair encoding shares (bpe.ts, pipeline/models.ts). */
 import { Heap } from "./heap.ts";
 
 /** Pairs of ids that may be merged. */
@@ -9,6 +9,16 @@ export interface Joins {
   readonly product: Int32Array;
   /** One more than the largest id. */
   readonly size: number;
+}
+
+/** One more than the largest id of a vocabulary. */
+export function endOfIds(vocab: ReadonlyMap<string, number>): number {
+  let end = 0;
+  // `for … of` over a Map would allocate an array for each entry.
+  vocab.forEach((id) => {
+    end = Math.max(end, id + 1);
+  });
+  return end;
 }
 
 /**

@@ -3,7 +3,7 @@
  * normalized text is cut at spaces and around every punctuation character; each word is then read from the left, the longest piece of
  * the vocabulary first, pieces inside a word marked by "##". A word that cannot be read to its end is one unknown token.
  */
-import { type Cuts, type Cutter, remembering } from "./cutter.ts";
+import { type Cuts, type Cutter, cached } from "./cutter.ts";
 import { type BertNormalizer, type Normalized, normalize } from "./normalize.ts";
 
 /** The learned part of a WordPiece tokenizer, and how it reads a word. */
@@ -22,14 +22,20 @@ export interface WordPieceVocabulary {
 /** White space that cuts a text whatever the normalizer does: all but the control characters, which it may drop. */
 export const CHUNKS = /[^\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
 
-/** The tokenizer over a vocabulary that is known to be sound. */
-export function wordPiece(of: WordPieceVocabulary): Cutter {
-  const { vocab, prefix, maxCharacters, normalizer } = of;
-  const unknown = vocab.get(of.unknown) as number;
+/** UTF-16 units of the longest piece of a vocabulary. */
+export function longestPiece(vocab: ReadonlyMap<string, number>): number {
   let longest = 0;
   vocab.forEach((_, piece) => {
     longest = Math.max(longest, piece.length);
   });
+  return longest;
+}
+
+/** The tokenizer over a vocabulary that is known to be valid. */
+export function wordPiece(of: WordPieceVocabulary): Cutter {
+  const { vocab, prefix, maxCharacters, normalizer } = of;
+  const unknown = vocab.get(of.unknown) as number;
+  const longest = longestPiece(vocab);
 
   /** Reads characters `from` … `to` of a word into `ids` and the places where the pieces end; false where it cannot. */
   function read(characters: readonly string[], from: number, to: number, ids: number[], stops: number[]) {
@@ -70,7 +76,7 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
     return { ids, starts, ends };
   }
 
-  return { chunks: CHUNKS, cut: remembering(cut) };
+  return { chunks: CHUNKS, cut: cached(cut) };
 }
 
 /** BERT's words: cut at white space, every punctuation character a word of its own; as ranges of characters. */

@@ -21,7 +21,7 @@ import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
 
 /** A file for the page: what it is called there, its bytes or its path, and the model that made it. */
-export interface ServedFile extends MadeFile {}
+export type ServedFile = MadeFile;
 
 /** How the explorer is served. */
 export interface ServeOptions {

@@ -7,7 +7,7 @@ import { storeFrom } from "../../../store/layout/from.ts";
 import type { HeadStore } from "../../../store/types.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { MODEL_HELP } from "./pick-model.ts";
-import { expandText, readStdin, STDIN } from "./stdin.ts";
+import { expandText, readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
 
 /** Options of commands that open a file of attention. */
 export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boolean" } } as const;
@@ -56,16 +56,13 @@ export async function openInput(
   for (const option of ["tokens", "causal"])
     if (values[option] !== undefined) throw new UsageError(`--${option} goes with a file, not with --text`);
   const text = await expandText(given, io);
-  const [{ pickModel }, { inputOfTexts }] = await Promise.all([
+  const [{ pickModel, warnOfCuts }, { inputOfTexts }] = await Promise.all([
     import("./pick-model.ts"),
     import("./model-bundle.ts"),
   ]);
-  const { model } = await pickModel(values.model as string | undefined, io);
+  const model = await pickModel(values.model as string | undefined, io);
   const seen = model.attention(text, values.pair as string | undefined);
-  if (seen.leftOut > 0)
-    io.stderr.write(
-      `warning: ${model.name} reads at most ${model.maxTokens} tokens; ${seen.leftOut} are left out\n`,
-    );
+  warnOfCuts(model, seen, io);
   return { store: storeFrom({ ...inputOfTexts(model, [seen]), name: text }), name: text };
 }
 
@@ -86,7 +83,7 @@ export async function openFile(
   io: Pick<Io, "stderr" | "stdin">,
 ): Promise<{ readonly store: HeadStore; readonly name: string; readonly source: string | Uint8Array }> {
   const source = path === STDIN ? await readStdin(io) : path;
-  const name = path === STDIN ? "standard input" : basename(path);
+  const name = path === STDIN ? STDIN_NAME : basename(path);
   const recipe = causal === true ? ({ mask: "causal" } as const) : undefined;
   const store = await openStore(source, { name, tokens: tokensText(tokens), recipe });
   for (const { severity, text } of store.report.problems)

@@ -15,21 +15,21 @@ const NAMED = 60;
 export async function fileOfText(model: AttentionModel, seen: TextAttention): Promise<ServedFile> {
   const text = seen.texts.join(" · ");
   const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
-  return { name: name.replaceAll("/", "∕"), source: await bundleOfText(model, seen) };
+  return { name: name.replaceAll("/", "∕"), source: await bundleOfTexts(model, [seen]) };
 }
 
-/** The same with its model: the explorer can run it again without some heads. */
+/** The same with its model, which the explorer can run again with heads ablated. */
 export async function fileOfRun(model: TextModel, seen: TextAttention): Promise<ServedFile> {
-  return { ...(await fileOfText(model, seen)), model: modelBehind(model, seen) };
+  return { ...(await fileOfText(model, seen)), model: fileModel(model, seen) };
 }
 
-/** A model that runs on one text (or pair) again, without some heads. */
-function modelBehind(model: TextModel, { texts: [text, pair] }: TextAttention): FileModel {
+/** A model that can run again on one text (or pair), with heads ablated. */
+function fileModel(model: TextModel, { texts: [text, pair] }: TextAttention): FileModel {
   return {
     name: model.name,
     predicts: !model.model.hasHead ? "none" : model.architecture === "decoder" ? "next" : "masked",
     ablate: async (heads, position) =>
-      ablateHeads(model, text, heads, { pair, ...(position !== null && { position }) }),
+      ablateHeads(model, text, heads, { pair, position: position ?? undefined }),
     attention: async (heads) => {
       const tokens = model.tokenize(text, pair);
       const layers = model.attentionOf(tokens.ids, tokens.typeIds, { onAttention: ablation(model, heads) });
@@ -39,15 +39,10 @@ function modelBehind(model: TextModel, { texts: [text, pair] }: TextAttention): 
   };
 }
 
-/** "L4 H7", with what is put in the place of its output where that is not zeros at every token. */
+/** "L4 H7"; with "(mean)" or the token where its output is not replaced with zeros at every token. */
 function nameOfHead({ layer, head, replace, position }: AblatedHead): string {
   const only = position == null ? "" : ` at token ${position}`;
   return `L${layer} H${head}${replace === "mean" ? " (mean)" : ""}${only}`;
-}
-
-/** What a model did with a text, as a bundle of one block, `self`. */
-function bundleOfText(model: AttentionModel, seen: TextAttention): Promise<Uint8Array> {
-  return bundleOfTexts(model, [seen]);
 }
 
 /** What a model did with texts, as one bundle: a block for each, `self`, or `text1`, `text2` … where there are several. */

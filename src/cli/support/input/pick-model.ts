@@ -3,7 +3,7 @@ import { UnsupportedError } from "../../../core/errors.ts";
 import type { Pooling } from "../../../models/embed.ts";
 import { findModel } from "../../../models/hub/find.ts";
 import { locateShipped } from "../../../models/locate.ts";
-import type { TextModel } from "../../../models/text-model.ts";
+import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
 import type { Io } from "../line/command.ts";
 
 /** What `--model` says, for `--help`. */
@@ -11,11 +11,8 @@ export const MODEL_HELP =
   "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
 /** The model that a name or a folder means, as `findModel` has it; without one, the first that is here of the package's own. */
-export async function pickModel(
-  name: string | undefined,
-  io: Pick<Io, "stderr">,
-): Promise<{ readonly model: TextModel }> {
-  return { model: await pickTextModel(name ?? shipped(), io) };
+export async function pickModel(name: string | undefined, io: Pick<Io, "stderr">): Promise<TextModel> {
+  return pickTextModel(name ?? shipped(), io);
 }
 
 /** The model of a name or folder, as `findModel` has it. What there is to know of its weights goes to stderr, a line each. */
@@ -37,6 +34,17 @@ export async function pickSentenceModel(
   const own = await readPooling(directory);
   const model = await pickTextModel(name, io);
   return { model, pooling: own ?? defaultPooling(model) };
+}
+
+/** Warns where a text has more tokens than its model reads; `where` is the text's place in a file. */
+export function warnOfCuts(
+  { name, maxTokens }: AttentionModel,
+  { leftOut }: TextTokens,
+  io: Pick<Io, "stderr">,
+  where = "",
+): void {
+  if (leftOut > 0)
+    io.stderr.write(`warning: ${where}${name} reads at most ${maxTokens} tokens; ${leftOut} are left out\n`);
 }
 
 function shipped(): string {

@@ -1,11 +1,14 @@
 /** `-` on a command line: standard input as bytes of a file, as one text, or as a text a line. Read once. */
-import { FormatError, OptionError } from "../../../core/errors.ts";
 import { type Io, type StandardInput, UsageError } from "../line/command.ts";
+import { decodeText, textLines } from "./text-file.ts";
 
 /** The argument that means standard input on a command line. A file of that name is `./-`. */
 export const STDIN = "-";
 
-/** Those that were read already. */
+/** The name of standard input in messages and results. */
+export const STDIN_NAME = "standard input";
+
+/** Standard inputs that were read already. */
 const spent = new WeakSet<StandardInput>();
 
 /** All bytes of standard input. */
@@ -18,19 +21,12 @@ export async function readStdin({ stdin }: Pick<Io, "stdin">): Promise<Uint8Arra
 
 /** Standard input as one text, without its last line break. */
 export async function stdinText(io: Pick<Io, "stdin">): Promise<string> {
-  const bytes = await readStdin(io);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
-  } catch {
-    throw new FormatError("utf-8", "standard input is not UTF-8 text", { bytes: bytes.length });
-  }
+  return decodeText(STDIN_NAME, await readStdin(io)).replace(/\r?\n$/, "");
 }
 
 /** The lines of standard input that are not empty: a text each. */
 export async function stdinLines(io: Pick<Io, "stdin">): Promise<string[]> {
-  const lines = (await stdinText(io)).split(/\r?\n/).filter((line) => line.trim() !== "");
-  if (lines.length === 0) throw new OptionError("text", "standard input has no line of text");
-  return lines;
+  return textLines(STDIN_NAME, await stdinText(io));
 }
 
 /** Texts in which `-` is replaced by the lines of standard input. */

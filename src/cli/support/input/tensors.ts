@@ -13,7 +13,7 @@ import { checkSize, MAX_BYTES } from "../../../io/limit.ts";
 import { openSource } from "../../../io/source.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { didYouMean } from "../line/suggest.ts";
-import { readStdin, STDIN } from "./stdin.ts";
+import { readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
 
 /** `--max-bytes`: how much of a file a command takes into memory. */
 export const MEMORY_OPTIONS = { "max-bytes": { type: "string" } } as const;
@@ -72,7 +72,7 @@ export async function openContainer(
 ): Promise<Container> {
   const folder = existsSync(address) && statSync(address).isDirectory();
   if (folder || address.endsWith(".json")) return openLazily(address, address, maxBytes);
-  const path = address === STDIN ? "standard input" : address;
+  const path = address === STDIN ? STDIN_NAME : address;
   const from = address === STDIN ? await readStdin(io) : address;
   const source = await naming(path, () => openSource("open", from));
   let bytes: Uint8Array;

@@ -10,8 +10,8 @@ import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { launchOf } from "../../../cluster/index.ts";
-import { FormatError, formatValue, OptionError } from "../../../core/errors.ts";
-import { systemText } from "../../../io/node.ts";
+import { FormatError, formatValue } from "../../../core/errors.ts";
+import { readError } from "../input/text-file.ts";
 import { UsageError } from "../line/command.ts";
 
 /** Share `index` of `count`: the documents n with n mod count = index. */
@@ -88,11 +88,7 @@ export interface Document {
 export async function* documentsOf(path: string, { index, count }: Share): AsyncGenerator<Document> {
   const stream = createReadStream(path);
   const failed = new Promise<never>((_, reject) => {
-    stream.on("error", (error: NodeJS.ErrnoException) =>
-      reject(
-        new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code }),
-      ),
-    );
+    stream.on("error", (error) => reject(readError(path, error)));
   });
   failed.catch(() => undefined);
   const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })[

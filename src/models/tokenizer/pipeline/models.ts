@@ -3,9 +3,10 @@
  * byte fallback, with marks at word ends), WordPiece, whole words, and Unigram (Kudo 2018, arXiv 1804.10959).
  */
 import type { Json } from "../../../io/json.ts";
-import { join } from "../joins.ts";
-import type { Part } from "./part.ts";
-import { shown } from "./part.ts";
+import { cached } from "../cutter.ts";
+import { endOfIds, join } from "../joins.ts";
+import { longestPiece } from "../wordpiece.ts";
+import { type Part, shown } from "./part.ts";
 
 /** A token of a chunk: its id, and the UTF-16 units of the chunk that it covers. */
 export interface Cut {
@@ -22,9 +23,6 @@ export interface TokenModel {
 
 /** Ids are below this. */
 const MAX_ID = 2 ** 22;
-/** Chunks whose cuts are kept, and the longest of them. */
-const KEPT = 1 << 15;
-const LONGEST = 48;
 
 /** The model of a part. */
 export function readTokenModel(part: Part): TokenModel {
@@ -41,19 +39,7 @@ export function readTokenModel(part: Part): TokenModel {
   const read = { BPE: readBpe, WordPiece: readWordPiece, WordLevel: readWordLevel, Unigram: readUnigram };
   if (!Object.hasOwn(read, type)) return part.refuse(`model type ${type} is not one heed has`);
   const model = read[type as keyof typeof read](part);
-  const kept = new Map<string, readonly Cut[]>();
-  return {
-    vocab: model.vocab,
-    cut(chunk) {
-      const known = kept.get(chunk);
-      if (known) return known;
-      const cuts = model.cut(chunk);
-      if (chunk.length > LONGEST) return cuts;
-      if (kept.size === KEPT) kept.clear();
-      kept.set(chunk, cuts);
-      return cuts;
-    },
-  };
+  return { vocab: model.vocab, cut: cached(model.cut) };
 }
 
 function readVocabulary(part: Part): Map<string, number> {
@@ -90,10 +76,7 @@ function readBpe(part: Part): TokenModel {
   const unknown = unknownToken === undefined ? undefined : vocab.get(unknownToken);
   if (unknownToken !== undefined && unknown === undefined)
     part.refuse(`unk_token ${shown(unknownToken)} is not in the vocabulary`);
-  let size = 0;
-  vocab.forEach((id) => {
-    size = Math.max(size, id + 1);
-  });
+  const size = endOfIds(vocab);
   const merges = part.list("merges");
   const rank = new Map<number, number>();
   const product = new Int32Array(merges.length);
@@ -164,10 +147,7 @@ function readWordPiece(part: Part): TokenModel {
   const prefix = part.text("continuing_subword_prefix");
   const most = part.size("max_input_chars_per_word", 2 ** 20);
   const unknown = unknownOf(part, vocab);
-  let longest = 0;
-  vocab.forEach((_, piece) => {
-    longest = Math.max(longest, piece.length);
-  });
+  const longest = longestPiece(vocab);
   return {
     vocab,
     cut(chunk) {

@@ -1,6 +1,6 @@
 /** Post-processors of tokenizer.json: special tokens around texts, and offsets without the spaces of byte-level tokens. */
 import type { Json } from "../../../io/json.ts";
-import type { Slot, Template } from "../template.ts";
+import { bertTemplate, type Slot, type Template } from "../template.ts";
 import { Part, shown } from "./part.ts";
 
 /** What is done after the cut. */
@@ -26,22 +26,14 @@ export function readPostProcessor(part: Part): PostProcessor {
       return { template: readTemplate(part) };
     case "BertProcessing":
     case "RobertaProcessing": {
-      const bert = part.type === "BertProcessing";
       const [cls, sep] = ["cls", "sep"].map((name) => pairOf(part, name));
-      const special = ([token, id]: readonly [string, number], typeId: number): Slot => ({
-        special: token,
-        ids: [id],
-        typeId,
-      });
-      const single: Slot[] = [special(cls, 0), { sequence: 0, typeId: 0 }, special(sep, 0)];
-      const second = bert ? 1 : 0;
-      const pair: Slot[] = [
-        ...single,
-        ...(bert ? [] : [special(sep, 0)]),
-        { sequence: 1, typeId: second },
-        special(sep, second),
-      ];
-      const trim = !bert && part.flag("trim_offsets", true);
+      const bert = bertTemplate(cls, sep);
+      if (part.type === "BertProcessing") return { template: bert };
+      const { single } = bert;
+      const separator = single[2];
+      // A pair is `<s> A </s></s> B </s>`, all of type 0.
+      const pair: Slot[] = [...single, separator, { sequence: 1, typeId: 0 }, separator];
+      const trim = part.flag("trim_offsets", true);
       return {
         template: { single, pair },
         ...(trim && { trim: { prefixed: part.flag("add_prefix_space", true) } }),
