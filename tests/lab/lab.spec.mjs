@@ -7,64 +7,18 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect } from "@playwright/test";
-import { CONTRAST, violations } from "../support/axe.mjs";
 import { must, names, pages, quiet, row, test } from "./visit.mjs";
 
 // What holds for each page.
-for (const name of names) {
-  const path = `${name}.html`;
+for (const name of names)
   test(`${name}: complete without a script`, ({ visit }) =>
-    visit(path, { script: false }, async (page) => {
+    visit(`${name}.html`, { script: false }, async (page) => {
       const stills = await page
         .locator(".still svg")
         .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
       must(stills.length > 2 && stills.every((height) => height > 100), `pictures of ${stills}`);
       must(await page.locator(".stage").isHidden(), "the stage is shown though nothing can be changed");
     }));
-  test(`${name}: nothing wider than the page, axe content, in each width and scheme`, ({ visit }) =>
-    visit(path, { viewport: { width: 1280, height: 812 } }, async (page) => {
-      for (const width of [1280, 375]) {
-        await page.setViewportSize({ width, height: 812 });
-        await quiet(page);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        must(wide <= 0, `the page is ${wide} pixels too wide at ${width}`);
-        for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-          await page.emulateMedia({ colorScheme });
-          await quiet(page);
-          const found = await violations(page, colorScheme === "dark" ? CONTRAST : {});
-          must(found.length === 0, `${colorScheme}, ${width}: ${found.join("; ")}`);
-        }
-      }
-    }));
-  test(`${name}: without WebAssembly, the same picture`, ({ visit }) =>
-    visit(path, {}, async (page) => {
-      const want = await page.locator("figcaption").first().textContent();
-      await visit(path, { wasm: false }, async (other) => {
-        const got = await other.locator(".stage figcaption").textContent();
-        const first = await page.locator(".stage figcaption").textContent();
-        must(got === first, `${got} for ${first}`);
-      });
-      must(want !== null, "there is no caption");
-    }));
-  test(`${name}: every stop sets its state, the link brings it back`, ({ visit }) =>
-    visit(path, {}, async (page) => {
-      const count = await page.locator(".step").count();
-      for (let i = count - 1; i > 0; i--) {
-        await page
-          .locator(".step")
-          .nth(i)
-          .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
-        await page.waitForTimeout(150);
-        await quiet(page);
-      }
-      const hash = await page.evaluate(() => location.hash);
-      const caption = await page.locator(".stage figcaption").textContent();
-      await visit(`${path}${hash}`, {}, async (other) => {
-        const got = await other.locator(".stage figcaption").textContent();
-        must(got === caption, `${got} for ${caption}, at ${hash}`);
-      });
-    }));
-}
 
 // What a learner does.
 test("saturation: × 1 and × 100 by button, a bar by key and by mouse, both tasks", ({ visit }) =>

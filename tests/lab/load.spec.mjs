@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * What each page of the Lab loads until it is drawn, and that it works where the browser gives it less: no cross-origin isolation,
- * and the reader's own sentence on every page that shows one. Needs dist/.
+ * What each page of the Lab loads until it is drawn, that it shows the same without cross-origin isolation and without
+ * WebAssembly, and the reader's own sentence on every page that shows one. Needs dist/.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ import { must, names, pages, quiet, test } from "./visit.mjs";
 const MOST = 120_000;
 
 for (const name of names)
-  test(`${name}: at most ${MOST / 1000} kB after gzip until it is drawn, without cross-origin isolation`, async ({
+  test(`${name}: at most ${MOST / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
     visit,
   }) => {
@@ -44,6 +44,9 @@ for (const name of names)
       await visit(`${name}.html`, {}, async (isolated) => {
         expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);
         expect(await isolated.locator(".stage figcaption").textContent()).toBe(caption);
+      });
+      await visit(`${name}.html`, { wasm: false }, async (other) => {
+        expect(await other.locator(".stage figcaption").textContent()).toBe(caption);
       });
     } finally {
       await context.close();

@@ -1,15 +1,18 @@
 // @ts-check
 /**
- * The Lab looked at: at every stop of every page no label is cut off or on top of another, on a desk and on a phone, and what is
- * said when something fails. Needs dist/.
+ * What a reader sees of the Lab, on a desk and on a phone: at every stop of every page no label is cut off or on top of another,
+ * axe finds nothing at the first and the last, and a page that fails says why. Needs dist/.
  */
 import { expect } from "@playwright/test";
+import { CONTRAST, violations } from "../support/axe.mjs";
 import { names, quiet, test } from "./visit.mjs";
 
 // What is seen at each stop of the text, on a desk and on a phone.
 for (const name of names)
   for (const width of [1280, 375])
-    test(`${name}: ${width}: at every stop no label is cut off or on top of another`, ({ visit }) =>
+    test(`${name}: ${width}: axe content, each label readable at each stop, and the link leads back`, ({
+      visit,
+    }) =>
       visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
         const stops = await page.locator(".step").count();
         /** @type {string[]} */
@@ -17,7 +20,16 @@ for (const name of names)
         const look = async (/** @type {string} */ at) => {
           for (const what of await page.evaluate(misplaced)) found.push(`${at}: ${what}`);
         };
+        const check = async (/** @type {string} */ at) => {
+          for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+            await page.emulateMedia({ colorScheme });
+            await quiet(page);
+            for (const one of await violations(page, colorScheme === "dark" ? CONTRAST : {}))
+              found.push(`${at}, ${colorScheme}: ${one}`);
+          }
+        };
         await look("first");
+        await check("first");
         for (let i = 0; i < stops; i++) {
           await page
             .locator(".step")
@@ -36,6 +48,7 @@ for (const name of names)
           await quiet(page);
           await look(`stop ${i + 1}, answered`);
         }
+        await check("last");
         expect(found).toEqual([]);
         // The end of the text is between picture and control, not above an empty screen.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
@@ -48,6 +61,12 @@ for (const name of names)
         expect(end.bottom).toBeGreaterThan(end.stage + 40);
         // A task is one text: a formula in it is no column of its own.
         expect(await page.locator(".tasks li").first().locator("> *").count()).toBe(2);
+        // The address of the last state opens it again.
+        const hash = await page.evaluate(() => location.hash);
+        const caption = await page.locator(".stage figcaption").textContent();
+        await visit(`${name}.html${hash}`, { viewport: { width, height: 812 } }, async (other) => {
+          expect(await other.locator(".stage figcaption").textContent(), hash).toBe(caption);
+        });
       }));
 test("a phone has the second controls once the first was used, and Reset, link and files at the end", ({
   visit,
