@@ -165,6 +165,10 @@ test("the largest flow of each pair is shown in the same picture, with its row s
     expect(new URL(page.url()).hash).toContain("fb=flow");
     const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
     expect(svg).toContain("Largest flows");
+    // Every band that begins in the column of inputs begins at the cursor's key: it is the flow of that one input.
+    const starts = [...svg.matchAll(/<path d="M([\d.]+) ([\d.]+)C/g)].map(([, x, y]) => [Number(x), y]);
+    const left = Math.min(...starts.map(([x]) => Number(x)));
+    expect(new Set(starts.filter(([x]) => x === left).map(([, y]) => y)).size).toBe(1);
   });
 });
 

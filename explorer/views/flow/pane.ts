@@ -18,7 +18,7 @@ import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
 import { type Bands, bandsOf, flowBands } from "./bands.ts";
 import { exportsOf } from "./exports.ts";
-import { rolledOf } from "./rolled.ts";
+import { type Rolling, rolledOf } from "./rolled.ts";
 import { specialShare } from "./side.ts";
 import { flowTable } from "./table.ts";
 
@@ -121,8 +121,7 @@ export class FlowPane implements Pane {
       const { done, problem } = rolledOf(session);
       if (done === undefined)
         throw new UnsupportedError("rollout", problem ?? "the rollout is not computed yet");
-      const bands = bandsOf(done, Math.min(session.state.query, done.tokens - 1));
-      return { session, product: this.#product, rollout: done, bands };
+      return { session, product: this.#product, rollout: done, bands: this.#bandsFor(done) };
     });
     session.exports = this.#exports;
     this.#link(session, this.#product);
@@ -192,8 +191,9 @@ export class FlowPane implements Pane {
     }
     this.#mirror();
     render(this.#words(problem), this.#said);
-    render(this.#titles()[0], this.#heading);
-    render(this.#titles()[1], this.#under);
+    const [heading, under] = this.#titles();
+    render(heading, this.#heading);
+    render(under, this.#under);
     if (done === undefined || this.#tabled) return;
     this.#matrix.schedule();
     this.#paints ??= paintsOf(this.root, this.#probe);
@@ -212,13 +212,13 @@ export class FlowPane implements Pane {
       pitch: (height - TOP - 4) / Math.max(1, done.tokens),
     };
     this.#place = place;
-    const [to, from] = [Math.min(state.query, done.tokens - 1), Math.min(state.key, done.tokens - 1)];
-    this.#bands = done.by === "flow" ? flowBands(done, to, from) : bandsOf(done, to);
+    this.#bands = this.#bandsFor(done);
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     this.#canvas.style.setProperty("width", `${width}px`);
     this.#canvas.style.setProperty("height", `${height}px`);
-    const inputs = done.matrix.subarray(to * done.tokens, (to + 1) * done.tokens);
+    const target = Math.min(state.query, done.tokens - 1);
+    const inputs = done.matrix.subarray(target * done.tokens, (target + 1) * done.tokens);
     this.#paint(this.#canvas.getContext("2d")!, done.layers, ratio, number, inputs);
     const axis = axisOf(done.tokens);
     const sight = { pixels: place.pitch, from: 0, length: place.height };
@@ -243,6 +243,15 @@ export class FlowPane implements Pane {
       style.setProperty("height", `${place.height}px`);
     }
     this.root.dispatchEvent(new CustomEvent("painted", { detail: { bands: this.#bands.bands.length } }));
+  }
+
+  /** The bands of the cursor: of the rollout of its query, or of the largest flow from its key to its query. */
+  #bandsFor(done: Rolling): Bands {
+    const { query, key } = this.#context.session.state;
+    const target = Math.min(query, done.tokens - 1);
+    return done.by === "flow"
+      ? flowBands(done, target, Math.min(key, done.tokens - 1))
+      : bandsOf(done, target);
   }
 
   /** The table is shown in place of the pictures. */
