@@ -1,11 +1,11 @@
-/** ALiBi: a penalty that grows with distance, one slope a head. Press, Smith & Lewis 2022. */
+/** ALiBi: a penalty that grows with distance, with one slope per head. Press, Smith & Lewis 2022. */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 
 /**
- * Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; without any, give `alibiSlopes(Hq)`.
+ * Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; `alibiSlopes(Hq)` returns the paper's.
  *
  * @example
  * scaledDotProductAttention(q, k, v, { scoreMod: alibi(alibiSlopes(2)), isCausal: true });
@@ -30,7 +30,8 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
 }
 
 /**
- * The paper's slopes for `heads` heads: 2^(−8/n), 2^(−16/n), … for a power of two n, and between them every other of 2n.
+ * The paper's slopes for `heads` heads: 2^(−8/n), 2^(−16/n), … for the largest power of two n ≤ heads, then every other slope
+ * of 2n heads.
  *
  * @example
  * Array.from(alibiSlopes(4)); // → [0.25, 0.0625, 0.015625, 0.00390625]

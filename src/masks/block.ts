@@ -6,7 +6,7 @@ import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, table } from "./expression/expr.ts";
 
 /**
- * Block ⌊q / size⌋ of queries sees block ⌊k / size⌋ of keys where `blocks` is true (not 0).
+ * Block ⌊q / size⌋ of queries attends to block ⌊k / size⌋ of keys where `blocks` is true (not 0).
  *
  * @param blocks [query blocks, key blocks], or [Hq, query blocks, key blocks]; bool or integers, a tensor or nested arrays
  * @param size   positions in a block

@@ -1,4 +1,4 @@
-/** Masks joined: `and(causal(), slidingWindow(256, 0))`. */
+/** Combinations of masks: `and(causal(), slidingWindow(256, 0))`. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { BoolExpression, boolConst, type Mask } from "./expression/expr.ts";
 

@@ -1,7 +1,7 @@
-/** Packed documents: several texts in one sequence, each seeing only itself. */
+/** Packed documents: several texts in one sequence; each attends only to itself. */
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { integers, type Mask, maskMod, VARS } from "./expression/expr.ts";
+import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 
 type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
@@ -10,31 +10,28 @@ type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
  * Query and key belong to the same document.
  *
  * @param queryIds document of every position [N], or of every position of every batch entry [B, N]
- * @param keyIds   where the keys have ids of their own: then `queryIds` counts query rows, not positions
+ * @param keyIds   ids of the keys, where they differ; `queryIds` is then indexed by query row, not by position
  *
  * @example
  * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), documents([0, 0, 1, 1])) });
  */
 export function documents(queryIds: Ids, keyIds?: Ids): Mask {
-  const read = (name: string, ids: Ids, at: typeof VARS.q) => {
-    const idTable = integers(name, ids);
-    const rank = idTable.table.shape.length;
-    if (rank !== 1 && rank !== 2)
-      throw new OptionError("documents", `${name}: expected ids [N] or [B, N], got ${rank} axes`);
-    return rank === 1 ? idTable.at(at) : idTable.at(VARS.b, at);
-  };
   if (keyIds === undefined) {
-    const idTable = integers("documents", queryIds);
-    const rank = idTable.table.shape.length;
-    if (rank !== 1 && rank !== 2)
-      throw new OptionError("documents", `documents: expected ids [N] or [B, N], got ${rank} axes`);
-    return maskMod(({ b, q, k }) =>
-      rank === 1 ? idTable.at(q).eq(idTable.at(k)) : idTable.at(b, q).eq(idTable.at(b, k)),
-    );
+    const idAt = idReader("documents", queryIds);
+    return maskMod(({ q, k }) => idAt(q).eq(idAt(k)));
   }
-  return maskMod(({ i, k }) =>
-    read("documents (query ids)", queryIds, i).eq(read("documents (key ids)", keyIds, k)),
-  );
+  const queryIdAt = idReader("documents (query ids)", queryIds);
+  const keyIdAt = idReader("documents (key ids)", keyIds);
+  return maskMod(({ i, k }) => queryIdAt(i).eq(keyIdAt(k)));
+}
+
+/** The document at an index, as an expression. */
+function idReader(name: string, ids: Ids): (at: NumberExpression) => NumberExpression {
+  const idTable = integers(name, ids);
+  const rank = idTable.table.shape.length;
+  if (rank !== 1 && rank !== 2)
+    throw new OptionError("documents", `${name}: expected ids [N] or [B, N], got ${rank} axes`);
+  return (at) => (rank === 1 ? idTable.at(at) : idTable.at(VARS.b, at));
 }
 
 /** Documents by name: `{ "documents": [0, 0, 1, 1] }`, the document of each position. */

@@ -1,4 +1,4 @@
-/** Global tokens and Longformer: a window, and a few tokens that see and are seen by all. Beltagy et al. 2020, section 3. */
+/** Global tokens, which attend to all keys and which all queries attend to, and Longformer's pattern. Beltagy et al. 2020, section 3. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
@@ -26,10 +26,10 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
         { got: x },
       );
   if (list.length === 0) return boolConst(false);
-  // One flag for each position up to the last global one, and a 0 after it that every later position reads.
+  // One flag for each position up to the last global one, then a 0 that every later position reads.
   const flags = new Int32Array(Math.max(...list) + 2);
   for (const x of list) flags[x] = 1;
-  // A 0 in front as well: positions before the first (a negative offset) are not global.
+  // A leading 0: positions before 0 (a negative offset) are not global.
   const globalTable = table(
     { data: Int32Array.from([0, ...flags]), shape: [flags.length + 1] },
     { name: "globalTokens", highest: flags.length - 2 },
@@ -43,7 +43,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
 }
 
 /**
- * Longformer's pattern, exactly: `window` keys on each side, and the `globals`.
+ * Longformer's pattern: `window` keys on each side, and the `globals`.
  *
  * @example
  * scaledDotProductAttention(q, k, v, { attnMask: longformer(1, [0]) });

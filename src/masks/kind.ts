@@ -1,5 +1,5 @@
 /**
- * The description of a named mask, for files, the command line and pictures. It is the property `kind` of the mask's builder, and
+ * The description of a named mask, for files, the command line and figures. It is the property `kind` of the mask's builder;
  * `registry.ts` collects the kinds of all builders that `index.ts` exports.
  */
 import type { Mask } from "./expression/expr.ts";
@@ -25,5 +25,5 @@ export interface MaskKind {
   describe(parameters: Readonly<Record<string, unknown>>): string;
 }
 
-/** A kind, checked by its type: `causal.kind = maskKind({ … })`. */
+/** Returns `kind`, typed: `causal.kind = maskKind({ … })`. */
 export const maskKind = (kind: MaskKind): MaskKind => kind;

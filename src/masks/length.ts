@@ -1,4 +1,4 @@
-/** Padding: only the first so many keys, or queries, are real. */
+/** Padding: only the first n keys, or query rows, are real. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
@@ -34,7 +34,7 @@ export function keyLengths(n: PerBatch): Mask {
 }
 
 /**
- * Query rows before `n`; other rows are fully masked, so their output is zero. Counts rows, whatever `queryOffset` is.
+ * Query rows before `n`; other rows are fully masked, so their output is zero. Counts rows, independent of `queryOffset`.
  *
  * @example
  * and(queryLengths([3]), keyLengths([3])); // rows of padding give zeros

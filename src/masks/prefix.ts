@@ -1,4 +1,4 @@
-/** Prefix language model: the first keys are seen by all, the rest causally. Raffel et al. 2020 (T5), section 3.2.1. */
+/** Prefix language model: all queries attend to the first keys, and causally to the rest. Raffel et al. 2020 (T5), section 3.2.1. */
 import { type Mask, maskMod } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";

@@ -1,5 +1,5 @@
 /**
- * Masks by name: their names in files, on the command line and in pictures, their parameters, and their builders. A builder that
+ * Masks by name: names in files, on the command line and in figures, with parameters and builders. A builder that
  * `index.ts` exports is registered by its property `kind`, so a new mask needs no line here.
  *
  *     { "dilated": 3 }    { "slidingWindow": { "left": 128, "right": 0 } }    { "and": ["causal", { "documents": [0, 0, 1] }] }
@@ -17,7 +17,7 @@ export const MASK_KINDS: readonly MaskKind[] = Object.values(masks)
   .flatMap((one): MaskKind[] => ("kind" in one ? [one.kind as MaskKind] : []))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** A mask as JSON: a name, a name with its parameters, or masks joined. */
+/** A mask as JSON: a name, a name with its parameters, or a combination of masks. */
 export type MaskJson =
   | string
   | { readonly and: readonly MaskJson[] }
@@ -26,45 +26,44 @@ export type MaskJson =
   | { readonly [name: string]: unknown };
 
 /**
- * Reads a mask out of JSON. Throws a `FormatError` that begins with `where` for a name that is not registered, or a
- * parameter that is missing, unknown or not of its kind.
+ * Builds a mask from JSON. Throws a `FormatError` whose message begins with `where` for a name that is not registered, or a
+ * parameter that is missing, unknown or invalid.
  *
  * @example
  * maskFromJson({ and: ["causal", { dilated: 2 }] }); // and(causal(), dilated(2))
  */
 export function maskFromJson(value: unknown, where = "mask"): Mask {
-  const { joined, kind, parameters } = parse(value, where);
-  if (joined) {
-    const parts = joined.parts.map((part, n) => maskFromJson(part, `${where}.${joined.how}[${n}]`));
-    return joined.how === "not" ? not(parts[0]) : joined.how === "and" ? and(...parts) : or(...parts);
-  }
-  return kind!.build(parameters!);
+  const parsed = parse(value, where);
+  if ("kind" in parsed) return parsed.kind.build(parsed.parameters);
+  const { operator } = parsed;
+  const masks = parsed.members.map((member, n) => maskFromJson(member, `${where}.${operator}[${n}]`));
+  return operator === "not" ? not(masks[0]) : operator === "and" ? and(...masks) : or(...masks);
 }
 
-/** The mask in words: "causal and every 2nd key". */
+/** The mask in words: "causal and one key in 2". */
 export function describeMask(value: MaskJson): string {
-  const { joined, kind, parameters } = parse(value, "mask");
-  if (!joined) return kind!.describe(parameters!);
-  const parts = joined.parts.map((part) => describeMask(part as MaskJson));
-  return joined.how === "not" ? `not ${parts[0]}` : parts.join(` ${joined.how} `);
+  const parsed = parse(value, "mask");
+  if ("kind" in parsed) return parsed.kind.describe(parsed.parameters);
+  const { operator } = parsed;
+  const texts = parsed.members.map((member) => describeMask(member as MaskJson));
+  return operator === "not" ? `not ${texts[0]}` : texts.join(` ${operator} `);
 }
 
-/** True where a value is a mask of this registry, or masks of it joined. */
+/** True for the name of a registered mask, alone or with parameters, and for a combination of masks. Members are not checked. */
 export function isMaskJson(value: unknown): value is MaskJson {
   if (typeof value === "string") return MASK_KINDS.some(({ name }) => name === value);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
   const names = Object.keys(value);
-  return names.length === 1 && (isJoin(names[0]) || MASK_KINDS.some(({ name }) => name === names[0]));
+  return names.length === 1 && (isOperator(names[0]) || MASK_KINDS.some(({ name }) => name === names[0]));
 }
 
-const isJoin = (name: string): name is "and" | "or" | "not" =>
-  name === "and" || name === "or" || name === "not";
+type Operator = "and" | "or" | "not";
 
-interface Parsed {
-  readonly joined?: { readonly how: "and" | "or" | "not"; readonly parts: readonly unknown[] };
-  readonly kind?: MaskKind;
-  readonly parameters?: Readonly<Record<string, unknown>>;
-}
+const isOperator = (name: string): name is Operator => name === "and" || name === "or" || name === "not";
+
+type Parsed =
+  | { readonly operator: Operator; readonly members: readonly unknown[] }
+  | { readonly kind: MaskKind; readonly parameters: Readonly<Record<string, unknown>> };
 
 function parse(value: unknown, where: string): Parsed {
   if (!isMaskJson(value))
@@ -74,19 +73,19 @@ function parse(value: unknown, where: string): Parsed {
       { where, got: value },
     );
   const [name, given] = typeof value === "string" ? [value, {}] : Object.entries(value)[0];
-  if (isJoin(name)) {
-    const parts: unknown = name === "not" ? [given] : given;
-    if (!Array.isArray(parts) || parts.length === 0)
+  if (isOperator(name)) {
+    const members: unknown = name === "not" ? [given] : given;
+    if (!Array.isArray(members) || members.length === 0)
       throw new FormatError("mask", `${where}.${name}: expected a list of masks, got ${formatValue(given)}`, {
         where,
       });
-    return { joined: { how: name, parts } };
+    return { operator: name, members };
   }
   const kind = MASK_KINDS.find((one) => one.name === name)!;
   return { kind, parameters: readParameters(kind, given, where) };
 }
 
-/** Parameters by name. A mask with one takes it as it is, too: `{ "dilated": 3 }`. */
+/** Checked parameters by name. A mask with a single parameter also takes its value: `{ "dilated": 3 }`. */
 function readParameters(
   { name, parameters }: MaskKind,
   given: unknown,
@@ -115,8 +114,8 @@ function readParameters(
 }
 
 function fits({ type, least }: MaskParameter, value: unknown): boolean {
-  const whole = (x: unknown) => typeof x === "number" && Number.isInteger(x) && x >= least && x < 2 ** 31;
-  return type === "integer" ? whole(value) : Array.isArray(value) && value.every(whole);
+  const isInteger = (x: unknown) => typeof x === "number" && Number.isInteger(x) && x >= least && x < 2 ** 31;
+  return type === "integer" ? isInteger(value) : Array.isArray(value) && value.every(isInteger);
 }
 
 function expected({ type, least }: MaskParameter): string {

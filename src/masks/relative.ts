@@ -1,5 +1,6 @@
 /** T5's relative position bias: a learned number for each bucket of distances and each head. Raffel et al. 2020, section 2.1. */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 
@@ -7,9 +8,9 @@ import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
 export interface RelativeBiasOptions {
   /** Number of buckets; default: the rows of the table. */
   numBuckets?: number;
-  /** From this distance on all share the last bucket; default 128. */
+  /** Distances from this one on share the last bucket; default 128. */
   maxDistance?: number;
-  /** Keys after the query have buckets of their own; default true (an encoder), false for a decoder. */
+  /** Keys after the query have separate buckets; default true (an encoder), false for a decoder. */
   bidirectional?: boolean;
 }
 
@@ -22,13 +23,7 @@ export interface RelativeBiasOptions {
  */
 export function relativeBias(values: TensorLike, options: RelativeBiasOptions = {}): ScoreMod {
   const source = asTensor("relativeBias", values);
-  for (const name of Object.keys(options))
-    if (name !== "numBuckets" && name !== "maxDistance" && name !== "bidirectional")
-      throw new OptionError(
-        "option-name",
-        `relativeBias: no option ${formatValue(name)}; the options are numBuckets, maxDistance, bidirectional`,
-        { option: name },
-      );
+  checkNames("relativeBias", options, ["numBuckets", "maxDistance", "bidirectional"]);
   const { numBuckets = source.shape[0], maxDistance = 128, bidirectional = true } = options;
   if (source.shape.length !== 2 || source.shape[0] !== numBuckets)
     throw new ShapeError(
@@ -59,7 +54,7 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
   );
 }
 
-/** T5's bucket of a distance (key − query), with the logarithm in float32 as the published models have it. */
+/** T5's bucket of a distance (key − query), with the logarithm in float32 as in the published models. */
 export function relativeBucket(
   distance: number,
   numBuckets: number,

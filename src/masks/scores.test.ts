@@ -98,7 +98,7 @@ describe("relativeBias", () => {
     expect(() => relativeBias(of(8, 4, 2), { numBuckets: 8 })).toThrow(
       /\[numBuckets = 8, Hq\], got \[4, 2\]/,
     );
-    expect(() => relativeBias(of(8, 8, 1), { buckets: 8 } as never)).toThrow(/no option "buckets"/);
+    expect(() => relativeBias(of(8, 8, 1), { buckets: 8 } as never)).toThrow(/unknown option "buckets"/);
     expect(() => relativeBias(of(7, 7, 1))).toThrow(/even and ≥ 4, got 7/);
     expect(() => relativeBias(of(1, 1, 1), { bidirectional: false })).toThrow(/≥ 2, got 1/);
     expect(() => relativeBias(of(8, 8, 1), { maxDistance: 2 })).toThrow(

@@ -1,4 +1,4 @@
-/** Soft cap: scores squeezed into (−c, c) by c·tanh(score / c). Gemma 2 (2024), section 2. */
+/** Soft cap: maps scores into (−c, c) by c·tanh(score / c). Gemma 2 (2024), section 2. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
 

@@ -7,8 +7,8 @@ import { maskKind } from "./kind.ts";
  * Keys at most `left` before and `right` after the query, the query's own position not counted; −1 means no limit.
  *
  * @example
- * slidingWindow(256, 0);  // the own position and 256 keys before it
- * slidingWindow(-1, 2);   // every key before, two after
+ * slidingWindow(256, 0);  // the query's own position and 256 keys before it
+ * slidingWindow(-1, 2);   // all keys before, two after
  */
 export function slidingWindow(left: number, right: number): Mask {
   for (const [name, n] of [
@@ -27,7 +27,7 @@ export function slidingWindow(left: number, right: number): Mask {
 }
 
 /**
- * Every `n`-th key counted from the query's own position, before and after it. Combine it with a window to bound it.
+ * Every `n`-th key before and after the query, counted from its own position. Combine it with a window to limit the distance.
  *
  * @example
  * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), dilated(2)) });
@@ -48,8 +48,8 @@ slidingWindow.kind = maskKind({
   about: "keys at most LEFT before and RIGHT after the query; -1 means no limit",
   build: ({ left, right }) => slidingWindow(left as number, right as number),
   describe: ({ left, right }) => {
-    const side = (n: unknown, word: string) => ((n as number) < 0 ? `all ${word}` : `${n} ${word}`);
-    return `window of ${side(left, "before")} and ${side(right, "after")}`;
+    const count = (n: unknown) => ((n as number) < 0 ? "all" : n);
+    return `window of ${count(left)} before and ${count(right)} after`;
   },
 });
 

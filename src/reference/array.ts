@@ -1,6 +1,6 @@
 /**
- * Array operations in plain loops: the definition of each, and what runs them on the CPU. One function each, so that a program
- * bundles those that it calls; `arrayOperation` is all of them. Sums run in float64 and are rounded once when stored.
+ * Array operations in plain loops: these define each operation and run it on the CPU. One function each, so that a program
+ * bundles only those that it calls; `arrayOperation` runs any of them. Sums are in float64, rounded once when stored.
  */
 import type {
   ArrayOperation,
@@ -27,11 +27,11 @@ import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
 import { eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
 
-/** The elements of a result, which is row-major and begins at the first element of its array. */
+/** The elements of a result, which is row-major and starts at the first element of its array. */
 const resultOf = (y: Tensor): Numbers => y.data as Numbers;
 
-/** `t` repeated to `shape`, as numbers in row-major order. For reading only: the tensor's own where nothing repeats. */
-function spread(t: Tensor, shape: readonly number[]): Numbers {
+/** `t` broadcast to `shape`, in row-major order. For reading only: the tensor's own array where nothing repeats. */
+function broadcastTo(t: Tensor, shape: readonly number[]): Numbers {
   const size = sizeOf(shape);
   if (t.size === size) return numbersOf(t);
   const out = uninitialized(t.dtype as Precision, size);
@@ -39,7 +39,7 @@ function spread(t: Tensor, shape: readonly number[]): Numbers {
   const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
   const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
   if (isSuffix && t.size > 0) {
-    // A bias: the same row over and over. Each copy doubles what is there.
+    // For example a bias: repeats one row. Each copy doubles the filled part.
     const row = numbersOf(t);
     if (size > 0) out.set(row);
     for (let n = row.length; n < size; n *= 2) out.copyWithin(n, 0, Math.min(n, size - n));
@@ -59,7 +59,7 @@ function spread(t: Tensor, shape: readonly number[]): Numbers {
 
 /** y = a ∘ b. */
 export function binary({ function: f, a, b, y }: BinaryOperation): void {
-  const [p, q, out] = [spread(a, y.shape), spread(b, y.shape), resultOf(y)];
+  const [p, q, out] = [broadcastTo(a, y.shape), broadcastTo(b, y.shape), resultOf(y)];
   switch (f) {
     case "add":
       for (let n = 0; n < out.length; n++) out[n] = p[n] + q[n];
@@ -78,8 +78,8 @@ export function binary({ function: f, a, b, y }: BinaryOperation): void {
 
 /** y = condition ? a : b. */
 export function where({ condition, a, b, y }: WhereOperation): void {
-  const flags = spread(new Tensor(condition.toFloat64(), condition.shape, "float64"), y.shape);
-  const [p, q, out] = [spread(a, y.shape), spread(b, y.shape), resultOf(y)];
+  const flags = broadcastTo(new Tensor(condition.toFloat64(), condition.shape, "float64"), y.shape);
+  const [p, q, out] = [broadcastTo(a, y.shape), broadcastTo(b, y.shape), resultOf(y)];
   for (let n = 0; n < out.length; n++) out[n] = flags[n] === 0 ? q[n] : p[n];
 }
 
@@ -131,7 +131,7 @@ export function sum({ x, y }: SumOperation): void {
   resultOf(y).set(total);
 }
 
-/** The largest or smallest element of each row, and where it is. */
+/** The largest or smallest element of each row, and its index. */
 export function extreme({ function: f, x, y, position }: ExtremeOperation): void {
   const [, length, inner] = x.shape;
   const [from, out, at] = [numbersOf(x), resultOf(y), position.data as Int32Array];
@@ -189,10 +189,10 @@ export function softmaxBackward(given: SoftmaxBackwardOperation): void {
 
 /** Copies x into the view y. */
 export function assign({ x, y }: AssignOperation): void {
-  const from = spread(x, y.shape);
+  const from = broadcastTo(x, y.shape);
   const to = y.data as Numbers;
   const { shape, strides } = y;
-  // The last axes without gaps between them are one block, copied at once.
+  // The last axes are contiguous up to `outer`: each `block` of elements is one copy.
   let block = 1;
   let outer = shape.length;
   while (outer > 0 && (strides[outer - 1] === block || shape[outer - 1] === 1)) block *= shape[--outer];
@@ -223,13 +223,13 @@ export function embeddingBackward({ dy, ids, dTable }: EmbeddingBackwardOperatio
     for (let e = 0, to = ids[n] * D, at = n * D; e < D; e++) total[to + e] += given[at + e];
 }
 
-/** y = x with pairs of columns turned by the angles of their row's position. */
+/** y = x with pairs of columns rotated by the angles of their row's position. */
 export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: RopeOperation): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const D = x.shape[x.shape.length - 1];
   out.set(from);
   const half = R / 2;
-  // Pair i is (first + i·step, the same + apart).
+  // Pair i is the columns i·step and i·step + apart.
   const [step, apart] = layout === "half" ? [1, half] : [2, 1];
   const count = D === 0 ? 0 : from.length / D;
   for (let row = 0; row < count; row++) {
@@ -250,12 +250,12 @@ export function dropout({ x, p, seed, y }: DropoutOperation): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const head = headKey(seed, 0, 0);
   const threshold = dropoutThreshold(p);
-  const growth = 1 / (1 - p);
-  // A row of keys has 2^16 cells.
+  const scale = 1 / (1 - p);
+  // A row key covers 2^16 elements.
   for (let first = 0; first < from.length; first += 65536) {
     const row = rowKey(head, first / 65536);
     const end = Math.min(first + 65536, from.length);
-    for (let n = first; n < end; n++) out[n] = cellBits(row, n - first) >= threshold ? from[n] * growth : 0;
+    for (let n = first; n < end; n++) out[n] = cellBits(row, n - first) >= threshold ? from[n] * scale : 0;
   }
 }
 
@@ -278,7 +278,7 @@ export function mergeStates({ states, output, lse }: MergeStatesOperation): void
       const { data: from, offset } = outputs[n];
       const share = Math.exp(part - own);
       const start = offset + row * dv;
-      // Without a function call an element: 1 ns instead of 20 (bench of 4096 rows of 64).
+      // No function call per element: 1 ns instead of 20 (4,096 rows of 64).
       if (from instanceof Float32Array) addScaled32(total, from, start, share);
       else if (from instanceof Float64Array) addScaled64(total, from, start, share);
       else for (let e = 0; e < dv; e++) total[e] += share * readers[n](start + e);
@@ -290,7 +290,7 @@ export function mergeStates({ states, output, lse }: MergeStatesOperation): void
   }
 }
 
-/** sum ← sum + share·row. One function a type, so that each stays monomorphic. */
+/** sum ← sum + share·row. One function per array type, so that each stays monomorphic. */
 function addScaled32(sum: Float64Array, row: Float32Array, start: number, share: number): void {
   for (let e = 0; e < sum.length; e++) sum[e] += share * row[start + e];
 }

@@ -1,8 +1,8 @@
 /**
  * The backend in plain TypeScript: every option and dtype, in float64, one row of scores at a time. Linear memory,
- * no WebAssembly, so it also runs under the strictest Content-Security-Policy. It is what the kernels are tested
- * against, and what float64 calls and `configure({ backend: "reference" })` use. Each operation is a part of its own, in a file
- * of its own, so that a program bundles what it calls; `reference` is all of them.
+ * no WebAssembly, so it also runs under the strictest Content-Security-Policy. The kernels are tested
+ * against it; it runs float64 calls and `configure({ backend: "reference" })`. Each operation is a separate part in a separate
+ * file, so that a program bundles only those that it calls; `reference` has all of them.
  */
 
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";

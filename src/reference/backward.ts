@@ -1,25 +1,25 @@
 /**
  * Gradients of attention, one head, in float64: the formula of `forward.ts` run backwards.
  *
- * A loss L hands over dO = ∂L/∂O. Going back through O = P·V, P = softmax(S), S = Q·Kᵀ·scale:
+ * Given dO = ∂L/∂O of a loss L, backwards through O = P·V, P = softmax(S), S = Q·Kᵀ·scale:
  *
  *   dV = Pᵀ·dO      dP = dO·Vᵀ      dS = P ∘ (dP − δ),  δ = rowsum(P ∘ dP) = rowsum(O ∘ dO)
  *   dQ = scale·dS·K      dK = scale·dSᵀ·Q
  *
- * The softmax's part is the middle one: pⱼ grows by pⱼ·(1 − pⱼ) when its own score grows and shrinks by pⱼ·pᵢ when
- * another's does; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022)
- * rebuild P from lse one tile at a time and never store it. docs/06-gradients.md derives it step by step.
+ * dS is the softmax: the derivative of pⱼ with respect to its own score is pⱼ·(1 − pⱼ), with respect to another score sᵢ it is
+ * −pⱼ·pᵢ; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022) rebuild P from lse
+ * one tile at a time and never store it. docs/06-gradients.md derives it step by step.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";
 
 /** Options of `forward`, and the derivative of its score mod. */
 export interface BackwardOptions extends ForwardOptions {
-  /** Derivative of `score` by the score it is given: f′(s). Needed where `score` is given. Default: 1. */
+  /** Derivative f′(s) of `score` with respect to its argument. Required with `score`. Default: 1. */
   readonly slope?: (s: number, i: number, j: number) => number;
 }
 
-/** Everything the formula computes on its way back. */
+/** All gradients that the formula computes. */
 export interface Backward {
   /** [Nq, dk] */
   readonly dQuery: Float64Array;
@@ -27,7 +27,7 @@ export interface Backward {
   readonly dKey: Float64Array;
   /** [Nk, dv] */
   readonly dValue: Float64Array;
-  /** `[Nq, Nk]`: the gradient of the scores after every change, which is that of anything added to them. */
+  /** `[Nq, Nk]`: the gradient of the scores after all changes, and so of anything that was added to them. */
   readonly dScores: Float64Array;
 }
 
@@ -36,7 +36,7 @@ export interface Backward {
  *
  * @param dOutput [Nq, dv]
  * @param q       [Nq, dk], as in `forward`; k [Nk, dk], v [Nk, dv]
- * @throws ShapeError where an array has not the length its sizes ask for
+ * @throws ShapeError where the length of an array does not match the sizes
  *
  * @example
  * const sizes = { Nq: 1, Nk: 1, dk: 1, dv: 1 };
@@ -71,11 +71,11 @@ export function backward(
     const p = weights.subarray(i * Nk, (i + 1) * Nk);
     const dO = dOutput.subarray(i * dv, (i + 1) * dv);
 
-    // 1. Through o = Σ p·v: each value gets its share of dO, each weight learns how much its value would have helped.
+    // 1. Through o = Σ p·v: dv = p·dO for each value, dp = dO·v for each weight.
     let delta = 0;
     for (let j = 0; j < Nk; j++) {
       dp[j] = 0;
-      if (p[j] === 0) continue; // unseen is not read
+      if (p[j] === 0) continue; // a masked value is not read
       for (let e = 0; e < dv; e++) {
         dp[j] += dO[e] * v[j * dv + e];
         dValue[j * dv + e] += p[j] * dO[e];
@@ -83,8 +83,8 @@ export function backward(
       delta += p[j] * dp[j];
     }
 
-    // 2. Through the softmax: better than the row's average δ pulls the score up, worse pushes it down.
-    // 3. Through s = q·k·scale (and a change of the score, whose slope multiplies).
+    // 2. Through the softmax: ds = p·(dp − δ), where δ is the average of dp over the row.
+    // 3. Through s = q·k·scale (and a change of the score: times its derivative).
     for (let j = 0; j < Nk; j++) {
       if (p[j] === 0) continue;
       let ds = p[j] * (dp[j] - delta);

@@ -2,31 +2,31 @@
  * Double backward: gradients through `attentionBackward` itself, for gradient penalties, meta-learning and
  * Hessian–vector products.
  *
- * Let F(x, dO) = Σ O(x)·dO with x = (q, k, v). The backward pass is ∇ₓF; a second loss hands over g = (gq, gk, gv), the
- * gradients of what it returned. Then ∇ₓ(g·∇ₓF) = H·g, the Hessian is symmetric, and H·g is the derivative of ∇ₓF in the
+ * Let F(x, dO) = Σ O(x)·dO with x = (q, k, v). The backward pass is ∇ₓF; a second loss has the gradients g = (gq, gk, gv) with
+ * respect to its results. Then ∇ₓ(g·∇ₓF) = H·g, the Hessian is symmetric, and H·g is the derivative of ∇ₓF in the
  * direction g; likewise ∇_dO (g·∇ₓF) is the derivative of O in that direction. So no second graph is needed: each line
  * of the backward pass is differentiated forwards, along g (Pearlmutter 1994, "Fast exact multiplication by the
- * Hessian"). A dot on a letter marks that derivative.
+ * Hessian"). A dot over a letter marks that derivative.
  *
  * Cost: plain float64 loops on one thread, about 2.5 times the multiply–adds of the reference's backward pass
- * (Nq·Nk·(6·dk + 6·dv)), one row of scores at a time, so memory is linear in Nk. Masks, dropout and score mods take
- * part as constants: their own tables get no second gradient.
+ * (Nq·Nk·(6·dk + 6·dv)), one row of scores at a time, so memory is linear in Nk. Masks, dropout and score mods are
+ * constants: their tables have no second gradient.
  */
 
 import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
-import { type FloatDType, readerOf } from "../core/dtype.ts";
+import type { FloatDType } from "../core/dtype.ts";
 import { formatTensor, ShapeError } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { derivative } from "../masks/expression/derivative.ts";
 import { asFloat, constant } from "../masks/expression/expr.ts";
 import { type Cell, compile } from "../masks/expression/js.ts";
-import { rowsOf, rowWeights } from "./rows.ts";
+import { rowsOf, rowWeights, vectorsOf } from "./rows.ts";
 
-/** Gradients of g·∇F by the inputs of the backward pass. */
+/** Gradients of g·∇F with respect to the inputs of the backward pass. */
 export interface DoubleGradients {
-  /** By dOutput, in the output's shape. */
+  /** With respect to dOutput, in the output's shape. */
   readonly dDOutput: Tensor<FloatDType>;
   readonly dQuery: Tensor<FloatDType>;
   readonly dKey: Tensor<FloatDType>;
@@ -38,7 +38,7 @@ export interface DoubleGradients {
  * `attentionBackward(dOutput, query, key, value, …)` returns, by dOutput, query, key and value.
  *
  * @param dOutput as given to attentionBackward: [..., Hq, Nq, dv] ([..., Nq, Hq, dv] in layout `bshd`)
- * @param g gradients of the backward pass's results, each in the shape of its input; one left out counts as 0
+ * @param g gradients of the backward pass's results, each in the shape of its input; an omitted one is 0
  * @param options those of the forward call
  * @throws ShapeError, DTypeError, OptionError before any work
  *
@@ -93,7 +93,7 @@ export function attentionDoubleBackward(
         const at = (b * Hq + h) * Nq + i;
         const seen = [];
         for (let j = 0; j < Nk; j++) if (s[j] !== -Infinity) seen.push(j);
-        // ṡ = scale·(q̇·k + q·k̇), through the change of the score: f′(s)·ṡ.
+        // ṡ = scale·(q̇·k + q·k̇), through the score mod: f′(s)·ṡ.
         let mean = 0;
         for (const j of seen) {
           sDot[j] = scale * (dot(qiDot, k(b, hk, j)) + dot(qi, gk(b, hk, j)));
@@ -144,12 +144,13 @@ const dot = (a: Float64Array, b: Float64Array): number => {
   return sum;
 };
 
-/** Reads one vector of an operand. */
+/** A function that returns one vector of an operand. */
 function vectors(x: Operand, n: number): (b: number, h: number, row: number) => Float64Array {
-  const read = readerOf(x.tensor.dtype, x.tensor.data);
+  const copy = vectorsOf(x);
   return (b, h, row) => {
-    const at = x.base[b] + h * x.head + row * x.row;
-    return Float64Array.from({ length: n }, (_, d) => read(at + d * x.column));
+    const vector = new Float64Array(n);
+    copy(b, h, row, vector);
+    return vector;
   };
 }
 

@@ -1,11 +1,11 @@
 /**
- * Page one: attention as in the paper, one head, three loops in float64.
+ * Attention as in the paper, one head, three loops in float64. Start reading here.
  *
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk)·V        (Vaswani et al. 2017, equation 1)
  *
  * The letters are those of every other file: s the scores, m their maximum, l the sum of exponentials, p the
- * weights, o the output. It holds all Nq × Nk weights, because here they are the point; `online.ts` does without
- * them. Tensors, dtypes, heads and options are the business of `backend.ts` beside it.
+ * weights, o the output. It stores all Nq × Nk weights, to show them; `online.ts` does not. `problem-forward.ts` adds
+ * tensors, dtypes, heads and options.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
 
@@ -17,17 +17,17 @@ export interface Sizes {
   readonly dv: number;
 }
 
-/** What may be changed in the formula. */
+/** Options of the formula. */
 export interface ForwardOptions {
   /** Multiplies q·k. Default 1/√dk. */
   readonly scale?: number;
-  /** Which key j query i may see; a key it may not see is not read. Default: all. */
+  /** True where query i attends to key j; other keys are not read. Default: all. */
   readonly allowed?: (i: number, j: number) => boolean;
-  /** The score after scaling, changed: a cap, a bias, a penalty on distance. Default: as it is. */
+  /** Changes the score after scaling: a cap, a bias, a penalty on distance. Default: no change. */
   readonly score?: (s: number, i: number, j: number) => number;
 }
 
-/** Everything the formula computes on its way. */
+/** Everything that the formula computes. */
 export interface Forward {
   /** [Nq, dv] */
   readonly output: Float64Array;
@@ -68,7 +68,7 @@ export function forward(
     const p = weights.subarray(i * Nk, (i + 1) * Nk);
     const o = output.subarray(i * dv, (i + 1) * dv);
 
-    // 1. How well does query i match each key?  s = q·k·scale, and m is the best match.
+    // 1. How well does query i match each key?  s = q·k·scale, and m is the largest score.
     let m = -Infinity;
     for (let j = 0; j < Nk; j++) {
       s[j] = -Infinity;
@@ -82,7 +82,7 @@ export function forward(
     // 2. Softmax: p = exp(s − m) / l. Without − m a score of 710 overflows; with it the largest exponential is 1.
     let l = 0;
     for (let j = 0; j < Nk; j++) {
-      // −∞ is "not seen" (and −∞ − m would be NaN where m is −∞ too: a fully masked row).
+      // −∞ means masked (and −∞ − m would be NaN where m is −∞ too: a fully masked row).
       p[j] = s[j] === -Infinity ? 0 : Math.exp(s[j] - m);
       l += p[j];
     }
@@ -92,7 +92,7 @@ export function forward(
 
     // 3. The output is the average of the values, weighted by p.
     for (let j = 0; j < Nk; j++) {
-      if (s[j] === -Infinity) continue; // unseen is not read: 0·NaN would be NaN
+      if (s[j] === -Infinity) continue; // a masked value is not read: 0·NaN would be NaN
       for (let e = 0; e < dv; e++) o[e] += p[j] * v[j * dv + e];
     }
   }
@@ -104,7 +104,7 @@ export function scaleOf(dk: number): number {
   return dk === 0 ? 1 : 1 / Math.sqrt(dk);
 }
 
-/** Throws where an array has not the length its sizes ask for. */
+/** Throws where the length of an array does not match the sizes. */
 export function checkSizes(
   what: string,
   q: Float64Array,

@@ -4,7 +4,7 @@
  *   C[i, j] = Σ_k A[i, k]·B[k, j], k from 0 to K − 1 in order, then + bias[j]
  *
  * B is copied into dense rows once; then four k at a time, so that an element of C is read and written once for four
- * products. For float64 calls, for `backend: "reference"`, and as what the kernels are tested against.
+ * products. It runs float64 calls and `backend: "reference"`, and the kernels are tested against it.
  */
 
 import type { BackendPart } from "../backend/contract.ts";
@@ -12,7 +12,7 @@ import { allocateResult, type ProductInto } from "../backend/product.ts";
 import { readerOf } from "../core/dtype.ts";
 import type { Operand } from "../core/shape.ts";
 
-/** Columns of C that are worked on together: their sums and four rows of B stay in the L1 cache. */
+/** Columns of C that are computed together: their sums and four rows of B stay in the L1 cache. */
 const COLUMNS = 512;
 
 /** Fills the result of a product. */

@@ -2,18 +2,18 @@
  * The same result one tile of keys at a time: the online softmax of Milakov & Gimelshein 2018, tiled as in
  * FlashAttention (Dao et al. 2022, algorithm 1). No complete row of weights is ever stored.
  *
- * The trouble: softmax needs the maximum m of a row before the first exponential. The way out: work with the
- * maximum so far, and when a later tile raises it from m to m′, multiply what was summed by exp(m − m′):
+ * Softmax needs the maximum m of a row before the first exponential. The online softmax uses the maximum so far; when a later
+ * tile raises it from m to m′, it multiplies the sums so far by exp(m − m′):
  *
  *   m′ = max(m, max s)      l′ = l·exp(m − m′) + Σ exp(s − m′)      o′ = o·exp(m − m′) + Σ exp(s − m′)·v
  *
- * After the last tile output = o / l and lse = m + log l, as in `forward.ts`. A generator: each tile is one step
- * that can be looked at.
+ * After the last tile output = o / l and lse = m + log l, as in `forward.ts`. It is a generator that yields each tile, to be
+ * inspected.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
 
-/** How the work is cut, beside what the formula takes. */
+/** Options of the formula, and the tile sizes. */
 export interface OnlineOptions extends ForwardOptions {
   /** Query rows of a tile. Default 1: row by row. */
   readonly tileM?: number;
@@ -21,17 +21,17 @@ export interface OnlineOptions extends ForwardOptions {
   readonly tileN?: number;
 }
 
-/** One tile done. Arrays are copies: they stay as they are when the next tile comes. */
+/** State after one tile. Arrays are copies: later tiles do not change them. */
 export interface OnlineStep {
-  /** Rows of the tile: first, and the one after the last. */
+  /** Rows of the tile: first, and last + 1. */
   readonly rows: readonly [number, number];
-  /** Keys of the tile: first, and the one after the last. */
+  /** Keys of the tile: first, and last + 1. */
   readonly keys: readonly [number, number];
-  /** Scores of the tile [rows, keys]; −∞ where nothing may be read. */
+  /** Scores of the tile [rows, keys]; −∞ where masked. */
   readonly s: Float64Array;
   /** Maximum of each row so far [rows], this tile included. */
   readonly m: Float64Array;
-  /** What the earlier sums were multiplied by [rows]: exp(m before − m), 1 where the maximum stayed. */
+  /** Factor of the earlier sums [rows]: exp(m before − m), 1 where the maximum did not change. */
   readonly rescale: Float64Array;
   /** exp(s − m) of the tile [rows, keys]: weights, not yet divided by l. */
   readonly p: Float64Array;
@@ -46,7 +46,7 @@ export interface OnlineStep {
  *
  * @example
  * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
- * for (const step of online(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes, { tile: 1 }))
+ * for (const step of online(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes, { tileN: 1 }))
  *   console.log(step); // maximum, sum and output after each tile of keys
  */
 export function* online(
@@ -82,7 +82,7 @@ export function* online(
       const rescale = new Float64Array(M).fill(1);
 
       for (let i = 0; i < M; i++) {
-        // 1. Scores of this tile, and the maximum with them.
+        // 1. Scores of this tile, and the new maximum.
         let highest = m[i];
         for (let j = 0; j < N; j++) {
           if (allowed && !allowed(i0 + i, j0 + j)) continue;
@@ -93,13 +93,13 @@ export function* online(
           if (x > highest) highest = x;
         }
 
-        // 2. What was summed under the old maximum, seen from the new one. Nothing yet: −∞ − (−∞) is NaN, so leave it.
+        // 2. Rescale the sums to the new maximum. In the first tile m is −∞, and −∞ − (−∞) would be NaN: nothing to rescale.
         if (m[i] !== -Infinity) rescale[i] = Math.exp(m[i] - highest);
         m[i] = highest;
         l[i] *= rescale[i];
         for (let e = 0; e < dv; e++) o[i * dv + e] *= rescale[i];
 
-        // 3. This tile's exponentials, and its share of the output.
+        // 3. The exponentials of this tile, and its part of the output.
         for (let j = 0; j < N; j++) {
           if (s[i * N + j] === -Infinity) continue;
           const x = Math.exp(s[i * N + j] - m[i]);
@@ -111,7 +111,7 @@ export function* online(
       yield { rows: [i0, i1], keys: [j0, j1], s, m: m.slice(), rescale, p, l: l.slice(), o: o.slice() };
     }
 
-    // 4. One division a row, at the end.
+    // 4. One division per row, at the end.
     for (let i = 0; i < M; i++) {
       if (l[i] === 0) continue; // a fully masked row: output 0, lse −∞
       for (let e = 0; e < dv; e++) output[(i0 + i) * dv + e] = o[i * dv + e] / l[i];

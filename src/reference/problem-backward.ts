@@ -1,23 +1,20 @@
 /**
  * The backward pass of a complete problem in float64: every option, one row of scores at a time, in memory linear in Nk.
- * `backward.ts` beside it is the formula alone, for reading; here are heads, groups, masks, dropout and tables.
+ * `backward.ts` is the formula alone; this file adds heads, groups, masks, dropout and tables.
  *
  *   δ = Σ p·dp = o·do       ds = p ∘ (dp − δ)       dq = scale·Σ ds·k       dk = scale·Σ ds·q       dv = Σ p·do
  *
- * (Dao 2023, FlashAttention-2, algorithm 2.) With a score mod s′ = f(s), ds is multiplied by f′(s), and what the
- * change reads from a table gets ds·∂f; with dropout, p and dp carry the factor of the cell. A sink is one more score
- * without a value: its dp is 0. A fully masked row has no part in any gradient.
+ * (Dao 2023, FlashAttention-2, algorithm 2.) With a score mod s′ = f(s), ds is multiplied by f′(s), and the gradient of a
+ * table entry that f reads is ds·∂f; with dropout, p and dp are multiplied by the factor of the cell. A sink is one more score
+ * without a value: its dp is 0. A fully masked row adds nothing to any gradient.
  */
 
 import type { BackendPart, BackwardInputs, Gradients } from "../backend/contract.ts";
 import { computeGradients } from "../backend/gradients.ts";
 import type { Problem } from "../backend/problem.ts";
-import { readerOf } from "../core/dtype.ts";
-import type { Operand } from "../core/shape.ts";
 import { derivative } from "../masks/expression/derivative.ts";
-import type { Table } from "../masks/expression/expr.ts";
-import { type Cell, compile } from "../masks/expression/js.ts";
-import { rowsOf, rowWeights } from "./rows.ts";
+import { type Cell, compile, compileIndex } from "../masks/expression/js.ts";
+import { rowsOf, rowWeights, vectorsOf } from "./rows.ts";
 
 /** Fills the gradients of Σ output·dOutput. */
 export function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
@@ -38,7 +35,7 @@ export function backward(problem: Problem, upstream: BackwardInputs, gradients: 
       for (let h = hk * G; h < (hk + 1) * G; h++)
         for (let row = 0; row < Nq; row++) {
           const highest = rows.scores(b, h, row, scores, before);
-          const { lse, whole } = rowWeights(problem, h, upstream.lse(b, h, row), highest, scores, p);
+          const { lse, complete } = rowWeights(problem, h, upstream.lse(b, h, row), highest, scores, p);
           if (lse === -Infinity) continue;
           q(b, h, row, qi);
           dOut(b, h, row, doi);
@@ -52,8 +49,8 @@ export function backward(problem: Problem, upstream: BackwardInputs, gradients: 
             dp[j] *= kept[j];
             delta += p[j] * dp[j];
           }
-          if (!whole) {
-            // These keys are a part of what lse has seen: δ is over all of them, and only the output knows it.
+          if (!complete) {
+            // These are only some of the keys of lse. δ is a sum over all of its keys, so it is computed from the output.
             out(b, h, row, oi);
             delta = 0;
             for (let e = 0; e < dv; e++) delta += oi[e] * doi[e];
@@ -81,16 +78,7 @@ export function backward(problem: Problem, upstream: BackwardInputs, gradients: 
     }
 }
 
-/** Copies one vector of an operand out. */
-function vectorsOf(x: Operand): (b: number, h: number, row: number, into: Float64Array) => void {
-  const read = readerOf(x.tensor.dtype, x.tensor.data);
-  return (b, h, row, into) => {
-    const at = x.base[b] + h * x.head + row * x.row;
-    for (let d = 0; d < into.length; d++) into[d] = read(at + d * x.column);
-  };
-}
-
-/** Adds what ds means for masks and tables, and returns ds of the score before all changes. */
+/** A function that adds ds to the gradients of masks and tables, and returns ds with respect to the score before all changes. */
 function changeOf(
   problem: Problem,
   gradients: Gradients,
@@ -100,7 +88,7 @@ function changeOf(
   const byScore = slopes?.score && compile(slopes.score);
   const tables = (slopes?.tables ?? []).flatMap(({ read, table, partial }) => {
     const into = gradients.tables.get(table);
-    return into ? [{ into, at: indexOf(table, read), slope: compile(partial) }] : [];
+    return into ? [{ into, index: compileIndex(read), slope: compile(partial) }] : [];
   });
   const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
   return (b, h, row, j, before, ds) => {
@@ -115,22 +103,8 @@ function changeOf(
     cell.q = row + offsets[b];
     cell.k = j;
     cell.score = before;
-    for (const { into, at, slope } of tables) into[at(cell)] += ds * slope(cell);
+    for (const { into, index, slope } of tables) into[index(cell)] += ds * slope(cell);
     return byScore ? ds * byScore(cell) : ds;
-  };
-}
-
-/** Where in a table a node reads; an index beyond it reads, and so moves, the nearest edge. */
-function indexOf(
-  table: Table,
-  read: { args: readonly Parameters<typeof compile>[0][] },
-): (cell: Cell) => number {
-  const index = read.args.map(compile);
-  return (cell) => {
-    let at = 0;
-    for (let axis = 0; axis < index.length; axis++)
-      at = at * table.shape[axis] + Math.max(0, Math.min(table.shape[axis] - 1, index[axis](cell)));
-    return at;
   };
 }
 

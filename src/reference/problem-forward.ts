@@ -1,6 +1,6 @@
 /**
  * The forward pass of a complete problem in float64: every option and dtype, one row of scores at a time, in memory linear in
- * Nk. `forward.ts` beside it is the formula alone, for reading; here are heads, groups, masks, sinks and dropout.
+ * Nk. `forward.ts` is the formula alone; this file adds heads, groups, masks, sinks and dropout.
  */
 import type { BackendPart, LseReader, Result } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";

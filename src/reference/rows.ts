@@ -1,25 +1,35 @@
 /**
  * Rows of scores and weights of a problem, in float64: every mask, score mod and dtype, one row at a time. The
- * forward pass, the weights and the backward pass of the reference all walk them.
+ * forward pass, the weights and the backward pass of the reference all use them.
  */
 
 import type { Problem } from "../backend/problem.ts";
 import { readerOf } from "../core/dtype.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+import type { Operand } from "../core/shape.ts";
 import { type Cell, compile } from "../masks/expression/js.ts";
 
-/** Scores of one row, then its weights: all that the loops below need. */
+/** Scores and dropout factors, one row at a time. */
 export interface RowWalker {
   /**
-   * Fills `scores` [Nk] with the scores of a row after scale, changes and masks; −∞ where nothing may be read. Returns
-   * their maximum. `before` [Nk] takes the scores before any change: scale·q·k.
+   * Fills `scores` [Nk] with the scores of a row after scale, score mods and masks; −∞ where masked. Returns their maximum.
+   * Fills `before` [Nk] with the scores before all score mods: scale·q·k.
    */
   scores(b: number, h: number, row: number, scores: Float64Array, before?: Float64Array): number;
-  /** Factor dropout puts on a cell: 0 or 1/(1 − p). */
+  /** Dropout factor of a cell: 0 or 1/(1 − p). */
   dropoutFactor(b: number, h: number, row: number, k: number): number;
 }
 
-/** A walker over the rows of a problem. */
+/** A function that copies one vector of an operand into an array. */
+export function vectorsOf(x: Operand): (b: number, h: number, row: number, into: Float64Array) => void {
+  const read = readerOf(x.tensor.dtype, x.tensor.data);
+  return (b, h, row, into) => {
+    const at = x.base[b] + h * x.head + row * x.row;
+    for (let d = 0; d < into.length; d++) into[d] = read(at + d * x.column);
+  };
+}
+
+/** The scores and dropout factors of a problem. */
 export function rowsOf(problem: Problem): RowWalker {
   const { shape, scale, offsets, positions, tensors } = problem;
   const { query, key, G, Nk, dk } = shape;
@@ -67,7 +77,7 @@ export function rowsOf(problem: Problem): RowWalker {
         }
         s += added;
         scores[k] = s;
-        // NaN in visible data must reach the result: it passes the maximum by and is found again in exp.
+        // NaN in visible data must reach the result: the maximum ignores it, and exp propagates it.
         if (s > m) m = s;
       }
       return m;
@@ -84,9 +94,10 @@ export function rowsOf(problem: Problem): RowWalker {
 }
 
 /**
- * The weights of a row from its scores and a given lse: p = exp(s − lse), without dropout. A float32 lse of 10⁴ is
- * rounded by up to 5e-4, and every weight would show it: where it is the lse of these keys, and not of more that were
- * merged (`whole`), its parts are at hand unrounded. Returns that lse. Without a given one it is that of these keys.
+ * The weights of a row from its scores and a given lse: p = exp(s − lse), without dropout. A float32 lse of 10⁴ has a
+ * rounding error of up to 5e-4, which every weight would show. So where it is the lse of exactly these keys, and not of more
+ * that were merged (`complete`), lse is computed again from the scores, unrounded. Returns the lse used; default: that of
+ * these keys.
  */
 export function rowWeights(
   problem: Problem,
@@ -95,7 +106,7 @@ export function rowWeights(
   highest: number,
   scores: Float64Array,
   p: Float64Array,
-): { lse: number; whole: boolean } {
+): { lse: number; complete: boolean } {
   const sink = problem.sinks ? problem.sinks[h] : -Infinity;
   const m = Math.max(highest, sink);
   let l = sink === -Infinity ? 0 : Math.exp(sink - m);
@@ -103,17 +114,17 @@ export function rowWeights(
   const own = l === 0 ? -Infinity : m + Math.log(l);
   if (given === -Infinity || (given === undefined && own === -Infinity)) {
     p.fill(0);
-    return { lse: -Infinity, whole: true };
+    return { lse: -Infinity, complete: true };
   }
-  // Within the rounding of the given one: what other keys could have added to it is no more than that.
+  // Equal within the rounding of the given lse: other keys contributed no more than that.
   const rounding = problem.dtype === "float64" ? 2 ** -50 : 2 ** -22;
-  const whole = given === undefined || Math.abs(own - given) <= rounding * (1 + Math.abs(own));
+  const complete = given === undefined || Math.abs(own - given) <= rounding * (1 + Math.abs(own));
   for (let k = 0; k < scores.length; k++)
     p[k] =
       scores[k] === -Infinity
         ? 0
-        : whole
+        : complete
           ? Math.exp(scores[k] - m) / l
           : Math.exp(scores[k] - (given as number));
-  return { lse: whole ? own : (given as number), whole };
+  return { lse: complete ? own : (given as number), complete };
 }

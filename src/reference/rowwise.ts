@@ -25,9 +25,8 @@ import type {
   RowwiseOperation,
 } from "../backend/rowwise.ts";
 import type { TensorStorage } from "../core/device.ts";
+import type { Numbers } from "../core/numbers.ts";
 import { normalCdf, normalDensity } from "./erf.ts";
-
-type Numbers = Float32Array | Float64Array;
 
 /** A function over an array, and its derivative times dy. */
 interface ElementMap {
@@ -173,7 +172,7 @@ function norm(operation: NormOperation): void {
   const bias = operation.bias && numbers(operation.bias);
   for (let at = 0, row = 0; C > 0 && at < x.length; at += C, row++) {
     const [mean, r] = rowStats(x, at, operation);
-    // The kernels of wasm read these in their backward pass; the loops below compute them again, unrounded.
+    // The backward kernels of wasm read these; the loops below compute them again, unrounded.
     const high = Math.fround(mean);
     stats.set([high, mean - high, r, 0], 4 * row);
     for (let n = 0; n < C; n++)

@@ -8,8 +8,7 @@ import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } fr
  * Without the 1/√dk: softmax(Q·Kᵀ)·V.
  *
  * A dot product of dk products of unit variance has variance dk, so scores spread as √dk (8 at dk = 64). Softmax of
- * such scores puts nearly all weight on one key: the average becomes a choice, and the gradient through it, p·(1 − p),
- * vanishes. At dk = 1 nothing changes. Vaswani et al. 2017, section 3.2.1, footnote 4.
+ * such scores puts nearly all weight on one key, and the gradient through it, p·(1 − p), vanishes. At dk = 1 nothing changes. Vaswani et al. 2017, section 3.2.1, footnote 4.
  *
  * @example
  * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
@@ -34,8 +33,8 @@ export function unscaled(
 /**
  * Masked scores set to −1e9 instead of −∞.
  *
- * Three failures. A fully masked row has all scores at −1e9: softmax gives 1/Nk each, the mean of everything it
- * was not to see, instead of 0. Real scores below −1e9 lose to the masked ones. And a masked key or value is still
+ * It fails in three ways. A fully masked row has all scores at −1e9: softmax gives 1/Nk each, so the output is the mean of
+ * all masked values instead of 0. Real scores below −1e9 lose to the masked ones. And a masked key or value is still
  * read: NaN in padding makes 0·NaN = NaN of the whole row. (In float16, −1e9 is not even a number: it is −∞.)
  *
  * @example
@@ -61,7 +60,7 @@ export function finiteMask(
 /**
  * Softmax without subtracting the maximum: exp(s) / Σ exp(s).
  *
- * Right on paper, for exp(−m) cancels. But exp overflows above 709.78 in float64, 88.72 in float32 and 11.09 in
+ * Mathematically equal, since exp(−m) cancels. But exp overflows above 709.78 in float64, 88.72 in float32 and 11.09 in
  * float16, and ∞/∞ is NaN; below −745 (−103, −17) every exponential is 0 and the row is 0/0.
  *
  * @example
@@ -86,12 +85,12 @@ export function withoutMaximum(
 
 interface Shortcut extends ForwardOptions {
   readonly scale: number;
-  /** Score of a cell that may not be seen. */
+  /** Score of a masked cell. */
   readonly masked: number;
   readonly subtractMaximum: boolean;
 }
 
-/** Scores, softmax, average: the textbook's matrices, with nothing left out where a key is masked. */
+/** Scores, softmax, average: the textbook's matrices; masked keys and values are read too. */
 function threeLoops(
   q: Float64Array,
   k: Float64Array,

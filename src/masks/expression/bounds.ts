@@ -1,10 +1,10 @@
 /**
- * An expression over a box of cells: what it is at least and at most. For a mask that says which tiles are
- * empty (skipped), full (no predicate) or partial; for a table, whether an index can leave it.
+ * Bounds of an expression over a box of cells: its minimum and maximum. For a mask they say which tiles are
+ * empty (skipped), full (no predicate) or partial; for a table, whether an index can be out of range.
  *
- * Interval arithmetic, so the answer may be wider than the truth ("partial" where a closer look would say
- * "full") but never narrower: a tile called empty or full is. An expression becomes a short program over two columns
- * of numbers, one row a node, so that a box costs some forty nanoseconds an operation (measured); a planner asks for thousands.
+ * Interval arithmetic: bounds may be wider than necessary (a full tile may be classified as partial) but never narrower: a
+ * tile classified as empty or full is so. An expression is compiled to a list of steps over two arrays
+ * of numbers with one entry per node; a box takes some forty nanoseconds per operation (measured), and a planner needs thousands of boxes.
  */
 import type { BoolExpression, Expression, Op, Table, VarName } from "./expr.ts";
 
@@ -22,10 +22,10 @@ export interface Box {
   offset1: number;
 }
 
-/** What a mask is over a box. */
+/** The class of a tile: no cell visible, all cells visible, or some. */
 export type TileClass = "skip" | "full" | "partial";
 
-/** Bounds of every node, and 1 where a float may be NaN; `last` is the row of the full expression. */
+/** Bounds of every node, and 1 where a float may be NaN; `last` is the index of the whole expression. */
 export interface Slots {
   low: Float64Array;
   high: Float64Array;
@@ -33,7 +33,7 @@ export interface Slots {
   last: number;
 }
 
-/** One node: what it does, the rows of its operands, whether floats are involved. */
+/** One node: its operation, the indices of its operands, whether floats are involved. */
 interface Step {
   readonly op: Op;
   readonly a: number;
@@ -42,14 +42,14 @@ interface Step {
   readonly float: boolean;
   readonly value: number;
   readonly name: VarName | "";
-  /** Compares or joins floats: with NaN among them it may go either way. */
+  /** A comparison of floats: with a NaN operand its result is unknown. */
   readonly nanSensitive: boolean;
-  /** A table that holds NaN. */
-  readonly stray: boolean;
-  readonly look: ((low: Float64Array, high: Float64Array, at: number) => void) | undefined;
+  /** A table that contains NaN. */
+  readonly containsNaN: boolean;
+  readonly lookup: ((low: Float64Array, high: Float64Array, at: number) => void) | undefined;
 }
 
-/** A function that bounds `expr` over a box and leaves the bounds in `low` and `high` of what it returns. */
+/** A function that computes the bounds of `expr` over a box. It returns the same arrays each time. */
 export function compileBounds(expr: Expression): (box: Box) => Slots {
   const rows = new Map<Expression, number>();
   const steps: Step[] = [];
@@ -63,13 +63,13 @@ export function compileBounds(expr: Expression): (box: Box) => Slots {
       a,
       b,
       c,
-      // `float` of an integer is where a large integer loses digits; elsewhere what the node itself computes in counts.
+      // For `float` the type of the operand: a large integer loses digits. For others the type of the node.
       float: x.op === "float" ? x.args[0].type === "float" : x.type === "float",
       value: typeof x.value === "number" ? x.value : 0,
       name: x.op === "var" ? (x.value as VarName) : "",
       nanSensitive: x.type === "bool" && x.args[0]?.type === "float",
-      stray: x.op === "table" && (x.value as Table).data.some((n: number) => n !== n),
-      look: x.op === "table" ? lookUp(x.value as Table, args) : undefined,
+      containsNaN: x.op === "table" && (x.value as Table).data.some((n: number) => n !== n),
+      lookup: x.op === "table" ? tableBounds(x.value as Table, args) : undefined,
     });
     rows.set(x, steps.length - 1);
     return steps.length - 1;
@@ -81,7 +81,7 @@ export function compileBounds(expr: Expression): (box: Box) => Slots {
     nan: new Uint8Array(steps.length),
     last,
   };
-  // Only floats can be NaN; the usual masks have none, and skip the question.
+  // Only floats can be NaN; most masks have no floats and skip that step.
   const floats = steps.some((step) => step.float || step.nanSensitive);
   return (box) => {
     for (let at = 0; at < steps.length; at++) {
@@ -92,7 +92,7 @@ export function compileBounds(expr: Expression): (box: Box) => Slots {
   };
 }
 
-/** A function that classes boxes for a mask. */
+/** A function that classifies boxes of a mask. */
 export function compileTileClassifier(mask: BoolExpression): (box: Box) => TileClass {
   const bound = compileBounds(mask);
   return (box) => {
@@ -118,7 +118,7 @@ function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64A
         default: l = -Infinity; h = Infinity;
       }
       break;
-    case "table": step.look?.(low, high, at); return;
+    case "table": step.lookup?.(low, high, at); return;
     case "select":
       l = ha === 0 ? low[c] : la === 1 ? lb : Math.min(lb, low[c]);
       h = ha === 0 ? high[c] : la === 1 ? hb : Math.max(hb, high[c]);
@@ -177,7 +177,7 @@ function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64A
     (step.op === "add" || step.op === "sub") &&
     !(l === h && Number.isInteger(l) && Math.abs(l) <= 2 ** 24)
   ) {
-    // The sum of two floats may cancel: widen by the size of what was added, not of what is left.
+    // The sum of two floats may cancel: widen by the size of the operands, not of the sum.
     const size = finite(la) + finite(ha) + finite(lb) + finite(hb);
     l -= size * 2 ** -20;
     h += size * 2 ** -20;
@@ -187,7 +187,7 @@ function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64A
   high[at] = h !== h ? Infinity : h;
 }
 
-/** Notes whether a float may be NaN over the box; a comparison of such floats may go either way, whatever their bounds say. */
+/** Sets whether a float may be NaN over the box; a comparison of such floats can have either result, whatever their bounds are. */
 function mayBeNaN(step: Step, at: number, { low, high, nan }: Slots): void {
   const { a, b, c } = step;
   const from = (count: number) => nan[a] === 1 || (count > 1 && nan[b] === 1) || (count > 2 && nan[c] === 1);
@@ -201,7 +201,7 @@ function mayBeNaN(step: Step, at: number, { low, high, nan }: Slots): void {
   }
   let may = false;
   switch (step.op) {
-    case "table": may = step.stray; break;
+    case "table": may = step.containsNaN; break;
     case "log":
     case "sqrt": may = from(1) || low[a] < 0; break;
     case "add":
@@ -221,7 +221,7 @@ function mayBeNaN(step: Step, at: number, { low, high, nan }: Slots): void {
   nan[at] = may ? 1 : 0;
 }
 
-/** 0·∞ counts as 0: a bound, not a product. */
+/** The product of two bounds, where 0·∞ is 0. */
 const product = (x: number, y: number): number => (x === 0 || y === 0 ? 0 : x * y);
 const finite = (x: number): number => (Number.isFinite(x) ? Math.abs(x) : 0);
 
@@ -229,14 +229,15 @@ const finite = (x: number): number => (Number.isFinite(x) ? Math.abs(x) : 0);
 const below = (x: number): number => x - Math.abs(x) * 2 ** -20;
 const above = (x: number): number => x + Math.abs(x) * 2 ** -20;
 
-/** A whole number as a float32 is exact up to 2^24. */
+/** The bound of an integer converted to float32, which is exact up to 2^24. */
 const single = (x: number, widen: (x: number) => number): number => (Math.abs(x) <= 2 ** 24 ? x : widen(x));
 
-/** Numbers of a table looked at for one answer; where it would be more, the bounds of the whole table are the answer. */
-const MOST = 1024;
+/** Maximum number of table entries read for one box; beyond it the bounds of the whole table are used. */
+const MAX_READS = 1024;
 const RUN = 64;
 
-function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
+/** Bounds of a lookup in a table. */
+function tableBounds(t: Table, args: readonly number[]): NonNullable<Step["lookup"]> {
   const rank = t.shape.length;
   const runs = runBounds(t.data);
   const first = new Array<number>(rank).fill(0);
@@ -255,7 +256,7 @@ function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
     if (rank === 1 && runs.increasing) {
       low = t.data[first[0]];
       high = t.data[last[0]];
-    } else if (outer * Math.min(width, 2 * RUN + width / RUN) > MOST) {
+    } else if (outer * Math.min(width, 2 * RUN + width / RUN) > MAX_READS) {
       low = runs.low;
       high = runs.high;
     } else
@@ -269,25 +270,25 @@ function lookUp(t: Table, args: readonly number[]): NonNullable<Step["look"]> {
         }
         const to = from + width;
         for (let j = from; j < to; ) {
-          const whole = j % RUN === 0 && j + RUN <= to;
-          const l = whole ? runs.lows[j / RUN] : t.data[j];
-          const h = whole ? runs.highs[j / RUN] : t.data[j];
-          // NaN counts as anything.
+          const isRun = j % RUN === 0 && j + RUN <= to;
+          const l = isRun ? runs.lows[j / RUN] : t.data[j];
+          const h = isRun ? runs.highs[j / RUN] : t.data[j];
+          // NaN is unbounded.
           if (!(l >= low)) low = l !== l ? -Infinity : l;
           if (!(h <= high)) high = h !== h ? Infinity : h;
-          j += whole ? RUN : 1;
+          j += isRun ? RUN : 1;
         }
       }
     if (low > high) [low, high] = [-Infinity, Infinity];
-    // Floats become float32 in a kernel.
+    // Kernels round floats to float32.
     lows[at] = t.type === "float" ? below(low) : low;
     highs[at] = t.type === "float" ? above(high) : high;
   };
 }
 
 /**
- * Smallest and largest number of every run of 64, and of all. NaN counts as anything. `increasing`: no number is below the
- * one before it, as in a list of positions, so that the ends of a range bound it.
+ * Smallest and largest number of every run of 64, and of the table. NaN is unbounded. `increasing`: no number is below the
+ * previous one, as in a list of positions, so that the ends of a range bound it.
  */
 function runBounds(data: ArrayLike<number>): {
   lows: Float64Array;

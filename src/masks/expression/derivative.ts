@@ -1,11 +1,10 @@
 /**
- * The derivative of a score expression, as expressions: of the score that comes in, and of every look-up in a table of
- * floats (bias, slopes, custom tables). Reverse mode on the tree: the root's adjoint is 1, and each node hands its
- * arguments theirs by the chain rule, written in the same language, so that every backend compiles derivatives with
- * what it has for scores.
+ * Derivatives of a score expression, as expressions: with respect to the incoming score and to every lookup in a table of
+ * floats (bias, slopes, custom tables). Reverse mode on the tree: the root's adjoint is 1, and the chain rule gives those of
+ * each node's arguments. Derivatives are expressions too, so every backend compiles them as it compiles scores.
  *
- * Where the score is not smooth: |x| has slope 0 at 0; of two equal arguments of min and max the first takes the
- * gradient; floorDiv, mod and comparisons are steps and pass none on.
+ * Where the score is not smooth: |x| has derivative 0 at 0; of two equal arguments of min and max the first gets the
+ * gradient; floorDiv, mod and comparisons are step functions and have no gradient.
  */
 import {
   type BoolExpression,
@@ -17,9 +16,9 @@ import {
   VARS,
 } from "./expr.ts";
 
-/** A look-up in a table of floats and the derivative of the score by what it reads. */
+/** A lookup in a table of floats, and the derivative of the score with respect to the entry. */
 export interface TableDerivative {
-  /** The node that reads: its `args` say where. */
+  /** The lookup; its `args` are the indices. */
   readonly read: NumberExpression;
   readonly table: Table;
   readonly partial: NumberExpression;
@@ -27,7 +26,7 @@ export interface TableDerivative {
 
 /** Derivatives of a score expression. */
 export interface Derivative {
-  /** By the incoming score; undefined where the score is passed on as it is (slope 1). */
+  /** With respect to the incoming score; undefined where it is 1. */
   readonly score?: NumberExpression;
   readonly tables: readonly TableDerivative[];
 }
@@ -35,7 +34,7 @@ export interface Derivative {
 const ZERO = constant(0).toFloat();
 const ONE = constant(1).toFloat();
 
-/** Derivatives by the incoming score and by every number the expression looks up. */
+/** Derivatives with respect to the incoming score and to every table entry that the expression reads. */
 export function derivative(expr: NumberExpression): Derivative {
   const adjoints = new Map<Expression, NumberExpression>([[expr, ONE]]);
   for (const node of fromTheRoot(expr)) {
@@ -59,13 +58,13 @@ export function derivative(expr: NumberExpression): Derivative {
 
 const readsFloats = (x: Expression): boolean => x.op === "table" && (x.value as Table).type === "float";
 
-/** True where a gradient can flow into the node: it holds the score or reads floats. */
+/** True where a gradient can flow into the node: it contains the score or reads floats. */
 function depends(x: Expression): boolean {
   if (x.type !== "float") return false;
   return x === VARS.score || readsFloats(x) || x.args.some(depends);
 }
 
-/** Nodes in an order where each comes after all that use it. */
+/** Nodes in reverse topological order: each follows all nodes that use it. */
 function fromTheRoot(root: Expression): Expression[] {
   const order: Expression[] = [];
   const seen = new Set<Expression>();
@@ -86,33 +85,36 @@ function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberE
   switch (node.op) {
     case "float":
     case "add": return adjoint;
-    case "sub": return n === 0 ? adjoint : on(adjoint, (x) => x.neg());
+    case "sub": return n === 0 ? adjoint : mapAdjoint(adjoint, (x) => x.neg());
     case "mul": return times(adjoint, n === 0 ? b : a);
-    case "div": return n === 0 ? on(adjoint, (x) => x.div(b)) : times(adjoint, self.div(b).neg());
+    case "div": return n === 0 ? mapAdjoint(adjoint, (x) => x.div(b)) : times(adjoint, self.div(b).neg());
     case "min": return where(a.le(b), n === 0, adjoint);
     case "max": return where(a.ge(b), n === 0, adjoint);
-    case "neg": return on(adjoint, (x) => x.neg());
+    case "neg": return mapAdjoint(adjoint, (x) => x.neg());
     case "abs": return a.lt(0).select(adjoint.neg(), lift(0).lt(a).select(adjoint, ZERO));
     case "exp": return times(adjoint, self);
-    case "log": return on(adjoint, (x) => x.div(a));
+    case "log": return mapAdjoint(adjoint, (x) => x.div(a));
     case "tanh": return times(adjoint, ONE.sub(self.mul(self)));
-    case "sqrt": return on(adjoint, (x) => x.div(self.mul(2)));
+    case "sqrt": return mapAdjoint(adjoint, (x) => x.div(self.mul(2)));
     case "select": return n === 0 ? undefined : where(node.args[0] as BoolExpression, n === 1, adjoint);
     default: return undefined;
   } // biome-ignore format: a row an operation
 }
 
-/** Takes an adjoint on: into the side of a choice that is not 0, so that 0·∞ of the side that was not chosen stays out. */
-function on(adjoint: NumberExpression, f: (x: NumberExpression) => NumberExpression): NumberExpression {
+/** Applies `f` to an adjoint; inside a select only to the branch that is not 0, so that a 0·∞ of the other branch cannot occur. */
+function mapAdjoint(
+  adjoint: NumberExpression,
+  f: (x: NumberExpression) => NumberExpression,
+): NumberExpression {
   if (adjoint.op !== "select") return f(adjoint);
-  const [statement, yes, no] = adjoint.args as [BoolExpression, NumberExpression, NumberExpression];
-  if (no === ZERO) return statement.select(on(yes, f), ZERO);
-  return yes === ZERO ? statement.select(ZERO, on(no, f)) : f(adjoint);
+  const [condition, yes, no] = adjoint.args as [BoolExpression, NumberExpression, NumberExpression];
+  if (no === ZERO) return condition.select(mapAdjoint(yes, f), ZERO);
+  return yes === ZERO ? condition.select(ZERO, mapAdjoint(no, f)) : f(adjoint);
 }
 
 const times = (adjoint: NumberExpression, x: NumberExpression): NumberExpression =>
-  on(adjoint, (a) => (a === ONE ? x : a.mul(x)));
+  mapAdjoint(adjoint, (a) => (a === ONE ? x : a.mul(x)));
 
-/** The adjoint where the predicate is true. */
-const where = (statement: BoolExpression, holds: boolean, adjoint: NumberExpression): NumberExpression =>
-  holds ? statement.select(adjoint, ZERO) : statement.select(ZERO, adjoint);
+/** The adjoint where the condition equals `value`, else 0. */
+const where = (condition: BoolExpression, value: boolean, adjoint: NumberExpression): NumberExpression =>
+  value ? condition.select(adjoint, ZERO) : condition.select(ZERO, adjoint);

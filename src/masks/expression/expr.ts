@@ -4,8 +4,8 @@
  *   b, h   batch entry and query head          q, k   position of the query and of the key
  *   i      row of the query (q − queryOffset)  score  the score so far (score mods only)
  *
- * A mask is a statement (true = attend), a score mod a number. They are data, not callbacks: every backend
- * compiles them into its kernel (js.ts, wasm/score.ts), and bounds.ts reads which tiles they leave empty.
+ * A mask is a boolean expression (true = attend), a score mod a number expression. They are data, not callbacks: every backend
+ * compiles them into its kernel (js.ts, wasm/codegen/score.ts), and bounds.ts finds the tiles that a mask leaves empty.
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
@@ -25,41 +25,41 @@ export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" 
 export type BinaryOp =
   | "add" | "sub" | "mul" | "div" | "floorDiv" | "mod" | "min" | "max"
   | "lt" | "le" | "eq" | "and" | "or"; // biome-ignore format: one row a kind
-/** What an expression does. */
+/** The operation of an expression. */
 export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
 
-/** Numbers an expression reads by index. An index outside a table reads its nearest edge, unless `strict`. */
+/** Numbers that an expression reads by index. An index out of range reads the nearest edge; a `strict` table refuses the call. */
 export interface Table {
   /** Its numbers. Reading them throws where `source` is on another device: that device's backend reads `source`. */
   readonly data: Int32Array | Float64Array;
   readonly type: "int" | "float";
   readonly shape: readonly number[];
-  /** What the table is called in errors and gradients: `documents`, `alibi slopes`, `table` … */
+  /** Name of the table in errors and gradients: `documents`, `alibi slopes`, `table` … */
   readonly name: string;
-  /** True where an index beyond the table is the caller's mistake and is reported before any work. */
+  /** True where an index out of range is an error, reported before any work. */
   readonly strict: boolean;
   /**
-   * Axes whose length must be exactly that of what indexes them: batch entries, query heads, or all positions of the
-   * call (unless an option places them, as `queryOffset` does: then the list may speak of more positions).
+   * Axes whose length must be exactly the number of batch entries, query heads or positions that index them. An axis of
+   * positions may be longer where an option such as `queryOffset` sets the positions.
    */
   readonly exact?: readonly boolean[];
-  /** The largest position a caller listed: refused where the call has no such position. */
+  /** The largest position that the caller listed; a call without that position is refused. */
   readonly highest?: number;
-  /** The dtype of the numbers passed, which is that of their gradient. */
+  /** The dtype of `source`, and of the gradient. */
   readonly dtype: FloatDType | "int32" | "int64" | "bool";
-  /** The tensor the numbers were copied from: what a gradient of the table belongs to. */
+  /** The tensor that the numbers were copied from; a gradient of the table is a gradient of this tensor. */
   readonly source: Tensor;
 }
 
-/** While a mask's function runs: the statements that were made, and those that others were made of. */
+/** While the function of `maskMod` runs: the boolean expressions that it made, and those that are part of others. */
 let statements: { readonly made: Set<Expression>; readonly used: Set<Expression> } | undefined;
 
-/** Notes that statements are part of others. */
+/** Marks boolean expressions as part of others. */
 function noteUse(...used: readonly Expression[]): void {
   for (const x of used) statements?.used.add(x);
 }
 
-/** A node. Users hold the subclasses below, which carry the operators. */
+/** A node. The subclasses below have the operators. */
 export class Expression {
   readonly op: Op;
   readonly type: ExprType;
@@ -165,7 +165,7 @@ export class NumberExpression extends Expression {
   }
 }
 
-/** A statement about a cell. As a mask, true = attend. */
+/** A boolean expression of a cell. As a mask, true = attend. */
 export class BoolExpression extends Expression {
   /** True where this and all others are true. */
   and(...others: BoolExpression[]): BoolExpression {
@@ -181,7 +181,7 @@ export class BoolExpression extends Expression {
     if (this.op === "const") return boolConst(this.value === 0);
     return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
   }
-  /** `yes` where the statement holds, `no` elsewhere. */
+  /** `yes` where this is true, `no` elsewhere. */
   select(yes: Operand, no: Operand): NumberExpression {
     const [a, b] = promoteTypes(lift(yes), lift(no));
     return new NumberExpression("select", a.type, [this, a, b]);
@@ -191,7 +191,7 @@ export class BoolExpression extends Expression {
 /** A predicate over (b, h, q, k): true = attend. */
 export type Mask = BoolExpression;
 
-/** A change of the score, made by `scoreMod`, `softcap`, `alibi` or `relativeBias`. */
+/** A score mod, made by `scoreMod`, `softcap`, `alibi` or `relativeBias`. */
 export class ScoreMod {
   /** The new score as an expression of `score` and the positions. */
   readonly expr: NumberExpression;
@@ -213,9 +213,9 @@ export const VARS = /* @__PURE__ */ (() => ({
   score: variable("score"),
 }))();
 
-/** What a mask may speak of. */
+/** Variables of a mask. */
 export type MaskVars = Omit<typeof VARS, "score">;
-/** What a score mod may speak of. */
+/** Variables of a score mod. */
 export type ScoreVars = typeof VARS;
 
 /**
@@ -232,7 +232,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
       `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${formatValue(build)}`,
       { got: build },
     );
-  // The score is handed over at run time too, so that a mask that asks for it hears why not.
+  // At run time `score` is passed too, so that a mask that uses it gets the error below.
   const outer = statements;
   const seen = { made: new Set<Expression>(), used: new Set<Expression>() };
   statements = seen;
@@ -250,7 +250,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
     );
   if (uses(mask, "score"))
     throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
-  // a && b is b in JavaScript: a would be lost without a word.
+  // `a && b` evaluates to b in JavaScript: a would be lost silently.
   const lost = [...seen.made].filter((x) => x !== mask && x.op !== "const" && !seen.used.has(x));
   if (lost.length > 0)
     throw new OptionError(
@@ -295,17 +295,18 @@ export function constant(value: number): NumberExpression {
         got: value,
       },
     );
-  const whole = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
-  return new NumberExpression("const", whole ? "int" : "float", [], value);
+  const isInteger = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
+  return new NumberExpression("const", isInteger ? "int" : "float", [], value);
 }
 
-/** The statement that always or never holds. */
+/** A constant boolean expression. */
 export function boolConst(value: boolean): BoolExpression {
   return new BoolExpression("const", "bool", [], value ? 1 : 0);
 }
 
 /**
- * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values may be a tensor or a flat list.
+ * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values are a tensor, a flat list or nested
+ * arrays.
  *
  * @example
  * const strength = table([0.5, 2]); // a number for each head
@@ -317,7 +318,7 @@ export function table(
 ): {
   /** The table itself. */
   readonly table: Table;
-  /** The entry at these indices, one an axis. */
+  /** The entry at these indices, one for each axis. */
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
   const name = about.name ?? "table";
@@ -325,7 +326,7 @@ export function table(
     ? asTensor(name, values)
     : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));
   const type = isFloat(source.dtype) ? "float" : "int";
-  // Integers say which cells are visible and which entries are read: tiles are planned from them.
+  // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
   if (type === "int") checkOnCpu(name, "its integers", source);
   const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
   if (type === "int")
@@ -366,7 +367,7 @@ function isTensorLike(x: unknown): x is TensorLike {
   return typeof x === "object" && x !== null && ("shape" in x || "dims" in x) && "data" in x;
 }
 
-/** A flat list of integers is a table of integers, any other of floats. */
+/** A list of integers becomes a table of integers, any other list one of floats. */
 function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers): TensorLike {
   if (Array.isArray(values) && Array.isArray(values[0])) {
     const { data, shape } = fromNested(name, values, "float64");
@@ -390,10 +391,10 @@ function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike
   for (const x of list)
     if (typeof x !== "number")
       throw new OptionError("table", `${name}: expected numbers, got ${formatValue(x)}`, { got: x });
-  const kept = values instanceof Float32Array || values instanceof Float64Array;
-  const whole = !kept && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
+  const isFloats = values instanceof Float32Array || values instanceof Float64Array;
+  const isInteger = !isFloats && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
   return {
-    data: kept ? values : whole ? Int32Array.from(list) : Float64Array.from(list),
+    data: isFloats ? values : isInteger ? Int32Array.from(list) : Float64Array.from(list),
     shape: [list.length],
   };
 }
@@ -446,17 +447,17 @@ function integerBy(op: "floorDiv" | "mod", a: NumberExpression, n: number): Numb
   return new NumberExpression(op, "int", [a, constant(n)]);
 }
 
-/** True where the expression mentions the variable. */
+/** True where the expression contains the variable. */
 export function uses(expr: Expression, name: VarName): boolean {
   return (expr.op === "var" && expr.value === name) || expr.args.some((x) => uses(x, name));
 }
 
-/** `expr` with every `score` replaced: how score mods follow one another. */
+/** `expr` with every `score` replaced: composes score mods. */
 export function withScore(expr: NumberExpression, score: NumberExpression): NumberExpression {
   return substitute(expr, new Map([[VARS.score, score]]));
 }
 
-/** `expr` with variables replaced by other expressions; what does not mention them is shared. */
+/** `expr` with variables replaced by other expressions; subexpressions without them are shared. */
 export function substitute<E extends Expression>(
   expr: E,
   replacements: ReadonlyMap<Expression, NumberExpression>,
@@ -475,7 +476,7 @@ export function substitute<E extends Expression>(
   return visit(expr) as E;
 }
 
-/** All tables an expression reads, each once, in order of appearance. */
+/** All tables that an expression reads, each once, in order of appearance. */
 export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
   if (expr.op === "table" && !into.includes(expr.value as Table)) into.push(expr.value as Table);
   for (const x of expr.args) tablesOf(x, into);
@@ -483,8 +484,8 @@ export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
 }
 
 /**
- * The expression as text, for kernel keys and `explain`: constants as `c`, so that two windows share a kernel. `mark`
- * says more of a hidden constant or a table, after its name.
+ * The expression as text, for kernel keys and `explain`. Hidden constants are written `c`, so that two windows share a kernel.
+ * `mark` appends text to a hidden constant or a table.
  */
 export function textOf(
   expr: Expression,

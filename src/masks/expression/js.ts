@@ -1,13 +1,13 @@
 /**
- * An expression as a closure, in float64 (its siblings compile it into kernels). Built from closures, not from
- * text, so that it runs under a Content-Security-Policy without `unsafe-eval`.
+ * Compiles an expression to closures, in float64. Closures, unlike generated source text, run under a
+ * Content-Security-Policy without `unsafe-eval`.
  */
 import type { Expression, Table, VarName } from "./expr.ts";
 
 /** A cell: where an expression is evaluated. */
 export type Cell = Record<VarName, number>;
 
-/** The expression's value at a cell; statements give 1 or 0. */
+/** The expression's value at a cell; booleans are 1 or 0. */
 export function compile(expr: Expression): (cell: Cell) => number {
   const [a, b, c] = expr.args.map(compile);
   switch (expr.op) {
@@ -19,7 +19,11 @@ export function compile(expr: Expression): (cell: Cell) => number {
       const name = expr.value as VarName;
       return (cell) => cell[name];
     }
-    case "table": return lookUp(expr.value as Table, expr.args.map(compile));
+    case "table": {
+      const table = expr.value as Table;
+      const index = compileIndex(expr);
+      return (cell) => table.data[index(cell)];
+    }
     case "select": return (cell) => (a(cell) ? b(cell) : c(cell));
     case "abs": return (cell) => Math.abs(a(cell));
     case "neg": return (cell) => -a(cell);
@@ -48,14 +52,16 @@ export function compile(expr: Expression): (cell: Cell) => number {
   } // biome-ignore format: a row an operation
 }
 
-/** An index beyond the table reads its nearest edge. */
-function lookUp(t: Table, index: ((cell: Cell) => number)[]): (cell: Cell) => number {
+/** Element of a table that a lookup reads at a cell; an index out of range reads the nearest edge. */
+export function compileIndex(lookup: Expression): (cell: Cell) => number {
+  const { shape } = lookup.value as Table;
+  const index = lookup.args.map(compile);
   return (cell) => {
     let at = 0;
     for (let axis = 0; axis < index.length; axis++) {
-      const n = t.shape[axis];
+      const n = shape[axis];
       at = at * n + Math.max(0, Math.min(n - 1, index[axis](cell)));
     }
-    return t.data[at];
+    return at;
   };
 }
