@@ -1,49 +1,48 @@
 /**
- * Array operations, one call each, so that a program bundles those that it uses: on the CPU in the loops of
- * reference/array.ts, on another device by its backend, which dispatch/ finds.
+ * Array operations, one function each, so that a program bundles only those that it calls. On the CPU they run in the loops of
+ * reference/array.ts, on another device in its backend, which dispatch/ chooses.
  */
+import type { ArrayOperation } from "./backend/array.ts";
 import { runArray } from "./dispatch/array.ts";
 import * as loops from "./reference/array.ts";
 
 export type { ElementFunction } from "./backend/array.ts";
 
-type Run<F> = F extends (operation: infer O) => void ? (operation: O) => void : never;
+/** A public call of an array operation: `loops` run it on the CPU. */
+const calls =
+  <O extends ArrayOperation>(loops: (operation: O) => void) =>
+  (operation: O): void =>
+    runArray(operation, loops);
 
 /** y = a ∘ b, broadcast. */
-export const binary: Run<typeof loops.binary> = (operation) => runArray(operation, loops.binary);
+export const binary = /* @__PURE__ */ calls(loops.binary);
 /** y = condition ? a : b, broadcast. */
-export const where: Run<typeof loops.where> = (operation) => runArray(operation, loops.where);
+export const where = /* @__PURE__ */ calls(loops.where);
 /** y = factor·x. */
-export const scale: Run<typeof loops.scale> = (operation) => runArray(operation, loops.scale);
+export const scale = /* @__PURE__ */ calls(loops.scale);
 /** y = f(x). */
-export const elementwise: Run<typeof loops.elementwise> = (operation) =>
-  runArray(operation, loops.elementwise);
+export const elementwise = /* @__PURE__ */ calls(loops.elementwise);
 /** dx = f′(x)·dy. */
-export const elementwiseBackward: Run<typeof loops.elementwiseBackward> = (operation) =>
-  runArray(operation, loops.elementwiseBackward);
+export const elementwiseBackward = /* @__PURE__ */ calls(loops.elementwiseBackward);
 /** y = Σ x. */
-export const sum: Run<typeof loops.sum> = (operation) => runArray(operation, loops.sum);
-/** The largest or smallest element of each row, and where it is. */
-export const extreme: Run<typeof loops.extreme> = (operation) => runArray(operation, loops.extreme);
+export const sum = /* @__PURE__ */ calls(loops.sum);
+/** The largest or smallest element of each row, and its index. */
+export const extreme = /* @__PURE__ */ calls(loops.extreme);
 /** dx = dy at the positions of an `extreme`. */
-export const extremeBackward: Run<typeof loops.extremeBackward> = (operation) =>
-  runArray(operation, loops.extremeBackward);
+export const extremeBackward = /* @__PURE__ */ calls(loops.extremeBackward);
 /** y = softmax(x) over the last axis. */
-export const softmax: Run<typeof loops.softmax> = (operation) => runArray(operation, loops.softmax);
+export const softmax = /* @__PURE__ */ calls(loops.softmax);
 /** dx = y·(dy − Σ dy·y). */
-export const softmaxBackward: Run<typeof loops.softmaxBackward> = (operation) =>
-  runArray(operation, loops.softmaxBackward);
+export const softmaxBackward = /* @__PURE__ */ calls(loops.softmaxBackward);
 /** Copies x, broadcast, into the view y. */
-export const assign: Run<typeof loops.assign> = (operation) => runArray(operation, loops.assign);
+export const assign = /* @__PURE__ */ calls(loops.assign);
 /** y = rows of a table. */
-export const embedding: Run<typeof loops.embedding> = (operation) => runArray(operation, loops.embedding);
+export const embedding = /* @__PURE__ */ calls(loops.embedding);
 /** dTable = the sum of the rows of dy that read each row. */
-export const embeddingBackward: Run<typeof loops.embeddingBackward> = (operation) =>
-  runArray(operation, loops.embeddingBackward);
-/** y = x with pairs of columns turned by the angles of their row's position. */
-export const rope: Run<typeof loops.rope> = (operation) => runArray(operation, loops.rope);
+export const embeddingBackward = /* @__PURE__ */ calls(loops.embeddingBackward);
+/** y = x with pairs of columns rotated by the angles of their row's position. */
+export const rope = /* @__PURE__ */ calls(loops.rope);
 /** y = x/(1 − p) where an element is kept, else 0. */
-export const dropout: Run<typeof loops.dropout> = (operation) => runArray(operation, loops.dropout);
+export const dropout = /* @__PURE__ */ calls(loops.dropout);
 /** The state over the keys of all states. */
-export const mergeStates: Run<typeof loops.mergeStates> = (operation) =>
-  runArray(operation, loops.mergeStates);
+export const mergeStates = /* @__PURE__ */ calls(loops.mergeStates);

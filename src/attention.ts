@@ -7,7 +7,13 @@
  */
 
 import type { LseReader, Selection } from "./backend/contract.ts";
-import { type AttentionOptions, checkNames, type Problem, resolve, selectionOf } from "./backend/problem.ts";
+import {
+  type AttentionOptions,
+  checkAttentionOptions,
+  type Problem,
+  resolve,
+  selectionOf,
+} from "./backend/problem.ts";
 import { checkLse, lseReader } from "./backend/results.ts";
 import { type FloatDType, readerOf } from "./core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
@@ -24,25 +30,25 @@ import {
 } from "./core/tensor.ts";
 import { forwardBackend, weightsBackend } from "./dispatch/forward.ts";
 
-/** What attention gives back. */
+/** The result of attention. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
   /** [..., Hq, Nq, dv] in the query's dtype; [..., Nq, Hq, dv] in layout `bshd`. */
   readonly output: Tensor<D>;
   /** Natural log of Σ exp over the inputs of softmax, [..., Hq, Nq], float32 (float64 in float64 calls). */
   readonly lse: Tensor<LseDType<D>>;
-  /** Returned with `returnWeights`: [..., Hq, Nq, Nk], or of the chosen heads and rows [..., heads, rows, Nk]. */
+  /** With `returnWeights`: [..., Hq, Nq, Nk], or [..., heads, rows, Nk] of the selected heads and rows. */
   readonly weights?: Tensor<D>;
 }
 
 /** The dtype of `lse` in a call of dtype D. */
 export type LseDType<D extends FloatDType> = D extends "float64" ? "float64" : "float32";
 
-/** Options that ask for weights: the result's `weights` is then never undefined. */
+/** Options that request weights: the result's `weights` is then never undefined. */
 export interface WeightsWanted {
   returnWeights: true | { heads?: readonly number[]; rows?: readonly number[] };
 }
 
-/** What attention gives back where `returnWeights` was given. */
+/** The result of attention with `returnWeights`. */
 export interface AttentionResultWithWeights<D extends FloatDType = FloatDType> extends AttentionResult<D> {
   readonly weights: Tensor<D>;
 }
@@ -94,21 +100,21 @@ export function scaledDotProductAttention(
   return result;
 }
 
-/** Options of `attentionWeights`: those of the forward call, and which weights. */
+/** Options of `attentionWeights`: those of the forward call, and the selected weights. */
 export interface WeightsOptions extends AttentionOptions {
   /** Query heads; default all. */
   heads?: readonly number[];
   /** Query rows; default all. Negative numbers count from the end. */
   rows?: readonly number[];
   /**
-   * Throws where a row does not sum to 1. Default true; false where `key` holds only a part of the keys that `lse` was
-   * summed over (a shard, a page), or where `lse` is not of a call at all.
+   * Throws where a row does not sum to 1. Default true. Pass false where `key` holds only some of the keys of `lse` (a shard,
+   * a page), or where `lse` was not returned by a call.
    */
   checkSums?: boolean;
 }
 
 /**
- * Weights rebuilt from lse, exactly: exp(score − lse) of any rows and heads, later, without the N×N matrix.
+ * Weights of any rows and heads, rebuilt exactly from lse as exp(score − lse), without the N×N matrix.
  *
  * @param lse as `scaledDotProductAttention` returned it for the same inputs and options
  * @param options the same options, and `rows` and `heads` (default all); the result is [..., heads, rows, Nk]
@@ -125,7 +131,7 @@ export function attentionWeights<Q extends TensorLike>(
   options: WeightsOptions = {},
 ): Tensor<FloatDTypeOf<Q>> {
   const what = "attentionWeights";
-  checkNames(what, options, ["heads", "rows", "checkSums"]);
+  checkAttentionOptions(what, options, ["heads", "rows", "checkSums"]);
   const { heads, rows, checkSums = true, returnWeights: _, ...same } = options;
   const given = asTensor(`${what}: lse`, lse);
   // Weights need no values: the keys are passed in their place, so that shapes are checked in the same way.
@@ -137,7 +143,7 @@ export function attentionWeights<Q extends TensorLike>(
   const selection = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, selection);
   const weights = weightsOf(problem, rowLse, selection);
-  // On another device the sums are not at hand without waiting for it.
+  // On another device the sums could only be read asynchronously.
   if (checkSums && problem.dropoutP === 0 && weights.device === "cpu")
     checkRowSums(problem, lseReader(shape, rowLse), selection, weights);
   recordWithoutDerivative(
@@ -150,8 +156,8 @@ export function attentionWeights<Q extends TensorLike>(
 }
 
 /**
- * The call whose values alone had batch axes: query and key are one for all of them, and lse shows how many there were.
- * Undefined where lse is not of such a call.
+ * The call whose batch axes are those of its values alone: query and key are the same for all entries, and only lse shows
+ * these axes. Undefined where lse does not fit such a call.
  */
 function resolveWidened(
   what: string,
@@ -177,8 +183,8 @@ function resolveWidened(
 }
 
 /**
- * With the options of the forward call each row sums to 1 (with sinks: to 1 less the share of the sink); a row that sees
- * nothing sums to 0. Any other sum means that lse is of another call, and is refused.
+ * With the options of the forward call each row sums to 1 (with sinks: to 1 minus the share of the sink); a fully masked row
+ * sums to 0. Any other sum means that lse belongs to another call, and is refused.
  */
 function checkRowSums(
   problem: Problem,
@@ -195,7 +201,7 @@ function checkRowSums(
         const own = lse(b, h, row);
         let sum = 0;
         for (let k = 0; k < shape.Nk; k++) sum += read(at++);
-        // NaN in the inputs is the caller's, and goes where the formula takes it.
+        // NaN in the inputs propagates as in the formula.
         if (sum !== sum || own !== own || (sum === 0 && own === -Infinity)) continue;
         const want = 1 - (sinks ? Math.exp(sinks[h] - own) : 0);
         const isOff = (slack: number) => Math.abs(sum - want) > slack;
@@ -211,8 +217,8 @@ function checkRowSums(
 }
 
 /**
- * How much rounding may change a weight, as a share: scores of size s are off by about dk·s units in the last place, and
- * so is their exponent. Matters from scores of some 10⁴ on.
+ * Relative error of a weight from rounding: a score s has an error of about dk·s units in the last place, which is an absolute
+ * error in the exponent. It matters for scores above some 10⁴.
  */
 function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row: number): number {
   const { query, key, G, Nk, dk } = shape;
@@ -228,7 +234,7 @@ function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row:
   return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
 }
 
-/** Throws where no array holds the weights, before any work. */
+/** Throws where the weights are too many for one array, before any work. */
 function checkWeights(problem: Problem, { heads, rows }: Selection): void {
   const { shape } = problem;
   const size = shape.B * heads.length * rows.length * shape.Nk;

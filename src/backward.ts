@@ -1,29 +1,30 @@
 /**
- * The backward pass of scaled dot-product attention: gradients of a loss by query, key, value and by everything that
- * was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
- * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. Options are resolved in backend/problem.ts and the
- * work is a backend's; this file checks the results of the forward pass and returns tensors.
+ * The backward pass of scaled dot-product attention: gradients of a loss with respect to query, key, value and everything
+ * that was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
+ * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. backend/problem.ts resolves the options, a backend
+ * computes; this file checks the results of the forward pass and returns tensors.
  */
 
 import type { BackwardResult, Extra } from "./backend/contract.ts";
 import { checkOutputLike } from "./backend/gradients.ts";
-import { type AttentionOptions, checkNames, maskMembers, resolve } from "./backend/problem.ts";
+import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "./backend/problem.ts";
 import { checkLse } from "./backend/results.ts";
 import type { FloatDType } from "./core/dtype.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import { activeRecording, recordWithoutDerivative } from "./core/record.ts";
 import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "./core/tensor.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
+import { BoolExpression } from "./masks/expression/expr.ts";
 
 export type { Extra } from "./backend/contract.ts";
 
-/** Options of `attentionBackward`: those of the forward call, and what is wanted. */
+/** Options of `attentionBackward`: those of the forward call, and which gradients to compute. */
 export interface BackwardOptions extends AttentionOptions {
-  /** Gradients beside dQuery, dKey and dValue. Default: all that the call has something for. */
+  /** Gradients besides dQuery, dKey and dValue. Default: those of all masks, sinks and tables of the call. */
   wanted?: readonly Extra[];
 }
 
-/** Gradients, each in the shape and dtype of what it is the gradient of, summed over axes that were broadcast. */
+/** Gradients, each in the shape and dtype of its tensor, summed over broadcast axes. */
 export interface AttentionGradients<
   Q extends FloatDType = FloatDType,
   K extends FloatDType = FloatDType,
@@ -42,7 +43,7 @@ export interface AttentionGradients<
   readonly dSlopes?: Tensor;
   /** Of the table of `relativeBias`. */
   readonly dTable?: Tensor;
-  /** Of every table of floats the score mods read, in order of appearance: slopes and relative tables among them. */
+  /** Of every table of floats that the score mods read, in order of appearance, including slopes and relative tables. */
   readonly dTables?: readonly Tensor[];
 }
 
@@ -51,7 +52,7 @@ export interface AttentionGradients<
  *
  * @param dOutput gradient of the output, in its shape: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`
  * @param query   [..., Nq, dk], as in the forward call; so are key and value
- * @param state   what the forward call returned for the same inputs and options: `output` and `lse`
+ * @param state   the result of the forward call for the same inputs and options: `output` and `lse`
  * @param options the same options (dropout is replayed from its seed), and `wanted`
  * @throws ShapeError, DTypeError, OptionError before any work
  *
@@ -69,7 +70,7 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
   options: BackwardOptions = {},
 ): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
   const what = "attentionBackward";
-  checkNames(what, options, ["wanted"]);
+  checkAttentionOptions(what, options, ["wanted"]);
   const { wanted = ["mask", "sinks", "tables"], returnWeights: _, ...same } = options;
   checkWanted(what, wanted);
   const problem = resolve(what, query, key, value, same);
@@ -123,8 +124,8 @@ function namedGradients(
     dQuery: dQuery as Tensor<FloatDType>,
     dKey: dKey as Tensor<FloatDType>,
     dValue: dValue as Tensor<FloatDType>,
-    ...(maskMembers("attentionBackward", attnMask).isList
-      ? masks.some(Boolean) && { dMasks: byMember(attnMask as readonly unknown[], masks) }
+    ...(isMaskList(attnMask)
+      ? masks.some(Boolean) && { dMasks: byMember(attnMask, masks) }
       : masks[0] && { dMask: masks[0] }),
     ...(sinks && { dSinks: sinks }),
     ...(slopes && { dSlopes: slopes }),
@@ -133,10 +134,8 @@ function namedGradients(
   };
 }
 
-/** Tensors of a list of masks were resolved in order; the list may have expressions between them. */
+/** Gradients of a list of masks, one for each member: `masks` has one for each tensor, in order; expressions have none. */
 function byMember(list: readonly unknown[], masks: readonly (Tensor | undefined)[]): (Tensor | undefined)[] {
   let next = 0;
-  return list.map((member) => (isExpression(member) ? undefined : masks[next++]));
+  return list.map((member) => (member instanceof BoolExpression ? undefined : masks[next++]));
 }
-
-const isExpression = (x: unknown): boolean => typeof x === "object" && x !== null && "op" in x && "args" in x;

@@ -1,11 +1,11 @@
-/** How a call would run, without running it: plans of attention calls and of matrix products. */
-import { type AttentionOptions, checkNames, resolve } from "./backend/problem.ts";
+/** Plans of attention calls and matrix products: how a call would run, without running it. */
+import { type AttentionOptions, checkAttentionOptions, resolve } from "./backend/problem.ts";
 import { type MatmulOptions, resolveProduct } from "./backend/product.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
 import type { TensorLike } from "./core/tensor.ts";
 import { type PrintablePlan, planOfAttention, planOfProduct } from "./dispatch/plans.ts";
 
-/** Options of `explain`: those of the call, and which pass is planned. */
+/** Options of `explain`: those of the call, and the pass to plan. */
 export interface ExplainOptions extends AttentionOptions {
   /** The forward call, or the backward pass of the same call. Default `"forward"`. */
   pass?: "forward" | "backward";
@@ -26,7 +26,7 @@ export function explain(
   value: TensorLike,
   options: ExplainOptions = {},
 ): PrintablePlan {
-  checkNames("explain", options, ["pass"]);
+  checkAttentionOptions("explain", options, ["pass"]);
   const { pass = "forward", ...call } = options;
   if (pass !== "forward" && pass !== "backward")
     throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {

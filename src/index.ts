@@ -1,6 +1,6 @@
 /**
- * Exact scaled dot-product attention, softmax(Q·Kᵀ/√dk + mask)·V: forward, backward, single rows of the weights after the
- * fact, masks and score mods, and the tensors they take. Exports only.
+ * Exact scaled dot-product attention, softmax(Q·Kᵀ/√dk + mask)·V: forward, backward, weights of selected rows, masks and
+ * score mods, and tensors. Exports only.
  * @module
  */
 export {

@@ -112,7 +112,7 @@ describe("refused before any work:", () => {
     ],
     [
       "an unknown option",
-      "option",
+      "option-name",
       () => matmul(a, zeros([3, 3]), { transpose: true } as never),
       OptionError,
     ],

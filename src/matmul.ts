@@ -1,6 +1,6 @@
 /**
- * Matrix products, the one call: C = A·B over the last two axes. Shapes are resolved in backend/product.ts,
- * and dispatch/ chooses the backend. The layers of nn and their gradients are made of it.
+ * `matmul`: C = A·B over the last two axes. backend/product.ts resolves the shapes, and dispatch/ chooses the backend. The
+ * layers of nn and their gradients call it.
  */
 
 import { type MatmulOptions, resolveProduct } from "./backend/product.ts";

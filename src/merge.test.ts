@@ -132,7 +132,7 @@ it("refuses states that are none and options it does not know", () => {
   const one = { output: zeros([2, 3]), lse: zeros([2]) };
   expect(() => mergeStates([one, null as never])).toThrow(/mergeStates: states\[1\] must be .* got null/);
   expect(() => mergeStates([one], { layot: "bshd" } as never)).toThrow(
-    /no option "layot"; the option is layout/,
+    /unknown option "layot"; expected one of layout/,
   );
   expect(() => mergeStates([one], null as never)).toThrow(OptionError);
 });

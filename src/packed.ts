@@ -1,4 +1,4 @@
-/** Matrices that are packed once, and the products that read them: weights of whole models. Products of plain tensors: matmul.ts. */
+/** Packed matrices, the weights of models, and products with them. Products of plain tensors: matmul.ts. */
 import type { PackedDType, PackedMatrix } from "./backend/packed.ts";
 import { STRIP_ROWS } from "./backend/product.ts";
 import { resultArray } from "./core/arena.ts";
@@ -10,8 +10,8 @@ import { matmul } from "./matmul.ts";
 export type { PackedDType, PackedMatrix, PackedNumbers } from "./backend/packed.ts";
 
 /**
- * A matrix W [N, K] in the memory and the order in which products read it fastest, to be filled by `writeRows` or `writeColumns`.
- * Undefined where there is none: without WebAssembly, on the reference backend, or where the kernels' memory is full.
+ * A matrix W [N, K] in the memory and the order in which products read it fastest; `writeRows` or `writeColumns` fills it.
+ * Undefined without WebAssembly, on the reference backend, and where the kernels' memory is full.
  */
 export function packMatrix(shape: readonly [number, number], dtype: PackedDType): PackedMatrix | undefined {
   try {
@@ -23,8 +23,8 @@ export function packMatrix(shape: readonly [number, number], dtype: PackedDType)
 }
 
 /**
- * x·Wᵀ + bias for a float32 x [M, K] whose rows are without gaps, and a bias [N]: the bits of `matmul` with the whole matrix. Nothing is
- * recorded. Shapes are trusted.
+ * x·Wᵀ + bias for a float32 x [M, K] whose rows have no gaps, and a bias [N]: the same bits as `matmul` with the unpacked
+ * matrix. Not recorded. Shapes are trusted.
  */
 export function matmulPacked(x: Tensor, weight: PackedMatrix, bias?: Tensor): Tensor<"float32"> {
   const [M] = x.shape;

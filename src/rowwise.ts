@@ -1,4 +1,4 @@
-/** Row-wise operations, the one call: dispatch/ chooses the backend, which fills the storage named in the operation. */
+/** `rowwise` runs a row-wise operation: dispatch/ chooses the backend, which fills the storage named in the operation. */
 import type { RowwiseOperation } from "./backend/rowwise.ts";
 import { rowwiseBackend } from "./dispatch/rowwise.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Scoped memory with the contract of tf.tidy: the tensors that a piece of work makes end with it, but for those that it
- * returns. Where the engine has shared memory, float32 results are placed in an arena in it, where kernels read and write
+ * Scoped memory with the contract of tf.tidy: the tensors that a function makes are disposed when it ends, except those that
+ * it returns. Where the engine has shared memory, float32 results are allocated there in an arena: kernels read and write
  * them without a copy, and the next scope reuses the arena.
  */
 import { isScoped, keepTensor, withArena } from "./core/arena.ts";
@@ -10,15 +10,16 @@ import { stepArena } from "./dispatch/engine.ts";
 
 /**
  * Runs `work` and returns what it returns. Every tensor made inside is disposed when it ends, except for those that are
- * returned (also in arrays, objects, maps and sets) and those that were passed to `keep`. Tensors from outside, such as
- * parameters and the state of an optimizer, stay.
+ * returned (also in arrays, objects, maps and sets) and those that were passed to `keep`. Tensors made outside, such as
+ * parameters and the state of an optimizer, are not disposed.
  *
- * A training step in `tidy` takes about two thirds of its time outside of it: nothing is copied to the engine and back,
- * no memory is cleared and none is left for the garbage collector. `train` does it for each of its steps.
+ * A training step is faster in `tidy` (`node bench/train.ts --untidy` compares): nothing is copied to the engine and back,
+ * no memory is cleared and none is left for the garbage collector. `train` runs each of its steps in `tidy`.
  *
  * A disposed tensor throws a HeedError of code `disposed` when its data is read, in every dtype and on every backend. An
- * array that was taken out of one (`t.data`) may hold other numbers by then. `work` is synchronous. Scopes nest: what an
- * inner one returns belongs to the outer one. The memory is kept for the next scope, and released a second after the last.
+ * array that was read from it earlier (`t.data`) may then hold other numbers. `work` is synchronous. Scopes nest: tensors
+ * that an inner scope returns belong to the outer one. The memory is kept for the next scope, and released a second after
+ * the last.
  *
  * @example
  * const loss = tidy(() => {

@@ -1,8 +1,8 @@
 /**
- * Array operations: what layers compute beside products, attention and the row-wise operations of training. Each reads
- * tensors, which may be views with any strides, and writes a result that was allocated for it. Results are row-major and
- * begin at the first element of their storage, except that of `assign`, which is a view. All tensors of an operation have
- * one dtype, float32 or float64, unless it says otherwise. reference/array.ts is the definition of each.
+ * Array operations: the operations of layers other than products, attention and the row-wise operations of training. Each
+ * reads tensors, which may be views with any strides, and writes a result that the caller allocated. Results are row-major
+ * and start at the first element of their storage, except that of `assign`, which is a view. All tensors of an operation have
+ * the same dtype, float32 or float64, unless its comment says otherwise. reference/array.ts defines each operation.
  */
 import { Tensor } from "../core/tensor.ts";
 
@@ -61,7 +61,7 @@ export interface SumOperation {
   readonly y: Tensor;
 }
 
-/** Where the largest (`max`) or smallest (`min`) element of each row of x is, the first of equals; NaN wins. */
+/** The largest (`max`) or smallest (`min`) element of each row of x and its index; of equal elements the first, and NaN before all. */
 export interface ExtremeOperation {
   readonly name: "extreme";
   readonly function: "max" | "min";
@@ -69,7 +69,7 @@ export interface ExtremeOperation {
   readonly x: Tensor;
   /** The element, [outer, 1, inner]. */
   readonly y: Tensor;
-  /** Its position from 0 to length − 1, int32 [outer, 1, inner]. */
+  /** Its index from 0 to length − 1, int32 [outer, 1, inner]. */
   readonly position: Tensor;
 }
 
@@ -97,7 +97,7 @@ export interface SoftmaxBackwardOperation {
   readonly dx: Tensor;
 }
 
-/** Copies x, broadcast to the shape of y, into the view y. Elements of y's storage outside of the view stay as they are. */
+/** Copies x, broadcast to the shape of y, into the view y. Elements of y's storage outside the view do not change. */
 export interface AssignOperation {
   readonly name: "assign";
   readonly x: Tensor;
@@ -122,14 +122,14 @@ export interface EmbeddingBackwardOperation {
 }
 
 /**
- * y = x with the first R columns of each row of D turned by pairs: (u, v) becomes (u·c − v·s, u·s + v·c), where c and s are
- * `amplitude` times `cos` and `sin` of the row's position. Row r of x has position ⌊r / repeat⌋ mod N.
+ * y = x with the first R columns of each row of D rotated in pairs: (u, v) becomes (u·c − v·s, u·s + v·c), where c and s are
+ * `amplitude` times `cos` and `sin` at the row's position. Row r of x has position ⌊r / repeat⌋ mod N.
  */
 export interface RopeOperation {
   readonly name: "rope";
   readonly x: Tensor;
   readonly y: Tensor;
-  /** [N, R/2]; the same arrays in repeated calls, so that a device keeps its copies. */
+  /** [N, R/2]; repeated calls pass the same arrays, so that a device can cache its copies. */
   readonly cos: Float64Array;
   readonly sin: Float64Array;
   readonly N: number;
@@ -138,7 +138,7 @@ export interface RopeOperation {
   /** Pair i is columns i and i + R/2 (`half`), or 2·i and 2·i + 1 (`interleaved`). */
   readonly layout: "half" | "interleaved";
   readonly amplitude: number;
-  /** −1 turns back: the gradient. */
+  /** −1 rotates back: the gradient. */
   readonly sign: 1 | -1;
 }
 
@@ -163,7 +163,7 @@ export interface MergeStatesOperation {
   readonly lse: Tensor;
 }
 
-/** Any of them. */
+/** Any array operation. */
 export type ArrayOperation =
   | BinaryOperation
   | WhereOperation

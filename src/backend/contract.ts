@@ -1,10 +1,10 @@
 /**
  * The contract of a backend: what it supports, how it would run an operation, its storage, and the operations themselves.
- * An operation returns at once. On the CPU it is then complete; another device has enqueued it, and its results are tensors
- * of that device. dispatch/ chooses the backend, so no caller has a fallback of its own.
+ * An operation returns immediately. On the CPU it is then complete; another device has enqueued it, and its results are
+ * tensors of that device. dispatch/ chooses the backend, so no caller has a fallback of its own.
  */
 import type { DType, TypedData } from "../core/dtype.ts";
-import type { Operand } from "../core/shape.ts";
+import type { CellStrides, Operand } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
@@ -33,13 +33,13 @@ export type Operation =
   | { readonly kind: "rowwise"; readonly operation: RowwiseOperation }
   | { readonly kind: "array"; readonly operation: ArrayOperation };
 
-/** Heads and rows whose weights are wanted. */
+/** Heads and rows whose weights are computed. */
 export interface Selection {
   readonly heads: readonly number[];
   readonly rows: readonly number[];
 }
 
-/** What the backward pass reads beside its problem. */
+/** Inputs of the backward pass besides its problem. */
 export interface BackwardTensors {
   /** In the shape of the output. */
   readonly dOutput: Tensor;
@@ -48,7 +48,7 @@ export interface BackwardTensors {
   readonly lse: Tensor;
 }
 
-/** Which gradients beside those of query, key and value are computed. */
+/** Gradients that can be computed besides those of query, key and value. */
 export type Extra = "mask" | "sinks" | "tables";
 
 /** Gradients, each in the shape and dtype of the tensor it belongs to, summed over axes that were broadcast. */
@@ -56,7 +56,7 @@ export interface BackwardResult {
   readonly dQuery: Tensor;
   readonly dKey: Tensor;
   readonly dValue: Tensor;
-  /** One for each of `problem.tensors`; undefined for bool masks and where none is wanted. */
+  /** One for each of `problem.tensors`; undefined for bool masks and where it is not requested. */
   readonly masks: readonly (Tensor | undefined)[];
   /** [Hq] */
   readonly sinks?: Tensor;
@@ -81,7 +81,7 @@ export interface Backend {
   weights(problem: Problem, lse: Tensor, selection: Selection): Tensor;
   /** Gradients of Σ output·dOutput. */
   backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;
-  /** A matrix product: a new tensor, or `product.accumulate`, which was added to. */
+  /** A matrix product: a new tensor, or `product.accumulate` with the product added to it. */
   matmul(product: Product): Tensor;
   /** A row-wise operation, which fills the storage named in it. */
   rowwise(operation: RowwiseOperation): void;
@@ -107,22 +107,18 @@ export interface Result {
 /** The log-sum-exp of a row. */
 export type LseReader = (b: number, h: number, row: number) => number;
 
-/** What a backward pass on the CPU reads: `BackwardTensors`, resolved. */
+/** Inputs of a backward pass on the CPU: `BackwardTensors`, resolved. */
 export interface BackwardInputs {
   /** [B, Hq, Nq, dv], as the output. */
   readonly dOutput: Operand;
   readonly output: Operand;
-  /** As the forward call returned it. A float32 lse of 10⁴ is off by up to 5e-4, and weights rebuilt from it alone would be too. */
+  /** As the forward call returned it. A float32 lse of 10⁴ has an error of up to 5e-4; so would weights rebuilt from it alone. */
   readonly lse: LseReader;
 }
 
-/** Where a pass on the CPU adds the gradient of a float mask: as `MaskTensor` reads it, with a stride of 0 along broadcast axes. */
-export interface MaskGradient {
+/** Where a pass on the CPU adds the gradient of a float mask; the strides are those of the row-major `data`. */
+export interface MaskGradient extends CellStrides {
   readonly data: Float64Array;
-  readonly base: Float64Array;
-  readonly head: number;
-  readonly row: number;
-  readonly column: number;
 }
 
 /** Where a backward pass on the CPU writes, row-major. All arrays start at zero; masks, sinks and tables are added to. */
@@ -133,7 +129,7 @@ export interface Gradients {
   readonly dKey: Float32Array | Float64Array;
   /** [B, Hkv, Nk, dv] */
   readonly dValue: Float32Array | Float64Array;
-  /** One for each of `problem.tensors`; undefined for bool masks and where none is wanted. */
+  /** One for each of `problem.tensors`; undefined for bool masks and where it is not requested. */
   readonly masks: readonly (MaskGradient | undefined)[];
   /** [Hq] */
   readonly sinks?: Float64Array;

@@ -1,8 +1,8 @@
-/** Gradients of a backward pass: their arrays before it, and the tensors that they become. Results of a forward pass: results.ts. */
+/** Gradients of a backward pass: allocates their arrays, and returns them as tensors. Results of a forward pass: results.ts. */
 import { zeroArray } from "../core/arena.ts";
 import { arrayFor, type FloatDType, isFloat, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
-import { batchBases, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
+import { batchBases, cellStrides, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
 import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { type Table, tablesOf } from "../masks/expression/expr.ts";
 import type {
@@ -35,7 +35,7 @@ export function checkOutputLike(what: string, name: string, like: TensorLike, pr
   return t;
 }
 
-/** Allocates the gradients, has `pass` fill them, and returns them in the shape and dtype of what they belong to. */
+/** Allocates the gradients, has `pass` fill them, and returns each in the shape and dtype of its tensor. */
 export function computeGradients(
   problem: Problem,
   tensors: BackwardTensors,
@@ -85,27 +85,19 @@ function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradient
   };
 }
 
-/** The tables of floats that the score mods read: those with a gradient. */
+/** The tables of floats that the score mods read: only these have a gradient. */
 const floatTables = (problem: Problem): Table[] =>
   problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
 
-/** The gradient of a mask tensor is stored as the tensor would be in row-major order. */
+/** The gradient of a mask tensor, zero: row-major, in the shape of the tensor. */
 function allocateMaskGradient({ tensor }: MaskTensor, shape: Shape): MaskGradient {
-  const { shape: own } = tensor;
-  const strides = rowMajor(own);
-  const step = (fromEnd: number) =>
-    own.length >= fromEnd && own[own.length - fromEnd] !== 1 ? strides[own.length - fromEnd] : 0;
-  const used = shape.heads ? 3 : 2;
   return {
-    data: new Float64Array(sizeOf(own)),
-    base: batchBases(0, own.slice(0, Math.max(0, own.length - used)), strides, shape.batch),
-    head: shape.heads ? step(3) : 0,
-    row: step(2),
-    column: step(1),
+    data: new Float64Array(tensor.size),
+    ...cellStrides(shape, tensor.shape, rowMajor(tensor.shape)),
   };
 }
 
-/** The gradient of one input: in its layout, in its dtype, summed over the batch axes it was broadcast along. */
+/** The gradient of one input in its layout and dtype, summed over its broadcast batch axes. */
 export function reduceToInput(
   full: Float32Array | Float64Array,
   shape: Shape,

@@ -1,6 +1,6 @@
 /**
- * What a backend for another device is written with: the contract, the operations that it runs, the storage of its tensors,
- * and `registerBackend`. Programs that only compute need nothing from here.
+ * The interface for backends of other devices: the contract, the operations that a backend runs, the storage of its tensors,
+ * and `registerBackend`. Programs that only compute do not need it.
  * @module
  */
 export {

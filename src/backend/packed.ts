@@ -1,6 +1,7 @@
 /**
- * A matrix W [N, K] of a linear map in the form that products read fastest, made once and then read by every product x·Wᵀ. It is the
- * only copy: W is written row by row, can be read back, and does not change otherwise. `packMatrix` of packed.ts makes one.
+ * A matrix W [N, K] of a linear map in the layout that products read fastest, packed once and then read by every product x·Wᵀ.
+ * It is the only copy: W is written by rows or columns, can be read back, and is otherwise immutable. `packMatrix` (packed.ts)
+ * makes one.
  */
 import type { Tensor } from "../core/tensor.ts";
 

@@ -1,11 +1,11 @@
-/** What is decided before an operation runs, in a form that prints. */
+/** Plans: all decisions made before an operation runs, as printable values. */
 
 /** Levels of WebAssembly SIMD, fastest first; see `configure`. */
 export type SimdLevel = "wide" | "relaxed" | "strict";
 
 /** How an operation runs. Sizes in rows, keys and bytes. */
 export interface Plan {
-  /** `forward`, `backward`, `matmul`, or the name of a row-wise operation. */
+  /** `forward`, `backward`, `matmul`, or the name of a row-wise or array operation. */
   readonly operation: string;
   /** Name of the backend: `wasm`, `reference`, or that of another device. */
   readonly backend: string;
@@ -16,10 +16,10 @@ export interface Plan {
   readonly threads: number;
   /** Units of work that threads take one by one. */
   readonly tasks: number;
-  /** Query rows of one task and keys of one tile; of a matrix product its rows and columns. */
+  /** Query rows of one task and keys of one tile; for a matrix product, rows and columns of C. */
   readonly rowTile: number;
   readonly keyTile: number;
-  /** Parts the keys are split into; their results are merged by the rule of `mergeStates`. */
+  /** Number of parts that the keys are split into; their results are merged as in `mergeStates`. */
   readonly splits: number;
   /** How often inputs are copied into the engine's memory, one stage after another. */
   readonly stages: number;
@@ -31,13 +31,13 @@ export interface Plan {
   readonly weightsBytes?: number;
   /** Tiles that the mask leaves empty, full and partial, over all heads; undefined without a mask expression. */
   readonly tiles?: { readonly skipped: number; readonly full: number; readonly partial: number };
-  /** Share of the work for each thread when tasks are dealt to the thread that is free first; they add up to 1. */
+  /** Share of the work for each thread if each task goes to the first idle thread; the shares add up to 1. */
   readonly threadShares?: readonly number[];
-  /** Why a faster backend was not chosen, where it was not. */
+  /** Why a faster backend was not chosen. */
   readonly fallbackReason?: string;
 }
 
-/** Deals tasks, in order, to the thread with the least work so far; returns the share of each thread, the largest first. */
+/** Assigns tasks, in order, to the thread with the least work so far; returns the share of each thread, the largest first. */
 export function threadShares(tasks: ArrayLike<number>, threads: number): number[] {
   const work = new Float64Array(threads);
   let total = 0;

@@ -1,18 +1,18 @@
 /**
- * Where the queries and keys of a call are in their sequence. Masks, score mods and dropout speak of positions; kernels
- * count rows and keys. A call whose query positions are row + offset and whose key positions are the numbers of the keys
- * needs nothing; in any other, the variables q and k of its expressions become expressions of the row i and the number of
- * the key: k + keyOffset, or a look-up in a list. So every backend, the tile classifier and derivatives understand them.
+ * Positions of the queries and keys of a call in their sequence. Masks, score mods and dropout use positions; kernels
+ * count rows and keys. Where query positions are row + offset and key positions are the indices of the keys, expressions do
+ * not change. In any other call the variables q and k are substituted by expressions of the row i and the index of
+ * the key: k + keyOffset, or a lookup in a list. So backends, the tile classifier and derivatives need no rule for positions.
  */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 import { type Expression, type NumberExpression, substitute, table, VARS } from "../masks/expression/expr.ts";
 
-/** Options of a call that say where its queries and keys are. */
+/** Options of a call for the positions of its queries and keys. */
 export interface PositionOptions {
   /**
-   * Causal attention; `true` needs Nq = Nk or positions: an offset or a list. `"lower-right"` puts the last query at the last
-   * key, `"upper-left"` query 0 at key 0; a `queryOffset` that is given decides instead. Default false.
+   * Causal attention; `true` needs Nq = Nk or positions: an offset or a list. `"lower-right"` aligns the last query with the
+   * last key, `"upper-left"` query 0 with key 0; a `queryOffset` takes precedence. Default false.
    */
   isCausal?: boolean | "upper-left" | "lower-right";
   /** Position of query 0, a number or one for each batch entry. Default 0. */
@@ -21,7 +21,7 @@ export interface PositionOptions {
   keyOffset?: number | ArrayLike<number>;
   /** Position of every query row, [Nq], increasing; instead of `queryOffset`. Default queryOffset + row. */
   queryPositions?: ArrayLike<number>;
-  /** Position of every key, [Nk], increasing; instead of `keyOffset`. Default keyOffset + number of the key. */
+  /** Position of every key, [Nk], increasing; instead of `keyOffset`. Default keyOffset + index of the key. */
   keyPositions?: ArrayLike<number>;
 }
 
@@ -74,7 +74,7 @@ export function resolvePositions(what: string, shape: Shape, options: PositionOp
     keys.offset !== undefined
       ? new Float64Array(B).fill(keys.offset)
       : offsetsOf(what, "keyOffset", keyOffset ?? 0, B, Nk);
-  // An alignment puts query 0 at key 0, or the last query at the last key.
+  // Alignment: query 0 with key 0, or the last query with the last key.
   const aligned = keyOffsets.map((at) =>
     typeof isCausal !== "string" ? 0 : isCausal === "lower-right" ? at + Nk - Nq : at,
   );
@@ -124,7 +124,7 @@ function offsetsOf(
   });
 }
 
-/** A checked list of positions; one without gaps is an offset. */
+/** A checked list of positions; a list without gaps becomes an offset. */
 function listOf(
   what: string,
   name: "queryPositions" | "keyPositions",
@@ -143,24 +143,24 @@ function listOf(
     if (!(Number.isInteger(given[n]) && Math.abs(given[n]) < 2 ** 30) || (n > 0 && given[n] <= given[n - 1]))
       throw new OptionError(
         code,
-        `${what}: ${name} must be increasing integers below 2^30, got ${formatValue(given[n])}${n > 0 ? ` after ${formatValue(given[n - 1])}` : ""} at place ${n}`,
-        { got: given[n], place: n },
+        `${what}: ${name} must be increasing integers below 2^30, got ${formatValue(given[n])}${n > 0 ? ` after ${formatValue(given[n - 1])}` : ""} at index ${n}`,
+        { got: given[n], index: n },
       );
   if (rows === 0 || given[rows - 1] - given[0] === rows - 1) return { offset: given[0] ?? 0 };
   return { list: Int32Array.from(given) };
 }
 
-/** True where the key positions are not simply the numbers of the keys. */
-const keysMove = ({ keyOffsets, keyList }: Positions): boolean =>
+/** True where the key positions are not the indices of the keys. */
+const hasKeyPositions = ({ keyOffsets, keyList }: Positions): boolean =>
   keyList !== undefined || keyOffsets.some((x) => x !== 0);
 
-/** A function that writes an expression over positions as one over rows and numbers of keys. */
+/** A function that rewrites an expression over positions as one over rows and indices of keys. */
 export function toRows(positions: Positions): <E extends Expression>(expr: E) => E {
   const { queryList, keyList, keyOffsets } = positions;
   const replacements = new Map<Expression, NumberExpression>();
   if (queryList) replacements.set(VARS.q, table(queryList, { name: "queryPositions" }).at(VARS.i));
   if (keyList) replacements.set(VARS.k, table(keyList, { name: "keyPositions" }).at(VARS.k));
-  else if (keysMove(positions)) {
+  else if (hasKeyPositions(positions)) {
     const [first] = keyOffsets;
     const moved = keyOffsets.every((x) => x === first)
       ? VARS.k.add(first)
@@ -170,13 +170,13 @@ export function toRows(positions: Positions): <E extends Expression>(expr: E) =>
   return (expr) => (replacements.size === 0 ? expr : substitute(expr, replacements));
 }
 
-/** Positions of a call's queries and keys by row, for what is keyed by them: dropout. */
+/** Positions of a call's queries and keys by row, for dropout, which is keyed by positions. */
 export interface RowPositions {
   /** Position of query row `row` of batch entry `b`. */
   query(b: number, row: number): number;
   /** Position of key `k` of batch entry `b`. */
   key(b: number, k: number): number;
-  /** True where they are offset + row and the number of the key: what kernels count by themselves. */
+  /** True where they are offset + row and the index of the key: kernels compute these themselves. */
   readonly counted: boolean;
 }
 
@@ -186,11 +186,11 @@ export function rowPositions(positions: Positions): RowPositions {
   return {
     query: (b, row) => (queryList ? queryList[row] : row + offsets[b]),
     key: (b, k) => (keyList ? keyList[k] : k + keyOffsets[b]),
-    counted: queryList === undefined && !keysMove(positions),
+    counted: queryList === undefined && !hasKeyPositions(positions),
   };
 }
 
-/** The ranges of positions in a call: what bounds its variables q and k. */
+/** The ranges of positions in a call, which bound its variables q and k. */
 export function positionBounds(
   { offsets, keyOffsets, queryList, keyList }: Positions,
   Nq: number,
@@ -200,7 +200,7 @@ export function positionBounds(
   const high = (xs: Float64Array) => xs.reduce((a, b) => Math.max(a, b), -Infinity);
   return {
     offset0: queryList ? queryList[0] : low(offsets),
-    // q runs to i1 + offset1, i1 being the last row.
+    // q ends at i1 + offset1, where i1 is the last row.
     offset1: queryList ? queryList[Nq - 1] - (Nq - 1) : high(offsets),
     k0: keyList ? keyList[0] : low(keyOffsets),
     k1: keyList ? keyList[Nk - 1] : high(keyOffsets) + Nk - 1,

@@ -1,13 +1,21 @@
 /**
- * A call resolved: shapes, masks, score mods and numbers, all checked, none of the caller's options left.
- * Both backends and `explain` start from here.
+ * A resolved call: its shapes, masks, score mods and numbers, all checked. Backends and `explain` read this instead of the
+ * caller's options.
  */
 import { placed } from "../core/device.ts";
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import { batchBases, type Layout, resolveShape, type Shape } from "../core/shape.ts";
+import {
+  type CellStrides,
+  cellStrides,
+  checkLayout,
+  type Layout,
+  resolveShape,
+  rowShape,
+  type Shape,
+} from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
@@ -31,7 +39,7 @@ import {
   toRows,
 } from "./positions.ts";
 
-/** What `attnMask` takes: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */
+/** Values of `attnMask`: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */
 export type MaskLike =
   | TensorLike
   | Tensor
@@ -47,7 +55,7 @@ export interface AttentionOptions extends PositionOptions {
   scale?: number;
   /** Score change, or several in order. Default none. */
   scoreMod?: ScoreMod | readonly ScoreMod[];
-  /** One extra logit a head in the denominator, [Hq]. Default none. */
+  /** One extra logit per head in the denominator, [Hq]. Default none. */
   sinks?: TensorLike | Tensor | ArrayLike<number>;
   /** Share of weights dropped (the others grow by 1/(1 − p)); applied whenever it is > 0. Default 0. */
   dropoutP?: number;
@@ -59,21 +67,17 @@ export interface AttentionOptions extends PositionOptions {
   returnWeights?: boolean | { heads?: readonly number[]; rows?: readonly number[] };
 }
 
-/** The mask of `isCausal`: one expression, so that calls share what is planned for it. */
+/** The mask of `isCausal`: one expression, so that calls share its plans. */
 const CAUSAL = /* @__PURE__ */ causal();
 
 const NAMES: readonly (keyof AttentionOptions)[] = [
   "attnMask", "isCausal", "queryOffset", "keyOffset", "queryPositions", "keyPositions", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
 ]; // biome-ignore format: one list
 
-/** A mask tensor broadcast to the scores: element (b, h, q, k) is base[b] + h·head + q·row + k·column, a stride of 0 repeats. */
-export interface MaskTensor {
+/** A mask tensor broadcast to the scores. */
+export interface MaskTensor extends CellStrides {
   readonly kind: "bool" | "float";
   readonly tensor: Tensor;
-  readonly base: Float64Array;
-  readonly head: number;
-  readonly row: number;
-  readonly column: number;
 }
 
 /** A resolved call. */
@@ -83,24 +87,24 @@ export interface Problem {
   /** Dtype of the query, and so of the output. */
   readonly dtype: FloatDType;
   readonly scale: number;
-  /** What the variable q of expressions is, less the row i. */
+  /** The variable q of expressions minus the row i, by batch entry. */
   readonly offsets: Float64Array;
-  /** Positions by row, which dropout is keyed by. */
+  /** Positions by row: the keys of dropout. */
   readonly positions: RowPositions;
-  /** Structural mask, causality included; undefined where every cell may be seen. In its variables, k is the number of a key. */
+  /** Structural mask, causality included; undefined where every cell is visible. In its variables, k is the index of a key. */
   readonly mask?: BoolExpression;
-  /** The score after all changes, as an expression of `score`. In its variables, k is the number of a key. */
+  /** The score after all score mods, as an expression of `score`. In its variables, k is the index of a key. */
   readonly score?: NumberExpression;
   readonly tensors: readonly MaskTensor[];
-  /** [Hq], where they are in host memory: always on the CPU, and lists of numbers on any device. */
+  /** [Hq], in host memory: sinks of a call on the CPU, and lists of numbers on any device. */
   readonly sinks?: Float64Array;
-  /** [Hq], where the caller gave a tensor and the call or the tensor is on another device. */
+  /** [Hq], where the caller passed a tensor, and the call or the tensor is on another device. */
   readonly deviceSinks?: Tensor;
-  /** Tables of the mask and the score whose numbers are on another device; those of all others go with the expressions. */
+  /** Tables of the mask and the score whose numbers are on another device. Expressions hold the numbers of all other tables. */
   readonly deviceTables: readonly Table[];
   readonly dropoutP: number;
   readonly seed: number;
-  /** Heads and rows whose weights are asked for. */
+  /** Heads and rows whose weights are requested. */
   readonly weights?: { heads: readonly number[]; rows: readonly number[]; all: boolean };
 }
 
@@ -112,15 +116,11 @@ export function resolve(
   valueLike: TensorLike,
   options: AttentionOptions,
 ): Problem {
-  checkNames(what, options);
+  checkAttentionOptions(what, options);
   const query = asTensor(`${what}: query`, queryLike);
   const key = asTensor(`${what}: key`, keyLike);
   const value = asTensor(`${what}: value`, valueLike);
-  const layout = options.layout ?? "bhsd";
-  if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${formatValue(layout)}`, {
-      got: layout,
-    });
+  const layout = checkLayout(what, options.layout ?? undefined);
   checkDtypes(what, query, key, value);
   const shape = resolveShape(what, query, key, value, layout);
   const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
@@ -150,7 +150,7 @@ export function resolve(
   const positions = resolvePositions(what, shape, options);
   const masks: BoolExpression[] = positions.isCausal ? [CAUSAL] : [];
   const tensors: MaskTensor[] = [];
-  for (const member of maskMembers(what, options.attnMask, query.device).members)
+  for (const member of maskMembers(what, options.attnMask, query.device))
     if (member instanceof BoolExpression) masks.push(member);
     else tensors.push(maskTensor(what, member, shape, query.dtype as FloatDType));
   let mask: BoolExpression | undefined = masks.length > 1 ? masks[0].and(...masks.slice(1)) : masks[0];
@@ -191,22 +191,23 @@ export function resolve(
   };
 }
 
-/** The members of `attnMask`, nested arrays as tensors of `device`; `isList` where the caller gave several. */
+/** The members of `attnMask`, with nested arrays as tensors of `device`. */
 export function maskMembers(
   what: string,
   attnMask: AttentionOptions["attnMask"],
   device = "cpu",
-): { members: readonly (Tensor | BoolExpression)[]; isList: boolean } {
-  const isList = Array.isArray(attnMask) && !isNested(attnMask);
-  return { members: maskList(attnMask).map((member) => maskMember(what, member, device)), isList };
+): readonly (Tensor | BoolExpression)[] {
+  return maskList(attnMask).map((member) => maskMember(what, member, device));
 }
 
-/** `attnMask` as a list, as the caller wrote its members: what a layer adds its own masks to. */
+/** True where `attnMask` is a list of masks, not one mask. */
+export const isMaskList = (attnMask: AttentionOptions["attnMask"]): attnMask is readonly MaskLike[] =>
+  Array.isArray(attnMask) && !isNested(attnMask);
+
+/** `attnMask` as a list, its members unchanged; a layer adds its own masks to it. */
 export function maskList(attnMask: AttentionOptions["attnMask"]): readonly MaskLike[] {
   if (attnMask === undefined || attnMask === null) return [];
-  return Array.isArray(attnMask) && !isNested(attnMask)
-    ? (attnMask as readonly MaskLike[])
-    : [attnMask as MaskLike];
+  return isMaskList(attnMask) ? attnMask : [attnMask as MaskLike];
 }
 
 function maskMember(what: string, member: unknown, device: string): Tensor | BoolExpression {
@@ -214,7 +215,7 @@ function maskMember(what: string, member: unknown, device: string): Tensor | Boo
   const name = `${what}: attnMask`;
   if (isNested(member)) {
     const { data, shape, dtype } = fromNested(name, member);
-    // Arrays have no device of their own: they go where the call runs.
+    // Arrays have no device: they are moved to that of the call.
     return placed(what, new Tensor(data, shape, dtype), device);
   }
   const refuse = (text: string): never => {
@@ -246,10 +247,10 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
 
 export { checkOptionNames } from "../core/option-names.ts";
 
-/** An unknown option is a spelling mistake that would change the result silently. */
-export function checkNames(what: string, options: object, extra: readonly string[] = []): void {
+/** Refuses unknown options of an attention call: a misspelled option would change the result silently. */
+export function checkAttentionOptions(what: string, options: object, extra: readonly string[] = []): void {
   const isKnown = (name: string) => (NAMES as readonly string[]).includes(name) || extra.includes(name);
-  // The usual case, without the search for what was meant.
+  // Fast path for valid options, without the search for a suggestion.
   if (typeof options === "object" && options !== null && !Array.isArray(options))
     if (Object.keys(options).every(isKnown)) return;
   checkOptionNames(what, options, [...NAMES, ...extra]);
@@ -273,9 +274,7 @@ function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): v
 }
 
 function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): MaskTensor {
-  const target = shape.heads
-    ? [...shape.batch, shape.Hq, shape.Nq, shape.Nk]
-    : [...shape.batch, shape.Nq, shape.Nk];
+  const target = rowShape(shape, shape.Nk);
   if (t.dtype !== "bool" && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
     throw new DTypeError(
       "mask-dtype",
@@ -307,28 +306,22 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
       { got: t.shape, dtype: t.dtype },
     );
-  const stride = (fromEnd: number) =>
-    rank >= fromEnd && t.shape[rank - fromEnd] !== 1 ? t.strides[rank - fromEnd] : 0;
-  const used = shape.heads ? 3 : 2;
   return {
     kind: t.dtype === "bool" ? "bool" : "float",
     tensor: t,
-    base: batchBases(t.offset, t.shape.slice(0, Math.max(0, rank - used)), t.strides, shape.batch),
-    head: shape.heads ? stride(3) : 0,
-    row: stride(2),
-    column: stride(1),
+    ...cellStrides(shape, t.shape, t.strides, t.offset),
   };
 }
 
 const ADDED = /* @__PURE__ */ new WeakSet<Tensor>();
 
-/** Marks a float tensor as scores that are added, whatever they are: zeros and ones too. */
+/** Marks a float tensor as added scores: it may hold only zeros and ones. */
 export function addedScores<T extends Tensor>(t: T): T {
   ADDED.add(t);
   return t;
 }
 
-/** True for what textbooks write as a mask: zeros and ones, with a one among them. Ends at the first other number. */
+/** True for a mask as textbooks write it: only zeros and ones, with at least one 1. Ends at the first other number. */
 function holdsZerosAndOnes(t: Tensor): boolean {
   const read = readerOf(t.dtype, t.data);
   let ones = 0;
@@ -371,8 +364,7 @@ function weightsAsked(
   shape: Shape,
 ): Problem["weights"] {
   if (asked === undefined || asked === false) return undefined;
-  const every = (n: number) => Array.from({ length: n }, (_, i) => i);
-  if (asked === true) return { heads: every(shape.Hq), rows: every(shape.Nq), all: true };
+  if (asked === true) return selectionOf(what, {}, shape);
   if (typeof asked !== "object" || asked === null)
     throw new OptionError(
       "weights",
@@ -391,7 +383,7 @@ function weightsAsked(
   return selectionOf(what, asked, shape);
 }
 
-/** Heads and rows a caller names; both default to all. */
+/** The heads and rows that a caller selects; both default to all. */
 export function selectionOf(
   what: string,
   asked: { heads?: readonly number[]; rows?: readonly number[] },
@@ -422,7 +414,10 @@ export function selectionOf(
   return { heads, rows, all: asked.heads === undefined && asked.rows === undefined };
 }
 
-/** A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no entries beyond. Returns those of other devices. */
+/**
+ * A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no further entries. Returns the
+ * tables that are on other devices.
+ */
 function checkTables(
   what: string,
   expr: Expression,

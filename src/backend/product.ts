@@ -1,13 +1,14 @@
 /**
- * A matrix product with its shapes checked once: C[M, N] = A[M, K]·B[K, N] for each of `batch` entries. What comes out
- * says where each element of A and B is stored and where C is written; inside, code trusts it.
+ * A matrix product with its shapes checked once: C[M, N] = A[M, K]·B[K, N] for each of `batch` entries. The result
+ * says where each element of A and B is stored and where C is written; backends trust it.
  */
 
 import { resultArray } from "../core/arena.ts";
 import { arrayFor, isFloat } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import type { Operand } from "../core/shape.ts";
-import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, extentOf, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Options of a matrix product. */
 export interface MatmulOptions {
@@ -17,11 +18,11 @@ export interface MatmulOptions {
   readonly transposeB?: boolean;
   /** [N], added to every row. Default none. */
   readonly bias?: TensorLike;
-  /** A row-major [..., M, N] of the result's dtype: the product is added into it, and it is what is returned. Default a new tensor. */
+  /** A row-major [..., M, N] of the result's dtype: the product is added to it, and it is returned. Default: a new tensor. */
   readonly accumulate?: Tensor;
 }
 
-/** Rows of a tile that may be written after the last one of a new result, which has as much padding. */
+/** Rows that a kernel may write past the end of a new result; its array has that many rows of padding. */
 export const STRIP_ROWS = 8;
 
 /** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
@@ -57,15 +58,7 @@ export function resolveProduct(
   right: TensorLike,
   options: MatmulOptions,
 ): Product {
-  for (const name of Object.keys(options))
-    if (!OPTIONS.includes(name))
-      throw new OptionError(
-        "option",
-        `${what}: unknown option ${formatValue(name)}; expected one of ${OPTIONS.join(", ")}`,
-        {
-          got: name,
-        },
-      );
+  checkNames(what, options, OPTIONS);
   const [a, b] = [asTensor(`${what}: a`, left), asTensor(`${what}: b`, right)];
   const both = () => `${formatTensor("a", a)}, ${formatTensor("b", b)}`;
   const fail = (code: string, text: string): never => {
@@ -107,7 +100,7 @@ export function resolveProduct(
   let batch = sizeOf(lead);
   let M = x.rows;
   let base = basesOf(a, x.lead, batch);
-  // One b for all entries: where the rows of a follow on from entry to entry, it is one tall product.
+  // One b for all entries: where the rows of a continue from entry to entry, this is a single tall product.
   if (batch > 1 && y.lead.length === 0 && base.every((at, t) => at === base[0] + t * M * x.row)) {
     M *= batch;
     base = base.slice(0, 1);
@@ -128,7 +121,7 @@ export function resolveProduct(
   };
 }
 
-/** The product with its result on the CPU: a new tensor, or the one that is added to. */
+/** The product with its result on the CPU: a new tensor, or `accumulate`. */
 export function allocateResult(product: Product): {
   product: ProductInto;
   result: Tensor<"float32" | "float64">;
@@ -215,12 +208,7 @@ function checkAccumulate(
 /** True where the byte ranges of two tensors over one buffer overlap. */
 function overlap(x: Tensor, y: Tensor): boolean {
   const [a, b] = [x, y].map((t) => {
-    let [low, high] = [t.offset, t.offset];
-    t.shape.forEach((n, axis) => {
-      const reach = (n - 1) * t.strides[axis];
-      if (reach < 0) low += reach;
-      else high += reach;
-    });
+    const [low, high] = extentOf(t);
     const bytes = t.data.BYTES_PER_ELEMENT;
     return {
       from: t.data.byteOffset + low * bytes,

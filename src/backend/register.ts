@@ -7,8 +7,8 @@ import type { Backend } from "./contract.ts";
 const backends = new Map<string, Backend>();
 
 /**
- * Makes a backend and its device known: `tensor.to(device.name)` moves tensors there, and their operations run on the
- * backend. A backend of the same device is replaced.
+ * Registers a backend and its device: `tensor.to(device.name)` moves tensors to the device, and their operations run on the
+ * backend. Replaces a backend of the same device.
  *
  * @throws OptionError where the two do not name the same device, or name the CPU
  */

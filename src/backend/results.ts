@@ -1,6 +1,6 @@
-/** Results of a forward pass on the CPU: arrays for the output, lse and weights, and checks of a lse that a caller gives back. */
+/** Results of a forward pass on the CPU: arrays for the output, lse and weights, and the check of an lse that a caller passes. */
 import { zeroArray } from "../core/arena.ts";
-import { arrayFor, arrayName, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
+import { arrayLike, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { outputShape, rowShape, type Shape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
@@ -51,15 +51,11 @@ function selectionShape(shape: Shape, heads: number, rows: number): number[] {
   return full;
 }
 
-/** A new zero-filled array of the query's kind: a native Float16Array where the query is one. */
+/** A new zero-filled array of the query's dtype: a native Float16Array where the query is one. */
 function allocateLikeQuery(problem: Problem, name: string, size: number): TypedData {
   const query = problem.shape.query.tensor;
   return allocateOrThrow(problem, name, size, () =>
-    arrayName(query.data) === "Float16Array"
-      ? new (query.data.constructor as new (n: number) => TypedData)(size)
-      : query.dtype === "float32"
-        ? zeroArray(size)
-        : arrayFor(query.dtype, size),
+    query.dtype === "float32" ? zeroArray(size) : arrayLike(query.data, query.dtype, size),
   );
 }
 

@@ -1,8 +1,8 @@
 /**
- * Row-wise operations: what training computes beside products and attention. Each goes through its arrays once, row by row.
- * reference/rowwise.ts is the definition of each, in float64.
+ * Row-wise operations: the operations of training other than products and attention. Each passes over its arrays once, row by
+ * row. reference/rowwise.ts defines each operation, in float64.
  *
- * Arrays are row-major, and their sizes are trusted. An output may be an input itself, or separate from it.
+ * Arrays are row-major, and their sizes are trusted. An output is one of the inputs, or does not overlap any.
  */
 import type { TensorStorage } from "../core/device.ts";
 
@@ -39,7 +39,7 @@ export interface NormOperation extends NormShape {
   readonly name: "norm";
   readonly x: TensorStorage;
   readonly y: TensorStorage;
-  /** float32 [rows, 4], for the backward operation of the same backend: the two parts of the mean, r, unused. */
+  /** float32 [rows, 4], read by the backward operation of the same backend: the two parts of the mean, r, unused. */
   readonly stats: TensorStorage;
   /** [C], default ones. */
   readonly weight?: TensorStorage;
@@ -124,7 +124,7 @@ export interface AddOperation {
   readonly y: TensorStorage;
 }
 
-/** Any of them. */
+/** Any row-wise operation. */
 export type RowwiseOperation =
   | MapOperation
   | MapBackwardOperation
@@ -140,7 +140,7 @@ const FIELDS = [
   "x", "a", "b", "dy", "weight", "bias", "logits", "w", "g", "m", "v", "y", "dx", "stats", "dWeight", "dBias", "sums", "dLogits", "loss",
 ] as const; // biome-ignore format: one list
 
-/** The storage an operation reads or writes, by the name of its field. */
+/** The storage that an operation reads or writes, by field name. */
 export function storageOf(operation: RowwiseOperation): Record<string, TensorStorage> {
   const fields = operation as Partial<Record<(typeof FIELDS)[number], TensorStorage>>;
   const found: Record<string, TensorStorage> = {};

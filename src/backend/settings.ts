@@ -5,7 +5,7 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { SimdLevel } from "./plan.ts";
 
-/** What `configure` takes; what is left out stays as it was. */
+/** Settings of `configure`; omitted settings do not change. */
 export interface Settings {
   /**
    * Which backend computes on CPU tensors. `"auto"` (default): `wasm` where it supports the call, else `reference`.
@@ -16,18 +16,18 @@ export interface Settings {
   /**
    * `"wide"` 256-bit registers (Node ≥ 24; sets an experimental V8 flag of the whole process and tests itself),
    * `"relaxed"` relaxed SIMD (default), `"strict"` plain SIMD with the same bits on every JavaScript engine. Where a level
-   * is missing, the next one runs, with one warning if the caller chose the level.
+   * is not available, the next one runs, with one warning if the caller chose the level.
    */
   simd: SimdLevel;
   /** Maximum number of threads of a call, the calling thread included: 1 to 64. Default: the number of cores, at most 16. */
   threads: number;
-  /** Bytes a thread may hold beyond inputs and output. Default 12 MiB. */
+  /** Bytes that a thread may allocate beyond inputs and output. Default 12 MiB. */
   bytesPerThread: number;
   /** Called with each warning; default console.warn. */
   onWarning: (message: string) => void;
 }
 
-/** Backends a caller can choose for CPU tensors. */
+/** Backends that a caller can choose for CPU tensors. */
 export type BackendName = "auto" | "wasm" | "reference";
 
 const BACKENDS: readonly BackendName[] = ["auto", "wasm", "reference"];
@@ -37,7 +37,7 @@ const NAMES = ["backend", "simd", "threads", "bytesPerThread", "onWarning"];
 let current: Settings | undefined;
 let simdWasChosen = false;
 
-/** The settings in force. */
+/** The current settings. */
 export function settings(): Readonly<Settings> {
   current ??= initial();
   return current;
@@ -50,7 +50,7 @@ export function isSimdChosen(): boolean {
 }
 
 /**
- * Changes settings for every later call of this process; returns those in force.
+ * Changes settings for all later calls of this process; returns the current settings.
  *
  * @example
  * configure({ simd: "strict", threads: 2 }); // the same bits on every engine
@@ -107,7 +107,7 @@ export function warnOnce(cause: string, message: string): void {
   settings().onWarning(`heed: ${message}`);
 }
 
-/** An environment variable, or undefined where there is none or the runtime forbids to read it (Deno without --allow-env). */
+/** An environment variable; undefined where it is not set or the runtime does not allow reading it (Deno without --allow-env). */
 function environment(name: string): string | undefined {
   try {
     return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];

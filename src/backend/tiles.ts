@@ -1,6 +1,6 @@
 /**
- * Which keys a block of query rows has to look at: runs of full keys (no predicate) and partial ones, found from the
- * mask's bounds by halving. What no row of the block may see is in no run, so it is neither read nor computed.
+ * The keys that a tile of query rows reads: runs of full keys (no predicate) and of partial keys, found by bisection with the
+ * mask's bounds. Keys that are masked for all rows of the tile are in no run, so they are neither read nor computed.
  */
 import { type Box, compileTileClassifier, type TileClass } from "../masks/expression/bounds.ts";
 import { type BoolExpression, uses } from "../masks/expression/expr.ts";
@@ -11,14 +11,14 @@ export interface KeyRun {
   from: number;
   to: number;
   partial: boolean;
-  /** Of a partial run: the keys between which cells may be hidden; before and after them all are visible. Multiples of the panel, or `to`. */
+  /** In a partial run, cells outside these keys are all visible. Multiples of the panel, or `to`. */
   masked?: [number, number];
 }
 
-/** Rows that are looked at together first. */
+/** Rows of the coarse search. */
 const COARSE_ROWS = 1024;
 
-/** Finds runs for blocks of rows; remembers those that heads and batch entries share. */
+/** Finds runs for tiles of rows; caches the runs of the coarse search. */
 export class TileMap {
   /** True where runs differ between heads, or batch entries. */
   readonly perHead: boolean;
@@ -73,7 +73,7 @@ export class TileMap {
     return found;
   }
 
-  /** Runs of the thousand rows around a block, to full tiles: where its own can be. Found once for all of their blocks. */
+  /** Runs of the 1,024 rows around a tile, in full key tiles: those of the tile are inside. Cached for all tiles of these rows. */
   private coarse(
     b: number,
     h: number,
@@ -116,7 +116,7 @@ export class TileMap {
       this.visit(middle, to, found, trim);
       return;
     }
-    // Inside one tile: drop empty panels at both ends, by halving.
+    // Inside one tile: drop empty panels at both ends, by bisection.
     let [low, high] = [from, to];
     for (let step = this.half(high - low); trim && step >= this.panel; step = this.half(step)) {
       if (low + step < high && this.at(low, low + step) === "skip") low += step;
@@ -130,7 +130,7 @@ export class TileMap {
       add(found, low, high, true);
       return;
     }
-    // What is left may begin or end with full panels: those need no predicate.
+    // The remaining panels may begin or end with full ones, which need no predicate.
     let [first, last] = [low, high];
     for (let step = this.half(last - first); step >= this.panel; step = this.half(step)) {
       if (first + step < last && this.at(first, first + step) === "full") first += step;

@@ -1,26 +1,26 @@
 /**
- * From a resolved problem to a plan for the kernels: which kernel, how many rows a task, how the keys are split, and
- * which pieces are in the engine's memory at once. Nothing here depends on how many threads there are except how much
- * is staged together, which moves no bit of a result.
+ * Chooses the tiling of a resolved problem: the kernel, the rows of a task, the splits of the keys, and the parts that are in
+ * the engine's memory together. Only the size of these parts depends on the number of threads, and it does not change a bit
+ * of the result.
  */
 import { uses } from "../masks/expression/expr.ts";
 import type { Problem } from "./problem.ts";
 
-/** Sizes a plan is made from. */
+/** Register tile of the machine, by SIMD level. */
 export interface Machine {
   /** Rows of the register tile and columns of its panel. */
   readonly tileRows: number;
   readonly panel: number;
 }
 
-/** How a problem is cut up. */
+/** How a problem is divided into tasks and tiles. */
 export interface Tiling {
   readonly kind: "forward" | "decode";
   readonly rowTile: number;
   readonly keyTile: number;
-  /** Query heads whose rows one task holds (decode only). */
+  /** Query heads of one task (decode only). */
   readonly headsPerTask: number;
-  /** Parts of the keys that run as tasks of their own and are merged. */
+  /** Number of parts of the keys that run as separate tasks and are merged. */
   readonly splits: number;
   /** Keys of each part, a multiple of the key tile. */
   readonly splitKeys: number;
@@ -28,13 +28,13 @@ export interface Tiling {
 
 /** Rows up to which keys are not packed: the decode kernel takes 0.8 of the forward kernel's time at 4 rows, 0.9 at 8 (measured: 12 heads, d 64, 2,048 keys). */
 const DECODE_ROWS = 4;
-/** Rows a decode task holds at most: their output stays in the L1 cache. */
+/** Maximum number of rows of a decode task: their output stays in the L1 cache. */
 const DECODE_TASK_ROWS = 16;
 /** Tasks below which the keys are split, and the fewest keys of a part. */
 const MIN_TASKS = 16;
 const MIN_SPLIT_KEYS = 1024;
 
-/** Cuts a problem up. */
+/** Chooses the tiling of a problem. */
 export function chooseTiling(problem: Problem, machine: Machine): Tiling {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
   if (Nq <= DECODE_ROWS) {
@@ -55,7 +55,7 @@ export function chooseTiling(problem: Problem, machine: Machine): Tiling {
     };
   }
   const keyTile = dk > 160 || dv > 160 ? 64 : 128;
-  // Small blocks waste less on a mask's edge, large ones reuse K more; full attention does not care.
+  // Small row tiles waste less at the edge of a mask, large ones reuse K more.
   const groups = Math.round((problem.mask && Nk <= 2048 ? 24 : 48) / machine.tileRows);
   const few = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < MIN_TASKS;
   const rowTile = machine.tileRows * (few ? Math.max(2, Math.round(groups / 2)) : groups);
@@ -75,7 +75,7 @@ function largestDivisor(n: number, limit: number): number {
   return 1;
 }
 
-/** Bytes one key and one query row cost in the engine's memory. */
+/** Bytes of one key and one query row in the engine's memory. */
 export interface Costs {
   readonly key: number;
   readonly row: number;
@@ -83,7 +83,7 @@ export interface Costs {
   readonly cell: number;
 }
 
-/** Pieces that are staged together: groups of key heads, or parts of one. */
+/** Parts that are staged together: groups of key heads, or ranges of one head. */
 export interface StagingPlan {
   /** Key heads (over batch entries) staged at once. */
   readonly heads: number;
@@ -105,7 +105,7 @@ export function planStaging(
   const heads = Math.max(1, Math.min(all, Math.floor(budget / Math.max(1, headBytes))));
   if (headBytes <= budget || all === 0 || tiling.splits > 1)
     return { heads, rows: Nq, keys: Nk, count: Math.ceil(all / heads) };
-  // Keys take half of the budget; rows what is left, and mask cells bound their product.
+  // Keys use up to half of the budget, rows a third; mask cells bound the product of both.
   const tile = (n: number, step: number) => Math.max(step, Math.floor(n / step) * step);
   let keys = Math.min(Nk, tile(budget / 2 / costs.key, tiling.keyTile));
   let rows = Math.min(Nq, tile(budget / 3 / (G * costs.row), tiling.rowTile));

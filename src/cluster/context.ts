@@ -13,6 +13,7 @@ import { scaledDotProductAttention } from "../attention.ts";
 import {
   type AttentionOptions,
   addedScores,
+  isMaskList,
   maskMembers,
   type Problem,
   resolve,
@@ -319,7 +320,7 @@ function describe(
       t.dtype,
       t.shape.map(() => 0),
     );
-  const { base, members, isList, local } = localOptions(what, options);
+  const { base, members, local } = localOptions(what, options);
   const { sinks } = options;
   const problem: Problem = resolve(
     what,
@@ -352,7 +353,7 @@ function describe(
     positions,
     sinks,
     masks: members,
-    isMaskList: isList,
+    isMaskList: isMaskList(options.attnMask),
     base,
     local,
   };
@@ -394,8 +395,7 @@ function describe(
 export function localOptions(what: string, options: ContextOptions) {
   const { scale, dropoutP, seed, isCausal = false } = options;
   const toPositions = new Map([[VARS.i, VARS.q]]);
-  const { members: given, isList } = maskMembers(what, options.attnMask);
-  const members = given.map((member) =>
+  const members = maskMembers(what, options.attnMask).map((member) =>
     member instanceof BoolExpression ? substitute(member, toPositions) : member,
   );
   const scoreMod = listOf(options.scoreMod).map((change) =>
@@ -421,7 +421,7 @@ export function localOptions(what: string, options: ContextOptions) {
     queryPositions: queries.positions,
     keyPositions: keys.positions,
   });
-  return { base, members, isList, local };
+  return { base, members, local };
 }
 
 /** The version that ranks must share; a test holds it to package.json. */

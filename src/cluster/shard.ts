@@ -200,7 +200,7 @@ export function shardSequence(options: ShardOptions): ShardPlan {
       "cost",
       `shardSequence: cost must be "tiles" or "tokens", got ${formatValue(cost)}`,
     );
-  const { members } = maskMembers("shardSequence", attnMask);
+  const members = maskMembers("shardSequence", attnMask);
   const masks = members.filter((member): member is BoolExpression => member instanceof BoolExpression);
   if (isCausal) masks.unshift(causal());
   const mask = masks.length > 0 ? masks[0].and(...masks.slice(1)) : undefined;

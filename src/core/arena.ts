@@ -1,6 +1,6 @@
 /**
- * Where results are allocated. Outside a scope every result has an array of its own. Inside a scope (tidy.ts) results come
- * from an arena where the backend has one, which is reset when the scope ends. The tensors made in the scope are then
+ * Allocation of results. Outside a scope every result has its own array. Inside a scope (tidy.ts) results are allocated in
+ * an arena, where the backend has one, which is reset when the scope ends. The tensors made in the scope are then
  * disposed, and reading one throws.
  *
  * This file holds the interface only; a backend owns the memory.
@@ -13,22 +13,22 @@ export interface Arena {
   allocate(length: number, padding: number): Float32Array | undefined;
   /** True for an array that this arena allocated. */
   owns(data: ArrayBufferView): boolean;
-  /** How far the arena is used, for `rewind`. */
+  /** The end of the used memory, for `rewind`. */
   position(): ArenaPosition;
-  /** Makes all that was allocated since a position available again, but for one array, which moves to the position. Returns the array there. */
+  /** Frees all that was allocated since a position except one array, which moves to that position. Returns the moved array. */
   rewind(position: ArenaPosition, survivor: Float32Array): Float32Array;
-  /** Makes all of the arena available again. */
+  /** Frees all of the arena. */
   reset(): void;
 }
 
-/** A place in an arena. */
+/** The end of the used memory of an arena. */
 export interface ArenaPosition {
-  /** Slabs in use, and bytes of the last one. */
+  /** Slabs in use, and bytes in use of the last one. */
   readonly slabs: number;
   readonly used: number;
 }
 
-/** Name of the method by which a tensor of a device gives up its share of a storage; users do not see it. */
+/** Key of the method with which a device tensor releases its share of a storage. Not public. */
 export const RELEASE: unique symbol = /* @__PURE__ */ Symbol("release");
 
 interface Tracked {
@@ -48,7 +48,7 @@ interface Scope {
 
 let scope: Scope | undefined;
 
-/** An uninitialized float32 array. The caller writes every element; with `padding`, a kernel may write as many elements after the end. */
+/** An uninitialized float32 array. The caller writes every element; a kernel may write `padding` more elements after the end. */
 export function resultArray(length: number, padding = 0): Float32Array {
   return scope?.arena?.allocate(length, padding) ?? new Float32Array(length);
 }
@@ -72,8 +72,8 @@ export function keepTensor(tensor: Tracked): void {
 }
 
 /**
- * Runs `work` with its results in `arena`. When it ends, the tensors made in it are disposed of, but for those that
- * `survivors` names in what `work` returned: their elements move to ordinary memory, or to the outer scope.
+ * Runs `work` with its results in `arena`. Then disposes the tensors made in it, except those that `survivors` finds in the
+ * result of `work`: their elements move to ordinary memory, or the tensors belong to the outer scope.
  */
 export function withArena<T>(
   arena: Arena | undefined,
@@ -102,9 +102,9 @@ export function withArena<T>(
 }
 
 /**
- * A point of the scope to go back to: the function that it returns disposes of the tensors made in this scope since then, but for one,
- * whose elements move to that point, so that a loop over layers uses the same memory for each. Only where nothing else reads what was
- * made (no recording). Without an arena nothing happens.
+ * Marks a position of the scope. The returned function disposes the tensors made in this scope since then except one, whose
+ * elements move to that position, so that a loop over layers uses the same memory for each layer. Only valid where nothing
+ * else reads these tensors (no recording). Without an arena it does nothing.
  */
 export function reclaimer(): <T extends Tracked>(survivor: T) => T {
   const own = scope;
@@ -140,7 +140,7 @@ function moveOut(
   Object.defineProperty(tensor, "data", { value: copy, enumerable: true, configurable: true });
 }
 
-/** Makes every later reading of the elements an error. On the CPU `storage` reads `data`. */
+/** Disposes a tensor: reading its elements throws afterwards. On the CPU `storage` reads `data`. */
 export function disposeTensor(tensor: Tracked): void {
   if (Object.getOwnPropertyDescriptor(tensor, "data")?.get === throwDisposed) return;
   tensor[RELEASE]?.();

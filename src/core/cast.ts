@@ -1,12 +1,12 @@
 /** Conversion between dtypes. */
-import { arrayFor, type DType, dtypeOf, isFloat, narrow, readerOf, writerOf } from "./dtype.ts";
+import { arrayFor, checkDType, type DType, isFloat, narrow, readerOf, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue } from "./errors.ts";
 import { record } from "./record.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "./tensor.ts";
 
 /**
  * The elements in another dtype, rounded once to nearest even. The same tensor where it has that dtype. To `bool`
- * every number but 0 is true; to integers the fraction is cut off. Recorded between float dtypes.
+ * every number but 0 is true; to integers the fraction is truncated. Recorded between float dtypes.
  *
  * @example
  * cast(tensor([[1, 0], [1, 1]]), "bool");   // a 0/1 mask as attnMask takes it
@@ -17,12 +17,7 @@ import { asTensor, eachRow, Tensor, type TensorLike } from "./tensor.ts";
  */
 export function cast<D extends DType>(x: TensorLike, dtype: D): Tensor<D> {
   const from = asTensor("cast: x", x);
-  if (dtype === undefined || dtypeOf(dtype) !== dtype)
-    throw new DTypeError(
-      "dtype",
-      `cast: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
-      { got: dtype },
-    );
+  checkDType("cast", dtype);
   if (from.dtype === dtype) return from as Tensor as Tensor<D>;
   const to = converted(from, dtype);
   if (isFloat(from.dtype) && isFloat(dtype))

@@ -23,7 +23,7 @@ describe("tensor", () => {
       "tensor: rows must have one length; [0][1] is an array, others are not",
     ],
     [[[1, true]], "tensor: entries must be of one kind; the first is a number, [1] is true"],
-    [[[1, 2], "float8"], 'tensor: unknown dtype "float8"; heed knows float32'],
+    [[[1, 2], "float8"], 'tensor: unknown dtype "float8"; expected one of float32'],
     [[[0.5], "int32"], "tensor: int32 holds integers, got 0.5"],
     [[[2 ** 31], "int32"], "tensor: 2147483648 does not fit int32"],
   ] as const)("%j is refused: %s", (given, words) => {

@@ -1,6 +1,6 @@
-/** New tensors: from nested arrays and lists, over typed arrays, zero-filled. */
-import { arrayFor, type DType, dtypeOf, type TypedData } from "./dtype.ts";
-import { DTypeError, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+/** New tensors: from nested arrays and lists, over typed arrays, or filled with zeros. */
+import { arrayFor, checkDType, type DType, type TypedData } from "./dtype.ts";
+import { formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
@@ -13,10 +13,10 @@ import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.
  * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
  * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
  * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
- * tensor(JSON.parse(text));                      // what JSON.stringify(t) wrote, or any { data, shape }
+ * tensor(JSON.parse(text));                      // the output of JSON.stringify(t), or any { data, shape }
  *
- * `shape` has the lengths of the axes, outermost first; it is left out for nested arrays, and −1 is not allowed here. `dtype` is
- * needed for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise the array decides.
+ * `shape` is the list of axis lengths, outermost first; omit it for nested arrays; −1 is not allowed here. `dtype` is
+ * required for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise it defaults to the dtype of the array.
  *
  * @param data nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
  * @throws ShapeError, DTypeError
@@ -95,12 +95,7 @@ export function zeros<D extends DType>(
     throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });
-  if (dtypeOf(dtype) !== dtype)
-    throw new DTypeError(
-      "dtype",
-      `${what}: dtype must be one of float32, float64, float16, bfloat16, bool, int32, int64, got ${formatValue(dtype)}`,
-      { got: dtype },
-    );
+  checkDType(what, dtype);
   checkShape(what, shape);
   const size = sizeOf(shape);
   try {

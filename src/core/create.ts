@@ -1,4 +1,4 @@
-/** Tensors by rule: filled, counted, random. */
+/** Tensors with computed elements: constants, ranges, random numbers. */
 
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
@@ -11,7 +11,7 @@ import type { Tensor } from "./tensor.ts";
 export interface RandomOptions<D extends DType = DType> {
   /** Default "float32" ("int32" for `randint`). */
   dtype?: D;
-  /** An integer, or a Generator to continue. Default: the next numbers of the sequence that the program shares. */
+  /** An integer, or a Generator to continue. Default: the generator that the program shares. */
   seed?: Seed;
 }
 
@@ -97,7 +97,7 @@ export interface ArangeOptions<D extends DType = DType> {
 }
 
 /**
- * `count` numbers from `start` to `end`, both included, at equal distances.
+ * `count` evenly spaced numbers from `start` to `end`, both included.
  *
  * @example
  * linspace(0, 1, 3); // → [0, 0.5, 1]
@@ -180,7 +180,7 @@ function random<D extends DType>(
   options: RandomOptions<D>,
   draw: (generator: Generator) => number,
 ): Tensor<D> {
-  // A shape that is no list is said first: randn(3, 4).
+  // For randn(3, 4), `zeros` reports the shape, not the options.
   if (Array.isArray(shape)) checkOptionNames(what, options, RANDOM_OPTIONS);
   const { dtype = "float32" as D, seed } = options;
   if (!isFloat(dtype))

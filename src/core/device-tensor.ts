@@ -1,4 +1,4 @@
-/** Tensors on devices other than the CPU: their elements are a handle, which only their device reads. */
+/** Tensors on devices other than the CPU: their storage is a handle, which only their device reads. */
 
 import { RELEASE } from "./arena.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
@@ -6,10 +6,10 @@ import type { DataOf, DType } from "./dtype.ts";
 import { UnsupportedError } from "./errors.ts";
 import { COPY, Tensor, VIEW } from "./tensor.ts";
 
-/** How many tensors that are not disposed read each storage: views share it. */
+/** Number of undisposed tensors over each storage; views share a storage. */
 const users = /* @__PURE__ */ new WeakMap<DeviceData, number>();
 
-/** The `data` of a tensor on another device, until it throws. */
+/** The `data` of a device tensor while it is constructed; then reading `data` throws. */
 const NO_DATA = /* @__PURE__ */ new Float32Array(0);
 
 /** A tensor on another device: reading its `data` throws. */
@@ -77,7 +77,7 @@ export function tensorOver<D extends DType>(
   return isDeviceData(storage) ? new DeviceTensor(storage, shape, dtype) : new Tensor(storage, shape, dtype);
 }
 
-/** Makes a device known under its name, which `tensor.to` takes; a device of the same name is replaced. */
+/** Registers a device under its name, for `tensor.to`; replaces a device of the same name. */
 export function registerDevice(device: Device): void {
   setPlacement({
     device,

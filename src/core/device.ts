@@ -1,6 +1,6 @@
 /**
- * Devices: where the numbers of a tensor are stored. On the CPU they are a typed array, which every function reads directly.
- * On another device (a GPU) they are an opaque handle: calls enqueue work on it, and only `read` returns numbers,
+ * Devices: where the numbers of a tensor are stored. On the CPU that is a typed array, which every function reads directly.
+ * On another device (a GPU) it is an opaque handle: calls enqueue work on it, and only `read` returns numbers,
  * asynchronously. A backend owns the storage of its device; this file holds the interface and the registry of names.
  */
 import { zeroArray } from "./arena.ts";
@@ -16,14 +16,14 @@ export interface DeviceData {
   readonly length: number;
 }
 
-/** What a tensor's numbers are stored in: a typed array on the CPU, a handle elsewhere. */
+/** Storage of a tensor: a typed array on the CPU, a handle on another device. */
 export type TensorStorage = TypedData | DeviceData;
 
-/** Storage of one device. All but `prepare` and `read` return at once; the device runs them in order. */
+/** Storage of one device. All methods except `prepare` and `read` return immediately; the device runs them in order. */
 export interface Device {
   /** The name that `tensor.to(name)` takes. */
   readonly name: string;
-  /** Starts the device, once however often it is called: a GPU's adapter is awaited here. `prepare` and `Tensor.to` call it. */
+  /** Starts the device, for example awaits the adapter of a GPU; repeated calls start it once. `prepare` and `Tensor.to` call it. */
   prepare?(): Promise<void>;
   /** Zero-filled storage of `length` elements. */
   allocate(dtype: DType, length: number): TensorStorage;
@@ -38,25 +38,25 @@ export interface Device {
     strides: readonly number[],
     offset: number,
   ): TensorStorage;
-  /** Releases storage that no tensor uses any more, once the work enqueued before has run. */
+  /** Releases storage that no tensor uses any more, after the work that is already enqueued. */
   dispose(storage: TensorStorage): void;
 }
 
-/** How tensors get to a device. */
+/** Moves tensors to a device. */
 export interface Placement {
   readonly device: Device;
-  /** A tensor on the device, with a copy of row-major elements. */
+  /** A tensor on the device with a copy of row-major elements. */
   place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D>;
 }
 
 const placements = new Map<string, Placement>();
 
-/** Registers how tensors are placed on a device; device-tensor.ts calls it. */
+/** Registers the placement of a device; device-tensor.ts calls it. */
 export function setPlacement(placement: Placement): void {
   placements.set(placement.device.name, placement);
 }
 
-/** How tensors are placed on the device of a name. */
+/** The placement of the device with this name. */
 export function placementOn(caller: string, name: string): Placement {
   const placement = placements.get(name);
   if (!placement)
@@ -68,11 +68,11 @@ export function placementOn(caller: string, name: string): Placement {
   return placement;
 }
 
-/** A tensor of the CPU, which the caller wrote as numbers or arrays, on the device where a call runs. */
+/** Moves a CPU tensor, which the caller passed as numbers or arrays, to the device of a call. */
 export const placed = <D extends DType>(caller: string, t: Tensor<D>, device: string): Tensor<D> =>
   device === "cpu" ? t : placementOn(caller, device).place(t.data, t.shape, t.dtype);
 
-/** Throws unless a tensor is on the CPU: for what a call has to read before its work is enqueued. */
+/** Throws unless a tensor is on the CPU: for tensors that a call reads before it enqueues work. */
 export function checkOnCpu(caller: string, name: string, { device }: { readonly device: string }): void {
   if (device !== "cpu")
     throw new UnsupportedError(

@@ -1,15 +1,15 @@
 /**
  * Number formats: their names, the arrays that hold them, and the exact conversions between 16-bit and
- * 32-bit floats. Names of other libraries (`float`, `F32`, `f4`, `bfloat16` …) come in through one table.
+ * 32-bit floats. One table maps the names that other libraries use (`float`, `F32`, `f4`, `bfloat16` …).
  *
  * 16-bit tensors hold their bits in a Uint16Array (a native Float16Array is accepted where it exists).
  * binary16: IEEE 754-2019; bfloat16: the upper half of a binary32. Rounding is to nearest, ties to even.
  */
 import { DTypeError, formatValue } from "./errors.ts";
 
-/** Dtypes of values, and `bool` for masks, `int32` and `int64` for ids. */
+/** Float dtypes for values, `bool` for masks, `int32` and `int64` for ids. */
 export type DType = "float32" | "float64" | "float16" | "bfloat16" | "bool" | "int32" | "int64";
-/** Dtypes attention computes with. */
+/** Dtypes that attention computes with. */
 export type FloatDType = "float32" | "float64" | "float16" | "bfloat16";
 
 const ALIASES: Readonly<Record<string, DType>> = {
@@ -54,7 +54,25 @@ export function dtypeOf(name: string): DType | undefined {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }
 
-/** Bytes one element takes. */
+/** Throws unless `dtype` is one of heed's own names. */
+export function checkDType(what: string, dtype: DType): void {
+  if (typeof dtype !== "string" || !Object.hasOwn(BYTES, dtype))
+    throw new DTypeError("dtype", `${what}: dtype must be one of ${DTYPES}, got ${formatValue(dtype)}`, {
+      got: dtype,
+    });
+}
+
+/** The dtype named by `name`, in any of the known spellings; undefined where no name is given. */
+export function dtypeNamed(what: string, name: string | undefined): DType | undefined {
+  const dtype = name === undefined ? undefined : dtypeOf(name);
+  if (name !== undefined && dtype === undefined)
+    throw new DTypeError("dtype", `${what}: unknown dtype ${formatValue(name)}; expected one of ${DTYPES}`, {
+      dtype: name,
+    });
+  return dtype;
+}
+
+/** Bytes of one element. */
 export const BYTES: Readonly<Record<DType, number>> = {
   float32: 4,
   float64: 8,
@@ -65,7 +83,9 @@ export const BYTES: Readonly<Record<DType, number>> = {
   int64: 8,
 };
 
-/** True for the dtypes attention computes with. */
+const DTYPES = /* @__PURE__ */ Object.keys(BYTES).join(", ");
+
+/** True for the dtypes that attention computes with. */
 export function isFloat(dtype: DType): dtype is FloatDType {
   return dtype === "float32" || dtype === "float64" || dtype === "float16" || dtype === "bfloat16";
 }
@@ -100,12 +120,19 @@ export function arrayFor(dtype: DType, length: number): TypedData {
   }
 }
 
-/** Name of the array class: survives realms and native Float16Array, which older engines do not know. */
+/** A new zero-filled array for elements of `dtype`: a native Float16Array where `like` is one. */
+export function arrayLike(like: TypedData, dtype: DType, length: number): TypedData {
+  return arrayName(like) === "Float16Array"
+    ? new (like.constructor as new (length: number) => TypedData)(length)
+    : arrayFor(dtype, length);
+}
+
+/** Name of the array class. Works for arrays of other realms, and for Float16Array, which older engines lack. */
 export function arrayName(data: unknown): string {
   return Object.prototype.toString.call(data).slice(8, -1);
 }
 
-/** The dtype an array class implies, or undefined where it does not decide (Uint16Array holds either 16-bit format). */
+/** The dtype that an array class implies; undefined for a Uint16Array, which holds either 16-bit format. */
 export function dtypeOfArray(data: unknown): DType | undefined {
   switch (arrayName(data)) {
     case "Float32Array":
@@ -235,7 +262,7 @@ export function writerOf(dtype: DType, data: TypedData): (i: number, value: numb
   }
 }
 
-/** Every binary16 value: a table look-up decodes a million in 3 ms where arithmetic takes 33 (measured, Node 24). */
+/** Every binary16 value: a table lookup decodes a million in 3 ms; arithmetic takes 33 ms (measured, Node 24). */
 const FLOAT16 = /* @__PURE__ */ (() => {
   const table = new Float32Array(65536);
   for (let bits = 0; bits < 65536; bits++) table[bits] = fromFloat16(bits);

@@ -1,14 +1,13 @@
 /**
- * The errors heed throws: one base class, five kinds. Each carries a stable `code` and the values as
- * fields, so a program need not parse the text. All wording is on the throwing path; a check that
- * passes costs nothing.
+ * The errors that heed throws: one base class, five kinds. Each has a stable `code` and the values as
+ * fields, so a program need not parse the text. Messages are only built when an error is thrown.
  */
 
 /** Values that explain an error: shapes, offsets, names. */
 export type ErrorFields = Readonly<Record<string, unknown>>;
 
 /**
- * Base class of every error heed throws on purpose. `code` is stable; `fields` holds the values.
+ * Base class of all errors that heed throws deliberately. `code` is stable; `fields` holds the values.
  *
  * @example
  * try {
@@ -34,12 +33,12 @@ export class ShapeError extends HeedError {}
 export class DTypeError extends HeedError {}
 /** An option outside its range, or options that contradict each other. */
 export class OptionError extends HeedError {}
-/** Right in itself, but not possible here: names the backend, the reason and the nearest thing that works. */
+/** Valid, but not possible here: names the backend, the reason and the nearest alternative that works. */
 export class UnsupportedError extends HeedError {}
-/** A file that is not what it claims: names the tensor and the byte offset. */
+/** A malformed file: names the tensor and the byte offset. */
 export class FormatError extends HeedError {}
 
-/** How an error message shows a tensor: `query [2, 8, 128, 64] float32`. */
+/** Formats a tensor for an error message: `query [2, 8, 128, 64] float32`. */
 export function formatTensor(name: string, tensor: { shape: readonly number[]; dtype: string }): string {
   return `${name} [${tensor.shape.join(", ")}] ${tensor.dtype}`;
 }

@@ -1,15 +1,15 @@
-/** Tensors for people: nested arrays out, and text as readable as NumPy's. */
+/** Tensors as nested arrays, as JSON, and as text in the style of NumPy. */
 
 import { type DType, readerOf } from "./dtype.ts";
 import { formatValue, OptionError } from "./errors.ts";
 import { checkNames } from "./option-names.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** How `Tensor.toString` writes. */
+/** Options of `Tensor.toString`. */
 export interface FormatOptions {
   /** Digits after the decimal point, at most. Default 4. */
   precision?: number;
-  /** Tensors of more elements are shown by their edges. Default 1000. */
+  /** Tensors with more elements are shortened to their edges. Default 1000. */
   threshold?: number;
   /** Entries at each edge of a shortened axis. Default 3. */
   edge?: number;
@@ -28,7 +28,7 @@ export function nestedArray(t: Tensor): NestedValues {
   return build(0, t.offset);
 }
 
-/** What JSON holds of a tensor; `tensor` and every function of heed read it again. Numbers that JSON lacks are strings. */
+/** A tensor in JSON; `tensor` and every function of heed read it. Numbers that JSON lacks are strings. */
 export interface TensorJson {
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -46,8 +46,8 @@ export function tensorJson(t: Tensor): TensorJson {
 }
 
 /**
- * The tensor as text: its shape and dtype, then rows that line up. Columns share their digits; numbers of very different
- * sizes are written with exponents.
+ * The tensor as text: its shape and dtype, then aligned rows. All numbers have the same number of digits; numbers of very
+ * different sizes are written with exponents.
  */
 export function tensorText(t: Tensor, options: FormatOptions = {}): string {
   checkNames("Tensor.toString", options, ["precision", "threshold", "edge"]);
@@ -78,7 +78,7 @@ export function tensorText(t: Tensor, options: FormatOptions = {}): string {
   };
   visit(0, t.offset);
   const write = writerFor(values, precision);
-  const width = values.reduce<number>((most, x) => Math.max(most, write(x).length), 0);
+  const width = values.reduce<number>((longest, x) => Math.max(longest, write(x).length), 0);
   const build = (axis: number, at: number): string => {
     if (axis === t.shape.length) return write(read(at)).padStart(width);
     const inner = shown[axis].map((i) => (i < 0 ? "…" : build(axis + 1, at + i * t.strides[axis])));
@@ -100,7 +100,7 @@ function valueReader(t: Tensor): (at: number) => number | boolean | bigint {
   return read;
 }
 
-/** One way of writing for all numbers: digits as few as show every one of them up to `precision`. */
+/** One format for all numbers, with the fewest digits that show each of them to `precision`. */
 function writerFor(
   values: readonly (number | boolean | bigint)[],
   precision: number,
@@ -118,14 +118,14 @@ function writerFor(
     (largest / least > 1e6 && largest >= 1e4);
   const plain = (x: number) => (isWide ? x.toExponential(precision) : x.toFixed(precision));
   const isFraction = sizes.some((x) => !Number.isInteger(x));
-  // Trailing zeros that all numbers have are left out, unless a number other than 0 would look like 0.
+  // Trailing zeros that all numbers have are dropped, unless a nonzero number would look like 0.
   const digitsOf = (x: number) =>
     Number(plain(x)) === 0
       ? precision
       : (plain(x)
           .replace(/\.?0+$/, "")
           .split(".")[1]?.length ?? 0);
-  const digits = isWide || !isFraction ? 0 : sizes.reduce((most, x) => Math.max(most, digitsOf(x)), 0);
+  const digits = isWide || !isFraction ? 0 : sizes.reduce((longest, x) => Math.max(longest, digitsOf(x)), 0);
   return (x) => {
     if (typeof x !== "number" || !Number.isFinite(x)) return String(x);
     if (isWide) return x === 0 ? "0" : x.toExponential(precision);

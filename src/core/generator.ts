@@ -1,6 +1,6 @@
 /**
- * Seeded random numbers in a sequence: counter-based (the mixer of random.ts over seed, stream and position), so that
- * the state of a generator is its position, and a stream can be entered anywhere.
+ * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
+ * a generator is its position, and a sequence can start at any position.
  */
 import { formatValue, OptionError } from "./errors.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
@@ -47,7 +47,7 @@ export class Generator {
     return Math.sqrt(-2 * Math.log(inside())) * Math.cos(2 * Math.PI * inside());
   }
 
-  /** An integer in [0, n); draws again where the range would favor some. n ≤ 2³². */
+  /** A uniform integer in [0, n), n ≤ 2³²; draws again where the remainder would be biased. */
   below(n: number): number {
     const fair = 2 ** 32 - (2 ** 32 % n);
     for (;;) {
@@ -63,10 +63,10 @@ export type Seed = number | Generator;
 /** Stream of the sequence that layers and random tensors draw from. */
 const SHARED_STREAM = 2;
 
-/** What is drawn from where no seed is given: one sequence from the start of the program, of seed 0. */
+/** The generator of calls without a seed: one sequence of seed 0 for the program. */
 let shared: Generator | undefined;
 
-/** The generator of a seed; without one, the sequence that the program shares. */
+/** The generator of a seed; without a seed, the one that the program shares. */
 export function generatorOf(seed: Seed | undefined): Generator {
   if (seed instanceof Generator) return seed;
   if (seed !== undefined) return new Generator(seed, SHARED_STREAM);
@@ -75,7 +75,7 @@ export function generatorOf(seed: Seed | undefined): Generator {
 }
 
 /**
- * Draws from a seed: what `work` draws without a seed of its own (layers, `randn`) comes from a sequence that starts here.
+ * Runs `work` with a seed: its calls without a seed (layers, `randn`) draw from a sequence that starts here.
  *
  * @example
  * withSeed(7, () => randn([2])).shape; // → [2]

@@ -1,5 +1,5 @@
 /** Nested arrays as tensors: `[[1, 2], [3, 4]]` is a [2, 2] tensor. */
-import { arrayFor, type DType, dtypeOf, type TypedData, writerOf } from "./dtype.ts";
+import { arrayFor, type DType, dtypeNamed, dtypeOf, type TypedData, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, ShapeError } from "./errors.ts";
 
 /** Numbers in nested arrays, all rows of one length; a number alone is a tensor of shape []. */
@@ -9,7 +9,7 @@ export type NestedBooleans = boolean | readonly NestedBooleans[];
 /** Integers in nested arrays, as bigints. */
 export type NestedBigints = bigint | readonly NestedBigints[];
 
-/** True for arrays, nested or flat, of numbers, booleans or bigints, with at least one entry; inner rows are not looked through. */
+/** True for arrays, nested or flat, of numbers, booleans or bigints, with at least one entry. Inner rows are not checked. */
 export function isNested(x: unknown): x is readonly unknown[] {
   if (!Array.isArray(x) || x.length === 0 || !x.every((entry) => Array.isArray(entry) || isValue(entry)))
     return false;
@@ -74,18 +74,12 @@ export function fromNested(
     values.push(x);
   };
   visit(rows, 0, "");
-  const named = dtype === undefined ? undefined : dtypeOf(dtype);
-  if (dtype !== undefined && named === undefined)
-    throw new DTypeError(
-      "dtype",
-      `${what}: unknown dtype ${formatValue(dtype)}; heed knows float32, float64, float16, bfloat16, bool, int32, int64`,
-      { dtype },
-    );
-  const own = named ?? (kind === "boolean" ? "bool" : kind === "bigint" ? "int64" : "float32");
+  const own =
+    dtypeNamed(what, dtype) ?? (kind === "boolean" ? "bool" : kind === "bigint" ? "int64" : "float32");
   const data = arrayFor(own, values.length);
   if (own === "int32" || own === "int64") checkIntegers(what, values, own);
   const write = writerOf(own, data);
-  // A bigint is written as it is: a number in between would lose digits above 2^53.
+  // A bigint is stored directly: as a number it would lose digits above 2^53.
   for (const [n, x] of values.entries())
     if (own === "int64" && typeof x === "bigint") (data as BigInt64Array)[n] = x;
     else write(n, own === "bool" ? (Number(x) === 0 ? 0 : 1) : Number(x));

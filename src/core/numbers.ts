@@ -1,13 +1,13 @@
-/** Arrays of float32 and float64 numbers on the CPU: what layers and their operations compute with. */
+/** Arrays of float32 and float64 numbers on the CPU, for layers and their operations. */
 import { resultArray, zeroArray } from "./arena.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Dtypes that layers compute in. float64 is the oracle of float32. */
+/** Dtypes that layers compute in. */
 export type Precision = "float32" | "float64";
-/** Arrays of numbers that layers compute with. */
+/** Arrays of these dtypes. */
 export type Numbers = Float32Array | Float64Array;
 
-/** Elements in row-major order, for reading only: the tensor's own array where they are stored so, else a copy. CPU tensors only. */
+/** Elements of a CPU tensor in row-major order, for reading only: a view of its array where that is row-major, else a copy. */
 export function numbersOf(t: Tensor): Numbers {
   const dense = t.dense();
   const { data, offset, size } = dense as Tensor<Precision>;

@@ -1,17 +1,17 @@
-/** Names of options: one that nobody knows is refused, with the one that was probably meant. */
+/** Checks names of options: an unknown name is refused, with a suggestion. */
 import { formatValue, OptionError } from "./errors.ts";
 
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
 /**
- * Throws unless `options` is an object that holds known options only. `meant` names the option that another library's name means. Readers
- * and pictures, which have few options, use this without the words of `checkOptionNames`.
+ * Throws unless `options` is an object with known options only. `synonymOf` returns the option for a name of another library.
+ * Functions with few options (files, figures) call this directly, without the table of synonyms in `checkOptionNames`.
  */
 export function checkNames(
   what: string,
   options: object,
   known: readonly string[],
-  meant: (name: string) => string | undefined = () => undefined,
+  synonymOf: (name: string) => string | undefined = () => undefined,
 ): void {
   if (options === null || typeof options !== "object" || Array.isArray(options))
     throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
@@ -19,7 +19,7 @@ export function checkNames(
     });
   for (const name of Object.keys(options))
     if (!known.includes(name)) {
-      const likely = known.find((other) => plain(other) === plain(name)) ?? meant(plain(name));
+      const likely = known.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
       const hint =
         likely !== undefined && known.includes(likely.split(":")[0])
           ? `did you mean ${likely}? The options are`
@@ -32,7 +32,10 @@ export function checkNames(
     }
 }
 
-/** As `checkNames`, for functions of attention, layers and training: names of other libraries are answered, and a mask in place of options. */
+/**
+ * As `checkNames`, for attention, layers and training: also suggests options for names of other libraries, and for a mask that
+ * was passed in place of options.
+ */
 export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
   if (known.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
     throw new OptionError(
@@ -43,12 +46,12 @@ export function checkOptionNames(what: string, options: object, known: readonly 
   checkNames(what, options, known, (name) => SYNONYMS[name]);
 }
 
-/** A mask, a score change or a tensor where options belong. */
+/** True for a mask, a score mod or a tensor. */
 function isMaskLike(x: object): boolean {
   return ("op" in x && "args" in x) || "expr" in x || ("data" in x && ("shape" in x || "dims" in x));
 }
 
-/** What people who know another library write. */
+/** Names in other libraries, lower case, and the option of heed. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   mask: "attnMask",
   attentionmask: "attnMask",

@@ -1,6 +1,6 @@
 /**
  * Recording for automatic differentiation. While a recorder is active, every public function and every method of Tensor
- * that makes a tensor from tensors hands over one Operation: what it read, what it made and its vector–Jacobian product.
+ * that makes a tensor from tensors passes it one Operation: its inputs, its outputs and its vector–Jacobian product.
  * The tape of heed/train collects the operations and runs them backwards. Without a recorder a call only computes.
  *
  * A gradient belongs to a Tensor object, not to its numbers: every operation returns new Tensor objects, views
@@ -12,19 +12,18 @@ import { isFloat } from "./dtype.ts";
 import { UnsupportedError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** One operation that ran: what it read, what it made, and its vector–Jacobian product. */
+/** One operation that ran: its inputs, its outputs and its vector–Jacobian product. */
 export interface Operation {
   /** Name of the operation: "linear", "attention", … */
   readonly name: string;
-  /** The tensors it read, as far as a gradient can flow to them. */
+  /** The tensors that it read and to which a gradient can flow. */
   readonly inputs: readonly Tensor[];
-  /** The tensors it made. */
+  /** The tensors that it returned. */
   readonly outputs: readonly Tensor[];
   /**
    * The gradients of `inputs`, given those of `outputs`, each in the shape and dtype of its tensor. Undefined is a
    * gradient of zeros, on both sides. A result may share its data with an incoming gradient: read it, never write it.
-   * `wanted[i]` false says that the gradient of `inputs[i]` is not needed, so that it need not be computed (default:
-   * all are needed).
+   * Where `wanted[i]` is false, the gradient of `inputs[i]` need not be computed. Default: all are needed.
    */
   readonly backward: (
     dOutputs: readonly (Tensor | undefined)[],
@@ -34,10 +33,10 @@ export interface Operation {
   readonly differentiable?: boolean;
 }
 
-/** Receives the operations, in the order in which they run. */
+/** Receives the operations in the order in which they run. */
 export type Recorder = (operation: Operation) => void;
 
-/** The attention call that was made: the operands as tensors, the caller's options and the result. */
+/** An attention call: the operands as tensors, the caller's options and the result. */
 export interface AttentionCall {
   readonly query: Tensor;
   readonly key: Tensor;
@@ -47,7 +46,7 @@ export interface AttentionCall {
 }
 
 /**
- * Derivatives that live in other modules. The caller that starts a recording supplies them, so that a program that only
+ * Derivatives that are defined in other modules. The caller that starts a recording passes them, so that a program that only
  * computes does not bundle the backward pass.
  */
 export interface Derivatives {
@@ -56,11 +55,11 @@ export interface Derivatives {
 
 let current: { readonly recorder: Recorder; readonly derivatives: Derivatives } | undefined;
 
-/** The active recording, if there is one: read it to skip what only a recording needs. */
+/** The active recording, if any; code reads it to skip work that only a recording needs. */
 export { current as activeRecording };
 
 /**
- * Hands an operation to the active recorder; does nothing where none is active.
+ * Passes an operation to the active recorder; does nothing where none is active.
  *
  * @example
  * const doubled = scale(x, 2); // an operation of your own, then its derivative:
@@ -71,7 +70,7 @@ export function record(operation: Operation): void {
 }
 
 /**
- * True while a recorder is active: what only a backward pass needs is worth keeping.
+ * True while a recorder is active: operations then keep what only a backward pass needs.
  *
  * @example
  * new Tape().run(() => isRecording()); // → true
@@ -80,20 +79,20 @@ export function isRecording(): boolean {
   return current !== undefined;
 }
 
-/** Hands over an operation that moves elements and changes none. Integers and booleans have no gradient. */
+/** Records an operation that moves elements and changes none. Integers and booleans have no gradient. */
 export function recordMove(name: string, x: Tensor, y: Tensor, back: (d: Tensor) => Tensor): void {
   if (current && isFloat(x.dtype))
     current.recorder({ name, inputs: [x], outputs: [y], backward: ([d]) => [d && back(d)] });
 }
 
-/** Hands an attention call to the active recorder, with its derivative. */
+/** Passes an attention call to the active recorder, with its derivative. */
 export function recordAttention(call: AttentionCall): void {
   current?.derivatives.attention(call);
 }
 
 /**
- * Hands over an operation that has no derivative: a gradient that reaches one of its outputs throws, instead of being
- * dropped silently. `advice` says what to use.
+ * Records an operation that has no derivative: a gradient that reaches one of its outputs throws, instead of being
+ * dropped silently. `advice` names the alternative.
  */
 export function recordWithoutDerivative(
   name: string,

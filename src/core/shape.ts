@@ -1,13 +1,22 @@
 /**
- * The shapes of a call, checked once. What comes out speaks of B batch entries, Hq query heads in groups of G over
- * Hkv key heads, Nq queries, Nk keys, and says where each row of each operand is stored; inside, code trusts it.
+ * The shapes of a call, checked once. The result has B batch entries, Hq query heads in groups of G over Hkv key heads,
+ * Nq queries and Nk keys, and says where each row of each operand is stored; backends trust it.
  */
-import { formatTensor, ShapeError } from "./errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 import { rowMajor, sizeOf } from "./tensor.ts";
 
 /** Order of the last three axes: heads before positions, or positions before heads. */
 export type Layout = "bhsd" | "bshd";
+
+/** The `layout` option of a call, checked. Default `"bhsd"`. */
+export function checkLayout(what: string, layout: Layout = "bhsd"): Layout {
+  if (layout !== "bhsd" && layout !== "bshd")
+    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${formatValue(layout)}`, {
+      got: layout,
+    });
+  return layout;
+}
 
 /** One of query, key, value: element of row n, column d of head h of batch entry b is base[b] + h·head + n·row + d·column. */
 export interface Operand {
@@ -141,12 +150,12 @@ function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
   };
 }
 
-/** Where the rows of a tensor lie that is shaped like the output of a call: its output, the gradient of its output. */
+/** Where the rows of a tensor in the shape of the output are stored: the output itself or its gradient. */
 export function operandOf(s: Shape, t: Tensor): Operand {
   return operand(t, axesOf(t, s.layout, s.heads), s.batch);
 }
 
-/** First element of every batch entry, with axes of length 1 (and missing ones) broadcast. */
+/** First element of every batch entry; axes of length 1 and missing axes broadcast. */
 export function batchBases(
   offset: number,
   own: readonly number[],
@@ -166,6 +175,33 @@ export function batchBases(
   return bases;
 }
 
+/** Where a tensor that broadcasts to the scores stores a cell: (b, h, q, k) is base[b] + h·head + q·row + k·column. */
+export interface CellStrides {
+  readonly base: Float64Array;
+  readonly head: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** Strides of a tensor that broadcasts, right-aligned, to the scores [..., Hq, Nq, Nk]. A broadcast axis has stride 0. */
+export function cellStrides(
+  s: Shape,
+  own: readonly number[],
+  strides: readonly number[],
+  offset = 0,
+): CellStrides {
+  const rank = own.length;
+  const stride = (fromEnd: number) =>
+    rank >= fromEnd && own[rank - fromEnd] !== 1 ? strides[rank - fromEnd] : 0;
+  const lead = own.slice(0, Math.max(0, rank - (s.heads ? 3 : 2)));
+  return {
+    base: batchBases(offset, lead, strides, s.batch),
+    head: s.heads ? stride(3) : 0,
+    row: stride(2),
+    column: stride(1),
+  };
+}
+
 /** Shape of the output: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
 export function outputShape(s: Shape): number[] {
   if (!s.heads) return [...s.batch, s.Nq, s.dv];
@@ -177,7 +213,7 @@ export function rowShape(s: Shape, ...last: number[]): number[] {
   return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
 }
 
-/** Whether the last axis but one, equal in all three while the one before it is not, looks like heads. */
+/** True where the second-to-last axis looks like heads: equal in all three shapes, while the axis before it differs. */
 function isHeadsLater(...shapes: (readonly number[])[]): boolean {
   const [query, key, value] = shapes.map((shape) => [shape.at(-3), shape.at(-2)] as const);
   return query[1] === key[1] && key[1] === value[1] && key[0] === value[0] && query[0] !== key[0];

@@ -1,10 +1,10 @@
 /**
- * A partial result: the output over some of the keys with its log-sum-exp. States over disjoint keys join into the
- * state over all of them, in any order: threads, split keys, caches, pages and machines all use this one function.
+ * A partial result: the output over some of the keys with its log-sum-exp. `mergeStates` (merge.ts) merges states over
+ * disjoint keys into the state over all of them, in any order. Threads, split keys, caches, pages and machines all use it.
  *
  *   lse = log Σ exp(lseᵢ)        output = Σ exp(lseᵢ − lse)·outputᵢ
  *
- * The identity is lse −∞ (no keys): its output is not read. FlashInfer, "recursive attention". merge.ts joins them.
+ * The identity is lse −∞ (no keys): its output is not read. FlashInfer, "recursive attention".
  */
 import type { Tensor } from "./tensor.ts";
 

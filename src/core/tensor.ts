@@ -1,20 +1,19 @@
 /**
  * A tensor: an array with a shape, strides and an offset, and its views. Anything of the shape
  * `{ data, shape | dims, dtype | type, strides | stride?, offset? }` is read as one: ONNX Runtime, transformers.js, ndarray,
- * zarrita, plain objects. Nothing is copied on the way in. construct.ts makes new ones; device-tensor.ts holds those of other
- * devices.
+ * zarrita, plain objects. Reading one copies nothing. construct.ts makes new tensors; device-tensor.ts implements tensors on
+ * other devices.
  */
 
 import { disposeTensor, resultArray, trackTensor } from "./arena.ts";
 import { placementOn, type TensorStorage } from "./device.ts";
 import {
-  arrayFor,
-  arrayName,
+  arrayLike,
   BYTES,
   checkArray,
   type DataOf,
   type DType,
-  dtypeOf,
+  dtypeNamed,
   dtypeOfArray,
   type FloatDType,
   readerOf,
@@ -46,7 +45,7 @@ export interface TensorLike {
   readonly fortranOrder?: boolean;
 }
 
-/** The float dtype of a tensor by its type; all four where the type does not tell. */
+/** The float dtype in the type of a tensor; all four where the type does not say. */
 export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
   ? D extends FloatDType
     ? D
@@ -57,7 +56,7 @@ export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
       ? "float64"
       : FloatDType;
 
-/** Names of the methods that device-tensor.ts overrides; users do not see them. */
+/** Keys of the methods that device-tensor.ts overrides. Not public. */
 export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");
 export const COPY: unique symbol = /* @__PURE__ */ Symbol("copy");
 
@@ -66,7 +65,7 @@ export class Tensor<D extends DType = DType> {
   readonly data: DataOf<D>;
   readonly shape: readonly number[];
   readonly dtype: D;
-  /** Elements to step for one more along each axis. */
+  /** Distance in elements between neighbors along each axis. */
   readonly strides: readonly number[];
   /** Element of `data` at which the tensor begins. */
   readonly offset: number;
@@ -101,7 +100,7 @@ export class Tensor<D extends DType = DType> {
     return this.data;
   }
 
-  /** The element at `index`, one number an axis; negative numbers count from the end. */
+  /** The element at `index`, one number for each axis; negative numbers count from the end. */
   at(...index: number[]): number {
     if (index.length !== this.shape.length)
       throw new ShapeError(
@@ -126,7 +125,7 @@ export class Tensor<D extends DType = DType> {
     return y;
   }
 
-  /** The same elements under another shape; copies only where the strides ask for it. One axis may be −1. Recorded. */
+  /** The same elements in another shape; copies only where the strides require it. One axis may be −1. Recorded. */
   reshape(shape: readonly number[]): Tensor<D> {
     if (!Array.isArray(shape))
       throw new ShapeError(
@@ -164,24 +163,16 @@ export class Tensor<D extends DType = DType> {
 
   /** @internal A row-major copy, not recorded. */
   [COPY](): Tensor<D> {
-    const out = this.dtype === "float32" ? resultArray(this.size) : arrayFor(this.dtype, this.size);
-    const source = this.data as Float32Array;
-    let next = 0;
+    const out =
+      this.dtype === "float32" ? resultArray(this.size) : arrayLike(this.data, this.dtype, this.size);
+    const from = this.data as Float32Array;
     const to = out as Float32Array;
+    let next = 0;
     eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
-      if (step === 1 && count >= 8) to.set(source.subarray(start, start + count), next);
-      else for (let i = 0; i < count; i++) to[next + i] = source[start + i * step];
+      if (step === 1 && count >= 8) to.set(from.subarray(start, start + count), next);
+      else for (let i = 0; i < count; i++) to[next + i] = from[start + i * step];
       next += count;
     });
-    const native = arrayName(this.data) === "Float16Array";
-    if (native) {
-      next = 0;
-      const half = new (this.data.constructor as new (n: number) => TypedData)(this.size);
-      eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
-        for (let i = 0; i < count; i++) (half as unknown as Float32Array)[next++] = source[start + i * step];
-      });
-      return new Tensor(half, this.shape, this.dtype);
-    }
     return new Tensor(out, this.shape, this.dtype);
   }
 
@@ -249,9 +240,9 @@ export class Tensor<D extends DType = DType> {
   }
 
   /**
-   * Gives the elements up: reading them is an error afterwards, of this tensor and not of its views. A device frees the memory
-   * when all tensors over it are disposed; on the CPU the garbage collector does, with or without this call. Work that
-   * was enqueued before still runs. Disposing twice does nothing.
+   * Releases the elements of this tensor, not of its views: reading them throws afterwards. A device frees the memory
+   * when all tensors over it are disposed; on the CPU the garbage collector frees it, with or without this call. Work that
+   * is already enqueued still runs. Disposing twice does nothing.
    *
    * @example
    * const x = ones([2]);
@@ -295,14 +286,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   const given = value.dtype ?? value.type;
   let data = value.data as TypedData;
   if (Array.isArray(data)) data = fromFlat(what, data, given);
-  const named = given === undefined ? undefined : dtypeOf(given);
-  if (given !== undefined && named === undefined)
-    throw new DTypeError(
-      "dtype",
-      `${what}: unknown dtype ${formatValue(given)}; heed knows float32, float64, float16, bfloat16, bool, int32, int64`,
-      { dtype: given },
-    );
-  const dtype = named ?? dtypeOfArray(data);
+  const dtype = dtypeNamed(what, given) ?? dtypeOfArray(data);
   if (dtype === undefined)
     throw new DTypeError(
       "dtype",
@@ -320,7 +304,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   return own;
 }
 
-/** The error for a tensor whose array was handed to another thread. */
+/** The error for a tensor whose array was transferred to another thread. */
 function detached(what: string, t: Tensor): ShapeError {
   return new ShapeError(
     "detached",
@@ -353,19 +337,13 @@ function checkExtent(what: string, t: Tensor): void {
       "strides",
       `${what}: strides [${t.strides.join(", ")}] must be one integer for each axis of [${t.shape.join(", ")}]`,
     );
-  let low = t.offset;
-  let high = t.offset;
   const plain = t.offset === 0 && t.isContiguous();
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
     throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${formatValue(t.offset)}`, {
       got: t.offset,
     });
   if (t.size === 0) return;
-  t.shape.forEach((n, i) => {
-    const reach = (n - 1) * t.strides[i];
-    if (reach < 0) low += reach;
-    else high += reach;
-  });
+  const [low, high] = extentOf(t);
   if (low < 0 || high >= t.data.length)
     throw new ShapeError(
       "extent",
@@ -376,7 +354,18 @@ function checkExtent(what: string, t: Tensor): void {
     );
 }
 
-/** The one device of some tensors, or an error that names the conversion. */
+/** The lowest and the highest element of its array that a tensor with elements reads. */
+export function extentOf({ shape, strides, offset }: Tensor): [low: number, high: number] {
+  let [low, high] = [offset, offset];
+  shape.forEach((n, axis) => {
+    const reach = (n - 1) * strides[axis];
+    if (reach < 0) low += reach;
+    else high += reach;
+  });
+  return [low, high];
+}
+
+/** The device that all tensors are on. Throws an error that names the conversion where they are on several. */
 export function sameDevice(caller: string, tensors: readonly (readonly [string, string])[]): string {
   const [[first, device]] = tensors;
   for (const [name, other] of tensors)
@@ -389,7 +378,7 @@ export function sameDevice(caller: string, tensors: readonly (readonly [string, 
   return device;
 }
 
-/** A view of a tensor's elements under another shape, not recorded: for use inside an operation. */
+/** A view of a tensor's elements in another shape, not recorded: for use inside an operation. */
 export function viewOf<T extends Tensor>(
   x: T,
   shape: readonly number[],
@@ -446,7 +435,7 @@ export function sizeOf(shape: readonly number[]): number {
   return size;
 }
 
-/** Bytes the elements of a tensor take. */
+/** Bytes of the elements of a tensor. */
 export function bytesOf(t: { shape: readonly number[]; dtype: DType }): number {
   return sizeOf(t.shape) * BYTES[t.dtype];
 }

@@ -1,11 +1,11 @@
-/** Array operations: in loops on the CPU, for which no other backend of the CPU has kernels, and by the backend of another device. */
+/** Array operations: loops on the CPU, where no backend has kernels for them, or the backend of another device. */
 import { type ArrayOperation, tensorsOf } from "../backend/array.ts";
 import { sameDevice, Tensor } from "../core/tensor.ts";
 import { deviceBackend, devicesOf } from "./rule.ts";
 
-/** Runs an array operation: on the CPU in `loops`, on another device by its backend. */
+/** Runs an array operation: on the CPU with `loops`, on another device with its backend. */
 export function runArray<O extends ArrayOperation>(operation: O, loops: (operation: O) => void): void {
-  // The common case, without a list of names: all of it is on the CPU.
+  // Fast path: all tensors are on the CPU.
   const isOnDevice = (x: unknown) => x instanceof Tensor && x.device !== "cpu";
   if (operation.name !== "mergeStates" && !Object.values(operation).some(isOnDevice)) {
     loops(operation);

@@ -1,4 +1,4 @@
-/** The CPU's engine for its users: tensors in its memory, its start, and the arena of a scope. */
+/** The engine of the CPU: tensors in its memory, its start, and the arena of a scope. */
 import { settings } from "../backend/settings.ts";
 import type { Arena } from "../core/arena.ts";
 import { placementOn } from "../core/device.ts";
@@ -9,13 +9,13 @@ import type { Tensor } from "../core/tensor.ts";
 import { empty as emptyWasm, prepare as prepareWasm, stepArena as stepArenaWasm } from "../wasm/backend.ts";
 
 /**
- * A zero-filled tensor in the memory of the CPU's kernels, which use it where it is: a key/value cache is not copied at each
+ * A zero-filled tensor in the memory of the CPU's kernels, which read it in place: a key/value cache is not copied at each
  * step. The memory is released when the tensor and all views of its `data` are collected in the thread that made it; keep
  * the tensor there for as long as another thread uses it. Without shared memory (a page that is not cross-origin isolated, a policy
  * against WebAssembly) it is an ordinary tensor, and calls copy it.
  *
  * @example
- * const cache = empty([1, 2, 1024, 8], "bfloat16"); // keys of 1,024 positions, used where they are
+ * const cache = empty([1, 2, 1024, 8], "bfloat16"); // keys of 1,024 positions, read in place
  */
 export function empty<D extends DType = "float32">(
   shape: readonly number[],
@@ -29,11 +29,11 @@ export function empty<D extends DType = "float32">(
 }
 
 /**
- * Starts what calls run on ahead of the first one, without blocking. On the CPU: worker threads and the SIMD level; it
- * resolves to the number of threads that are ready. Calls work without it; the first ones then run on fewer threads. With
- * `device` it starts that device (a GPU's adapter is awaited), as `tensor.to(device)` does; a device has no threads of ours: 0.
+ * Prepares the first call, without blocking. On the CPU it starts worker threads and selects the SIMD level, and resolves to
+ * the number of threads that are ready. Calls work without it; the first calls then run on fewer threads. With `device` it
+ * starts that device (it awaits the adapter of a GPU), as `tensor.to(device)` does, and resolves to 0.
  *
- * @throws OptionError where no device has that name; what the device throws where it cannot start
+ * @throws OptionError where no device has that name; the error of the device where it cannot start
  *
  * @example
  * await prepare(); // the threads run before the first call

@@ -1,4 +1,4 @@
-/** Matrices packed for products, where a backend of the CPU packs them. */
+/** Matrices that a backend of the CPU packs for its products. */
 import type { PackedDType, PackedMatrix } from "../backend/packed.ts";
 import { settings } from "../backend/settings.ts";
 import { packedMatrix, packedProduct } from "../wasm/backend.ts";

@@ -1,7 +1,7 @@
 /**
- * Which backend runs an operation: decided here, once, by where its tensors are and by the settings. Tensors on the CPU go to
- * `wasm` where it supports the operation and to `reference` elsewhere; tensors on another device go to its backend. The files
- * beside this one name the kernels of one kind of operation each, so that a program loads those that it calls.
+ * The rule that chooses the backend of an operation, by the device of its tensors and the settings. On the CPU it chooses
+ * `wasm` where that supports the operation, else `reference`; on another device the backend of that device. Each of the other
+ * files in this folder imports the kernels of one kind of operation, so that a program loads only those that it calls.
  */
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
 import { registeredBackend } from "../backend/register.ts";
@@ -11,10 +11,10 @@ import { isDeviceData } from "../core/device.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { sameDevice } from "../core/tensor.ts";
 
-/** An operation for which both backends of the CPU have a part. */
+/** An operation that both backends of the CPU have a part for. */
 export type Computation = Exclude<Operation, { kind: "array" }>;
 
-/** A backend for an operation, and why a faster one was not chosen. */
+/** The backend for an operation, and why a faster one was not chosen. */
 export interface Choice<K extends keyof Backend> {
   readonly backend: BackendPart<K>;
   readonly fallbackReason?: string;
@@ -68,7 +68,7 @@ export function deviceBackend(device: string, caller: string, operation: Operati
 function deviceOf(operation: Computation): string {
   if (operation.kind === "rowwise") {
     const { operation: rowwise } = operation;
-    // The common case, without a list of names: all of it is on the CPU.
+    // Fast path: all storage is on the CPU.
     if (!Object.values(rowwise).some(isOnDevice)) return "cpu";
     return sameDevice(
       rowwise.name,

@@ -251,7 +251,7 @@ describe("positions", () => {
     const call = (options: AttentionOptions) => () => scaledDotProductAttention(q, q, q, options);
     expect(call({ queryPositions: [0, 1] })).toThrow(ShapeError);
     expect(call({ queryPositions: [0, 2, 2] })).toThrow(
-      /increasing integers below 2\^30, got 2 after 2 at place 2/,
+      /increasing integers below 2\^30, got 2 after 2 at index 2/,
     );
     expect(call({ keyPositions: [0, 1.5, 2] })).toThrow(OptionError);
     expect(call({ keyPositions: [0, 1, 2 ** 30] })).toThrow(OptionError);
