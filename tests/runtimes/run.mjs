@@ -195,7 +195,7 @@ try {
     const file = join(root, "docs/runtimes.md");
     const [before, after] = readFileSync(file, "utf8").split(/<!-- table -->[\s\S]*<!-- \/table -->/);
     const table = [
-      "| runtime or bundler | right | threads | to configure |",
+      "| runtime or bundler | correct | threads | to configure |",
       "|---|---|---|---|",
       ...rows,
     ].join("\n");
