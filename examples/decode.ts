@@ -10,7 +10,7 @@
 import { empty, prepare, scaledDotProductAttention, type Tensor, tensor } from "heed";
 
 const [heads, keyHeads, d, capacity, tokens] = [8, 2, 64, 256, 200];
-await prepare(); // the threads run before the first step
+await prepare(); // starts the threads before the first step
 
 const keys = empty([1, keyHeads, capacity, d]);
 const values = empty([1, keyHeads, capacity, d]);
@@ -19,7 +19,7 @@ const values = empty([1, keyHeads, capacity, d]);
 const project = (token: number, count: number, phase: number) =>
   Float32Array.from({ length: count * d }, (_, i) => Math.sin((token + 1) * (i + 1) * 0.013 + phase));
 
-/** Writes a token's rows, one a head, at position `n` of a cache. */
+/** Writes a token's rows, one per head, at position `n` of a cache. */
 function append(cache: Tensor, rows: Float32Array, n: number): void {
   for (let h = 0; h < keyHeads; h++)
     (cache.data as Float32Array).set(rows.subarray(h * d, (h + 1) * d), (h * capacity + n) * d);
@@ -41,7 +41,7 @@ console.log(
   `${tokens} tokens decoded, cache [${upTo(keys, tokens).shape.join(", ")}] of ${capacity} positions`,
 );
 
-// All queries at once: [1, tokens, heads, d] is the order in which the steps were appended: layout "bshd", transposed.
+// All queries in one call. The rows are in the order of the steps, [1, tokens, heads, d], and transposed to [1, heads, tokens, d].
 const queries = new Float32Array(tokens * heads * d);
 for (let n = 0; n < tokens; n++) queries.set(project(n, heads, 0), n * heads * d);
 const all = tensor(queries, [1, tokens, heads, d]).transpose(1, 2);

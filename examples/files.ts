@@ -1,6 +1,6 @@
 /**
- * Tensors in files: write them, save them so that a crash leaves the old file whole, look into a file without
- * reading it, read a few rows, take them to NumPy. Run: `node examples/files.ts` (Node ≥ 22.18, in a clone after
+ * Tensors in files: write them, save them atomically, inspect a file without reading all of it, read a few rows, and write them
+ * for NumPy. Run: `node examples/files.ts` (Node ≥ 22.18, in a clone after
  * `npm run build`).
  *
  * Prints:
@@ -47,7 +47,7 @@ await file.close();
 const { data } = (await readNpz(await readFile(join(folder, "qkv.npz")))).get("query")!;
 console.log(`the same number from the npz: ${data[128 * 64]}`);
 
-// A file that lies is refused with the tensor and the byte.
+// A corrupted file is rejected; the error names the tensor and the byte.
 try {
   readSafetensors(bytes.subarray(0, bytes.length - 1));
 } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * Attention over the tensors of a safetensors file: only the header is read to open it, then the tensors asked for. The
- * keys are padded to one length; `keyLengths` says how many of each are real. Run: `node examples/from-file.ts FILE`
- * (Node ≥ 22.18, in a clone after `npm run build`); without FILE it makes one.
+ * Attention over the tensors of a safetensors file: opening it reads only the header, then the requested tensors are read.
+ * The keys are padded to one length; `keyLengths` gives the number of real keys. Run: `node examples/from-file.ts FILE`
+ * (Node ≥ 22.18, in a clone after `npm run build`); without FILE it creates one.
  *
  * Prints:
  *   key [2, 4, 40, 16] float32
@@ -19,7 +19,7 @@ import { openSafetensors, readNpy, saveFile, writeNpy, writeSafetensors } from "
 const folder = await mkdtemp(join(tmpdir(), "heed-example-"));
 const lengths = [40, 22];
 
-/** Some program's dump: what stands behind the 22 keys of the second entry is not a number. */
+/** A file of another program: the padding after the 22 keys of the second entry is NaN. */
 async function dump(): Promise<string> {
   const make = (N: number, phase: number) => {
     const data = Float32Array.from({ length: 2 * 4 * N * 16 }, (_, i) => Math.sin(i * 0.7 + phase));

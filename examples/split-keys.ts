@@ -1,6 +1,6 @@
 /**
- * Keys in parts: attention over each part alone, then `mergeStates`. So two machines, two pages of a cache, or a prompt
- * that many requests share and what each adds to it, need only exchange an output and one number a row.
+ * Keys in parts: attention over each part, then `mergeStates`. Two machines, two pages of a cache, or a shared prompt and the
+ * tokens that a request adds to it therefore exchange only an output and one number per row.
  * Run: `node examples/split-keys.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:

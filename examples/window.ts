@@ -1,6 +1,6 @@
 /**
- * A causal mask with a window: each position sees itself and the 256 before it, as in Longformer and Mistral. Tiles that
- * the mask leaves empty are neither read nor computed. Run: `node examples/window.ts` (Node ≥ 22.18, in a clone after
+ * A causal mask with a window: each position sees itself and the 256 positions before it, as in Longformer and Mistral. Fully
+ * masked tiles are neither read nor computed. Run: `node examples/window.ts` (Node ≥ 22.18, in a clone after
  * `npm run build`).
  *
  * Prints:

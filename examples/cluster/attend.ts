@@ -1,5 +1,5 @@
 /**
- * Attention over a sequence that several processes hold in parts. Each rank has its own rows of the queries, keys and values,
+ * Attention over a sequence that is sharded over several processes. Each rank has its own rows of the queries, keys and values,
  * and gets its own rows of the output; the result is that of one process.
  *
  * Run: `mpirun -n 4 node examples/cluster/attend.ts` (Node ≥ 22.18, in a clone after `npm run build`; MPI and koffi:
@@ -19,7 +19,7 @@ const [N, H, d] = [2048, 4, 64];
 // A plan is the same on every rank. Under a causal mask, early and late rows pair up, so that all have the same work.
 const plan = shardSequence({ length: N, ranks: comm.size, isCausal: true });
 
-// A rank needs its own rows only; here it makes the whole sequence to compare with at the end.
+// A rank needs only its own rows; here it creates the full sequence to compare with at the end.
 const wave = (phase: number) =>
   tensor(
     Float32Array.from({ length: H * N * d }, (_, i) => Math.sin(i * 0.37 + phase)),

@@ -1,6 +1,6 @@
 /**
- * Decoding with a cache that several processes hold in parts: keys and values stay where they are, each token's query meets
- * all of them, and (output, lse) come back and are merged. A rank's cache is a share of the whole one, and so is its work.
+ * Decoding with a cache that is sharded over several processes: keys and values are not sent. Each rank computes the attention of
+ * each token's query over its own keys, and the results (output, lse) are merged. Memory and work are divided by the number of ranks.
  *
  * Run: `mpirun -n 4 node examples/cluster/decode.ts` (as examples/cluster/attend.ts says). Without mpirun it is one rank; with it, rank 0 prints.
  *
@@ -28,7 +28,7 @@ const rows = (what: number, heads: number, positions: ArrayLike<number>) => {
 let plan = shardSequence({ length: prompt, ranks: comm.size, isCausal: true });
 let worst = 0;
 for (let at = prompt; at < N; at++) {
-  // The new position goes to the rank that holds the fewest; what is cached stays where it is.
+  // The new position goes to the rank with the fewest positions; cached rows are not moved.
   plan = plan.extend(at + 1);
   const own = plan.positions(comm.rank);
   const query = rows(0, H, [at]);

@@ -21,7 +21,7 @@ const model = languageModel("decoder", {
   seed: 1,
 });
 
-// What a step's micro-batches are depends on the step alone, so every rank knows them all and computes its own.
+// The micro-batches of a step depend only on the step, so every rank can create all of them and computes its share.
 const sequence = (n: number) => Int32Array.from({ length: 17 }, (_, i) => (n + i * (1 + (n % 3))) % 20);
 const microBatch = (n: number) => nextTokenBatch([sequence(4 * n), sequence(4 * n + 1), sequence(4 * n + 2)]);
 

@@ -1,5 +1,5 @@
 /**
- * Shapes: what goes into attention, what comes out, and where the axes of batch, heads and positions are.
+ * Shapes: the inputs and outputs of attention, and the axes of batch, heads and positions.
  * Run: `node examples/course/01-shapes.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
@@ -33,7 +33,7 @@ console.log(
   `3 queries over 5 keys of 8, values of 10: weights [${crossed.weights.shape}], output [${crossed.output.shape}]`,
 );
 
-// With four axes the second is heads: each attends on its own.
+// With four axes the second is heads: each attends separately.
 const heads = randn([2, 8, 10, 16], { seed: 7 });
 const { output: byHead } = scaledDotProductAttention(heads, heads, heads, { isCausal: true });
 console.log(`8 heads of 16: output [${byHead.shape}]`);

@@ -1,5 +1,5 @@
 /**
- * Step by step: scores, scaled scores, weights and output of three words, each printed, and the same by the one call.
+ * Step by step: scores, scaled scores, weights and output of three words, each printed, and the same in one call.
  * Run: `node examples/course/02-step-by-step.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
@@ -49,11 +49,11 @@ console.log(`scores: ${scores}`);
 const scaled = scale(scores, 1 / Math.sqrt(4));
 console.log(`scaled: ${scaled}`);
 
-// 3 each row into shares that sum to 1
+// 3 softmax of each row: weights that sum to 1
 const weights = softmax(scaled);
 console.log(`weights: ${weights}`);
 
-// 4 the values, mixed by these shares
+// 4 the average of the values by these weights
 const output = matmul(weights, V);
 console.log(`output: ${output}`);
 

@@ -1,5 +1,5 @@
 /**
- * Masks: the future hidden from a decoder, padding hidden from everyone, and the 0/1 matrix of textbooks.
+ * Masks: a causal mask, a padding mask, and the 0/1 matrix of textbooks.
  * Run: `node examples/course/03-masks.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
@@ -36,7 +36,7 @@ console.log(`causal: ${weightsWith({ isCausal: true })}`);
 console.log(`the last key is padding: ${weightsWith({ attnMask: keyLengths(3) })}`);
 console.log(`both: ${weightsWith({ attnMask: and(causal(), keyLengths(3)) })}`);
 
-// A matrix of zeros and ones, as textbooks write it, says which keys are seen: as a bool tensor, true = attend.
+// A matrix of zeros and ones, as in textbooks, becomes a bool tensor: true = attend.
 const matrix = tril(ones([4, 4]));
 console.log(
   `the same by a matrix: ${weightsWith({ attnMask: cast(matrix, "bool") }) === weightsWith({ isCausal: true })}`,
@@ -45,7 +45,7 @@ const seen = [[true, true, true, true], [false, false, false, false], [true, tru
 const { weights } = scaledDotProductAttention(q, k, v, { attnMask: seen, returnWeights: true });
 console.log(`a fully masked row: ${pick(weights, 1).toArray()}`);
 
-// Added to the scores, zeros and ones would do almost nothing: heed refuses them.
+// As a float mask, zeros and ones would be added to the scores with almost no effect, so heed rejects them.
 try {
   scaledDotProductAttention(q, k, v, { attnMask: matrix });
 } catch (error) {

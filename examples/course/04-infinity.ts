@@ -1,6 +1,6 @@
 /**
- * −1e9 and −∞: the finite number of textbooks lets masked keys back in where every visible score is lower still, and where
- * a row may see nothing at all.
+ * −1e9 and −∞: with the finite number of textbooks, masked keys get weight if every visible score is lower, or if a row is fully
+ * masked.
  * Run: `node examples/course/04-infinity.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:

@@ -1,5 +1,5 @@
 /**
- * Saturation: softmax of large numbers gives all to the largest, and then hardly any gradient gets through.
+ * Saturation: softmax of large numbers gives all weight to the largest, and the gradient almost vanishes.
  * Run: `node examples/course/06-saturation.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:

@@ -33,7 +33,7 @@ console.log(
   ),
 );
 
-/** Over how many keys a row is spread, e^entropy, averaged over rows: 8 is all alike, 1 is a single key. */
+/** The number of keys that a row is spread over, e^entropy, averaged over rows: 8 means even weights, 1 a single key. */
 const spread = (weights: Tensor) => {
   const p = weights.toFloat64();
   const entropy = p.reduce((sum, x) => sum - (x > 0 ? x * Math.log(x) : 0), 0) / weights.shape[0];

@@ -1,6 +1,6 @@
 /**
  * Multi-head attention: the same input in several subspaces at once. Heads are views of one projection, and the mean of
- * their weights is not what any of them does.
+ * their weights is not the pattern of any head.
  * Run: `node examples/course/08-multi-head.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
@@ -25,7 +25,7 @@ for (const [name, { shape }] of layer.parameters()) console.log(`${name} [${shap
 const { output, weights } = layer.forward(x, x, x, { returnWeights: true });
 console.log(`output [${output.shape}], weights [${weights?.shape}]: each head its own`);
 
-// Two heads that look at different keys: their mean looks at both, and none of them does.
+// Two heads that attend to different keys: their mean attends to both, and neither of them does.
 const two = tensor([
   [0, 1],
   [1, 0],

@@ -1,5 +1,5 @@
 /**
- * Cross-attention: the decoder's positions ask, the encoder's answer. Padding of the source is hidden by a key mask.
+ * Cross-attention: queries from the decoder, keys and values from the encoder. A key mask masks the padding of the source.
  * (Bahdanau's recurrent encoder and decoder, trained until it writes backwards: `examples/reverse.ts`.)
  * Run: `node examples/course/09-encoder-decoder.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *

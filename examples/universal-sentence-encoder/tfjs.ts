@@ -1,13 +1,13 @@
 /**
- * Weights of a TensorFlow.js graph model: `model.json` holds a manifest of tensors (name, shape, dtype), and the
- * shards it names hold their bytes, little-endian, one tensor after the other, in the order of the manifest.
+ * Weights of a TensorFlow.js graph model: `model.json` contains a manifest of tensors (name, shape, dtype), and the
+ * shards that it names contain their bytes, little-endian, one tensor after the other, in the order of the manifest.
  * Format: tensorflow/tfjs, tfjs-core/src/io/types.ts (WeightsManifestConfig).
  *
  * Only the weights are read. The graph itself is not run: a model is a page of TypeScript that uses them.
  */
 import { type DType, FormatError, Tensor, UnsupportedError } from "heed";
 
-/** One tensor of the manifest, with its place in the joined shards. */
+/** One tensor of the manifest, with its position in the joined shards. */
 export interface WeightEntry {
   readonly name: string;
   readonly shape: readonly number[];
@@ -17,7 +17,7 @@ export interface WeightEntry {
   readonly bytes: number;
 }
 
-/** What a manifest says: the shard files in order, the tensors, and how many bytes they take together. */
+/** A manifest: the shard files in order, the tensors, and their total number of bytes. */
 export interface WeightsManifest {
   readonly paths: readonly string[];
   readonly weights: readonly WeightEntry[];
@@ -26,7 +26,7 @@ export interface WeightsManifest {
 
 const DTYPES: Readonly<Record<string, DType>> = { float32: "float32", int32: "int32", bool: "bool" };
 
-/** Reads the manifest out of the text of a `model.json`; every field is checked, nothing is allocated for the tensors. */
+/** Reads the manifest from the text of a `model.json`. Every field is checked; nothing is allocated for the tensors. */
 export function parseManifest(json: string): WeightsManifest {
   let model: unknown;
   try {
@@ -66,7 +66,7 @@ export function parseManifest(json: string): WeightsManifest {
 }
 
 function checkPath(path: unknown): string {
-  // A shard lies beside model.json: a path that climbs out of the folder is refused.
+  // Shards are in the folder of model.json: a path to another folder is rejected.
   if (
     typeof path !== "string" ||
     path === "" ||
@@ -103,8 +103,8 @@ function checkEntry(entry: { [key: string]: unknown }, offset: number): WeightEn
 }
 
 /**
- * The tensors of a manifest over the bytes of its shards, joined. Nothing is copied where the place of a tensor
- * allows a view (on a little-endian machine, which is every machine JavaScript runs on today).
+ * The tensors of a manifest over the bytes of its shards, joined. A tensor is a view, without a copy, if its position
+ * is aligned (on a little-endian machine, as all machines that run JavaScript today).
  */
 export function readWeights(manifest: WeightsManifest, bytes: Uint8Array): Map<string, Tensor> {
   if (bytes.length !== manifest.bytes)

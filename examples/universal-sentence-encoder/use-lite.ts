@@ -1,6 +1,6 @@
 /**
  * The Universal Sentence Encoder lite (Cer et al. 2018, arXiv 1803.11175): a trained transformer of two layers with
- * four heads each that turns an English text into 512 numbers, so that texts alike in meaning lie close together.
+ * four heads each that turns an English text into 512 numbers, so that texts with a similar meaning have similar vectors.
  *
  *     x = 2·embedding + position
  *     x = residual(x) + attention(norm(x))      twice: width 256 → 512, then 512 → 512
@@ -26,11 +26,11 @@ import { locateUseLite } from "./locate.ts";
 import { openGraphModel } from "./tfjs.ts";
 
 const HEADS = 4;
-/** Pieces beyond these are not read. */
+/** Maximum number of pieces; later ones are not read. */
 const MAX_PIECES = 128;
 const EPSILON = 1e-6;
 
-/** What one layer's attention did: all it takes to draw it, or to compute it again. */
+/** The attention of one layer: its result and its operands. */
 export interface EncodedLayer {
   /** softmax(q·kᵀ / √d), [heads, n, n]: row = query, column = key. */
   readonly weights: Tensor;
@@ -57,9 +57,9 @@ export interface Encoded extends Tokens {
 export interface UseLite {
   readonly layers: number;
   readonly heads: number;
-  /** Pieces the encoder reads of a text; what is beyond is left out. */
+  /** Maximum number of pieces of a text; later ones are not read. */
   readonly maxPieces: number;
-  /** Cuts a text into pieces of the vocabulary. */
+  /** Splits a text into pieces of the vocabulary. */
   tokenize(text: string): Tokens;
   /** Runs the encoder on one text. Throws an OptionError for a text without characters. */
   run(text: string): Encoded;
@@ -74,7 +74,7 @@ interface Layer {
   readonly attentionNorm: Norm;
   readonly qkv: Linear;
   readonly project: Linear;
-  /** Where the width changes (layer 0), the residual goes through a map of its own. */
+  /** If the width changes (layer 0), a linear map of the residual. */
   readonly residual?: Linear;
   readonly feedForwardNorm: Norm;
   readonly expand: Linear;
@@ -156,11 +156,11 @@ function embed(ids: readonly number[], table: Float32Array, frequencies: Float32
   return x;
 }
 
-/** residual(x) + heads(softmax(q·kᵀ / √d)·v)·W, and what happened on the way. */
+/** residual(x) + heads(softmax(q·kᵀ / √d)·v)·W, with the attention of the layer. */
 function attend(x: Float32Array, n: number, layer: Layer): { x: Float32Array; layer: EncodedLayer } {
   const width = layer.qkv.bias.length / 3;
   const qkv = linear(normalize(x, n, layer.attentionNorm), n, layer.qkv); // [n, 3·width]
-  // Head h of q, k, v: columns h·d … of the first, second, third part. A view says so without moving a number.
+  // Head h of q, k, v: columns h·d … of the first, second, third part, as views.
   const d = width / HEADS;
   const [q, k, v] = [0, 1, 2].map(
     (part) => new Tensor(qkv, [HEADS, n, d], "float32", [d, 3 * width, 1], part * width),
@@ -213,7 +213,7 @@ function unit(x: Float32Array): Float32Array {
   return x.map((value) => value * inverse);
 }
 
-/** How alike two embeddings are: the cosine of the angle between them, −1 to 1. A vector of zeros is like nothing: 0. */
+/** The similarity of two embeddings: the cosine of their angle, −1 to 1; 0 if one is a vector of zeros. */
 export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length)
     throw new ShapeError("similarity", `similarity: a has ${a.length} numbers, b has ${b.length}`);
@@ -261,7 +261,7 @@ function layerOf(take: Take, name: string, width: number): Layer {
   };
 }
 
-/** The float32 tensor whose name ends so; leading axes of length 1 do not count. */
+/** The float32 tensor whose name has this ending; leading axes of length 1 are ignored. */
 function takeWeight(
   tensors: ReadonlyMap<string, Tensor>,
   ending: string,
