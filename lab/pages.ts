@@ -35,7 +35,7 @@ export const PAGES: readonly Listed[] = [
     name: "steps",
     title: "Step by step",
     point:
-      "The formula in eight small steps on four words. Every number can be changed, and every number says where it comes from.",
+      "The formula in eight small steps, on four words. You can change every number and see where each one comes from.",
     minutes: 8,
     needs: ["arrows"],
     load: () => of(import("./steps/page.ts")),
@@ -44,7 +44,7 @@ export const PAGES: readonly Listed[] = [
     name: "scale",
     title: "Why √dₖ",
     point:
-      "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives all to one key. Dividing by √dₖ prevents that.",
+      "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives nearly everything to one key. Dividing by √dₖ prevents that.",
     minutes: 6,
     needs: ["steps"],
     load: () => of(import("./scale/page.ts")),
@@ -53,7 +53,7 @@ export const PAGES: readonly Listed[] = [
     name: "saturation",
     title: "Saturation",
     point:
-      "Softmax of eight numbers shares attention out. Softmax of the same numbers × 100 gives it all to one, and nothing can be learned any more.",
+      "Softmax of eight numbers gives each of them some attention. Softmax of the same numbers × 100 gives it all to one, and learning stops.",
     minutes: 8,
     needs: ["scale"],
     load: () => of(import("./saturation/page.ts")),
@@ -62,7 +62,7 @@ export const PAGES: readonly Listed[] = [
     name: "masks",
     title: "Masks",
     point:
-      "A mask says who may look at whom. Hidden words get a share of exactly 0, and a row that may look at nobody is where programs differ.",
+      "A mask says which words a word may look at. Hidden words get a share of exactly 0. If a row may look at nothing, programs give different answers.",
     minutes: 9,
     needs: ["words"],
     load: () => of(import("./masks/page.ts")),
@@ -71,7 +71,7 @@ export const PAGES: readonly Listed[] = [
     name: "heads",
     title: "Many heads",
     point:
-      "A layer looks in many ways at once. Each head has its own shares and its own output, and an average of the shares belongs to none of them.",
+      "A layer looks in many ways at the same time. Each head has its own shares and its own output. The average of all the shares describes none of the heads.",
     minutes: 7,
     needs: ["words", "steps"],
     load: () => of(import("./heads/page.ts")),
@@ -80,7 +80,7 @@ export const PAGES: readonly Listed[] = [
     name: "shapes",
     title: "Shapes",
     point:
-      "Two boxes can be multiplied where they share an edge. Know the edges, and you know every shape, its cost, and where a program breaks.",
+      "Two boxes can be multiplied if they share an edge. If you know the edges, you know every shape, its cost, and where a program breaks.",
     minutes: 7,
     needs: ["steps", "heads"],
     load: () => of(import("./shapes/page.ts")),
@@ -89,7 +89,7 @@ export const PAGES: readonly Listed[] = [
     name: "cost",
     title: "Cost",
     point:
-      "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are computed, used and discarded, a tile at a time.",
+      "Twice as many words mean four times the work, because every word is compared with every word. Memory does not have to grow like that: scores can be computed, used and discarded one tile at a time.",
     minutes: 7,
     needs: ["shapes"],
     load: () => of(import("./cost/page.ts")),
@@ -98,7 +98,7 @@ export const PAGES: readonly Listed[] = [
     name: "variants",
     title: "Variants",
     point:
-      "There are ways to save the n² of attention. One is exact, two are approximations, and which of the two is better depends on the data.",
+      "There are ways around the n² of attention. One is exact and saves memory. Two are approximations, and which of the two is better depends on the data.",
     minutes: 9,
     needs: ["masks", "saturation"],
     load: () => of(import("./variants/page.ts")),
@@ -107,7 +107,7 @@ export const PAGES: readonly Listed[] = [
     name: "scorers",
     title: "Dot, scaled, additive",
     point:
-      "Three ways to score a query and a key. One saturates, one avoids that by a division, and one does not saturate at first but runs a small network for every pair.",
+      "Three ways to score a query against a key. One saturates. One avoids that with a division. One does not saturate at first, but runs a small network for every pair.",
     minutes: 7,
     needs: ["saturation"],
     load: () => of(import("./scorers/page.ts")),
@@ -116,7 +116,7 @@ export const PAGES: readonly Listed[] = [
     name: "before",
     title: "Before transformers",
     point:
-      "Attention was made for a network that reads and writes letter by letter. It learns where to look in seconds, here, while you watch.",
+      "Attention was invented for networks that read and write one step at a time. Here such a network learns where to look, in seconds, while you watch.",
     minutes: 8,
     needs: ["words"],
     load: () => of(import("./before/page.ts")),
@@ -125,7 +125,7 @@ export const PAGES: readonly Listed[] = [
     name: "learned",
     title: "Learned",
     point:
-      "Nobody tells a head where to look. It begins by looking everywhere, and training turns it, step by step, to the word that makes the next word less surprising.",
+      "Nobody tells a head where to look. It begins by looking everywhere. Step by step, training turns it toward the word that makes the next word less surprising.",
     minutes: 7,
     needs: ["words", "saturation"],
     load: () => of(import("./learned/page.ts")),
@@ -134,7 +134,7 @@ export const PAGES: readonly Listed[] = [
     name: "explanation",
     title: "Is attention an explanation?",
     point:
-      "A large weight says where a head looked. It does not say that what it saw there made a difference. The second can be measured too.",
+      "A large weight says where a head looked. It does not say that what it found there made a difference. That can be measured too.",
     minutes: 7,
     needs: ["words", "masks"],
     load: () => of(import("./explanation/page.ts")),

@@ -187,16 +187,16 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>A query and a key are <em>vectors</em>: lists of numbers. In real heads they have 32, 64 or 128 numbers. Here they have two, so that each can be drawn as an arrow.</p>
-<p>The <b class="q">query</b> is the word that asks. The <b class="k">keys</b> are five words that can be found. From the tip of every key a dashed line falls on the query’s line. Where it lands, times the query’s length, is the <em>dot product</em>. Divided by √2 it is the score (a later page says why).</p>
+<p>The <b class="q">query</b> belongs to the word that asks. The <b class="k">keys</b> belong to five words that can be found. From the tip of each key, a dashed line drops onto the line of the query. How far along it lands, times the length of the query, is the <em>dot product</em>. Divided by √2, that is the score (a later page says why).</p>
 <p class="formula"><math><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><msub><mi>q</mi><mn>1</mn></msub><msub><mi>k</mi><mn>1</mn></msub><mo>+</mo><msub><mi>q</mi><mn>2</mn></msub><msub><mi>k</mi><mn>2</mn></msub></math></p>
-<p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query round.</b></p>`,
+<p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query around.</b></p>`,
     },
     {
       title: "Long questions are strict",
       state: {},
       text: () => html`<p>Direction says <em>what</em> is asked. Length says <em>how strictly</em>.</p>`,
       predict: {
-        ask: "The query points as before, but is twice as long. What share will the key it points at have?",
+        ask: "The query keeps its direction but becomes twice as long. What share will the key it points at get?",
         min: 0,
         max: 100,
         step: 1,
@@ -204,7 +204,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         unit: " %",
         show: { mode: "free", x: 2.4, y: 3.2 },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short: everybody gets the same.`,
+          html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short, and every key gets nearly the same share.`,
       },
     },
     {
@@ -214,7 +214,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         numbers: n,
         state,
       }) => html`<p>The simplest attention has nothing to learn: every word’s vector is its query, its key and its value, Q = K = V = X. Press a word to let it ask.</p>
-<p>“${n.words[state.word]}” gives <b>${percent(n.shares[state.word])}</b> to itself. No wonder: no arrow reaches farther along your own direction than you do, unless it is much longer. A word that asks with its own meaning finds itself.</p>`,
+<p>“${n.words[state.word]}” gives <b>${percent(n.shares[state.word])}</b> to itself. That is no surprise: along a word’s own direction, no arrow reaches farther than the word’s own, unless it is longer. A word that asks with its own meaning finds itself.</p>`,
     },
     {
       title: "A matrix turns the question",
@@ -239,8 +239,8 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       state: { output: true },
       text: ({
         numbers: n,
-      }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, each by its share. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
-<p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have the same number, because only they are multiplied.</p>`,
+      }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, weighted by their shares. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
+<p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have equally many, because only those two are multiplied with each other.</p>`,
     },
   ],
   picture,
@@ -354,7 +354,7 @@ for row in weights, output:
       },
     },
     {
-      text: html`As W<sup>q</sup>, turn the word at the bottom so that it looks at the one on the upper left with more than 60 %.`,
+      text: html`With Q = X·W, turn the query of the word at the bottom until it gives the word on the upper left more than 60 %.`,
       done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
     },
   ],
@@ -363,7 +363,7 @@ for row in weights, output:
   recall: [
     [
       "Two keys have the same direction, one is twice as long. Which one gets more from a query that points their way? And from one that points the other way?",
-      "The longer one, because it reaches farther along the query. When the query points the other way the longer one has the lower score.",
+      "The longer one, because it reaches farther along the query. When the query points the other way, the longer one has the lower score, so the shorter one gets more.",
     ],
     [
       "Why is attention without parameters of little use?",
@@ -371,7 +371,7 @@ for row in weights, output:
     ],
   ],
   limits:
-    "Do not conclude from two dimensions to 64: there almost all vectors are nearly at right angles to each other, and a head can tell far more directions apart than this picture suggests.",
+    "Two dimensions are not 64: there, two random vectors are almost always nearly at right angles, and a head can tell far more directions apart than this picture suggests.",
   trained: {
     text: "See a head that has turned its questions: “it” finds “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",

@@ -140,7 +140,7 @@ export const page: Page<Before, BeforeNumbers> = {
   name: "before",
   title: "Before transformers",
   point:
-    "Attention was made for a network that reads and writes letter by letter. It learns where to look in seconds, here, while you watch.",
+    "Attention was invented for networks that read and write one step at a time. Here such a network learns where to look, in seconds, while you watch.",
   initial,
   check: (state) => ({
     ...state,
@@ -156,8 +156,8 @@ export const page: Page<Before, BeforeNumbers> = {
       text: (
         view,
       ) => html`<p>In 2014 a translator was two recurrent networks. One read the sentence word by word and kept what it had read in a list of numbers, its state. The other wrote the translation from that list alone. Long sentences did not fit into it.</p>
-<p>Bahdanau, Cho and Bengio let the writing network <em>look back</em> at all words that were read, before each word it writes. Where it looks is a row of shares. They called it alignment; we call it attention.</p>
-<p>Here is one that should write six letters backwards. It has ${view.numbers.parameters.toLocaleString("en-US")} numbers, all random: it writes “${frameOf(view).wrote}”, and every letter looks everywhere.</p>`,
+<p>Bahdanau, Cho and Bengio let the writing network <em>look back</em> at all words that were read, before each word it writes. Where it looks is a row of shares. They called it alignment. Today we call it attention.</p>
+<p>Here is one that should write six letters backwards. It has ${view.numbers.parameters.toLocaleString("en-US")} parameters, all random: it writes “${frameOf(view).wrote}”, and every letter looks everywhere.</p>`,
     },
     {
       title: "Train it",
@@ -165,7 +165,7 @@ export const page: Page<Before, BeforeNumbers> = {
       text: () =>
         html`<p>Training shows it 32 random words at a time, computes the loss (how improbable the right letters were to it), and changes every number a little so that the loss falls. That is one step. 120 of them take a few seconds in this page.</p>`,
       predict: {
-        ask: "After 120 steps, with how much does the first letter written look at the last letter read?",
+        ask: "After 120 steps, what share does the first letter written give to the last letter read?",
         min: 0,
         max: 100,
         step: 1,
@@ -185,21 +185,21 @@ export const page: Page<Before, BeforeNumbers> = {
       state: { steps: STEPS, at: STEPS },
       text: (
         view,
-      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns darken, and at about the step where the loss falls fastest, the dark cells line up from the upper right to the lower left.</p>
-<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss fall into place together, because they are one thing: it cannot write the right letter before it looks at it.</p>`,
+      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color. At about the step where the loss falls fastest, the strong cells line up from the upper right to the lower left.</p>
+<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss improve together: the network cannot write the right letter before it looks at it.</p>`,
     },
     {
       title: "The state is the query",
       state: { steps: STEPS, at: STEPS, row: 2 },
-      text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one a letter. The score is not a product yet but a small network of its own:</p>
+      text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one for each letter. The score is not a product yet but a small network of its own:</p>
 <p class="formula"><math><mi>s</mi><mo>(</mo><mi>q</mi><mo>,</mo><mi>k</mi><mo>)</mo><mo>=</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><msup><mi>W</mi><mi>q</mi></msup><mi>q</mi><mo>+</mo><msup><mi>W</mi><mi>k</mi></msup><mi>k</mi><mo>)</mo></math></p>
-<p>Then softmax, then an average, as on the other pages. Press a letter on the left: its row, and the state that asked for it.</p>`,
+<p>Then softmax, then an average, as on the other pages. Press a letter on the left to see its row and the state that asked.</p>`,
     },
     {
       title: "The same, without the recurrence",
       state: { steps: STEPS, at: STEPS, row: 5 },
-      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows are computed at once, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
-<p>Letters read by letters written, two different lists: this is <em>cross-attention</em>. Where both are the same sentence, as on the other pages, it is self-attention.</p>`,
+      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows can be computed in parallel, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
+<p>Here the letters written look at the letters read, which is another text: this is <em>cross-attention</em>. When both are the same sentence, as on the other pages, it is self-attention.</p>`,
     },
   ],
   picture: (view) =>
@@ -209,7 +209,7 @@ export const page: Page<Before, BeforeNumbers> = {
   caption: (view) => {
     const frame = frameOf(view);
     const row = frame.weights[view.state.row] ?? [1];
-    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. For letter ${view.state.row + 1} it looks most, ${percent(Math.max(...row))}, at “${view.numbers.word[top(row)]}”.`;
+    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[top(row)]}”.`;
   },
   control: ({ state, numbers: n }) =>
     state.steps === 0
@@ -276,7 +276,7 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
         state.at > 0,
     },
     {
-      text: "Give the trained network a word with the same letter twice in a row, and look whether it knows them apart by their place.",
+      text: "Give the trained network a word with the same letter twice in a row, and see whether it can tell the two apart by their positions.",
       done: (view) =>
         view.state.at === STEPS &&
         /(.)\1/.test(view.numbers.word) &&

@@ -243,7 +243,7 @@ export const page: Page<Cost, CostNumbers> = {
   name: "cost",
   title: "Cost",
   point:
-    "Twice as many words are four times the work, because every word meets every word. The memory need not grow like that: the scores are computed, used and discarded, a tile at a time.",
+    "Twice as many words mean four times the work, because every word is compared with every word. Memory does not have to grow like that: scores can be computed, used and discarded one tile at a time.",
   initial,
   check: (state) => ({
     ...state,
@@ -254,13 +254,13 @@ export const page: Page<Cost, CostNumbers> = {
   }),
   steps: [
     {
-      title: "Every word meets every word",
+      title: "Every word is compared with every word",
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>This is one layer of a small model: ${HEADS} heads of ${WIDTH} numbers. Both axes count in powers: equal steps to the right are equal <em>factors</em>.</p>
+      }) => html`<p>This is one layer of a small model: ${HEADS} heads of ${WIDTH} numbers. Both axes are logarithmic: equal steps are equal <em>factors</em>.</p>
 <p>Attention compares each of n words with n words. At ${wordsOf(n.now.n)} words that is <b>${count(n.now.attention)}</b> multiplications and additions, and its line climbs two steps for each step to the right. Twice the words, four times the work.</p>
-<p>The squares show memory. All weights of this layer at once would be <b>${byteCount(n.weights)}</b>. A page of a browser may use about two.</p>
+<p>The squares show memory. All weights of this layer at once would be <b>${byteCount(n.weights)}</b>. A page in a browser may use about 2 GiB.</p>
 <p><b>Drag the line</b> with the dot, from 16 words to a million.</p>`,
     },
     {
@@ -277,17 +277,17 @@ export const page: Page<Cost, CostNumbers> = {
         unit: " words",
         show: { power: Math.log2(6689), show: "memory" },
         say: (guess, { numbers: n }) =>
-          html`You said ${wordsOf(guess)}. It is full at <b>${wordsOf(n.full)}</b>, a chapter of a book. At twice as many words, ${wordsOf(2 * n.full)}, it would be four frames.`,
+          html`You said ${wordsOf(guess)}. It is full at <b>${wordsOf(n.full)}</b>, a chapter of a book. Twice as many words, ${wordsOf(2 * n.full)}, would fill four frames.`,
       },
     },
     {
-      title: "It need not be kept",
+      title: "The scores need not be kept",
       state: { power: 17 },
       text: ({
         numbers: n,
-      }) => html`<p>The output needs each weight once. So heed makes a tile of scores, a few dozen rows and columns, uses it and writes the next one over it. A running maximum and a running sum for each row are all that softmax has to remember (the page on variants shows how).</p>
+      }) => html`<p>The output needs each weight once. So heed computes a tile of scores, a few dozen rows and columns, uses it, and writes the next tile over it. Softmax only has to keep a running maximum and a running sum for each row (the page on variants shows how).</p>
 <p>At ${wordsOf(n.now.n)} words the result is the same, to rounding. The work is the same. But beyond queries, keys, values and output it takes <b>${byteCount(n.workspace)}</b>: the thin strip, which does not grow.</p>
-<p>This is what FlashAttention is: not fewer operations, but no square.</p>`,
+<p>This is the idea of FlashAttention: not fewer operations, but no square in memory.</p>`,
     },
     {
       title: "Is attention the expensive part?",
@@ -296,7 +296,7 @@ export const page: Page<Cost, CostNumbers> = {
         numbers: n,
       }) => html`<p>For short texts it is not. Four matrices make queries, keys, values and the output from each word (the gray line). Write d for the ${HEADS * WIDTH} numbers of a word, and count:</p>
 <p class="formula"><math><munder><mrow><mn>4</mn><msup><mi>n</mi><mn>2</mn></msup><mi>d</mi></mrow><mtext>attention</mtext></munder><mo>=</mo><munder><mrow><mn>8</mn><mi>n</mi><msup><mi>d</mi><mn>2</mn></msup></mrow><mtext>projections</mtext></munder><mspace width="1em"></mspace><mo>⇔</mo><mspace width="1em"></mspace><mi>n</mi><mo>=</mo><mn>2</mn><mi>d</mi></math></p>
-<p>Here that is <b>${wordsOf(n.even)}</b> words. Now, at ${wordsOf(n.now.n)}, attention takes ${n.now.attention === n.now.projections ? "exactly as much as" : `${number(n.now.attention / n.now.projections)} times`} the projections. A wider model is even later: the square wins only in the end.</p>`,
+<p>Here that is <b>${wordsOf(n.even)}</b> words. Now, at ${wordsOf(n.now.n)}, attention takes ${n.now.attention === n.now.projections ? "exactly as much as" : `${number(n.now.attention / n.now.projections)} times`} the projections. In a wider model the two are equal at an even longer text.</p>`,
     },
     {
       title: "On your machine",
@@ -305,7 +305,7 @@ export const page: Page<Cost, CostNumbers> = {
         numbers: n,
         state,
       }) => html`<p>Counts are not seconds. Press <b>Measure</b>: one head on 64 to 1,024 words, in this page. ${n.measured.length > 0 ? html`512 words took <b>${timeText(took(n, 512) ?? Number.NaN)}</b>.` : ""}</p>
-<p>Then <b>drag the ring</b> to the time that you expect of 4,096 words, eight times as many, and press <b>Run 4,096</b>.</p>
+<p>Then <b>drag the ring</b> to the time that you expect for 4,096 words, eight times as many, and press <b>Run 4,096</b>.</p>
 ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghostOf({ state, numbers: n, wide: true, used: true }))}. It took <b>${timeText(took(n, LARGE)!)}</b>, ${number(took(n, LARGE)! / took(n, 512)!)} times as long as 512 words. Eight times the words, and about 8 · 8 = 64 times the time. From 256 to 1,024 the time grew like n to the power of ${number(exponent(n))}; small calls have a fixed part that hides the square.</p>`}`,
     },
     {
@@ -313,8 +313,8 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       state: { one: true },
       text: ({
         numbers: n,
-      }) => html`<p>A model that writes adds one word at a time. Only the new word has a query; it meets the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations: its line climbs one step for each step to the right.</p>
-<p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16. That is the <em>cache</em>, and on long texts it is what fills a machine. Heads that share keys and values make it smaller.</p>`,
+      }) => html`<p>A model that writes text adds one word at a time. Only the new word has a query, and it is compared with the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations: its line climbs one step for each step to the right.</p>
+<p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16. That is the <em>KV cache</em>, and on long texts it fills the memory of a machine. Heads that share keys and values make it smaller.</p>`,
     },
   ],
   picture: (view) =>
@@ -473,8 +473,8 @@ print(heads * n * n * size)`,
   ],
   recall: [
     [
-      "1,000 words take 10 milliseconds. What do 3,000 words take, and what more memory does heed need?",
-      "About nine times as long, 90 milliseconds. Queries, keys, values and output are three times as large; the memory to work in stays.",
+      "1,000 words take 10 milliseconds. How long do 3,000 words take, and how much more memory does heed need?",
+      "About nine times as long, 90 milliseconds. Queries, keys, values and output are three times as large; its working memory stays the same.",
     ],
     [
       "Below which length is attention not the expensive part of a layer?",

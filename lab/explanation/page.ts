@@ -35,7 +35,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
       g.right,
       g.top - 24,
       wide
-        ? `by effect: the output moves when it is ${state.how === "silent" ? "silent" : "hidden"}`
+        ? `by effect: the output moves when it is ${state.how === "silent" ? "silenced" : "hidden"}`
         : "by effect",
       { class: "tb bold" },
     ),
@@ -102,7 +102,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
   name: "explanation",
   title: "Is attention an explanation?",
   point:
-    "A large weight says where a head looked. It does not say that what it saw there made a difference. The second can be measured too.",
+    "A large weight says where a head looked. It does not say that what it found there made a difference. That can be measured too.",
   initial,
   check: (state) => ({
     ...state,
@@ -117,7 +117,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each was <em>silenced</em> once, which means that its value is set to 0, and the number says how far the output moved.</p>
+      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved.</p>
 <p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
@@ -142,19 +142,19 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state: { how: "hidden", out: 0 },
       text: ({
         numbers: n,
-      }) => html`<p>There is another way to leave a word out: hide it by a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. Now the start mark is important: its weight kept the others small.</p>
-<p>Both are right answers, to two questions: what does this word say? And what does its being there do? Before asking whether attention explains, one has to say what.</p>`,
+      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. Now the start mark is important: its weight kept the others small.</p>
+<p>Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`,
     },
     {
       title: "A head that looks and takes nothing",
       state: { data: "planted", out: 2 },
       text: ({
         numbers: n,
-      }) => html`<p>Now a planted case. Queries and keys are those of the trained head, so every weight is as before. Only the value of “${n.words[n.planted]}” was set to 0.</p>
+      }) => html`<p>Now a made-up case. Queries and keys are those of the trained head, so every weight is as before. Only the value of “${n.words[n.planted]}” was set to 0.</p>
 <p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for “${n.words[n.planted]}”. Silencing it moves the output by ${percent(n.effects[n.planted])}, because its value was 0 already. The weights alone do not show the difference.</p>`,
     },
     {
-      title: "What one may say",
+      title: "What you may say",
       state: {},
       text: () => html`<p>“This head gives 49 % of its attention to that word”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
 <p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it shows more than a picture of weights.</p>`,
@@ -182,7 +182,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     ].map(
       ([how, said]) =>
         html`<button type="button" data-act="how:${how}" aria-pressed="${String(state.how === how)}">${said}</button>`,
-    )}</span><label><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> value of the first set to 0</label>`,
+    )}</span><label><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> set the top word’s value to 0</label>`,
   actions: {
     out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
     row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
@@ -285,7 +285,7 @@ print(f"{correlation:.4f}")`,
       "It adds weight times value to the output. Its value is short, or points where other values cancel it.",
     ],
     [
-      "How can a head have the same picture of weights and another output?",
+      "How can two heads have the same weights but different outputs?",
       "Weights come from queries and keys alone. Other values give another output with the same weights.",
     ],
   ],

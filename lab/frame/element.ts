@@ -52,7 +52,7 @@ export class AttentionLab extends HTMLElement {
     const entry = PAGES.find((one) => one.name === name);
     if (entry === undefined) {
       root.innerHTML =
-        html`<p class="problem">There is no page “${name}” of the Lab. The pages are ${PAGES.map((one) => one.name).join(", ")}.</p>`.text;
+        html`<p class="problem">The Lab has no page “${name}”. Its pages are ${PAGES.map((one) => one.name).join(", ")}.</p>`.text;
       return;
     }
     const page = await entry.load();

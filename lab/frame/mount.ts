@@ -240,7 +240,7 @@ export function mount<S extends State, N>(
       await navigator.clipboard.writeText(link);
       say("Link copied.");
     } catch {
-      say("The browser allows no copying here; the address bar has the link.");
+      say("The browser does not allow copying here. Copy the address from the address bar.");
     }
   };
   const save = (text: string, type: string, suffix: string) => {

@@ -163,7 +163,7 @@ export const page: Page<Heads, HeadsNumbers> = {
   name: "heads",
   title: "Many heads",
   point:
-    "A layer looks in many ways at once. Each head has its own shares and its own output, and an average of the shares belongs to none of them.",
+    "A layer looks in many ways at the same time. Each head has its own shares and its own output. The average of all the shares describes none of the heads.",
   initial,
   check: (state) => ({
     ...state,
@@ -178,7 +178,7 @@ export const page: Page<Heads, HeadsNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>One head has one query for each word, so it can ask one thing. Language needs many: what does “it” mean? What does it do? Where does the sentence begin?</p>
+      }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: what does “it” mean? What does it do? Where does the sentence begin?</p>
 <p>So a layer has several heads side by side, each with its own queries, keys and values.${
         state.own === ""
           ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “tired”, head 3 at “mat”.`
@@ -201,32 +201,32 @@ export const page: Page<Heads, HeadsNumbers> = {
         unit: " %",
         show: { hide: false },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. The one head that found “${n.words[n.target]}” is one of ${COUNTS[n.weights.length]}, and the average says that nobody did.`,
+          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. Only one of ${COUNTS[n.weights.length]} heads found “${n.words[n.target]}”, and the average hides it.`,
       },
     },
     {
-      title: "Outputs are what is passed on",
+      title: "Heads pass on outputs, not weights",
       state: { hide: false },
       text: ({
         numbers: n,
-      }) => html`<p>What leaves the layer are the heads’ <em>outputs</em>: weights times values, one list of 32 numbers each. Average those, and the result has length ${number(n.averageOfOutputs)}. Average the weights and the values first and multiply then: ${number(n.outputOfAverages)}. The two are apart by <b>${percent(n.apart)}</b> of the first.</p>
-<p>A product of averages is not an average of products. A head with sharp weights usually has much to say about just those words, and that is what averaging first throws away.</p>`,
+      }) => html`<p>A head does not pass on its weights. It passes on its <em>output</em>: weights times values, 32 numbers. Average the outputs of the heads, and the result has length ${number(n.averageOfOutputs)}. Average the weights and the values first, then multiply: length ${number(n.outputOfAverages)}. The distance between the two is <b>${percent(n.apart)}</b> of the first length.</p>
+<p>A product of averages is not an average of products. A head with sharp weights often has large values for just those words, and averaging first throws that away.</p>`,
     },
     {
       title: "Side by side, then mixed",
       state: { on: FINDER, hide: false },
       text: ({
         numbers: n,
-      }) => html`<p>A layer does not average outputs either. It writes them one after another, ${n.weights.length} × ${WIDTH} = ${n.weights.length * WIDTH} numbers, and a learned matrix W<sup>o</sup> mixes them: how much of which head goes where.</p>
+      }) => html`<p>A layer does not average outputs either. It concatenates them, ${n.weights.length} × ${WIDTH} = ${n.weights.length * WIDTH} numbers, and a learned matrix W<sup>o</sup> mixes them. It decides how much of which head goes where.</p>
 <p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${n.weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
-<p>They cost what one head of ${n.weights.length * WIDTH} costs: the same matrices, cut into pieces. What changes: ${COUNTS[n.weights.length]} rows of shares in place of one. ${heard(n.on).length === 1 ? html`Now only head ${heard(n.on)[0]} is on.` : ""}</p>`,
+<p>They cost about as much as one head of ${n.weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[n.weights.length]} rows of shares instead of one. ${heard(n.on).length === 1 ? html`Now only head ${heard(n.on)[0]} is on.` : ""}</p>`,
     },
     {
       title: "Sharing keys and values",
       state: { groups: 4, hide: false },
       text: ({
         numbers: n,
-      }) => html`<p>A model that writes keeps the keys and values of all words so far. With ${COUNTS[n.weights.length]} heads that is ${(n.weights.length * WIDTH * 2 * 2).toLocaleString("en-US")} bytes a word and layer in float16. Newer models let several queries read the same keys: <em>grouped-query</em> attention. With ${n.keyHeads} key ${n.keyHeads === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
+      }) => html`<p>A model that writes text keeps the keys and values of all words so far. With ${COUNTS[n.weights.length]} heads that is ${(n.weights.length * WIDTH * 2 * 2).toLocaleString("en-US")} bytes per word and layer in float16. Newer models let several query heads share one key head and one value head: <em>grouped-query</em> attention. With ${n.keyHeads} key ${n.keyHeads === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
 <p>This model was not trained for it, so its queries now meet keys that were trained for another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
     },
   ],
@@ -318,7 +318,7 @@ print(f"{average:.3f}")`,
   }),
   tasks: [
     {
-      text: "Mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads heard.",
+      text: "Mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads still on.",
       done: ({ numbers: n, state }) =>
         state.own === "" &&
         state.groups === HEADS &&
@@ -333,11 +333,11 @@ print(f"{average:.3f}")`,
   recall: [
     [
       "Why is the average of twelve rows of weights not “the attention of the layer”?",
-      "What is passed on are outputs, weights times values of each head. A product of averages is not an average of products.",
+      "Each head passes on its output: its weights times its values. A product of averages is not an average of products.",
     ],
     [
       "What do twelve small heads cost, compared with one large one?",
-      "The same parameters and the same products. They are the same matrices cut into twelve, with twelve softmaxes.",
+      "The same number of parameters and of multiplications. They are the same matrices cut into twelve, with twelve softmaxes instead of one.",
     ],
   ],
   limits:

@@ -227,7 +227,7 @@ export const page: Page<Learned, LearnedNumbers> = {
   name: "learned",
   title: "Learned",
   point:
-    "Nobody tells a head where to look. It begins by looking everywhere, and training turns it, step by step, to the word that makes the next word less surprising.",
+    "Nobody tells a head where to look. It begins by looking everywhere. Step by step, training turns it toward the word that makes the next word less surprising.",
   initial,
   check: (state) => {
     const run = Object.hasOwn(STEPS, state.run) ? state.run : initial.run;
@@ -246,7 +246,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16 its <em>loss</em> was computed: how surprised it was at every next word, minus the logarithm of the probability that it had given that word. Then all of its numbers were changed a little to make the surprise smaller. That is one <em>step</em> of training.</p>
+      ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16, its <em>loss</em> was computed: how surprised it was by each next word. Surprise is minus the logarithm of the probability that the model gave to that word. Then all of its parameters were changed a little to make the surprise smaller. That is one <em>step</em> of training.</p>
 <p>In its language the last word depends on the animal at the beginning: a cat is always tired, a dog is always hungry. So “was”, the word before the last, should look back at the animal.</p>
 <p>Before the first step it gave “${animalOf(view)}” ${percent(first(view))}, about as much as any other word. Now, at step ${steps(view.state.step)}, it gives <b>${percent(share(view))}</b>. <b>Drag the line</b> through the steps.</p>`,
     },
@@ -255,14 +255,14 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: { step: 300 },
       text: (
         view,
-      ) => html`<p>At step 0 all numbers are random, and so small that all scores are nearly equal: every row is shared out almost evenly.</p>
+      ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
 <p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[best(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}.</p>
 <p>The two curves move together, and neither comes first: a little more attention to the animal lowers the surprise a little, and that is the reason for a little more attention.</p>`,
     },
     {
       title: "What pushes a score",
       state: { step: 450 },
-      text: () => html`<p>How does a score know that it should grow? Call <i>g</i><sub>j</sub> how much the surprise would fall if word <i>j</i> had a larger share. Training moves each score by</p>
+      text: () => html`<p>What makes a score grow? Let <i>g</i><sub>j</sub> be how much the surprise would fall if word <i>j</i> had a larger share. Training moves each score by</p>
 <p class="formula"><math><mo>Δ</mo><msub><mi>s</mi><mi>j</mi></msub><mo>∝</mo><msub><mi>p</mi><mi>j</mi></msub><mo>(</mo><msub><mi>g</mi><mi>j</mi></msub><mo>−</mo><munder><mo>∑</mo><mi>i</mi></munder><msub><mi>p</mi><mi>i</mi></msub><msub><mi>g</mi><mi>i</mi></msub><mo>)</mo></math></p>
 <p>Words that help more than the average go up, the others go down. And the first factor is the word’s own share: a word that has no share gets no gradient. So it is good to begin with equal shares.</p>
 <p>Scores are not stored anywhere. Training changes the matrices that make queries and keys, and these are the same for every sentence.</p>`,
@@ -272,14 +272,14 @@ export const page: Page<Learned, LearnedNumbers> = {
       state: { sentence: "dog" },
       text: (
         view,
-      ) => html`<p>Two animals: “the <b>${view.numbers.words[2]}</b> slept near the old cat”. If the head had only learned to look for animals, both would get a part. It gives ${percent(view.numbers.weights[view.numbers.was][2])} to the first and ${percent(view.numbers.weights[view.numbers.was][7] ?? 0)} to the second.</p>
+      ) => html`<p>Two animals: “the <b>${view.numbers.words[2]}</b> slept near the old cat”. If the head had only learned to look for animals, both would get a large share. It gives ${percent(view.numbers.weights[view.numbers.was][2])} to the first and ${percent(view.numbers.weights[view.numbers.was][7] ?? 0)} to the second.</p>
 <p>The second one never mattered in training: looking at it did not lower the loss. Go back to step 300 and see the difference begin.</p>`,
     },
     {
       title: "Nothing to learn",
       state: { run: "tossed", step: 0 },
       text: () =>
-        html`<p>The same model again: the same first numbers, the same sentences in the same order. But now the last word is drawn at random: a cat is tired, or cold, or afraid. 3,000 steps.</p>`,
+        html`<p>The same model again: the same initial parameters, the same sentences in the same order. But now the last word is drawn at random: a cat is tired, or cold, or afraid. 3,000 steps.</p>`,
       predict: {
         ask: "How much of the attention of “was” does “cat” get at the end?",
         min: 0,
@@ -289,7 +289,7 @@ export const page: Page<Learned, LearnedNumbers> = {
         unit: " %",
         show: { run: "tossed", step: LAST },
         say: (guess, view) =>
-          html`You said ${guess} %. It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so nothing ever pushed its score.`,
+          html`You said ${guess} %. It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so training never pushed its score.`,
       },
     },
     {
@@ -310,7 +310,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     const row = n.weights[rowOf(view)];
     const most = row.indexOf(Math.max(...row));
     const word = n.words[rowOf(view)];
-    return html`Step ${steps(state.step)}: “${word}” gives most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[best(n.says)]}” with ${percent(Math.max(...n.says))}${best(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
+    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[best(n.says)]}” with ${percent(Math.max(...n.says))}${best(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
   },
   control: ({ state }) => {
     const list = STEPS[state.run];
@@ -418,17 +418,17 @@ for scores in before, after:
   recall: [
     [
       "Why should a head begin with nearly equal shares?",
-      "The push on a score is multiplied by the word’s own share. A word with no share gets no push, however useful it would be.",
+      "The gradient of a score is multiplied by the word’s own share. A word with a share of 0 gets no gradient, however useful it would be.",
     ],
     [
       "Which numbers change when a head learns?",
-      "The matrices that make queries and keys (and values) from the words. Scores and weights are computed from them anew for every sentence.",
+      "The matrices that make queries and keys (and values) from the words. Scores and weights are computed again for every sentence.",
     ],
   ],
   limits:
     "This is a made-up language with one rule and one head of eight: that a model is right does not show that this head helped, and in another run another head may learn the rule.",
   trained: {
-    text: "See a head of a large model that has learned whom a verb belongs to: “sat” looks at “cat”",
+    text: "See a head of a large model that has learned which subject a verb has: “sat” looks at “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11",
   },
 };

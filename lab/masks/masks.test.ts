@@ -18,7 +18,7 @@ test("−∞ and −1e9 give the same shares, hidden words get exactly 0", async
   expect(sum(heed)).toBeCloseTo(1, 6);
 });
 
-test("a row that may look at nobody: NaN, the mean of all words, zeros", async () => {
+test("a fully masked row gives NaN, the mean of all words, or zeros", async () => {
   const empty = { ...initial, mask: initial.mask.map((bit, at) => (Math.floor(at / 10) === 4 ? 0 : bit)) };
   const { formula, finite, heed, outputs } = await compute(empty);
   expect(formula.every(Number.isNaN)).toBe(true);

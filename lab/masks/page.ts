@@ -1,4 +1,4 @@
-/** Masks: who may look at whom, and what happens to a row that may look at nobody. */
+/** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
@@ -326,7 +326,7 @@ export const page: Page<Masks, MasksNumbers> = {
   name: "masks",
   title: "Masks",
   point:
-    "A mask says who may look at whom. Hidden words get a share of exactly 0, and a row that may look at nobody is where programs differ.",
+    "A mask says which words a word may look at. Hidden words get a share of exactly 0. If a row may look at nothing, programs give different answers.",
   initial,
   check: (state) => ({
     ...state,
@@ -345,20 +345,20 @@ export const page: Page<Masks, MasksNumbers> = {
       state: {},
       text: ({ numbers: n, state }) => html`${
         state.own === ""
-          ? html`<p>This head of a trained model likes the noun that comes next: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
-<p>But a model that writes has not written “mat” yet when it is at “on”.`
+          ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
+<p>But a model that writes text has not written “mat” yet when it is at “on”.`
           : html`<p>Your sentence, read by the small encoder that comes with heed: at most its first ${SIZE - 4} pieces (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[ON]}” gives <b>${percent(sum(n.plain[ON].slice(ON + 1)))}</b> of its attention to what comes after it (the dashed outlines in its row).</p>
-<p>But a model that writes has not written that yet when it is at “${n.tokens[ON]}”.`
+<p>But a model that writes text has not written that yet when it is at “${n.tokens[ON]}”.`
       } So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
-<p>The share of a hidden word is not small. It is 0. And the others have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[ON]}” and the words before it.</p>
+<p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[ON]}” and the words before it.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
     },
     {
       title: "Padding",
       state: { mask: PRESETS.none, row: SAT, hide: true },
       text: ({ state }) =>
-        html`<p>Sentences of a batch must have one length. Short ones are filled up with <em>pad</em>, a token without meaning. Here are ${padsOf(state.own)} of them at the end, and no mask.</p>
-<p>Masks are made from parts. A model that writes and reads padded text needs <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: what both allow. With <code>or</code>, what either allows. Once you have painted, the recipe is under the picture; choose other parts and see what they make together.</p>`,
+        html`<p>All sentences of a batch must have the same length. Short ones are filled up with <em>pad</em>, a token without meaning. Here there are ${padsOf(state.own)} of them at the end, and no mask.</p>
+<p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. After you paint, two menus appear under the picture: choose two masks and see what they make together.</p>`,
       predict: {
         ask: ({ state, numbers: n }) =>
           `“${n.tokens[SAT]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
@@ -377,15 +377,15 @@ export const page: Page<Masks, MasksNumbers> = {
       state: { row: ON, low: false, show: "row" },
       text: (
         view,
-      ) => html`<p>A key is hidden by giving it a score before softmax. <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
-<p>Compare the first two columns: they are equal. Now <button type="button" data-act="low">${view.state.low ? "put the scores back" : "set the visible scores to −1e30"}</button>. ${view.state.low ? html`All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words win everything.` : ""}</p>
-<p>In float16 there is no −1e9 at all. The smallest number is −65,504, and −1e9 becomes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} by itself.</p>`,
+      ) => html`<p>To hide a key, set its score to −∞ before softmax: <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
+<p>Compare the first two columns: they are equal. Now <button type="button" data-act="low">${view.state.low ? "put the scores back" : "set the visible scores to −1e30"}</button>. ${view.state.low ? html`All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words get everything.` : ""}</p>
+<p>In float16 there is no −1e9 at all. The lowest number is −65,504, and −1e9 becomes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} by itself.</p>`,
     },
     {
-      title: "A row that may look at nobody",
+      title: "A row that may look at nothing",
       state: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: true },
       text: ({ numbers: n }) =>
-        html`<p>Hide everything from “${n.tokens[ON]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
+        html`<p>Hide every word from “${n.tokens[ON]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
       predict: {
         ask: "With −1e9 for all ten words: what share does each hidden word get?",
         min: 0,
@@ -395,7 +395,7 @@ export const page: Page<Masks, MasksNumbers> = {
         unit: " %",
         show: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: false },
         say: (guess, view) =>
-          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and says <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed says <b>0</b>: a word that sees nothing gets zeros.`,
+          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and gives <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed gives <b>0</b>: the output of a word that sees nothing is zeros.`,
       },
     },
     {
@@ -404,7 +404,7 @@ export const page: Page<Masks, MasksNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. No error appears when you mix them up. The causal mask is reversed.</p>
+      }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. No error appears when you mix them up: the causal mask is simply inverted.</p>
 <p><button type="button" data-act="invert">${state.inverted ? "Read it as “may look” again" : "Read the same bits the other way"}</button></p>
 ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>`}`,
     },
@@ -413,7 +413,7 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
       state: { row: ON, show: "row" },
       text: ({ numbers: n }) => {
         const rest = n.plain[ON].slice(0, ON + 1).reduce((a, b) => a + b, 0);
-        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[ON]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the sum below the fraction. Masks come before softmax: score, scale, <b>mask</b>, softmax.</p>
+        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[ON]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the denominator of softmax. So the mask comes before softmax: score, scale, <b>mask</b>, softmax.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>+</mo><mi>M</mi><mo>)</mo><mi>V</mi><mo>,</mo><mspace width="1em"></mspace><msub><mi>M</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>=</mo><mn>0</mn><mtext> or </mtext><mo>−</mo><mi>∞</mi></math></p>`;
       },
     },
@@ -434,14 +434,14 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
     if (state.hide)
       return html`“${word}” and the ten words. What does it give to each? Predict, then press Show.`;
     if (isEmpty(view, state.row))
-      return html`“${word}” may look at nobody. The formula gives ${shown(n.formula[0])}, −1e9 gives ${shown(n.finite[0])} of every hidden word, heed gives 0.`;
+      return html`“${word}” may look at nothing. The formula gives ${shown(n.formula[0])}, −1e9 gives ${shown(n.finite[0])} to every hidden word, heed gives 0.`;
     const best = n.heed.indexOf(Math.max(...n.heed));
     const off = hidden(view, state.row);
     const leaks = n.finite.reduce((sum, weight, j) => sum + (off.includes(j) ? weight : 0), 0);
     const moved = n.changed.filter(Boolean).length;
-    return html`“${word}” gives most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
+    return html`“${word}” gives the most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
   },
-  control: ({ state }) => html`<button type="button" data-act="wipe">Wipe out the row</button>
+  control: ({ state }) => html`<button type="button" data-act="wipe">Hide the whole row</button>
 <span class="choice narrow-only">${[
     ["grid", "mask"],
     ["row", "row"],
@@ -585,20 +585,20 @@ for row in formula, finite, heed:
   }),
   tasks: [
     {
-      text: "Build the mask of this text for a model that writes: causal, and nobody looks at the two pads, not even the pads.",
+      text: "Build the mask for a model that writes this text: causal, and no word looks at a pad, not even the pads themselves.",
       done: ({ state }) =>
         !state.inverted &&
         state.mask.every((bit, at) => bit === presetsOf(state.own)["causal + padding"][at]),
     },
     {
-      text: "In the sentence about the cat, make “the” before “mat” look at “mat” with more than 90 %.",
+      text: "In the sentence about the cat, make the “the” before “mat” give “mat” more than 90 %.",
       done: ({ state, numbers: n }) => state.own === "" && n.weights[5][6] > 0.9,
     },
   ],
   recall: [
     [
       "Why is a large negative number not the same as −∞?",
-      "It is a score like any other. It wins against lower scores, and where every score of a row is that number, softmax gives all of them equal shares.",
+      "It is a score like any other. It is higher than even lower scores, and if every score of a row is that number, softmax gives all words equal shares.",
     ],
     [
       "Why must the mask come before softmax?",
@@ -606,7 +606,7 @@ for row in formula, finite, heed:
     ],
   ],
   limits:
-    "A share of 0 says that this head in this layer did not read a word, not that the model does not know it: the word may come in through another head or layer.",
+    "A share of 0 says that this head in this layer did not read a word, not that the model does not know it: the word may reach it through another head or layer.",
   trained: {
     text: "See this head in the explorer, unmasked: “on” looks ahead to “mat”",
     address: "tired-cat.html#v1/head?l=1&h=7&i=4&j=6&at=4.6",

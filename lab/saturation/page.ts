@@ -224,7 +224,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
   name: "saturation",
   title: "Saturation",
   point:
-    "Softmax of eight numbers shares attention out. Softmax of the same numbers × 100 gives it all to one, and nothing can be learned any more.",
+    "Softmax of eight numbers gives each of them some attention. Softmax of the same numbers × 100 gives it all to one, and learning stops.",
   initial,
   check: (state) => ({
     ...state,
@@ -251,9 +251,9 @@ export const page: Page<Saturation, SaturationNumbers> = {
       title: "Close is not close enough",
       state: {},
       text: () =>
-        html`<p>Number 8 is second: 0.95, where number 7 has 1.30. Softmax looks at differences only, and × 100 makes this difference 35. Each share is <i>e</i> to the power of its difference.</p>`,
+        html`<p>Number 8 is second: 0.95, where number 7 has 1.30. Softmax looks at differences only, and × 100 makes this difference 35. The ratio of two shares is <i>e</i> to the power of the difference of their scores.</p>`,
       predict: {
-        ask: "Still at × 100: raise number 8 half of the way, from 0.95 to 1.13. What share will it have?",
+        ask: "Still at × 100: raise number 8 halfway, from 0.95 to 1.13. What share will it get?",
         min: 0,
         max: 100,
         step: 1,
@@ -261,7 +261,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
         unit: " %",
         show: { numbers: NUMBERS.map((z, i) => (i === 7 ? 1.13 : z)), times: 100 },
         say: (guess, { numbers: n, state }) =>
-          html`You said ${guess} %. At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7: only there does everything flip.`,
+          html`You said ${guess} %. At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7. Only there does everything flip.`,
       },
     },
     {
@@ -281,15 +281,15 @@ export const page: Page<Saturation, SaturationNumbers> = {
       text: ({
         numbers: { rows: n },
         state,
-      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row, and its height says how much the row can still learn. The axis never moves.</p>
+      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row, and its height shows how much the row can still learn. The axis never moves.</p>
 <p>Drag the slider from 1 to 100 and watch the dots fall. At × ${number(state.times)}, half of all rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1]) : small(n.quartiles[1])}.</p>
-<p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way to the query it is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
+<p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way back to the query, that gradient is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
     },
     {
       title: "In float16",
       state: { times: 20, show: "rows", half: true },
       text: ({ numbers: { rows: n }, state }) =>
-        html`<p>Models are often trained in float16, whose smallest number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. Not small: exactly 0. The values that they multiply are lost.</p>`,
+        html`<p>Models are often trained in float16, whose smallest positive number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. They are not small but exactly 0, and the values that they multiply are lost.</p>`,
     },
     {
       title: "Where × 8 comes from",
@@ -433,7 +433,7 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
       done: ({ state, numbers: n }) => state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 0.1,
     },
     {
-      text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5; the table has the number).",
+      text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5; the table shows it).",
       done: ({ state, numbers: n }) => Math.abs(n.rows.entropy / Math.log(state.keys) - 0.5) < 0.02,
     },
   ],
@@ -448,9 +448,9 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
     ],
   ],
   limits:
-    "A saturated row is not a wrong row: trained heads often give almost everything to one word, and only a model that starts saturated cannot learn its way out.",
+    "A saturated row is not wrong: trained heads often give almost everything to one word, and only a head that starts out saturated cannot learn its way out.",
   trained: {
-    text: "See it in the trained model: rows of a head that have decided",
+    text: "See it in the trained model: rows of a head that give nearly everything to one word",
     address: "tired-cat.html#v1/head?l=5&h=11",
   },
 };

@@ -143,7 +143,7 @@ export const page: Page<Scale, ScaleNumbers> = {
   name: "scale",
   title: "Why √dₖ",
   point:
-    "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives all to one key. Dividing by √dₖ prevents that.",
+    "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives nearly everything to one key. Dividing by √dₖ prevents that.",
   initial,
   check: (state) => ({
     ...state,
@@ -162,8 +162,8 @@ export const page: Page<Scale, ScaleNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. Now the standard deviation (the spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than about 4.</p>
-<p>Below is softmax of the first ten. The largest has <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
+      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. The standard deviation of the products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than about 4.</p>
+<p>Below is softmax of the first ten. The largest gets <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
 <p><b>Move d<sub>k</sub></b> and watch both. The axis stays where it is.</p>`,
     },
     {
@@ -180,7 +180,7 @@ export const page: Page<Scale, ScaleNumbers> = {
         unit: "",
         show: { power: 8, seen: [0, 2, 4, 6] },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess}. Of 20,000 products it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is its square root: 16.`,
+          html`You said ${guess}. Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
       },
     },
     {
@@ -189,17 +189,17 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is ${number(n.divided)} for every d<sub>k</sub>. <button type="button" data-act="root">${state.divisor === "√dk" ? "Leave the division out" : "Divide by √dₖ"}</button></p>
+      }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is 1 for every d<sub>k</sub>. In the picture it is now ${number(n.divided)}. <button type="button" data-act="root">${state.divisor === "√dk" ? "Leave the division out" : "Divide by √dₖ"}</button></p>
 <p class="formula"><math><mtext>Var</mtext><mo>(</mo><mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mo>=</mo><mfrac><msub><mi>d</mi><mi>k</mi></msub><msub><mi>d</mi><mi>k</mi></msub></mfrac><mo>=</mo><mn>1</mn></math></p>
-<p>The mean entropy of ten shares is ${number(n.entropy)} nats now${state.divisor === "√dk" ? "; equal shares would have 2.30" : ""}.</p>`,
+<p>The mean entropy of ten shares is now ${number(n.entropy)} nats. Equal shares would have 2.30.</p>`,
     },
     {
       title: "Why not dₖ itself?",
       state: { power: 8, divisor: "dk", seen: [0, 2, 4, 6, 10] },
       text: ({
         numbers: n,
-      }) => html`<p>A common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives every key the same ten percent. Dividing too much is as bad as too little: a head that cannot tell keys apart learns as slowly as one that is saturated.</p>
-<p>And √d<sub>model</sub>, the root of the size of the whole layer? It is right for one head. With several heads each has only a part of the numbers, d<sub>k</sub> = d<sub>model</sub> / heads, and the divisor is too large.</p>`,
+      }) => html`<p>This is a common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives every key nearly the same ten percent. Dividing by too much is a mistake too: the head can hardly tell keys apart, and its gradients are divided as well.</p>
+<p>And √d<sub>model</sub>, the root of the size of the whole layer? It is right for one head. With several heads, each head has only some of the numbers, d<sub>k</sub> = d<sub>model</sub> / heads, so this divisor is too large.</p>`,
     },
     {
       title: "A trained head",
@@ -207,7 +207,7 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>Now the queries and keys of a head that has been trained, 32 numbers each. After ÷ √32 the variance is not 1 but <b>${number(n.divided)}</b>.</p>
-<p>That is no contradiction. The argument was about random lists, as they are when training <em>begins</em>. It makes sure that a head starts with something to learn from. What it then learns is to give some keys much more weight than others, and for that its scores must spread.</p>`,
+<p>That is no contradiction. The argument was about random vectors, as they are when training <em>begins</em>. The division makes sure that a head does not start out saturated. Training then teaches it to give some keys much more weight than others, and for that its scores must spread.</p>`,
     },
   ],
   picture: (view) =>
@@ -215,10 +215,10 @@ export const page: Page<Scale, ScaleNumbers> = {
       ? histogram(view, 20, 520, 50, 250) + ten(view, 20, 520, 330, 490) + plot(view, 600, 850, 90, 470)
       : histogram(view, 14, 361, 34, 130) + ten(view, 14, 361, 186, 268),
   label: (view) =>
-    `Histogram of products of lists of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
+    `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
-    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(byOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. Of ten, the largest share is ${percent(n.largest)} on average.`;
+    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(byOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. The largest of ten shares is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
     html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
@@ -292,15 +292,15 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
   recall: [
     [
       "Why is the variance of q·k equal to dₖ?",
-      "It is a sum of dₖ products. Each has variance 1, they are independent, and variances of independent things add.",
+      "It is a sum of dₖ products. Each has variance 1, they are independent, and variances of independent numbers add up.",
     ],
     [
       "A trained head has a variance of 8 after the division. Was the division wrong?",
-      "No. It makes the beginning of training right. A trained head has learned larger scores for the keys that it needs.",
+      "No. The division is for the start of training. A trained head has learned larger scores for the keys that it needs.",
     ],
   ],
   limits:
-    "That scores have variance 1 holds for independent numbers with mean 0 and variance 1, as at the start of training, and not for a trained model.",
+    "Scores have variance 1 for independent numbers with mean 0 and variance 1, as at the start of training, but not in a trained model.",
   trained: {
     text: "See scores of a trained head before and after the division",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",

@@ -81,7 +81,7 @@ function picture(view: Seen): string {
     label(
       x0 - 30,
       y0 - 12,
-      wide ? "entropy of 64 shares, in nats, against the length d of the lists" : "entropy against d",
+      wide ? "entropy of 64 shares, in nats, against the length d of the vectors" : "entropy against d",
       { class: "second s12" },
     ),
     line(x0, y1, x1, y1, "lthird"),
@@ -126,7 +126,7 @@ export const page: Page<Scorers, ScorersNumbers> = {
   name: "scorers",
   title: "Dot, scaled, additive",
   point:
-    "Three ways to score a query and a key. One saturates, one avoids that by a division, and one does not saturate at first but runs a small network for every pair.",
+    "Three ways to score a query against a key. One saturates. One avoids that with a division. One does not saturate at first, but runs a small network for every pair.",
   initial,
   check: (state) => ({
     ...state,
@@ -142,11 +142,11 @@ export const page: Page<Scorers, ScorersNumbers> = {
         numbers: n,
         state,
       }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers look at the same numbers.</p>
-<p><b class="q">Dot</b>: multiply and add (Luong, 2015). <b class="w">Scaled</b>: the same, divided by √d (2017). <b class="v">Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
-<p>Dot gives its favorite <b>${percent(Math.max(...n.all[0].shares))}</b>, scaled ${percent(Math.max(...n.all[1].shares))}, additive ${percent(Math.max(...n.all[2].shares))}. <b>Change d</b>: all three columns move at once.</p>`,
+<p><b class="q">Dot</b>: multiply and add (Luong, 2015). <b class="w">Scaled</b>: the same, divided by √d (Vaswani, 2017). <b class="v">Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
+<p>With dot, the largest share is <b>${percent(Math.max(...n.all[0].shares))}</b>, with scaled ${percent(Math.max(...n.all[1].shares))}, with additive ${percent(Math.max(...n.all[2].shares))}. <b>Change d</b>, and watch all three columns.</p>`,
     },
     {
-      title: "As lists grow",
+      title: "As vectors grow",
       state: { power: 4 },
       text: () =>
         html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. At d = 16 the dot product is already below 1.5.</p>`,
@@ -159,13 +159,13 @@ export const page: Page<Scorers, ScorersNumbers> = {
         unit: "",
         show: { power: 10 },
         say: (guess, { numbers: n }) =>
-          html`You said ${number(guess / 100)} nats. It is <b>${number(n.all[0].entropies[3])}</b>: nearly every row has decided before anything was learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, as at d = 16.`,
+          html`You said ${number(guess / 100)} nats. It is <b>${number(n.all[0].entropies[3])}</b>: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, as at d = 16.`,
       },
     },
     {
       title: "Why additive needs no division",
       state: { power: 10 },
-      text: () => html`<p>A tanh is between −1 and 1, whatever goes in. So a score is at most the sum of the sizes of <i>w</i>, and with first values of the usual size that sum of random signs stays small. It does not grow with d.</p>
+      text: () => html`<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>. With the usual initial values, terms of random signs mostly cancel, so the score stays small. It does not grow with d.</p>
 <p class="formula"><math><mo>|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo>|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo>|</mo><msub><mi>w</mi><mi>a</mi></msub><mo>|</mo></math></p>
 <p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
     },
@@ -178,13 +178,13 @@ export const page: Page<Scorers, ScorersNumbers> = {
       }) => html`<p>On paper all three grow like n²·d. A clock tells them apart: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
 <p><button type="button" data-act="race">Race</button></p>
 ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms / Math.max(1e-3, n.all[1].ms), 2)} times</b> as long as scaled.</p>`}
-<p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed computes it again instead.</p>`,
+<p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed recomputes it instead.</p>`,
     },
     {
       title: "Which one, then?",
       state: { power: 6 },
       text: () =>
-        html`<p>Scaled is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn. Plain dot is fine for short lists. Additive is at its best where queries and keys are of different kinds and lengths, as in the first translators, and where there are few of them.</p>`,
+        html`<p>Scaled is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn. Plain dot is fine for short vectors. Additive is at its best where queries and keys are of different kinds and lengths, as in the first translators, and where there are few of them.</p>`,
     },
   ],
   picture,
@@ -193,7 +193,7 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
   caption: ({ numbers: n, state }) =>
     html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? "" : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
   control: ({ state }) =>
-    html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the lists" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
+    html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
   more: ({ state }) =>
     html`<button type="button" data-act="race">Race</button><span class="choice">${[64, 256, 512].map((size) => html`<button type="button" data-act="n:${size}" aria-pressed="${String(state.n === size)}">n = ${size}</button>`)}</span>`,
   actions: {
@@ -270,7 +270,7 @@ for row in shares:
     ],
     [
       "Why does additive attention not saturate at first, without any division?",
-      "A tanh is at most 1, so a score is at most the sum of the sizes of w, however long queries and keys are.",
+      "A tanh is at most 1, so a score is at most the sum of the absolute values in w, however long queries and keys are.",
     ],
   ],
   limits:

@@ -546,7 +546,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
   name: "shapes",
   title: "Shapes",
   point:
-    "Two boxes can be multiplied where they share an edge. Know the edges, and you know every shape, its cost, and where a program breaks.",
+    "Two boxes can be multiplied if they share an edge. If you know the edges, you know every shape, its cost, and where a program breaks.",
   initial,
   check: (state) => {
     const n = inRange("n", state.n);
@@ -582,7 +582,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
       text: () =>
         html`<p>S has a row <em>and</em> a column for every word. The other boxes have words along one edge only. So what happens when sentences get longer?</p>`,
       predict: {
-        ask: "Sentences of 40 words in place of 10: how many times as many numbers does S hold?",
+        ask: "Sentences of 40 words instead of 10: how many times as many numbers are in S?",
         min: 1,
         max: 40,
         step: 1,
@@ -598,10 +598,10 @@ export const page: Page<Shapes, ShapesNumbers> = {
       state: { self: false, n: 4, m: 16, dv: 96 },
       text: ({
         state,
-      }) => html`<p>The words that look need not be the words that are looked at: a translator’s ${state.n} words so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
+      }) => html`<p>The words that look need not be the words that are looked at: the ${state.n} words that a translator has written so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
 <p>Which edges must agree? Pull each and see what follows it:</p>
 <p class="formula"><math><munder><mi>Q</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>k</mi></msub></mrow></munder><mo>·</mo><munder><msup><mi>K</mi><mo>⊤</mo></msup><mrow><msub><mi>d</mi><mi>k</mi></msub><mo>×</mo><mi>m</mi></mrow></munder><mo>=</mo><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mspace width="1em"></mspace><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mo>·</mo><munder><mi>V</mi><mrow><mi>m</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder><mo>=</mo><munder><mi>O</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder></math></p>
-<p>In a product the two inner sizes must be equal, and they vanish. The outer ones stay: queries give the output its rows, values its columns.</p>`,
+<p>In a product the two inner sizes must be equal, and they disappear. The outer ones stay: queries give the output its rows, values its columns.</p>`,
     },
     {
       title: "A product that does not fit",
@@ -623,12 +623,12 @@ export const page: Page<Shapes, ShapesNumbers> = {
 <p>Only the shape of S gives it away. In heed you say which order you have: <code>layout: "bshd"</code>.</p>`,
     },
     {
-      title: "Heads cut, they do not add",
+      title: "Where the heads come from",
       state: { view: "layer", h: 8 },
       text: ({ state }) =>
-        html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one a head. At the end the heads’ outputs are put side by side again and mixed by W<sup>o</sup>.</p>`,
+        html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one for each head. At the end, the outputs of the heads are put side by side again and mixed by W<sup>o</sup>.</p>`,
       predict: {
-        ask: "16 heads in place of 8, everything else the same: how many percent more parameters?",
+        ask: "16 heads instead of 8, everything else the same: how many percent more parameters?",
         min: 0,
         max: 200,
         step: 5,
@@ -636,7 +636,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
         unit: " %",
         show: { view: "layer", h: 16 },
         say: (guess, { numbers: { layer: n }, state }) =>
-          html`You said ${guess} %. The layer has ${n.error === "" ? html`<b>${n.parameters.toLocaleString("en-US")}</b> parameters, 4 · ${state.d} · ${state.d}, with any number of heads` : "no size at all now: it is refused"}. More heads are thinner heads. Pull the first cut: what happens where the pieces are not equal?`,
+          html`You said ${guess} %. The layer has ${n.error === "" ? html`<b>${n.parameters.toLocaleString("en-US")}</b> parameters, 4 · ${state.d} · ${state.d}, with any number of heads` : "no size at all now: it is refused"}. More heads are thinner heads. Pull the first cut: what happens when the pieces are not equal?`,
       },
     },
   ],
@@ -858,7 +858,7 @@ except ValueError:
       "S is 5 × 9: a row for each query, a column for each key. The output is 5 × 8: the rows of Q, the columns of V.",
     ],
     [
-      "Why do twice as many heads not cost twice as many parameters?",
+      "Why do twice as many heads not need twice as many parameters?",
       "The heads share the columns of the same matrices. With twice as many, each has half of the columns.",
     ],
   ],

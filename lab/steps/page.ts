@@ -313,7 +313,7 @@ function caption({ numbers: n, state }: Seen): Markup {
         : html`From every score of the row of ${a} its maximum, ${short(n.maxima[i])}, is subtracted. The largest is now 0.`;
     case 4:
       if (!Number.isFinite(n.exps[i][j]))
-        return html`<i>e</i> to the power of each: too large for any number, ∞.`;
+        return html`<i>e</i> to the power of each: too large for a floating-point number, so ∞.`;
       return state.unsafe
         ? html`<i>e</i> to the power of each score: the largest of the row is ${short(Math.max(...n.exps[i]))}.`
         : html`<i>e</i> to the power of each: no number is negative now, and the largest of a row is 1.`;
@@ -325,7 +325,7 @@ function caption({ numbers: n, state }: Seen): Markup {
         : html`Each is divided by the sum: ${a} gives ${percent(share)} of its attention to ${b}.`;
     default:
       return Number.isNaN(share)
-        ? html`What is not a number stays so: the output is lost too.`
+        ? html`NaN spreads: the output is NaN too.`
         : html`The output of ${a} is the average of the values, by these shares: (${n.output[i].map(short).join(", ")}).`;
   }
 }
@@ -369,7 +369,7 @@ export const page: Page<Steps, StepsNumbers> = {
   name: "steps",
   title: "Step by step",
   point:
-    "The formula in eight small steps on four words. Every number can be changed, and every number says where it comes from.",
+    "The formula in eight small steps, on four words. You can change every number and see where each one comes from.",
   initial,
   check: (state) => ({
     ...state,
@@ -385,7 +385,7 @@ export const page: Page<Steps, StepsNumbers> = {
     {
       title: "A score for every pair",
       state: {},
-      text: () => html`<p>Four words. Each has a query, a vector of two numbers (a row of <b class="q">Q</b>) and a key of two numbers (a column of <b class="k">K<sup>T</sup></b>). Where the row of one word meets the column of another, there is their score: multiply number by number and add.</p>
+      text: () => html`<p>Four words. Each has a query, a vector of two numbers (a row of <b class="q">Q</b>) and a key of two numbers (a column of <b class="k">K<sup>T</sup></b>). Where the row of one word meets the column of another, there is their score: multiply number by number, and add up.</p>
 <p>All sixteen at once are one matrix product, Q·K<sup>T</sup>. Press any cell; its arithmetic is written below.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mi>V</mi></math></p>`,
     },
@@ -394,10 +394,11 @@ export const page: Page<Steps, StepsNumbers> = {
       state: { stage: 4 },
       text: ({
         state,
-      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the row’s sum makes it add up. Move the slider under the picture from stop to stop.</p>
-<p>The subtraction of the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
+      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
+<p>Subtracting the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
       predict: {
-        ask: "“it” has the scores 10, 1, 5 and 3 before division. What share will the 10 get?",
+        ask: ({ state }) =>
+          `“${fourWords(state.own)[3]}” has the scores 10, 1, 5 and 3 before the division by √2. What share will the 10 get?`,
         min: 0,
         max: 100,
         step: 1,
@@ -405,7 +406,7 @@ export const page: Page<Steps, StepsNumbers> = {
         unit: " %",
         show: { stage: 6, q: initial.q, k: initial.k, row: 3, column: 0 },
         say: (guess, { numbers: n }) =>
-          html`You said ${guess} %. Its share is <b>${percent(n.shares[3][0])}</b>. Among the 19 points of the row it has 53 %, but softmax counts differences, not proportions.`,
+          html`You said ${guess} %. Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions.`,
       },
     },
     {
@@ -418,15 +419,14 @@ export const page: Page<Steps, StepsNumbers> = {
       title: "With a mask",
       state: { stage: 6, causal: true, row: 1 },
       text: ({ numbers: n }) =>
-        html`<p>A causal mask puts −∞ where a later word is. <i>e</i><sup>−∞</sup> is 0, and the shares of the words that are left add up to 100 % again: the second word’s first share is now ${percent(n.shares[1][0])}. The first word can only look at itself.</p>`,
+        html`<p>A causal mask sets the scores of later words to −∞. <i>e</i><sup>−∞</sup> is 0, and the shares of the other words add up to 100 % again: the second word now gives ${percent(n.shares[1][0])} to the first. The first word can only look at itself.</p>`,
     },
     {
       title: "Why − max",
       state: { stage: 4, big: true, unsafe: true },
       text: ({
         state,
-        numbers: n,
-      }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for any computer number: it is ${Number.isFinite(n.exps[3][0]) ? short(n.exps[3][0]) : "∞"}, and ∞ ÷ ∞ is NaN. Move the slider to “share”: the whole row becomes NaN.</p>
+      }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for a floating-point number: it becomes ∞, and ∞ ÷ ∞ is NaN. Move the slider to “share”${state.unsafe ? ": the whole row is NaN" : " with and without the subtraction"}.</p>
 <p><button type="button" data-act="unsafe">${state.unsafe ? "Subtract the maximum" : "Leave the subtraction out"}</button></p>
 <p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, heed in every tile it computes.</p>`,
     },
@@ -570,31 +570,31 @@ for row in [*shares, *output]:
   },
   tasks: [
     {
-      text: "Change one number of Q or K so that the second word looks at the fourth one most.",
+      text: "Change one number of Q or K so that the second word looks most at the fourth.",
       done: ({ numbers: n, state }) =>
         [...state.q, ...state.k].filter((value, i) => value !== [...initial.q, ...initial.k][i]).length ===
           1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
     },
     {
-      text: "Make the second word look at all four words equally, by its query alone.",
+      text: "Make the second word look at all four words equally by changing only its query.",
       done: ({ numbers: n, state }) =>
         state.k.join() === initial.k.join() && n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),
     },
   ],
   recall: [
     [
-      "Which of Q, K and V decide where a word looks, and which what it gets?",
-      "Q and K make the scores and so the shares: where. V is what is averaged by them: what.",
+      "Which of Q, K and V decide where a word looks, and which decides what it gets?",
+      "Q and K make the scores, and so the shares: where it looks. V holds what is averaged: what it gets.",
     ],
     [
-      "Why may one subtract the maximum of a row from all its scores?",
-      "Softmax depends on differences. The factor e^(−max) is in every exponential and in their sum, and cancels.",
+      "Why is it safe to subtract the maximum of a row from all its scores?",
+      "Softmax depends only on differences. The factor e^(−max) is in every exponential and in their sum, so it cancels.",
     ],
   ],
   limits:
     "These twenty-four numbers were chosen by hand, so the page shows how attention computes, and nothing about what a trained model looks at.",
   trained: {
-    text: "The same lines for one cell of a trained model",
+    text: "See the same steps for one cell of a trained model",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
   },
 };

@@ -18,8 +18,8 @@ const KIND_PLACES = [
   "In trained head B",
 ];
 const KIND_NOTES = [
-  "normal numbers, nothing in them",
-  "every word looks near by",
+  "normal numbers, no structure",
+  "every word looks nearby",
   "every word looks at word 0",
   "looks at the previous word",
   "takes an average of the text",
@@ -340,7 +340,7 @@ function costs(view: Seen): string {
   const [x0, step, top] = wide ? [16, 212, 300] : [8, 92, 150];
   const measured = !Number.isNaN(n.costs[0].ms);
   const most = Math.max(...n.costs.map(({ ms }) => (measured ? ms : 1)));
-  const size = `n = ${state.n.toLocaleString("en-US")}, lists of 64 numbers`;
+  const size = `n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`;
   const parts = [
     label(x0, top - 24, wide ? `what it costs at ${size}` : size, { class: wide ? "bold" : "bold s12" }),
   ];
@@ -348,7 +348,7 @@ function costs(view: Seen): string {
     const x = x0 + w * step;
     const rows: [string, string][] = [
       ["multiply and add", count(cost.operations)],
-      ["memory between", bytes(cost.bytes)],
+      ["memory in between", bytes(cost.bytes)],
       ["time here", measured ? `${number(cost.ms)} ms` : "press Race"],
     ];
     parts.push(
@@ -386,7 +386,7 @@ export const page: Page<Variants, VariantsNumbers> = {
   name: "variants",
   title: "Variants",
   point:
-    "There are ways to save the n² of attention. One is exact, two are approximations, and which of the two is better depends on the data.",
+    "There are ways around the n² of attention. One is exact and saves memory. Two are approximations, and which of the two is better depends on the data.",
   initial,
   check: (state) => {
     const data = KINDS.includes(state.data) ? state.data : initial.data;
@@ -413,15 +413,15 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (
         view,
       ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, a stronger color for more.</p>
-<p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes those near by, and those of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
-<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. To answer 0 to everything would be wrong by 100 %. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
+<p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes only those of nearby words and of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
+<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. Answering 0 everywhere would be wrong by 100 %. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
     },
     {
       title: "Flash: nothing is left out",
       state: { show: "tiles", tile: 3 },
       text: (
         view,
-      ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies what it has by <i>e</i> to the difference.</p>
+      ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies its sums by <i>e</i> to the power of the old maximum minus the new one.</p>
 <p class="formula"><math><mi>o</mi><mo>←</mo><mi>o</mi><mo>·</mo><msup><mi>e</mi><mrow><mi>m</mi><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><mo>+</mo><munder><mo>∑</mo><mi>j</mi></munder><msup><mi>e</mi><mrow><msub><mi>s</mi><mi>j</mi></msub><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><msub><mi>v</mi><mi>j</mi></msub></math></p>
 <p>Press <b>next tile</b>. The memory it needs never grows. The result is the same: over all rows Flash and the whole matrix differ by at most ${number(view.numbers.ulps, 2)} units in the last place of a row’s largest number, which is rounding.</p>`,
     },
@@ -430,7 +430,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: { data: "local" },
       text: (
         view,
-      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which everybody sees and which sees everybody. Everything else is masked, so it is never computed.</p>
+      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. Everything else is masked, so it is never computed.</p>
 <p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words, and the rest is missing.</p>`,
     },
     {
@@ -440,7 +440,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         view,
       ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ(q)·φ(k) over random features φ. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>
 <p class="formula"><math><mi>φ</mi><msub><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow><mi>r</mi></msub><mo>=</mo><mi>exp</mi><mo>(</mo><msub><mi>f</mi><mi>r</mi></msub><mo>·</mo><mi>x</mi><mo>−</mo><mfrac><mrow><mo>|</mo><mi>x</mi><msup><mo>|</mo><mn>2</mn></msup></mrow><mn>2</mn></mfrac><mo>)</mo></math></p>
-<p>But the mean of exponentials is made by a few huge ones. The larger queries and keys are, the more features it takes to find them. A sink is a very large key: Performer’s error here is ${wrong(view.numbers.ways[3].error)}, and Longformer, which always sees word 0, has ${wrong(view.numbers.ways[2].error)}.</p>`,
+<p>But a few huge terms decide the mean of exponentials. The larger queries and keys are, the more features it takes to find them. Here word 0 is a sink: its key is very large. Performer’s error is ${wrong(view.numbers.ways[3].error)}, and Longformer, which always sees word 0, has ${wrong(view.numbers.ways[2].error)}.</p>`,
     },
     {
       title: "Two heads of one layer",
@@ -470,8 +470,8 @@ export const page: Page<Variants, VariantsNumbers> = {
         view,
       ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
-<p>The whole matrix and Flash do the same number of multiplications. The difference is traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
-<p>So the exact way comes first. The others are for lengths at which even Flash is too slow, and for heads that are known.</p>`,
+<p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+<p>So try the exact way first. The others are for texts so long that even Flash is too slow, and for heads whose pattern is known.</p>`,
     },
   ],
   picture: (view) =>
@@ -488,7 +488,7 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
     if (state.show === "cost")
       return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${bytes(n.costs[0].bytes)}, Flash ${bytes(n.costs[1].bytes)}.${Number.isNaN(n.costs[0].ms) ? "" : html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
     const [first, second] = ranking(view);
-    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is nearer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
+    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
   },
   control: ({ state }) => {
     if (state.show === "tiles")
@@ -561,7 +561,7 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
       ...(state.show === "cost"
         ? [
             ["multiply, add", ...n.costs.map(({ operations }) => operations)],
-            ["bytes between", ...n.costs.map((cost) => cost.bytes)],
+            ["bytes in between", ...n.costs.map((cost) => cost.bytes)],
             [
               "milliseconds",
               ...n.costs.map(({ ms }) => (Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)))),
@@ -593,13 +593,13 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
     ],
     [
       "When is a window a good idea, and when are random features?",
-      "A window when the head looks near by. Random features when queries and keys are small and the head takes an average. On data with no structure, neither.",
+      "A window when the head looks at nearby words. Random features when queries and keys are small and the head takes an average. On data with no structure, neither.",
     ],
   ],
   limits:
     "These heads were made or trained with full attention, so the errors say little about a model that is trained with a window or with random features from the start.",
   trained: {
-    text: "See heads of a large model: some look near by, some all over the sentence",
+    text: "See heads of a large model: some look nearby, some all over the sentence",
     address: "tired-cat.html#v1/model",
   },
 };

@@ -102,7 +102,7 @@ function sentence(
     const share = state.hide ? 0 : line.shares[j];
     const isMark = line.marks[j];
     const spoken = state.hide
-      ? `${line.tokens[j]}: pour ${PORTION} beads, ${state.beads[j] ?? 0} so far`
+      ? `${line.tokens[j]}: place ${PORTION} beads, ${state.beads[j] ?? 0} so far`
       : j === q
         ? `${line.tokens[j]}, the word that looks; ${percent(share)} on itself`
         : `${line.tokens[j]}: ${percent(share)}`;
@@ -277,8 +277,8 @@ export const page: Page<Words, WordsNumbers> = {
       text: ({
         numbers: { lines },
       }) => html`<p>Read the sentence once. You know who was tired: when you reached “it”, you looked back to “cat”.</p>
-<p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “it” is the word that looks. The darker another word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
-<p>The shares of one word always add up to 100 %. That is attention: each word takes an average of all words, in which a few count much and most count almost nothing. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
+<p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “it” is the word that looks. The stronger the color of a word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
+<p>The shares of one word always add up to 100 %. That is attention: each word takes a weighted average of all words. A few count a lot, and most count almost nothing. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
 <p><b>Point at another word</b>, or press it, and it becomes the one that looks.</p>`,
     },
     {
@@ -287,12 +287,12 @@ export const page: Page<Words, WordsNumbers> = {
       text: ({ state, numbers: { lines } }) => {
         const [line] = lines;
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
-        return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” may be the cat, or the mat.</p>
+        return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” could be the cat or the mat.</p>
 ${
   state.hide
-    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Press the words to pour them where “it” will look, ten at a time.</p><p><button type="button" data-act="show">Show</button></p></div>`
-    : html`<div class="predict answered"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Pour again</button></p></div>
-<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, a token before every sentence that means nothing. When a head finds no word that matches, its share goes there. We say that the head <em>rests</em>. The share must go somewhere, because all shares add up to 100 %.</p>`
+    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show">Show</button></p></div>`
+    : html`<div class="predict answered"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
+<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, a token that is put before every sentence and has no meaning of its own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>`
 }`;
       },
     },
@@ -302,9 +302,9 @@ ${
       fixed: true,
       text: ({
         numbers: { lines },
-      }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” You read “flies” as something that happens in the first, and as animals in the second.</p>
-<p>The same head, on both. In the first, “flies” looks at “time” with <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second it looks at “fruit” with only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the verb, and it looks at “flies”, its subject.</p>
-<p>In a dictionary, a word is one entry. In a sentence, its meaning depends on its neighbors. Attention is how a model reads them.</p>`,
+      }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” In the first, you read “flies” as an action. In the second, you read it as animals.</p>
+<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second, it gives “fruit” only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the verb, and it looks at “flies”, its subject.</p>
+<p>In a dictionary, a word is one entry. In a sentence, its meaning depends on its neighbors. Attention is how a model takes them into account.</p>`,
     },
     {
       title: "Two banks",
@@ -312,24 +312,24 @@ ${
       fixed: true,
       text: ({
         numbers: { lines },
-      }) => html`<p>This sentence has “bank” twice. The second one looks at “river” with <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first: it looks at “river” with ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
+      }) => html`<p>This sentence has “bank” twice. The second one gives “river” <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first one: it gives “river” ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
 <p>Nobody programmed this. The model was trained to fill in missing words, and looking at “river” helped.</p>`,
     },
     {
       title: "Question, label, content",
       state: {},
       text: () => html`<p>How does “it” know where to look? Think of a library.</p>
-<p>You come with a <b class="q">question</b>. Every drawer of the catalog has a <b class="k">label</b>. You compare your question with all labels; the better they match, the longer you look. What you carry home is not the label but the <b class="v">content</b>, a bit of each drawer you looked at.</p>
-<p>In attention every word has all three, as lists of numbers: a <b class="q">query</b> (what it asks), a <b class="k">key</b> (what it is found by) and a <b class="v">value</b> (what it hands over). As if a vowel asked “is there a consonant before me?” and every consonant had that on its label.</p>
-<p>The number that says how well a query matches a key is a <em>score</em>. Softmax makes shares of the scores. The next pages open both up.</p>`,
+<p>You come with a <b class="q">question</b>. Every drawer of the catalog has a <b class="k">label</b>. You compare your question with every label. The better a label matches, the longer you look into that drawer. What you take home is not the label but the <b class="v">content</b>: a little from each drawer you looked into.</p>
+<p>In attention every word has all three, as lists of numbers: a <b class="q">query</b> (what it asks), a <b class="k">key</b> (what it is found by) and a <b class="v">value</b> (what it passes on). It is as if a vowel asked “is there a consonant before me?” and the label of every consonant said “I am one”.</p>
+<p>The number that says how well a query matches a key is a <em>score</em>. Softmax turns the scores into shares. The next pages explain both.</p>`,
     },
     {
       title: "Your own sentence",
       state: {},
       text: ({
         state,
-      }) => html`<p>Write a sentence into the field at the top and press Enter. It is read by the small encoder that comes with heed, in this page; nothing is sent anywhere.</p>
-${state.line === "own" && html`<p>This model is small. It cuts rare words into pieces (a dot marks a piece that continues a word), and the head shown is the one of its 16 with the strongest link between pieces that are not neighbors.</p>`}`,
+      }) => html`<p>Type a sentence into the field at the top and press Enter. A small encoder that comes with heed reads it in this page. Nothing is sent anywhere.</p>
+${state.line === "own" && html`<p>This model is small. It splits rare words into pieces (a dot marks a piece that continues a word). Of its 16 heads, this page shows the one with the strongest link between two pieces that are not neighbors.</p>`}`,
     },
   ],
   picture,
@@ -344,10 +344,10 @@ ${state.line === "own" && html`<p>This model is small. It cuts rare words into p
       ? html`${lines.map((line, i) => {
           const q = at(line, state);
           const [most] = ranked(line);
-          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]}, ${name(line, q)} gives most, ${percent(line.shares[most])}, to ${most === q ? "itself" : name(line, most)}.`;
+          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]}, ${name(line, q)} gives the most, ${percent(line.shares[most])}, to ${most === q ? "itself" : name(line, most)}.`;
         })}`
       : state.hide
-        ? html`Where will “it” look? Press words to pour beads, then press Show.`
+        ? html`Where will “it” look? Press words to place your beads, then press Show.`
         : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}`,
   control: ({ state, numbers: { lines } }) =>
     state.hide
@@ -454,18 +454,18 @@ for word, share in zip(words, shares):
       done: ({ state, numbers: { lines } }) => state.line === "tired" && lines[0].shares[0] > 0.85,
     },
     {
-      text: "Find a verb that looks at the noun it belongs to with more than 30 %, in the second of the two lines about flies.",
+      text: "In the second sentence about flies, find the verb that gives its subject more than 30 %.",
       done: ({ state, numbers: { lines } }) => state.line === "flies" && (lines[1]?.shares[2] ?? 0) > 0.3,
     },
   ],
   recall: [
     [
-      "The shares of one word add up to 100 %. Where do they go when a head has found nothing?",
-      "To a mark that is always there, such as the one at the start. A large share there means “nothing found”, not “the start is important”.",
+      "The shares of one word add up to 100 %. Where does its attention go when the head finds nothing?",
+      "To a token that is always there, such as the start mark. A large share there means “nothing found”, not “the start is important”.",
     ],
     [
       "What are query, key and value in the library?",
-      "The question you come with, the label of each drawer, and the content you carry home from the drawers, each by its share.",
+      "The question you come with, the label on each drawer, and the content you take home, more of it from the drawers with larger shares.",
     ],
   ],
   limits:

@@ -258,7 +258,7 @@ test("masks: a wiped row shows NaN, the mean and zeros; painting and presets do 
   visit("masks.html", {}, async (page) => {
     await page.click('[data-act="wipe"]');
     await page.waitForFunction(() =>
-      /may look at nobody. The formula gives NaN, −1e9 gives 10/.test(
+      /may look at nothing. The formula gives NaN, −1e9 gives 10/.test(
         document.querySelector(".stage figcaption")?.textContent ?? "",
       ),
     );
@@ -343,15 +343,15 @@ test("variants: a row changes the data and the ranking flips, Flash is stepped, 
         text,
         { timeout: 60_000 },
       );
-    await says("On random data, Longformer is nearer");
+    await says("On random data, Longformer is closer");
     await page.click('.wide [data-act="data:4"]');
-    await says("In trained head B, Performer is nearer");
+    await says("In trained head B, Performer is closer");
     await page.locator('.wide [data-drag="cross:"]').focus();
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction(() => /column=4/.test(location.hash));
     await page.click('.wide [data-act="data:0"]');
     await page.selectOption('[data-act="spread"]', "0.25");
-    await says("scores × ¼, Performer is nearer");
+    await says("scores × ¼, Performer is closer");
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
     await page.goto(`${page.url().split("#")[0]}#v1?show=tiles&tile=7`);
     await says("after 7 of 8 tiles");
@@ -380,10 +380,10 @@ test("learned: the step is dragged and moved by keys, runs and sentences change,
         (wanted) => new RegExp(wanted).test(document.querySelector(".stage figcaption")?.textContent ?? ""),
         text.source,
       );
-    await says(/Step 3,000: “was” gives most, 70.%, to “cat”/u);
+    await says(/Step 3,000: “was” gives the most, 70.%, to “cat”/u);
     await page.locator('.wide [data-drag="step:"]').focus();
     for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
-    await says(/Step 900: “was” gives most, 55.%, to “cat”/u);
+    await says(/Step 900: “was” gives the most, 55.%, to “cat”/u);
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 1);
     const box = await page.locator('.wide [data-drag="step:"] .hit').boundingBox();
     const { x, y, width, height } = /** @type {NonNullable<typeof box>} */ (box);
@@ -394,7 +394,7 @@ test("learned: the step is dragged and moved by keys, runs and sentences change,
     await says(/Step 0:/u);
     await page.click('[data-act="run:fast"]');
     await page.locator('[data-act="at"]').fill("3");
-    await says(/Step 3,000: “was” gives most, 100.%, to “it”/u);
+    await says(/Step 3,000: “was” gives the most, 100.%, to “it”/u);
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 2);
     await page.click('[data-act="sentence:dog"]');
     await says(/expects “hungry”/u);
