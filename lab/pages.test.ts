@@ -3,7 +3,8 @@ import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { COMPUTATIONS } from "./computations.ts";
 import { decodeState, encodeState } from "./frame/address.ts";
-import type { Page } from "./frame/page.ts";
+import type { Page, View } from "./frame/page.ts";
+import { renderPicture } from "./frame/render.ts";
 import { renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
 
@@ -47,6 +48,29 @@ test("no task is done before anything was done", async () => {
       const view = await viewOf(page, step.state);
       for (const [i, task] of page.tasks.entries())
         expect(task.done(view), `${page.name}, task ${i + 1} at “${step.title}”`).toBe(false);
+    }
+});
+
+test("a guess is marked in the picture with its result, and not before", async () => {
+  for (const page of pages)
+    for (const [at, { predict, state, title }] of page.steps.entries()) {
+      if (predict === undefined) continue;
+      const before = await viewOf(page, state);
+      const answered = await viewOf(page, { ...state, ...predict.show });
+      for (const wide of [true, false]) {
+        const marked = (view: View, guess: number) => {
+          const drawn = renderPicture(page, {
+            ...view,
+            state: { ...view.state, [`guess${at}`]: guess },
+            wide,
+          });
+          return /<g data-name="guess">.*your guess/s.test(drawn.text);
+        };
+        for (const guess of [predict.min, predict.start, predict.max])
+          expect(marked(answered, guess), `${page.name}, “${title}”, ${guess}`).toBe(true);
+        expect(marked(answered, -1)).toBe(false);
+        if (!predict.always) expect(marked(before, predict.start), `${page.name}, “${title}”`).toBe(false);
+      }
     }
 });
 

@@ -1,7 +1,8 @@
 /** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
 import { html } from "../frame/markup.ts";
 import type { Page, Point, View } from "../frame/page.ts";
-import { arrow, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { clamp, clampInteger } from "../frame/range.ts";
+import { arrow, guessLine, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";
 
@@ -9,7 +10,8 @@ type Seen = View<Arrows, ArrowsNumbers>;
 
 const REACH = 4;
 const IT = 3;
-const clamp = (value: number) => Math.min(REACH, Math.max(-REACH, Math.round(value * 20) / 20)) + 0;
+/** A coordinate of the query's tip, in steps of 0.05. */
+const tip = (value: number) => clamp(Math.round(value * 20) / 20, -REACH, REACH) + 0;
 
 export const initial: Arrows = {
   x: 1.2,
@@ -115,9 +117,12 @@ function picture(view: Seen): string {
   return parts.join("");
 }
 
+/** Where scores and shares are: left edge, top, height of a row, width. */
+const barsAt = (wide: boolean) => (wide ? [590, 92, 74, 210] : [282, 42, 48, 80]);
+
 /** Scores and shares, a row for each key. */
 function bars({ numbers: n, wide }: Seen): string {
-  const [left, top, row, width] = wide ? [590, 92, 74, 210] : [282, 42, 48, 80];
+  const [left, top, row, width] = barsAt(wide);
   const parts: string[] = [
     label(wide ? left - 60 : left, top - 30, wide ? "score q·k ÷ √2, and its share" : "shares", {
       class: "second s12",
@@ -174,10 +179,10 @@ export const page: Page<Arrows, ArrowsNumbers> = {
   initial,
   check: (state) => ({
     ...state,
-    x: clamp(state.x),
-    y: clamp(state.y),
+    x: tip(state.x),
+    y: tip(state.y),
     mode: ["free", "same", "turned"].includes(state.mode) ? state.mode : "free",
-    word: Math.min(4, Math.max(0, Math.round(state.word))) + 0,
+    word: clampInteger(state.word, 0, 4),
     angle: (((Math.round(state.angle) % 360) + 540) % 360) - 180,
   }),
   steps: [
@@ -196,14 +201,20 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       state: {},
       text: () => html`<p>Direction says <em>what</em> is asked. Length says <em>how strictly</em>.</p>`,
       predict: {
-        ask: "The query keeps its direction but becomes twice as long. What share will the key it points at get?",
+        question:
+          "The query keeps its direction but becomes twice as long. What share will the key it points at get?",
         min: 0,
         max: 100,
         step: 1,
         start: 60,
         unit: " %",
         show: { mode: "free", x: 2.4, y: 3.2 },
-        say: (guess, { numbers: n }) =>
+        mark: (guess, { wide }) => {
+          const [left, top, , width] = barsAt(wide);
+          const [x, y, end] = [left + (guess / 100) * width, top + (wide ? 13 : 1), top + (wide ? 41 : 25)];
+          return guessLine(x, y, x, end, clamp(x, left + 30, left + width - 30), end + 11);
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short, and every key gets nearly the same share.`,
       },
     },

@@ -1,6 +1,7 @@
 /** Before transformers: a recurrent network learns where to look while one watches. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
@@ -21,10 +22,13 @@ const frameOf = ({ state, numbers }: Seen): Frame =>
 
 const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
+/** Where the grid is: its corner, and the side of a cell. */
+const gridAt = (wide: boolean) => (wide ? [96, 76, 54] : [52, 50, 36]);
+
 function alignment(view: Seen): string {
   const { numbers: n, state, wide } = view;
   const frame = frameOf(view);
-  const [x, y, cell] = wide ? [96, 76, 54] : [52, 50, 36];
+  const [x, y, cell] = gridAt(wide);
   const parts: string[] = [
     label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
     label(wide ? x - 84 : 8, wide ? y + 18 : y - 10, wide ? "it writes ↓" : "writes", {
@@ -145,8 +149,8 @@ export const page: Page<Before, BeforeNumbers> = {
   check: (state) => ({
     ...state,
     steps: state.steps > 0 ? STEPS : 0,
-    at: Math.min(state.steps > 0 ? STEPS : 0, Math.max(0, Math.round(state.at))) + 0,
-    row: Math.min(N - 1, Math.max(0, Math.round(state.row))) + 0,
+    at: clampInteger(state.at, 0, state.steps > 0 ? STEPS : 0),
+    row: clampInteger(state.row, 0, N - 1),
     word: LETTERS.test(state.word) ? state.word : initial.word,
   }),
   steps: [
@@ -165,14 +169,23 @@ export const page: Page<Before, BeforeNumbers> = {
       text: () =>
         html`<p>Training shows it 32 random words at a time, computes the loss (how improbable the right letters were to it), and changes every number a little so that the loss falls. That is one step. 120 of them take a few seconds in this page.</p>`,
       predict: {
-        ask: "After 120 steps, what share does the first letter written give to the last letter read?",
+        question: "After 120 steps, what share does the first letter written give to the last letter read?",
         min: 0,
         max: 100,
         step: 1,
         start: 20,
         unit: " %",
         show: { steps: STEPS, at: STEPS, row: 0 },
-        say: (guess, view) => {
+        mark: (guess, { wide }) => {
+          const [x, y, cell] = gridAt(wide);
+          const [right, middle] = [x + N * cell + 5, y + cell / 2];
+          const name = "tk bold s11 halo";
+          return (
+            label(right, middle - 3, "your guess", { class: name }) +
+            label(right, middle + 11, `${guess} %`, { class: name })
+          );
+        },
+        result: (guess, view) => {
           const weight = frameOf(view).weights[0]?.[N - 1] ?? 0;
           return view.numbers.losses.length < STEPS
             ? html`You said ${guess} %. It is training now: step ${view.numbers.losses.length} of ${STEPS}.`

@@ -1,6 +1,7 @@
 /** Cost: work against the number of words on fixed axes, bytes as areas, and the time of this machine, guessed and measured. */
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clamp, clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count, number } from "../frame/words.ts";
 import type { Cost, CostNumbers } from "./compute.ts";
@@ -162,12 +163,16 @@ function time(view: Seen): string {
   return parts.join("");
 }
 
+/** Where the areas are: the side of a frame, the left edges of both, their base, and the ends of the picture. */
+const memoryAt = (wide: boolean) =>
+  wide
+    ? { frame: 112, left: 500, right: 640, base: 480, top: 44, end: 856 }
+    : { frame: 80, left: 20, right: 138, base: 252, top: 34, end: 372 };
+
 /** Bytes as areas. A frame is 2 GiB. */
 function memory(view: Seen): string {
   const { numbers: n, state, wide } = view;
-  const at = wide
-    ? { frame: 112, left: 500, right: 640, base: 480, top: 44, end: 856 }
-    : { frame: 80, left: 20, right: 138, base: 252, top: 34, end: 372 };
+  const at = memoryAt(wide);
   const { frame, base } = at;
   const share = (bytes: number) => bytes / 2 ** 31;
   const small = wide ? "s12" : "s11";
@@ -235,7 +240,6 @@ function memory(view: Seen): string {
   return parts.join("");
 }
 
-const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 /** How a time grows: the exponent between 256 and 1,024 words. */
 const exponent = (n: CostNumbers) => Math.log2(took(n, 1024)! / took(n, 256)!) / 2;
 
@@ -249,7 +253,7 @@ export const page: Page<Cost, CostNumbers> = {
     ...state,
     power: Math.round(clamp(state.power, LOWEST, HIGHEST) * 1000) / 1000,
     show: ["work", "time", "memory"].includes(state.show) ? state.show : "work",
-    run: clamp(Math.round(state.run), 0, 2) + 0,
+    run: clampInteger(state.run, 0, 2),
     ghost: state.ghost > 0 ? Number(clamp(state.ghost, 0.001, 1e5).toPrecision(4)) : 0,
   }),
   steps: [
@@ -269,14 +273,28 @@ export const page: Page<Cost, CostNumbers> = {
       text: () =>
         html`<p>A weight takes 4 bytes, and there are n · n of them in each of ${HEADS} heads. The dashed frame is 2 GiB, 2,147 million bytes.</p>`,
       predict: {
-        ask: "How many words fill the frame?",
+        question: "How many words fill the frame?",
         min: 500,
         max: 20_000,
         step: 100,
         start: 15_000,
         unit: " words",
         show: { power: Math.log2(6689), show: "memory" },
-        say: (guess, { numbers: n }) =>
+        mark: (guess, { numbers: n, wide }) => {
+          const at = memoryAt(wide);
+          // All weights of as many words as guessed: a full frame at `full`.
+          const side = (at.frame * guess) / n.full;
+          const [w, h] = [Math.min(side, at.end - at.right), Math.min(side, at.base - at.top)];
+          const [right, top] = [at.right + w, at.base - h];
+          return (
+            (side === w ? line(right, at.base, right, top, "lk") : "") +
+            (side === h ? line(at.right, top, right, top, "lk") : "") +
+            label(Math.max(right - 32, at.right + 30), at.base - 6, "your guess", {
+              class: "mid tk bold s11 halo",
+            })
+          );
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${wordsOf(guess)}. It is full at <b>${wordsOf(n.full)}</b>, a chapter of a book. Twice as many words, ${wordsOf(2 * n.full)}, would fill four frames.`,
       },
     },

@@ -1,7 +1,8 @@
 /** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, pressable } from "../frame/svg.ts";
+import { clampInteger } from "../frame/range.ts";
+import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts";
 import { number, percent, wordsOf } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
@@ -19,13 +20,17 @@ const TOKENS = 64;
 const order = (numbers: readonly number[]) =>
   numbers.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
 
-function picture({ numbers: n, state, wide }: Seen): string {
-  const [byWeight, byEffect] = [order(n.weights), order(n.effects)];
+/** Where the two columns are. More words than the common sentence has are closer together. */
+function layout(wide: boolean, words: number) {
   const g = wide
     ? { left: 100, right: 560, top: 86, row: 36, bar: 150, name: "" }
     : { left: 60, right: 266, top: 40, row: 21, bar: 56, name: "s11" };
-  // More words than the common sentence has are closer together.
-  g.row = Math.min(g.row, (g.row * 12.5) / n.words.length);
+  return { ...g, row: Math.min(g.row, (g.row * 12.5) / words) };
+}
+
+function picture({ numbers: n, state, wide }: Seen): string {
+  const [byWeight, byEffect] = [order(n.weights), order(n.effects)];
+  const g = layout(wide, n.words.length);
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
   const scaleE = g.bar / Math.max(...n.effects, 1e-9);
@@ -108,8 +113,8 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     ...state,
     data: state.data === "planted" ? "planted" : "tired",
     how: state.how === "hidden" ? "hidden" : "silent",
-    row: Math.min(TOKENS - 1, Math.max(0, Math.round(state.row))) + 0,
-    out: Math.min(TOKENS - 1, Math.max(-1, Math.round(state.out))) + 0,
+    row: clampInteger(state.row, 0, TOKENS - 1),
+    out: clampInteger(state.out, -1, TOKENS - 1),
   }),
   steps: [
     {
@@ -126,14 +131,30 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       text: ({ numbers: n }) =>
         html`<p>The start mark is second by weight: “it” gives it ${percent(n.weights[0])} of its attention.</p>`,
       predict: {
-        ask: "Silence the start mark. By how much of its own length does the output move?",
+        question: "Silence the start mark. By how much of its own length does the output move?",
         min: 0,
         max: 50,
         step: 1,
         start: 20,
         unit: " %",
-        show: { out: 0 },
-        say: (guess, { numbers: n }) =>
+        show: { out: 0, how: "silent", data: "tired" },
+        mark: (guess, { numbers: n, wide }) => {
+          const g = layout(wide, n.words.length);
+          const scale = g.bar / Math.max(...n.effects, 1e-9);
+          const y = g.top + order(n.effects).indexOf(0) * g.row;
+          const x = Math.min(g.right + (guess / 100) * scale, wide ? 790 : 370);
+          const beside = Math.max(x, g.right + n.effects[0] * scale + 40) + 6;
+          return (
+            mark("rect", {
+              x: g.right,
+              y: y - g.row * 0.42,
+              width: Math.max(1, x - g.right),
+              height: g.row * 0.84,
+              class: "none lk dash",
+            }) + (wide ? guessText(beside, y + 4, `${guess} %`) : guessText(367, 30, `${guess} %`, "end"))
+          );
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value, and the value of this mark is short: length ${number(n.lengths[0], 2)}, where “cat” has ${number(n.lengths[2], 2)}. The head looks there and gets almost nothing. That is how a head rests.`,
       },
     },

@@ -7,7 +7,15 @@ import { decodeState, encodeState } from "./address.ts";
 import type { Markup } from "./markup.ts";
 import type { Answer } from "./messages.ts";
 import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
-import { renderCode, renderControl, renderPicture, renderStep, renderTable, renderTasks } from "./render.ts";
+import {
+  guessOf,
+  renderCode,
+  renderControl,
+  renderPicture,
+  renderStep,
+  renderTable,
+  renderTasks,
+} from "./render.ts";
 import { svgFile, tableCsv } from "./save.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 
@@ -356,7 +364,7 @@ export function mount<S extends State, N>(
     const last = steps[steps.length - 1].getBoundingClientRect();
     if (!scrolled || (before === -1 && used) || last.bottom < 0) return;
     const kept = Object.fromEntries(Object.entries(state).filter(([name]) => /^guess\d/.test(name)));
-    const guess = page.steps[at].predict && Number(kept[`guess${at}`] ?? -1) >= 0;
+    const guess = page.steps[at].predict && guessOf(state, at) >= 0;
     update(
       {
         ...initial,

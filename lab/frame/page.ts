@@ -40,7 +40,7 @@ export interface Drag<S extends State, N> {
 
 /** A question before the answer is shown. */
 export interface Prediction<S extends State, N> {
-  readonly ask: string | ((view: View<S, N>) => string);
+  readonly question: string | ((view: View<S, N>) => string);
   readonly min: number;
   readonly max: number;
   readonly step: number;
@@ -48,8 +48,12 @@ export interface Prediction<S extends State, N> {
   readonly unit: string;
   /** The change of state that shows the result. */
   readonly show: Partial<S>;
-  /** What is said beside the result. */
-  say(guess: number, view: View<S, N>): Markup;
+  /** The guess and the result in one or two sentences. */
+  result(guess: number, view: View<S, N>): Markup;
+  /** The guess as marks in the picture, beside the result. */
+  mark(guess: number, view: View<S, N>): string;
+  /** True if every state of the picture has the axis of the mark; otherwise the mark is drawn with the result only. */
+  readonly always?: boolean;
 }
 
 /** One stop of the text, and the state that the picture has there. */

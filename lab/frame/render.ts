@@ -1,7 +1,9 @@
 /** The frame of every page as markup: text on the left, the picture on the right, and what is below each. */
 import { coordinate } from "../../src/view/figure/sheet.ts";
+import { encodeState } from "./address.ts";
 import { type Content, html, type Markup, raw } from "./markup.ts";
 import { NARROW, type Page, type State, type Step, type View, WIDE } from "./page.ts";
+import { named } from "./svg.ts";
 
 /** A page's entry on the map: enough to list it without loading it. */
 export interface Entry {
@@ -17,8 +19,24 @@ export interface Entry {
 export function renderPicture<S extends State, N>(page: Page<S, N>, view: View<S, N>): Markup {
   const { width, height } = view.wide ? WIDE : NARROW;
   return raw(
-    `<svg class="${view.wide ? "wide" : "narrow"}" viewBox="0 0 ${coordinate(width)} ${coordinate(height)}" role="group" aria-label="${html`${page.label(view)}`}">${page.picture(view)}</svg>`,
+    `<svg class="${view.wide ? "wide" : "narrow"}" viewBox="0 0 ${coordinate(width)} ${coordinate(height)}" role="group" aria-label="${html`${page.label(view)}`}">${page.picture(view)}${renderGuesses(page, view)}</svg>`,
   );
+}
+
+/** The reader's guess at the prediction of a stop; −1 before there is one. */
+export const guessOf = (state: State, at: number): number => Number(state[`guess${at}`] ?? -1);
+
+/** The reader's guesses as marks in the picture, each while the picture shows the state that answers its question. */
+function renderGuesses<S extends State, N>(page: Page<S, N>, view: View<S, N>): string {
+  const { state } = view;
+  return page.steps
+    .map(({ predict }, at) => {
+      const guess = guessOf(state, at);
+      if (predict === undefined || guess < 0) return "";
+      const answered = encodeState(page.check({ ...state, ...predict.show }), state) === "";
+      return answered || predict.always ? named("guess", predict.mark(guess, view)) : "";
+    })
+    .join("");
 }
 
 /** One stop of the text. `at` counts from 0. */
@@ -30,13 +48,13 @@ export function renderStep<S extends State, N>(step: Step<S, N>, view: View<S, N
 function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>, at: number): Content {
   const { predict } = step;
   if (predict === undefined) return undefined;
-  const ask = typeof predict.ask === "function" ? predict.ask(view) : predict.ask;
-  const guess = Number(view.state[`guess${at}`] ?? -1);
+  const question = typeof predict.question === "function" ? predict.question(view) : predict.question;
+  const guess = guessOf(view.state, at);
   if (guess >= 0)
-    return html`<div class="predict answered"><p>${ask}</p><p class="said">${predict.say(guess, view)}</p>
+    return html`<div class="predict answered"><p>${question}</p><p class="said">${predict.result(guess, view)}</p>
 <p><button type="button" class="quiet" data-act="forget:${at}">Guess again</button></p></div>`;
   const { min, max, step: by, start, unit } = predict;
-  return html`<div class="predict"><p><b>Predict.</b> ${ask}</p>
+  return html`<div class="predict"><p><b>Predict.</b> ${question}</p>
 <p class="row"><input type="range" min="${min}" max="${max}" step="${by}" value="${start}" data-guess="${at}" aria-label="Your guess" aria-valuetext="${start}${unit}"><output>${start}${unit}</output>
 <button type="button" data-act="predict:${at}">Show</button></p></div>`;
 }

@@ -78,6 +78,14 @@ export function line(x1: number, y1: number, x2: number, y2: number, name: strin
   return element("line", { x1, y1, x2, y2, class: name });
 }
 
+/** The reader's guess on an axis: a line, and its label with the middle at (x, y). */
+export const guessLine = (x1: number, y1: number, x2: number, y2: number, x: number, y: number): string =>
+  line(x1, y1, x2, y2, "lk") + label(x, y, "your guess", { class: "mid tk bold s11 halo" });
+
+/** The reader's guess as text, where the picture has no axis for it. */
+export const guessText = (x: number, y: number, guess: string, name = ""): string =>
+  label(x, y, `your guess: ${guess}`, { class: `tk bold s11 halo ${name}` });
+
 /** An arrow from a point to a point, with its head at the end. */
 export function arrow(x1: number, y1: number, x2: number, y2: number, name: string, head = 6): string {
   const length = Math.hypot(x2 - x1, y2 - y1);

@@ -1,7 +1,8 @@
 /** Many heads: twelve habits looking from one word at once; what their average hides. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+import { clamp } from "../frame/range.ts";
+import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
@@ -23,10 +24,14 @@ const COUNTS: Readonly<Record<number, string>> = { 4: "four", 12: "twelve" };
 
 const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
-function picture({ numbers: n, state, wide }: Seen): string {
+/** Where the grid is. Four heads have space for rows of twice the height. */
+function layout(wide: boolean, heads: number) {
   const g = wide ? { x: 78, y: 64, w: 44, h: 29, bar: 640 } : { x: 34, y: 34, w: 25, h: 17, bar: 340 };
-  // Four heads have space for rows of twice the height.
-  if (n.weights.length < HEADS) g.h *= 2;
+  return heads < HEADS ? { ...g, h: 2 * g.h } : g;
+}
+
+function picture({ numbers: n, state, wide }: Seen): string {
+  const g = layout(wide, n.weights.length);
   const parts: string[] = [];
   for (const [j, word] of n.words.entries())
     parts.push(
@@ -50,7 +55,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
       wide
         ? `“${n.words[n.query]}” looks: each row is a head, press it to mute it`
         : `“${n.words[n.query]}” looks; rows are heads`,
-      { class: `second s12 ${wide ? "" : ""}` },
+      { class: "second s12" },
     ),
   );
   if (wide) parts.push(label(g.bar, g.y - 8, "length of its output", { class: "second s12" }));
@@ -134,10 +139,10 @@ function picture({ numbers: n, state, wide }: Seen): string {
     ),
   );
   if (wide) {
-    const [bx, by] = [g.x, y + 62];
+    const [bx, by] = [g.x, y + g.h + 35];
     const scale = 250 / Math.max(n.averageOfOutputs, n.outputOfAverages, 0.01);
     parts.push(
-      line(bx, by - 18, 840, by - 18, "lline"),
+      line(bx, by - 17, 840, by - 17, "lline"),
       label(bx, by + 4, "average of the outputs", { class: "s12" }),
       mark("rect", { x: bx + 260, y: by - 8, width: n.averageOfOutputs * scale, height: 14, class: "fv" }),
       label(bx + 266 + n.averageOfOutputs * scale, by + 4, `length ${number(n.averageOfOutputs)}`, {
@@ -192,15 +197,21 @@ export const page: Page<Heads, HeadsNumbers> = {
       text: () =>
         html`<p>It is tempting to average the rows and call that “the attention” of the layer. Many pictures do.</p>`,
       predict: {
-        ask: ({ numbers: n }) =>
+        question: ({ numbers: n }) =>
           `Head ${n.finder} gives “${n.words[n.target]}” ${percent(n.weights[n.finder][n.target])}. What does the average of all ${COUNTS[n.weights.length]} give it?`,
         min: 0,
         max: 100,
         step: 1,
         start: 40,
         unit: " %",
-        show: { hide: false },
-        say: (guess, { numbers: n }) =>
+        show: { hide: false, on: ALL, groups: HEADS },
+        mark: (guess, { numbers: n, wide }) => {
+          const g = layout(wide, n.weights.length);
+          const x = g.x + (n.target + 0.5) * g.w;
+          const bottom = g.y + (n.weights.length + 1) * g.h + (wide ? 12 : 6);
+          return guessText(clamp(x, 60, wide ? 800 : 315), bottom + 12, `${guess} %`, "mid");
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. Only one of ${COUNTS[n.weights.length]} heads found “${n.words[n.target]}”, and the average hides it.`,
       },
     },

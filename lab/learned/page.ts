@@ -1,6 +1,7 @@
 /** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
@@ -237,7 +238,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       run,
       sentence,
       step: nearest(STEPS[run], state.step),
-      row: Math.min(LENGTHS[sentence] - 1, Math.max(-1, Math.round(state.row))) + 0,
+      row: clampInteger(state.row, -1, LENGTHS[sentence] - 1),
     };
   },
   steps: [
@@ -281,14 +282,22 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: () =>
         html`<p>The same model again: the same initial parameters, the same sentences in the same order. But now the last word is drawn at random: a cat is tired, or cold, or afraid. 3,000 steps.</p>`,
       predict: {
-        ask: "How much of the attention of “was” does “cat” get at the end?",
+        question: "How much of the attention of “was” does “cat” get at the end?",
         min: 0,
         max: 100,
         step: 1,
         start: 50,
         unit: " %",
-        show: { run: "tossed", step: LAST },
-        say: (guess, view) =>
+        show: { run: "tossed", step: LAST, sentence: "cat" },
+        mark: (guess, { wide }) => {
+          const { y0, y1 } = curveAt(wide);
+          const [x, y] = [place(LAST, wide), y1 - (guess / 100) * (y1 - y0)];
+          return (
+            mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
+            label(x - 8, guess > 80 ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
+          );
+        },
+        result: (guess, view) =>
           html`You said ${guess} %. It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so training never pushed its score.`,
       },
     },

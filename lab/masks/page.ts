@@ -1,7 +1,8 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { clamp, clampInteger } from "../frame/range.ts";
+import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
@@ -166,6 +167,14 @@ const hatch = (x: number, y: number, size: number) => {
 /** A number of a row: NaN is a word, 0 is 0. */
 const shown = (weight: number) => (Number.isNaN(weight) ? "NaN" : percent(weight));
 
+/** Where the three columns are. */
+const answersAt = (wide: boolean) =>
+  wide
+    ? { left: 478, top: 72, width: 66, step: 126, row: 26 }
+    : { left: 58, top: 52, width: 40, step: 104, row: 21 };
+/** Baseline of the line below the columns. */
+const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
+
 function answers(view: Seen): string {
   const { numbers: n, state, wide } = view;
   const columns = [
@@ -173,7 +182,7 @@ function answers(view: Seen): string {
     ["−1e9 instead", n.finite, "finite"],
     ["heed", n.heed, "heed"],
   ] as const;
-  const [left, top, width, step, row] = wide ? [478, 72, 66, 126, 26] : [58, 52, 40, 104, 21];
+  const { left, top, width, step, row } = answersAt(wide);
   const parts: string[] = [
     label(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
       class: wide ? "s15 bold" : "bold",
@@ -240,7 +249,7 @@ function answers(view: Seen): string {
     }
     parts.push(named(name, bars.join("")));
   }
-  const foot = top + SIZE * row + 20;
+  const foot = footOf(wide);
   if (state.hide) return parts.join("");
   const outputs = [n.outputs.formula, n.outputs.finite, n.outputs.heed];
   parts.push(
@@ -331,8 +340,8 @@ export const page: Page<Masks, MasksNumbers> = {
   check: (state) => ({
     ...state,
     mask: state.mask.length === SIZE * SIZE ? state.mask.map((bit) => (bit === 1 ? 1 : 0)) : PRESETS.causal,
-    row: Math.min(SIZE - 1, Math.max(0, Math.round(state.row))),
-    column: Math.min(SIZE - 1, Math.max(0, Math.round(state.column))),
+    row: clampInteger(state.row, 0, SIZE - 1),
+    column: clampInteger(state.column, 0, SIZE - 1),
     show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
     first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
     join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
@@ -360,15 +369,25 @@ export const page: Page<Masks, MasksNumbers> = {
         html`<p>All sentences of a batch must have the same length. Short ones are filled up with <em>pad</em>, a token without meaning. Here there are ${padsOf(state.own)} of them at the end, and no mask.</p>
 <p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. After you paint, two menus appear under the picture: choose two masks and see what they make together.</p>`,
       predict: {
-        ask: ({ state, numbers: n }) =>
+        question: ({ state, numbers: n }) =>
           `“${n.tokens[SAT]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
         min: 0,
         max: 100,
         step: 1,
         start: 0,
         unit: " %",
-        show: { mask: PRESETS.none, row: SAT, show: "row", hide: false },
-        say: (guess, { state, numbers: n }) =>
+        show: { mask: PRESETS.none, row: SAT, show: "row", hide: false, inverted: false },
+        mark: (guess, { state, wide }) => {
+          // A bracket beside the rows of the pads.
+          const { top, row } = answersAt(wide);
+          const [from, to] = [top + realOf(state.own) * row + 3, top + SIZE * row - 5];
+          const x = wide ? 840 : 352;
+          return (
+            line(x, from, x, to, "lk") +
+            guessText(wide ? 850 : 367, wide ? footOf(wide) + 22 : 28, `${guess} % together`, "end")
+          );
+        },
+        result: (guess, { state, numbers: n }) =>
           html`You said ${guess} %. Without a mask they get <b>${percent(sum(n.plain[SAT].slice(realOf(state.own))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
       },
     },
@@ -387,14 +406,26 @@ export const page: Page<Masks, MasksNumbers> = {
       text: ({ numbers: n }) =>
         html`<p>Hide every word from “${n.tokens[ON]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
       predict: {
-        ask: "With −1e9 for all ten words: what share does each hidden word get?",
+        question: "With −1e9 for all ten words: what share does each hidden word get?",
         min: 0,
         max: 100,
         step: 1,
         start: 0,
         unit: " %",
-        show: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: false },
-        say: (guess, view) =>
+        show: {
+          mask: wiped(PRESETS.causal, ON),
+          row: ON,
+          show: "row",
+          hide: false,
+          inverted: false,
+          low: false,
+        },
+        mark: (guess, { wide }) => {
+          const { left, top, width, step, row } = answersAt(wide);
+          const x = left + step + (guess / 100) * width;
+          return guessLine(x, top, x, top + SIZE * row - 5, x, wide ? footOf(wide) + 22 : 28);
+        },
+        result: (guess, view) =>
           html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and gives <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed gives <b>0</b>: the output of a word that sees nothing is zeros.`,
       },
     },
@@ -484,9 +515,7 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
     paint: {
       move: ({ state, wide }, _, point, gesture) => {
         const { x, y, cell } = gridAt(wide);
-        const [row, column] = [point.y - y, point.x - x].map((d) =>
-          Math.min(SIZE - 1, Math.max(0, Math.floor(d / cell))),
-        );
+        const [row, column] = [point.y - y, point.x - x].map((d) => clamp(Math.floor(d / cell), 0, SIZE - 1));
         const at = row * SIZE + column;
         if (gesture.first) gesture.memo = 1 - state.mask[at];
         return {

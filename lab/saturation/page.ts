@@ -1,7 +1,8 @@
 /** Saturation: at × 100 one number takes everything, and the others can no longer be learned. */
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { draggable, label, line, mark, named } from "../frame/svg.ts";
+import { clamp } from "../frame/range.ts";
+import { draggable, guessLine, label, line, mark, named } from "../frame/svg.ts";
 import { literal, number, percent } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";
 
@@ -25,8 +26,6 @@ export const initial: Saturation = {
 export const timesAt = (position: number): number =>
   position <= 20 ? position / 20 : Number((10 ** ((position - 20) / 50)).toPrecision(3));
 export const positionOf = (times: number): number => (times <= 1 ? times * 20 : 20 + 50 * Math.log10(times));
-
-const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
 /** Where things are in the two sizes. */
 const layout = (wide: boolean) =>
@@ -253,14 +252,24 @@ export const page: Page<Saturation, SaturationNumbers> = {
       text: () =>
         html`<p>Number 8 is second: 0.95, where number 7 has 1.30. Softmax looks at differences only, and × 100 makes this difference 35. The ratio of two shares is <i>e</i> to the power of the difference of their scores.</p>`,
       predict: {
-        ask: "Still at × 100: raise number 8 halfway, from 0.95 to 1.13. What share will it get?",
+        question: "Still at × 100: raise number 8 halfway, from 0.95 to 1.13. What share will it get?",
         min: 0,
         max: 100,
         step: 1,
         start: 25,
         unit: " %",
-        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? 1.13 : z)), times: 100 },
-        say: (guess, { numbers: n, state }) =>
+        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? 1.13 : z)), times: 100, show: "bars" },
+        mark: (guess, { wide }) => {
+          const at = layout(wide);
+          const [x, floor] = [at.left + 7 * at.step, at.base + at.shares];
+          const y = floor - (guess / 100) * at.shares;
+          // On the right where there is space, else over the bar on the left, below its label.
+          const [tx, ty] = wide
+            ? [x + at.bar + 34, y + 4]
+            : [x - 36, Math.max(y + 4, floor - 0.8 * at.shares)];
+          return guessLine(x - 4, y, x + at.bar + 4, y, tx, ty);
+        },
+        result: (guess, { numbers: n, state }) =>
           html`You said ${guess} %. At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7. Only there does everything flip.`,
       },
     },

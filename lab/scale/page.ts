@@ -1,7 +1,8 @@
 /** Why √d_k: products of long random lists spread as √d_k, and softmax of numbers that far apart is a choice. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named } from "../frame/svg.ts";
+import { clampInteger } from "../frame/range.ts";
+import { guessLine, label, line, mark, named } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
 
@@ -93,12 +94,32 @@ function ten(view: Seen, x0: number, x1: number, y0: number, y1: number): string
   );
 }
 
+/** The axes of the plot: d_k from 1 to 1024, variances from 1/1024 to 4096, both logarithmic. */
+const [PLOT_X, PLOT_Y] = [
+  [600, 850],
+  [90, 470],
+] as const;
+const plotX = (dk: number) => PLOT_X[0] + (Math.log2(dk) / 10) * (PLOT_X[1] - PLOT_X[0]);
+const plotY = (variance: number) =>
+  PLOT_Y[1] - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (PLOT_Y[1] - PLOT_Y[0]);
+
+/** The guess at the variance for d_k = 256: on the plot, or, where there is only a histogram, as a spread. */
+function guessed(guess: number, { state, wide }: Seen): string {
+  if (wide)
+    return (
+      mark("circle", { cx: plotX(256), cy: plotY(guess), r: 6, class: "none lk" }) +
+      label(plotX(256) - 10, plotY(guess) + 4, "your guess", { class: "end tk s11 halo" })
+    );
+  if (state.power !== 8 || state.divisor !== "1" || state.data === "trained") return "";
+  const half = (Math.sqrt(guess) / 200) * (361 - 14);
+  const [middle, y] = [(14 + 361) / 2, 100];
+  return guessLine(middle - half, y, middle + half, y, middle, y - 6);
+}
+
 /** Variance against d_k, both logarithmic, a dot for each d_k that was visited. */
-function plot(view: Seen, x0: number, x1: number, y0: number, y1: number): string {
+function plot(view: Seen): string {
   const { numbers: n, state } = view;
-  const x = (dk: number) => x0 + (Math.log2(dk) / 10) * (x1 - x0);
-  // From 1/1024 to 4096.
-  const y = (variance: number) => y1 - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (y1 - y0);
+  const [[x0, x1], [y0, y1], x, y] = [PLOT_X, PLOT_Y, plotX, plotY];
   const parts: string[] = [
     label(x0 - 30, y0 - 14, "variance of the products", { class: "second s12" }),
     line(x0, y0, x0, y1, "lthird"),
@@ -126,11 +147,6 @@ function plot(view: Seen, x0: number, x1: number, y0: number, y1: number): strin
     })
     .join("");
   parts.push(named("variance", dots));
-  if (state.guess1 >= 0)
-    parts.push(
-      mark("circle", { cx: x(256), cy: y(state.guess1), r: 6, class: "none lk" }),
-      label(x(256) - 10, y(state.guess1) + 4, "your guess", { class: "end tk s11 halo" }),
-    );
   if (state.data === "trained")
     parts.push(
       mark("circle", { cx: x(32), cy: y(n.divided), r: 6, class: "fb" }),
@@ -147,7 +163,7 @@ export const page: Page<Scale, ScaleNumbers> = {
   initial,
   check: (state) => ({
     ...state,
-    power: Math.min(10, Math.max(0, Math.round(state.power))) + 0,
+    power: clampInteger(state.power, 0, 10),
     divisor: (DIVISORS as readonly string[]).includes(state.divisor) ? state.divisor : "1",
     data: state.data === "trained" ? "trained" : "random",
     seen: [
@@ -172,14 +188,16 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: () =>
         html`<p>The variance is the square of the spread. A product of two such numbers has variance 1, and the variance of a sum of independent numbers is the sum of their variances. So with d<sub>k</sub> terms …</p>`,
       predict: {
-        ask: "The variance is 16 at dₖ = 16. What is it at dₖ = 256?",
+        question: "The variance is 16 at dₖ = 16. What is it at dₖ = 256?",
         min: 16,
         max: 1024,
         step: 8,
         start: 64,
         unit: "",
         show: { power: 8, seen: [0, 2, 4, 6] },
-        say: (guess, { numbers: n }) =>
+        always: true,
+        mark: guessed,
+        result: (guess, { numbers: n }) =>
           html`You said ${guess}. Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
       },
     },
@@ -212,7 +230,7 @@ export const page: Page<Scale, ScaleNumbers> = {
   ],
   picture: (view) =>
     view.wide
-      ? histogram(view, 20, 520, 50, 250) + ten(view, 20, 520, 330, 490) + plot(view, 600, 850, 90, 470)
+      ? histogram(view, 20, 520, 50, 250) + ten(view, 20, 520, 330, 490) + plot(view)
       : histogram(view, 14, 361, 34, 130) + ten(view, 14, 361, 186, 268),
   label: (view) =>
     `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import type { Page } from "../frame/page.ts";
 import { compute } from "./compute.ts";
-import { initial } from "./page.ts";
+import { initial, page } from "./page.ts";
 
 // Appendix B of the design: 20,000 pairs; without and with scaling, mean entropy of softmax of ten.
 const ANCHORS = [
@@ -36,4 +38,10 @@ test("all products are counted, those outside the axis in its ends", () => {
 test("a trained head has a variance that is not 1", () => {
   const { divided } = compute({ ...initial, data: "trained", divisor: "√dk" });
   expect(divided).toBeGreaterThan(2);
+});
+
+test("the text on the division does not call the variance without it that of every d_k", async () => {
+  const view = await viewOf(page as never, { ...page.steps[2].state, divisor: "1" });
+  const { text } = (page as never as Page).steps[2].text(view);
+  expect(text).toMatch(/the variance is 1 for every d<sub>k<\/sub>\. In the picture it is now 25\d/);
 });

@@ -1,6 +1,7 @@
 /** Dot, scaled, additive: the same data, three scorers, and what each costs. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
@@ -16,6 +17,18 @@ const MOST = Math.log(64);
 export const initial: Scorers = { power: 6, n: 256, race: 0, guess1: -1 };
 
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
+
+/** The axes of the plot: d from 16 to 1024, entropies from 0 to 4.4 nats. */
+const plotAt = (wide: boolean) =>
+  wide ? { x0: 60, x1: 700, y0: 356, y1: 500 } : { x0: 40, x1: 304, y0: 156, y1: 272 };
+const powerX = (power: number, wide: boolean) => {
+  const { x0, x1 } = plotAt(wide);
+  return x0 + ((power - 4) / 6) * (x1 - x0);
+};
+const entropyY = (entropy: number, wide: boolean) => {
+  const { y0, y1 } = plotAt(wide);
+  return y1 - (entropy / 4.4) * (y1 - y0);
+};
 
 function picture(view: Seen): string {
   const { numbers: n, state, wide } = view;
@@ -74,9 +87,9 @@ function picture(view: Seen): string {
     }
   }
   // Entropy against d on a fixed axis.
-  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 304, 156, 272];
-  const x = (power: number) => x0 + ((power - 4) / 6) * (x1 - x0);
-  const y = (entropy: number) => y1 - (entropy / 4.4) * (y1 - y0);
+  const { x0, x1, y0, y1 } = plotAt(wide);
+  const x = (power: number) => powerX(power, wide);
+  const y = (entropy: number) => entropyY(entropy, wide);
   parts.push(
     label(
       x0 - 30,
@@ -111,11 +124,6 @@ function picture(view: Seen): string {
       }),
     );
   }
-  if (state.guess1 >= 0)
-    parts.push(
-      mark("circle", { cx: x(10), cy: y(state.guess1 / 100), r: 6, class: "none lk" }),
-      label(x(10) - 10, y(state.guess1 / 100) - 8, "your guess", { class: "end tk s11 halo" }),
-    );
   return parts.join("");
 }
 
@@ -132,7 +140,7 @@ export const page: Page<Scorers, ScorersNumbers> = {
     ...state,
     power: POWERS.includes(state.power) ? state.power : 6,
     n: [64, 128, 256, 512].includes(state.n) ? state.n : 256,
-    race: Math.min(1e6, Math.max(0, Math.round(state.race))) + 0,
+    race: clampInteger(state.race, 0, 1e6),
   }),
   steps: [
     {
@@ -151,14 +159,22 @@ export const page: Page<Scorers, ScorersNumbers> = {
       text: () =>
         html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. At d = 16 the dot product is already below 1.5.</p>`,
       predict: {
-        ask: "What is left of the dot product’s entropy at d = 1024? (in hundredths of a nat)",
+        question: "What is left of the dot product’s entropy at d = 1024? (in hundredths of a nat)",
         min: 0,
         max: 416,
         step: 1,
         start: 100,
         unit: "",
         show: { power: 10 },
-        say: (guess, { numbers: n }) =>
+        always: true,
+        mark: (guess, { wide }) => {
+          const [x, y] = [powerX(10, wide), entropyY(guess / 100, wide)];
+          return (
+            mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
+            label(x - 10, y - 8, "your guess", { class: "end tk s11 halo" })
+          );
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${number(guess / 100)} nats. It is <b>${number(n.all[0].entropies[3])}</b>: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, as at d = 16.`,
       },
     },

@@ -1,7 +1,8 @@
 /** Shapes: boxes to scale whose edges can be pulled. Boxes that share an edge stretch together; those that do not fit are refused. */
 import { html, type Markup } from "../frame/markup.ts";
 import type { Gesture, Page, Point, View } from "../frame/page.ts";
-import { label, line, mark, named } from "../frame/svg.ts";
+import { clamp } from "../frame/range.ts";
+import { guessText, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count } from "../frame/words.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";
 
@@ -38,8 +39,7 @@ export const initial: Shapes = {
   guess5: -1,
 };
 
-const inRange = (size: Size, value: number) =>
-  Math.min(RANGE[size][1], Math.max(RANGE[size][0], Math.round(value)));
+const inRange = (size: Size, value: number) => clamp(Math.round(value), ...RANGE[size]);
 
 /** A shape as the languages print it. */
 const tuple = (shape: readonly number[]) => `(${shape.join(", ")})`;
@@ -582,14 +582,24 @@ export const page: Page<Shapes, ShapesNumbers> = {
       text: () =>
         html`<p>S has a row <em>and</em> a column for every word. The other boxes have words along one edge only. So what happens when sentences get longer?</p>`,
       predict: {
-        ask: "Sentences of 40 words instead of 10: how many times as many numbers are in S?",
+        question: "Sentences of 40 words instead of 10: how many times as many numbers are in S?",
         min: 1,
         max: 40,
         step: 1,
         start: 4,
         unit: " times",
-        show: { n: 40, m: 40 },
-        say: (guess, { numbers: n, state }) =>
+        show: { n: 40, m: 40, view: "call", wrong: "" },
+        mark: (guess, { wide }) => {
+          const { u, sLeft: x, row: y } = callAt(wide);
+          const side = initial.n * Math.sqrt(guess) * u;
+          return (
+            mark("rect", { x, y, width: side, height: side, class: "none lk dash" }) +
+            label(wide ? x + 44 : x + 20, wide ? y + 16 : y + 69, "your guess", {
+              class: "mid tk bold s11 halo",
+            })
+          );
+        },
+        result: (guess, { numbers: n, state }) =>
           html`You said ${numberOf(guess, "time")}. It was 32 · 10 · 10 = 3,200. Now it is ${state.b} · ${state.n} · ${state.m} = <b>${cells(n.weights).toLocaleString("en-US")}</b>, ${Number((cells(n.weights) / 3200).toFixed(1))} times as many. Q, K, V and the output only grew ${state.n / 10} times. This square is the reason for the next page.`,
       },
     },
@@ -628,14 +638,16 @@ export const page: Page<Shapes, ShapesNumbers> = {
       text: ({ state }) =>
         html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one for each head. At the end, the outputs of the heads are put side by side again and mixed by W<sup>o</sup>.</p>`,
       predict: {
-        ask: "16 heads instead of 8, everything else the same: how many percent more parameters?",
+        question: "16 heads instead of 8, everything else the same: how many percent more parameters?",
         min: 0,
         max: 200,
         step: 5,
         start: 100,
         unit: " %",
         show: { view: "layer", h: 16 },
-        say: (guess, { numbers: { layer: n }, state }) =>
+        mark: (guess, { wide }) =>
+          guessText(wide ? 24 : 8, wide ? 508 : 272, `${guess} % more than with 8 heads`),
+        result: (guess, { numbers: { layer: n }, state }) =>
           html`You said ${guess} %. The layer has ${n.error === "" ? html`<b>${n.parameters.toLocaleString("en-US")}</b> parameters, 4 · ${state.d} · ${state.d}, with any number of heads` : "no size at all now: it is refused"}. More heads are thinner heads. Pull the first cut: what happens when the pieces are not equal?`,
       },
     },

@@ -1,7 +1,8 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { clampInteger } from "../frame/range.ts";
+import { guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
@@ -356,9 +357,7 @@ const focus = (_: Steps, name: string, index: number): Partial<Steps> =>
   name === "q" ? { row: Math.floor(index / D) } : name === "k" ? { column: Math.floor(index / D) } : {};
 
 const inRange = (numbers: readonly number[], like: readonly number[]) =>
-  numbers.length === like.length
-    ? numbers.map((value) => Math.min(9, Math.max(-9, Math.round(value))) + 0)
-    : like;
+  numbers.length === like.length ? numbers.map((value) => clampInteger(value, -9, 9)) : like;
 
 const list = (numbers: readonly number[], from: number, to: number) => numbers.slice(from, to).join(", ");
 /** Rows of two numbers, as an array is written. */
@@ -376,9 +375,9 @@ export const page: Page<Steps, StepsNumbers> = {
     q: inRange(state.q, initial.q),
     k: inRange(state.k, initial.k),
     v: inRange(state.v, initial.v),
-    stage: Math.min(7, Math.max(0, Math.round(state.stage))) + 0,
-    row: Math.min(N - 1, Math.max(0, Math.round(state.row))) + 0,
-    column: Math.min(N - 1, Math.max(0, Math.round(state.column))) + 0,
+    stage: clampInteger(state.stage, 0, 7),
+    row: clampInteger(state.row, 0, N - 1),
+    column: clampInteger(state.column, 0, N - 1),
     own: state.own.slice(0, 120),
   }),
   steps: [
@@ -394,18 +393,33 @@ export const page: Page<Steps, StepsNumbers> = {
       state: { stage: 4 },
       text: ({
         state,
-      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
+      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
 <p>Subtracting the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
       predict: {
-        ask: ({ state }) =>
+        question: ({ state }) =>
           `“${fourWords(state.own)[3]}” has the scores 10, 1, 5 and 3 before the division by √2. What share will the 10 get?`,
         min: 0,
         max: 100,
         step: 1,
         start: 50,
         unit: " %",
-        show: { stage: 6, q: initial.q, k: initial.k, row: 3, column: 0 },
-        say: (guess, { numbers: n }) =>
+        show: {
+          stage: 6,
+          q: initial.q,
+          k: initial.k,
+          row: 3,
+          column: 0,
+          causal: false,
+          big: false,
+          unsafe: false,
+        },
+        mark: (guess, { wide }) => {
+          const { h, sx, sy } = geometry(wide);
+          return wide
+            ? guessText(834, 480, `${guess} %`, "end")
+            : guessText(sx, sy + N * h + 34, `${guess} %`);
+        },
+        result: (guess, { numbers: n }) =>
           html`You said ${guess} %. Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions.`,
       },
     },

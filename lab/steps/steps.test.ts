@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import type { Page } from "../frame/page.ts";
 import { compute } from "./compute.ts";
-import { initial } from "./page.ts";
+import { initial, page } from "./page.ts";
 
 const numbers = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 8, maxLength: 8 });
 
@@ -30,4 +32,17 @@ test("the page's own example: 10 of 19 points take 96 %", () => {
   const { dots, shares } = compute(initial);
   expect(dots[3]).toEqual([10, 1, 5, 3]);
   expect(shares[3][0]).toBeCloseTo(0.963, 2);
+});
+
+test("the text on the subtraction says that e^1000 overflows, with and without the subtraction", async () => {
+  for (const unsafe of [true, false]) {
+    const view = await viewOf(page as never, { ...page.steps[4].state, unsafe });
+    expect((page as never as Page).steps[4].text(view).text).toMatch(/it becomes ∞, and ∞ ÷ ∞ is NaN/);
+  }
+});
+
+test("the question about the shares names the reader's own word", async () => {
+  const view = await viewOf(page as never, { own: "old kings love young queens" });
+  const { question } = (page as never as Page).steps[1].predict!;
+  expect((question as (view: unknown) => string)(view)).toContain("“young” has the scores 10, 1, 5 and 3");
 });

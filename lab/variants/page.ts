@@ -1,6 +1,7 @@
 /** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clamp, clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
@@ -167,15 +168,22 @@ function maps(view: Seen): string {
   return parts.join("");
 }
 
+/** Where the errors are: left edge, ends of the axis, the first row and the height of a row. */
+const errorsAt = (wide: boolean) =>
+  wide ? { left: 16, x0: 300, x1: 830, top: 306, row: 38 } : { left: 8, x0: 96, x1: 352, top: 160, row: 24 };
+
+/** An error on the axis. 10⁻⁷ and less is rounding; the axis is cut between rounding and 1 %. */
+function errorX(error: number, wide: boolean): number {
+  const { x0, x1 } = errorsAt(wide);
+  const at = error < 1e-3 ? 0 : 0.12 + (0.88 * (Math.log10(Math.min(10, error)) + 2)) / 3;
+  return x0 + Math.max(0, at) * (x1 - x0);
+}
+
 /** Errors of what was looked at, on an axis that never changes. */
 function errors(view: Seen): string {
-  const { numbers: n, state, wide } = view;
-  const [left, x0, x1, top, row] = wide ? [16, 300, 830, 306, 38] : [8, 96, 352, 160, 24];
-  // 10⁻⁷ and less is rounding; the axis is cut between rounding and 1 %.
-  const x = (error: number) => {
-    const at = error < 1e-3 ? 0 : 0.12 + (0.88 * (Math.log10(Math.min(10, error)) + 2)) / 3;
-    return x0 + Math.max(0, at) * (x1 - x0);
-  };
+  const { numbers: n, wide } = view;
+  const { left, x0, x1, top, row } = errorsAt(wide);
+  const x = (error: number) => errorX(error, wide);
   const bottom = top + 5 * row - row / 2 - 4;
   const parts = [
     label(
@@ -237,11 +245,6 @@ function errors(view: Seen): string {
           }),
         );
       }
-    if (state.guess4 >= 0 && kind === 4)
-      parts.push(
-        mark("circle", { cx: x(state.guess4 / 100), cy: y, r: 7, class: "none lb" }),
-        wide ? label(x(state.guess4 / 100), y - 10, "your guess", { class: "mid tb s11 halo" }) : "",
-      );
     parts.push(press);
   }
   return parts.join("");
@@ -391,19 +394,18 @@ export const page: Page<Variants, VariantsNumbers> = {
   check: (state) => {
     const data = KINDS.includes(state.data) ? state.data : initial.data;
     const seen = state.seen.filter((kind) => Number.isInteger(kind) && kind >= 0 && kind < KINDS.length);
-    const whole = (value: number, most: number) => Math.min(most, Math.max(0, Math.round(value))) + 0;
     return {
       ...state,
       data,
       seen: [...new Set([...seen, KINDS.indexOf(data)])].sort(),
       spread: SPREADS.includes(state.spread) ? state.spread : 1,
-      budget: whole(state.budget, 2),
-      band: whole(state.band, BANDS - 1),
-      column: whole(state.column, BANDS - 1),
-      tile: whole(state.tile, TILES),
+      budget: clampInteger(state.budget, 0, 2),
+      band: clampInteger(state.band, 0, BANDS - 1),
+      column: clampInteger(state.column, 0, BANDS - 1),
+      tile: clampInteger(state.tile, 0, TILES),
       show: ["errors", "tiles", "cost"].includes(state.show) ? state.show : "errors",
       n: SIZES.includes(state.n) ? state.n : initial.n,
-      race: whole(state.race, 1e6),
+      race: clampInteger(state.race, 0, 1e6),
     };
   },
   steps: [
@@ -448,14 +450,26 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (view) =>
         html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. A window suits it: ${view.state.data === "previous" ? html`an error of ${wrong(view.numbers.ways[2].error)}, where Performer has ${wrong(view.numbers.ways[3].error)}` : "see its row"}.</p>`,
       predict: {
-        ask: "Head B of the same layer takes an average over the whole text. How wrong is the window there, in % of the output?",
+        question:
+          "Head B of the same layer takes an average over the whole text. How wrong is the window there, in % of the output?",
         min: 0,
         max: 200,
         step: 1,
         start: 10,
         unit: " %",
-        show: { data: "average", seen: [0, 1, 2, 3, 4] },
-        say: (guess, view) => {
+        show: { data: "average", seen: [0, 1, 2, 3, 4], show: "errors" },
+        always: true,
+        mark: (guess, { state, wide }) => {
+          if (state.show !== "errors") return "";
+          const { left, x0, x1, top, row } = errorsAt(wide);
+          const [x, y] = [errorX(guess / 100, wide), top + 4 * row];
+          const at = clamp(x, wide ? left : x0 + 34, x1 - 30);
+          return (
+            mark("circle", { cx: x, cy: y, r: 7, class: "none lk" }) +
+            label(at, y - 10, "your guess", { class: "mid tk s11 halo" })
+          );
+        },
+        result: (guess, view) => {
           const row = view.numbers.rows.find(({ kind }) => kind === 4);
           return row === undefined
             ? html`You said ${guess} %. Press the row “trained B” to see it.`

@@ -1,6 +1,7 @@
 /** Words: a word looks at other words, and how much at each is a share. */
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
+import { clampInteger } from "../frame/range.ts";
 import { label, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { percent, roundScore } from "../frame/words.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
@@ -264,9 +265,8 @@ export const page: Page<Words, WordsNumbers> = {
       (LINES as readonly string[]).includes(state.line) && (state.line !== "own" || state.own.trim() !== "")
         ? state.line
         : "tired",
-    query: Math.min(63, Math.max(0, Math.round(state.query))),
-    beads:
-      state.beads.length <= 64 ? state.beads.map((n) => Math.min(BEADS, Math.max(0, Math.round(n)))) : [],
+    query: clampInteger(state.query, 0, 63),
+    beads: state.beads.length <= 64 ? state.beads.map((n) => clampInteger(n, 0, BEADS)) : [],
     own: state.own.slice(0, 120),
   }),
   steps: [

@@ -47,6 +47,7 @@ for (const name of names)
           await page.waitForTimeout(150);
           await quiet(page);
           await look(`stop ${i + 1}, answered`);
+          await expect(page.locator('.picture svg:visible [data-name="guess"]')).toContainText("your guess");
         }
         await check("last");
         expect(found).toEqual([]);
